@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from amgs import extras
-from amgs_app.gc_tuning import uncollected_imports
+from amgs_app.gc_tuning import pause_collection
 from amgs_app.library_environment import prepare_libraries
 from amgs_app.terminal.screen import has_screen
 
@@ -28,7 +28,7 @@ QUIT_PATIENCE_SECONDS: Final = 1.0
 
 
 def main() -> None:
-    """The entry point of the `amgs` command."""
+    """Run the `amgs` command."""
     try:
         code = run(sys.argv[1:])
     except Exception:  # noqa: BLE001 - said in full below
@@ -43,11 +43,11 @@ def main() -> None:
 def run(arguments: Sequence[str]) -> int:
     """Carry out a command line and give its exit code."""
     prepare_libraries()
-    given = read_options(arguments)
+    options = read_options(arguments)
     installed = extras.installed("textual")
-    if given is not None and installed and has_screen():
-        return _open_screen(given)
-    with uncollected_imports():
+    if options is not None and installed and has_screen():
+        return _open_screen(options)
+    with pause_collection():
         from amgs_app.cli import run as run_command
 
     return run_command(arguments, TextualScreen() if installed else None)
@@ -59,7 +59,7 @@ def read_options(arguments: Sequence[str]) -> dict[str, Any] | None:
     `--store PATH` and `--store=PATH`. A value that cannot be right is also left to the command line, which
     says why.
     """
-    given: dict[str, Any] = {}
+    options: dict[str, Any] = {}
     words = iter(arguments)
     for word in words:
         name, equals, value = word.removeprefix("--").partition("=")
@@ -69,22 +69,22 @@ def read_options(arguments: Sequence[str]) -> dict[str, Any] | None:
             value = next(words, "")
         if not value or (name == "corpus" and not _is_folder(value)):
             return None
-        given[name] = value
-    return given if _readable(given) else None
+        options[name] = value
+    return options if _readable(options) else None
 
 
-def _readable(given: dict[str, Any]) -> bool:
+def _readable(options: dict[str, Any]) -> bool:
     """Return whether the values have the form they must have; paths and the seed become what they are."""
     for name in ("corpus", "settings"):
-        if name in given:
-            given[name] = Path(given[name])
+        if name in options:
+            options[name] = Path(options[name])
     try:
-        if "seed" in given:
-            given["seed"] = int(given["seed"])
-        if "now" in given:
+        if "seed" in options:
+            options["seed"] = int(options["seed"])
+        if "now" in options:
             from amgs.clock import parse_instant
 
-            parse_instant(given["now"])
+            parse_instant(options["now"])
     except (ValueError, OverflowError):
         return False
     return True
@@ -97,12 +97,12 @@ def _is_folder(word: str) -> bool:
         return False
 
 
-def _open_screen(given: dict[str, Any]) -> int:
+def _open_screen(option_values: dict[str, Any]) -> int:
     front = ""
-    if not {"store", "corpus", "connect", "index"} & given.keys():
+    if not {"store", "corpus", "connect", "index"} & option_values.keys():
         from amgs_tui.wing_panes import front_pane
 
-        front = front_pane(given.get("settings"))
+        front = front_pane(option_values.get("settings"))
 
     def open_session() -> Any:
         """In the engine's thread: what is heavy is imported there."""
@@ -110,7 +110,7 @@ def _open_screen(given: dict[str, Any]) -> int:
         from amgs_app.command_line.global_options import Globals
         from amgs_app.session.operator import Operator
 
-        options = Globals(**given).options()
+        options = Globals(**option_values).options()
         operator = Operator(engine_of(replace(options, own=True) if front else options))
         operator.engine.reads_at_least = True
         if front:
@@ -118,9 +118,9 @@ def _open_screen(given: dict[str, Any]) -> int:
         operator.join()
         return operator
 
-    store = given.get("store") or given.get("connect")
+    store = option_values.get("store") or option_values.get("connect")
     return run_workstation(
-        open_session, store_name=Path(store).name if store else "", theme=given.get("theme"), front=front
+        open_session, store_name=Path(store).name if store else "", theme=option_values.get("theme"), front=front
     )
 
 
@@ -129,7 +129,7 @@ def run_workstation(open_session: Callable[[], Any], **options: Any) -> int:
 
     open_session: makes the Session; called in the engine's thread. options: store_name, theme,
     theme_folders, symbols, front."""
-    with uncollected_imports():
+    with pause_collection():
         from amgs_app.gc_tuning import settling, short_pauses
         from amgs_app.terminal.exit_codes import ExitCode
         from amgs_tui.app import Workstation
@@ -137,10 +137,10 @@ def run_workstation(open_session: Callable[[], Any], **options: Any) -> int:
         from amgs_tui.messages import Overheard
         from amgs_tui.request_execution import run_through_registry
 
-    kept, operators, told = KeptState(file_of_user()), list[Any](), list[str]()
+    kept_state, operators, lines = KeptState(file_of_user()), list[Any](), list[str]()
 
     def tell(line: str) -> None:
-        told.append(line)
+        lines.append(line)
         sys.stderr.write(f"amgs: {line}\n")
 
     def open_shared() -> Any:
@@ -153,7 +153,9 @@ def run_workstation(open_session: Callable[[], Any], **options: Any) -> int:
             operator.engine.share = share_in_thread(operator.engine, lambda event: app.post_message(Overheard(event)))
         return operator
 
-    app = Workstation(open_shared, execute=settling(run_through_registry), kept=kept, collects=True, **options)
+    app = Workstation(
+        open_shared, execute=settling(run_through_registry), kept_state=kept_state, collects=True, **options
+    )
     with short_pauses():
         try:
             app.run()
@@ -164,8 +166,8 @@ def run_workstation(open_session: Callable[[], Any], **options: Any) -> int:
             if not app.engine.close(timeout=QUIT_PATIENCE_SECONDS):
                 tell("stopping what is still running …")
                 known = 0
-                while not app.engine.close() and len(told) > known:  # what goes on is waited for
-                    known = len(told)
+                while not app.engine.close() and len(lines) > known:  # what goes on is waited for
+                    known = len(lines)
     for words in what_is_kept(app.lifetime, drafts_on(app.main), app.state):
         sys.stderr.write(f"{words}\n")
     code = ExitCode.FAILED if app.return_code == CRASHED else app.return_code or ExitCode.SUCCESS

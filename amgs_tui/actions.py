@@ -44,21 +44,21 @@ def actions_of(
             if not await app.run_action(action, default_namespace=pane):
                 app.notify("There is nothing to apply it to yet.", title="Not available now", timeout=4)
 
-        return _bound(pane.BINDINGS, partial(app.call_later, perform), appearance, pane)
+        return _list_binding_actions(pane.BINDINGS, partial(app.call_later, perform), appearance, pane)
 
-    found = [*keys_of(focused)] if focused is not None else []
+    actions = [*keys_of(focused)] if focused is not None else []
     run = partial(app.call_later, app.run_action)
-    found += _bound(appearance.commands, run, appearance)
-    found += _bound(app.BINDINGS, run, appearance)
+    actions += _list_binding_actions(appearance.commands, run, appearance)
+    actions += _list_binding_actions(app.BINDINGS, run, appearance)
     for pane in screen.panes:
         if pane is not focused:
-            found += keys_of(pane)
+            actions += keys_of(pane)
     commands = [*_commands(host, registry)]
-    found += commands
+    actions += commands
     for name, palette in appearance.palettes.items():
         text = f"Use the {'dark' if palette.dark else 'light'} colour theme {palette.title}"
-        found.append(Action(f"theme {name}", text, partial(host.run_line, f"theme {name}")))
-    return found
+        actions.append(Action(f"theme {name}", text, partial(host.run_line, f"theme {name}")))
+    return actions
 
 
 def _commands(host: Host, registry: Registry | None) -> Iterator[Action]:
@@ -72,7 +72,7 @@ def _commands(host: Host, registry: Registry | None) -> Iterator[Action]:
         yield Action(name, operation.summary, run, synonyms=operation.synonyms)
 
 
-def _bound(
+def _list_binding_actions(
     bindings: Iterable[Any], run: Callable[[str], object], appearance: Appearance, pane: Pane | None = None
 ) -> Iterator[Action]:
     """Yield an action for each binding, with the keys that the settings gave it; of two keys for one thing, the

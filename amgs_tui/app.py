@@ -102,13 +102,13 @@ class Workstation(App[None], inherit_bindings=False):
         symbols: Symbols | None = None,
         now: Callable[[], datetime] | None = None,
         front: str = "",
-        kept: KeptState | None = None,
+        kept_state: KeptState | None = None,
         collects: bool = False,
     ) -> None:
         super().__init__()
         end_with_widgets()
         self._collection = IdleCollection(lambda: self.engine.works) if collects else None
-        self.kept = kept or KeptState()
+        self.kept = kept_state or KeptState()
         self.state = ScreenState(store_name, now, front=front)
         self.main = MainScreen(self, self.state)
         self.appearance = Appearance(
@@ -145,21 +145,21 @@ class Workstation(App[None], inherit_bindings=False):
         return self.main
 
     def get_theme_variable_defaults(self) -> dict[str, str]:
-        """The palette's own variables, so that styles hold before a theme is set."""
+        """Return the palette's own variables, so that styles hold before a theme is set."""
         return to_textual(Palette()).variables
 
     def get_line_filters(self) -> Sequence[LineFilter]:
         """Return no control character passes; where the terminal knows ASCII alone, everything keeps to it."""
-        found = [*super().get_line_filters(), _PRINTABLE]
-        return [*found, _ASCII] if self.symbols == "ascii" else found
+        filters = [*super().get_line_filters(), _PRINTABLE]
+        return [*filters, _ASCII] if self.symbols == "ascii" else filters
 
     def notify(self, message: str, *, title: str = "", markup: bool = False, **how: Any) -> None:
-        """A toast. Its words are shown as they are: a note may hold brackets that Textual would read as styles."""
+        """Show a toast. Its text is shown literally: a note may hold brackets that Textual would read as styles."""
         del markup
         super().notify(printable(message), title=printable_line(title), markup=False, **how)
 
     def on_mount(self) -> None:
-        self.notices.skipped_themes(self.appearance.problems)
+        self.notices.name_skipped_themes(self.appearance.problems)
         self.set_interval(TICK_SECONDS, self.dispatcher.tick)
         self.set_interval(CLOCK_SECONDS, self.main.draw_header)
         self.set_interval(DUE_SECONDS, self.act_when_due)
@@ -241,7 +241,7 @@ class Workstation(App[None], inherit_bindings=False):
             bound = self._bindings.key_to_bindings
             everywhere = [binding for group in bound.values() for binding in group]
             offered = [[*everywhere, *pane.own_bindings] for pane in self.main.panes]
-            self.notices.ignored_keys(self.appearance.use_keys(keys, commands, offered))
+            self.notices.name_ignored_keys(self.appearance.use_keys(keys, commands, offered))
             for binding in self.appearance.commands:
                 bound[binding.key] = [binding]
             self.refresh_bindings()

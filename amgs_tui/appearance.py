@@ -1,4 +1,4 @@
-"""How the screen looks and which keys it obeys: themes, the terminal's symbols, keys of the operator's own."""
+"""Appearance and keys of the screen: themes, the terminal's symbols, keys defined by the operator."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 
 from amgs_app.render.canvas import Canvas
 from amgs_app.terminal.screen import Symbols
-from amgs_app.terminal.themes import Palette, load_all, shipped_folder, to_textual
+from amgs_app.terminal.themes import Palette, find_shipped_folder, load_all, to_textual
 from amgs_tui.keys import own_commands, remap
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ class Appearance:
     ) -> None:
         self._app = app
         self._redraw = redraw
-        self.folders = (shipped_folder(),) if folders is None else tuple(folders)
+        self.folders = (find_shipped_folder(),) if folders is None else tuple(folders)
         self.palettes, self.problems = load_all(self.folders)
         for palette in self.palettes.values():
             app.register_theme(to_textual(palette))
@@ -62,12 +62,12 @@ class Appearance:
 
     @property
     def theme(self) -> str:
-        """The name of the theme in use."""
+        """Name of the theme in use."""
         return self._app.theme
 
     @property
     def palette(self) -> Palette:
-        """The palette in use."""
+        """Palette in use."""
         return self.palettes.get(self._app.theme) or Palette()
 
     def canvas(self, width: int, height: int) -> Canvas:
@@ -93,7 +93,7 @@ class Appearance:
 
     @property
     def next_theme(self) -> str:
-        """The name of the theme after the one in use."""
+        """Name of the theme after the one in use."""
         names = list(self.palettes)
         return names[(names.index(self._app.theme) + 1) % len(names)]
 

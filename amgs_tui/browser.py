@@ -46,7 +46,7 @@ class LoopbackServer(Server):
         return await handler(request)
 
     async def handle_index(self, request: web.Request) -> web.StreamResponse:
-        """The page, without the typeface that it would fetch from another site."""
+        """Return the page without the typeface that it would fetch from another site."""
         page = await super().handle_index(request)
         if isinstance(page, web.Response) and page.text is not None:
             page.text = _FOREIGN.sub("", page.text)

@@ -71,9 +71,9 @@ class Copying:
         """Copy a text."""
         self._start(lambda: text)
 
-    def _start(self, held: Callable[[], str]) -> None:
+    def _start(self, read_text: Callable[[], str]) -> None:
         """Put a text on both clipboards, in a thread: another program may take its time with it."""
-        self.app.run_worker(lambda: self._copy(held()), thread=True)
+        self.app.run_worker(lambda: self._copy(read_text()), thread=True)
 
     def _copy(self, text: str) -> None:
         taken = copy(text)

@@ -34,7 +34,7 @@ class CommandLine:
 
     @property
     def registry(self) -> Registry | None:
-        """The operations, once the session is open: the screen does not wait for its thread."""
+        """Operations, once the session is open: the screen does not wait for its thread."""
         if self.state.overview is None:
             return None
         from amgs_app.calls.standard import standard
@@ -57,7 +57,7 @@ class CommandLine:
         self.screen.open_prompt("record", "save as", "recording.amgs", hint=hint)
 
     def take_answer(self, topic: str, line: str) -> None:
-        """The operator entered a line."""
+        """Handle a line from the operator."""
         self.screen.close_prompt()
         if topic == "command":
             self.carry_out(line)
@@ -91,5 +91,5 @@ class CommandLine:
             self.open(start)
 
     def pipe_of(self, request: EngineRequest) -> Pipe | None:
-        """The form that this request's line was piped into, told once."""
+        """Pop the form into which this request's line was piped."""
         return self._pipes.pop(request.id, None)

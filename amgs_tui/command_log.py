@@ -34,7 +34,7 @@ class CommandLog:
 
     @property
     def entries(self) -> tuple[RunCommand, ...]:
-        """The newest first."""
+        """Commands, newest first."""
         return tuple(self._entries)
 
     def hear(self, event: EngineEvent) -> RunCommand | None:
@@ -51,7 +51,7 @@ class CommandLog:
         if isinstance(event, Finished):
             from amgs_app.render.catalogue import sentence_of
 
-            said = sentence_of(event.result) or "done"
-            return RunCommand(self._now(), event.answer.line or line, said, elapsed=event.elapsed)
-        said = event.title if isinstance(event, Failed) else "replaced" if event.superseded else "stopped"
-        return RunCommand(self._now(), line, said, done=False)
+            outcome = sentence_of(event.result) or "done"
+            return RunCommand(self._now(), event.answer.line or line, outcome, elapsed=event.elapsed)
+        outcome = event.title if isinstance(event, Failed) else "replaced" if event.superseded else "stopped"
+        return RunCommand(self._now(), line, outcome, done=False)

@@ -27,19 +27,19 @@ ASK_FIRST: Final = frozenset({"undo"})
 
 
 class Receiver(Protocol):
-    """Who is given what comes back."""
+    """Receiver of the engine's reports."""
 
     def take_models(self, event: ModelsLoading) -> None:
-        """How far the models are."""
+        """Receive the models' progress."""
 
     def take_result(self, event: Finished) -> None:
-        """A result that is still wanted."""
+        """Receive a result that is still wanted."""
 
     def take_failure(self, failure: Failed, *, stale: bool) -> None:
-        """An error. stale: a newer request has taken the place of this one."""
+        """Receive an error. stale: a newer request has taken the place of this one."""
 
     def take_cancel(self, event: RequestCancelled) -> None:
-        """A request that was stopped."""
+        """Receive a cancellation."""
 
 
 class Dispatcher:
@@ -100,8 +100,8 @@ class Dispatcher:
         """
         if self.engine.running is not None or state.overview is None:
             return
-        held = state.overview.store.blocks
-        if state.consolidates and held.get("raw", 0):
+        counts = state.overview.store.blocks
+        if state.consolidates and counts.get("raw", 0):
             consolidate = operations.lifecycle.consolidate(if_due=True)
             self.ask(consolidate, slot=f"{WHEN_DUE}: inbox", origin="screen")
 
@@ -113,7 +113,7 @@ class Dispatcher:
 
     @property
     def by_operator(self) -> EngineRequest | None:
-        """What runs because the operator asked for it."""
+        """Running request of the operator."""
         return self.engine.by_operator
 
     def stop(self) -> None:
@@ -154,7 +154,7 @@ class Dispatcher:
 
     @property
     def operator_stayed(self) -> bool:
-        """Whether the operator is where they were when they asked for what is answered now, and types nothing."""
+        """Return whether the operator has stayed in place since asking for the present answer, and types nothing."""
         return self._screen.in_front and self._asked_at in (None, self._screen.moves)
 
     def _begin(self, event: Started) -> None:

@@ -132,7 +132,7 @@ class EngineWorker:
         with self._wake:
             request = EngineRequest(self._next_id, command, dict(arguments or {}), line, slot, origin, follow)
             stopping = [run.request for run in self._runs() if run.stop_asked and run.request.origin == origin]
-            if any(request.content == each.content for each in (*self._queue, *stopping)):
+            if any(request.content == other.content for other in (*self._queue, *stopping)):
                 return None
             self._next_id += 1
             replaced = [waiting for waiting in self._queue if slot and waiting.slot == slot]
@@ -169,24 +169,24 @@ class EngineWorker:
 
     @property
     def running(self) -> EngineRequest | None:
-        """What the first thread is busy with, else another."""
+        """Request that the first thread runs, else that of another."""
         return next((run.request for run in self._runs()), None)
 
     @property
     def by_operator(self) -> EngineRequest | None:
-        """What runs because the operator asked for it, the longer first."""
+        """Running request of the operator, the longer one first."""
         return next((run.request for run in self._runs() if run.request.origin == "operator"), None)
 
     @property
     def waiting(self) -> int:
-        """How many of the operator's requests wait behind the running one; looks of the screen do not count."""
+        """Number of the operator's requests that wait behind the running one; looks of the screen do not count."""
         with self._wake:
             return sum(request.origin == "operator" for request in self._queue)
 
     def waits(self, request: EngineRequest) -> bool:
         """Return whether a request still stands in the queue."""
         with self._wake:
-            return any(request.id == each.id for each in self._queue)
+            return any(request.id == other.id for other in self._queue)
 
     def close(self, timeout: float = 30.0) -> bool:
         """Stop what runs, drop what waits, close the session, end the threads; whether they ended in time
@@ -208,12 +208,12 @@ class EngineWorker:
 
     @property
     def loads_ahead(self) -> bool:
-        """Whether a model is being loaded that nobody has asked for yet. That cannot be broken off, only left."""
+        """Return whether a model loads before any request for it. That cannot be stopped, only left."""
         return self._ahead is not None and self._ahead.is_alive()
 
     @property
     def works(self) -> bool:
-        """Whether anything is carried out or loaded."""
+        """Return whether a request runs or a model loads."""
         return self.running is not None or self.loads_ahead
 
     # --- in the engine's threads --------------------------------------------------------------------------
@@ -249,7 +249,7 @@ class EngineWorker:
                 operator.close()
 
     def _goes_behind(self, run: RunningRequest) -> bool:
-        """Whether what the first thread has taken goes on in the background instead, where there is nothing yet."""
+        """Move a background request out of the first thread if the background is free; return whether it moved."""
         if self._back is not None or self._kind_of is None or self._kind_of(run.request) != "background":
             return False
         with self._wake:

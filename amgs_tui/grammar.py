@@ -1,4 +1,4 @@
-"""What a key means: the same act in every pane, with the exceptions and why they are some."""
+"""Meaning of each key: the same action in every pane, with the exceptions and their reasons."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ _ACTS: Final[Mapping[str, tuple[str, tuple[str, ...]]]] = MappingProxyType(
 
 ACTS: Final[Mapping[str, tuple[str, tuple[str, ...]]]] = MappingProxyType(
     {
-        key: (act, (*names, *chain.from_iterable(each.acts.get(key, ()) for each in wing_panes().values())))
+        key: (act, (*names, *chain.from_iterable(wing.acts.get(key, ()) for wing in wing_panes().values())))
         for key, (act, names) in _ACTS.items()
     }
 )
@@ -112,7 +112,7 @@ EXCEPTIONS: Final[Mapping[str, str]] = MappingProxyType(
         "frame.part": "the weights lie beside each other",
         "inbox.category": "a draft has no question; e edits its category",
         "conversation.summary": "a conversation has no settings of its own; S reads its summary",
-        **dict(chain.from_iterable(each.exceptions.items() for each in wing_panes().values())),
+        **dict(chain.from_iterable(wing.exceptions.items() for wing in wing_panes().values())),
     }
 )
 """By the id of an action that has a key of another act: why."""

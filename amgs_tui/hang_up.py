@@ -50,7 +50,7 @@ def make_lasting(kind: type[Driver]) -> type[Driver]:
 
 
 def is_gone(stream: int) -> bool:
-    """Whether whatever is at the other end of this file descriptor has hung up; False where that cannot be told."""
+    """Return whether the other end of this file descriptor has hung up; False where that is unknown."""
     if not hasattr(select, "poll"):
         return False
     poll = select.poll()

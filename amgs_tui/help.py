@@ -72,8 +72,8 @@ def help_page(pane: Pane | None, bindings: dict[str, ActiveBinding], width: int)
         if moving:
             pieces += [("\nIn the list\n", "bold $accent"), *_keys(moving, width)]
         listing = pane.sifting.listing
-        told = ROWS.format(fields=", ".join(listing.fields), sorts=", ".join(listing.sorts))
-        pieces += _paragraph(told, width)
+        row_help = ROWS.format(fields=", ".join(listing.fields), sorts=", ".join(listing.sorts))
+        pieces += _paragraph(row_help, width)
         pieces += [("\nWords on this screen\n", "bold $accent"), *_words(SCREEN.get(pane.NAME, ()), width)]
     pieces += [("\nKeys everywhere\n", "bold $accent"), *_keys(everywhere, width)]
     pieces += [("\nThe workstation\n", "bold $accent"), *_paragraph(GENERAL, width)]

@@ -1,4 +1,4 @@
-"""What a pane or a widget may know of the program around it, and what completes a line that is typed into."""
+"""Access of panes and widgets to the program around them, and completion of a line being typed."""
 
 from __future__ import annotations
 
@@ -41,11 +41,11 @@ class Host(Protocol):
 
     @property
     def palette(self) -> Palette:
-        """The colours of the present theme."""
+        """Colours of the present theme."""
 
     @property
     def symbols(self) -> Symbols:
-        """What the terminal can show."""
+        """Symbols that the terminal can show."""
 
     def canvas(self, width: int, height: int) -> Canvas:
         """Return a canvas of width × height cells in the present theme and the terminal's symbols."""
@@ -65,19 +65,19 @@ class Host(Protocol):
 
     @property
     def overview(self) -> Overview | None:
-        """The memory's state; None until it was read."""
+        """State of the memory; None until it has been read."""
 
     @property
     def last_frame(self) -> Frame | None:
-        """The frame that was assembled last."""
+        """Last assembled frame."""
 
     @property
     def lifetime(self) -> FocusView | None:
-        """The working context as the focus pane shows it."""
+        """Working context as the focus pane shows it."""
 
     @property
     def waits_for(self) -> str:
-        """What is running and how long it still takes; empty while nothing runs."""
+        """Running request and the time it still takes; empty while nothing runs."""
 
     def shows(self, pane: str) -> bool:
         """Return whether the layout gives this pane a place."""
@@ -99,7 +99,7 @@ class Host(Protocol):
         """Select a block in every pane."""
 
     def go(self, pane: str) -> None:
-        """The operator goes to a pane, which the layout remembers."""
+        """Go to a pane, which the layout remembers."""
 
     def read_block(self) -> None:
         """Show the selected block in full."""

@@ -38,7 +38,7 @@ class IdleCollection:
         self._pause = 0.0
 
     def note_act(self) -> None:
-        """The operator pressed a key or moved the mouse."""
+        """Note a key press or mouse move of the operator."""
         self._acted = self._perf()
 
     def tick(self) -> None:
@@ -57,9 +57,9 @@ def end_with_widgets() -> None:
     Textual's cache of inner and outer colours holds the widget's whole styles cache as a part of its key (8.2.8:
     `lru_cache` on what was meant as a class method): up to 1024 widgets' strips. Here the colours alone are the key.
     """
-    given: Any = getattr_static(StylesCache, "get_inner_outer")
-    if not isinstance(given, (classmethod, staticmethod)):
-        colours = given.__wrapped__
+    attribute: Any = getattr_static(StylesCache, "get_inner_outer")
+    if not isinstance(attribute, (classmethod, staticmethod)):
+        colours = attribute.__wrapped__
         type.__setattr__(
             StylesCache,
             "get_inner_outer",

@@ -1,6 +1,6 @@
-"""What the screen keeps from one start to the next: in a small file of the user's what was chosen in the palette, the
-theme, and in each store the block that was selected; in the store itself the layout, which is where panes stand, how
-their lists are filtered, and the theme.
+"""State of the screen that lasts from one start to the next: in a small file of the user the choices in the palette,
+the theme, and the selected block of each store; in the store itself the layout, which is the places of panes, the
+filters of their lists, and the theme.
 
 What the operator would lose by leaving now is told here too.
 """
@@ -48,14 +48,16 @@ class KeptState:
 
     def __init__(self, file: Path | None = None) -> None:
         self._file = file
-        told = _read(file)
-        self.recent = told["recent"]
-        self.theme: str = told["theme"]
-        self._selected: dict[str, str] = told["selected"]
+        state = _read(file)
+        self.recent = state["recent"]
+        self.theme: str = state["theme"]
+        self._selected: dict[str, str] = state["selected"]
 
     def note_use(self, action: str) -> None:
-        """An action was chosen in the palette."""
-        self.recent = [action, *(each for each in self.recent if each != action)][:MOST_RECENT]
+        """Record the choice of an action in the palette."""
+        self.recent = [action, *(recent_action for recent_action in self.recent if recent_action != action)][
+            :MOST_RECENT
+        ]
 
     def find_selected(self, store: str) -> str:
         """Return the block that was selected when this store was left; "" for none."""
@@ -68,22 +70,22 @@ class KeptState:
         others = {name: block for name, block in _read(self._file)["selected"].items() if name != store}
         if store and selected:
             others[store] = selected
-        kept = dict(list(others.items())[-MOST_STORES:])
-        told = {"recent": self.recent, "theme": self.theme, "selected": kept}
+        selections = dict(list(others.items())[-MOST_STORES:])
+        state = {"recent": self.recent, "theme": self.theme, "selected": selections}
         with suppress(OSError):
-            write_whole(self._file, json.dumps(told, indent=1))
+            write_whole(self._file, json.dumps(state, indent=1))
 
 
 def _read(file: Path | None) -> dict[str, Any]:
     """Return what the file says; what of it cannot be read says nothing."""
-    told: Any = {}
+    state: Any = {}
     if file is not None:
         with suppress(OSError, ValueError):
-            told = json.loads(file.read_text(encoding="utf-8"))
-    told = told if isinstance(told, dict) else {}
-    recent, theme, selected = told.get("recent"), told.get("theme"), told.get("selected")
+            state = json.loads(file.read_text(encoding="utf-8"))
+    state = state if isinstance(state, dict) else {}
+    recent, theme, selected = state.get("recent"), state.get("theme"), state.get("selected")
     return {
-        "recent": [one for one in recent if isinstance(one, str)] if isinstance(recent, list) else [],
+        "recent": [action for action in recent if isinstance(action, str)] if isinstance(recent, list) else [],
         "theme": theme if isinstance(theme, str) else "",
         "selected": {str(name): block for name, block in selected.items() if isinstance(block, str)}
         if isinstance(selected, dict)
@@ -92,17 +94,17 @@ def _read(file: Path | None) -> dict[str, Any]:
 
 
 def would_be_lost(screen: MainScreen, state: ScreenState, dispatcher: Dispatcher) -> list[str]:
-    """A sentence for each thing that no later start can bring back; what is computed again by a key is none."""
-    found = []
+    """Return a sentence for each thing that no later start can restore; what a key computes again is none."""
+    sentences = []
     if (running := dispatcher.by_operator) is not None:
-        found.append(f"`{running.title}` is still running. Quitting stops it; unfinished work is lost.")
+        sentences.append(f"`{running.title}` is still running. Quitting stops it; unfinished work is lost.")
     if not state.persistent:
-        found += [f"The draft with your {each} is not applied." for each in drafts_on(screen)]
+        sentences += [f"The draft with your {draft} is not applied." for draft in drafts_on(screen)]
     if state.recording:
-        found.append("The recording is not saved yet: R saves it as a script.")
+        sentences.append("The recording is not saved yet: R saves it as a script.")
     if screen.asking and (typed := screen.prompt.typed.strip()):
-        found.append(f"What you have typed is not entered yet: {typed}")
-    return found
+        sentences.append(f"What you have typed is not entered yet: {typed}")
+    return sentences
 
 
 def drafts_on(screen: MainScreen) -> list[str]:
@@ -117,14 +119,14 @@ def what_is_kept(view: FocusView | None, drafts: Sequence[str], state: ScreenSta
     """
     if not state.persistent:
         return []
-    found = [f"Your {each} are kept: the next start goes on with them." for each in drafts]
+    sentences = [f"Your {draft} are kept: the next start goes on with them." for draft in drafts]
     if view is not None and not state.attached:
         branches = f", {len(view.branches)} branches" if len(view.branches) > 1 else ""
-        found.append(
+        sentences.append(
             f"The working context is kept ({view.head:,} tokens{branches}): "
             "`r` in pane 6, or `focus trace --resume`, continues it."
         )
-    return found
+    return sentences
 
 
 @dataclass(eq=False)

@@ -94,7 +94,7 @@ def remap(
             name = str(binding.id)
             together[-1].add(name)
             keys_of[name] = [*dict.fromkeys((*keys_of.get(name, ()), *_split(binding.key)))]
-    held = keys_of | {name: [] for name in wanted}  # what is remapped has given its old keys up
+    binding_keys = keys_of | {name: [] for name in wanted}  # what is remapped has given its old keys up
     keymap: dict[str, str] = {}
     problems: list[str] = []
     for name, keys in wanted.items():
@@ -102,12 +102,12 @@ def remap(
             fault = "there is no such action"
         else:
             near = set[str]().union(*(names for names in together if name in names)) - {name}
-            fault = _fault(_split(keys), {other: held[other] for other in sorted(near)})
+            fault = _fault(_split(keys), {other: binding_keys[other] for other in sorted(near)})
         if fault:
             problems.append(f'{name} = "{keys}" {fault}' if fault.startswith("is ") else f'{name} = "{keys}": {fault}')
         else:
             keymap[name] = keys
-            held[name] = _split(keys)
+            binding_keys[name] = _split(keys)
     if not problems:
         return keymap, ()
     keymap, more = remap(keymap, offered)  # what was refused keeps its keys, which others may have counted on
@@ -126,15 +126,15 @@ def own_commands(
     from amgs_app.shell.script import piped
     from amgs_app.terminal.line import LineError
 
-    held = {
+    binding_keys = {
         str(binding.id): _split(keymap.get(str(binding.id), binding.key))
         for bindings in offered
         for binding in bindings
     }
-    found: list[Binding] = []
+    own_bindings: list[Binding] = []
     problems: list[str] = []
     for key, line in wanted.items():
-        fault = "one key is wanted" if len(_split(key)) != 1 else _fault(_split(key), held)
+        fault = "one key is wanted" if len(_split(key)) != 1 else _fault(_split(key), binding_keys)
         start = read_beginning(line)
         if not fault and start is None:
             try:
@@ -145,10 +145,10 @@ def own_commands(
         if fault:
             problems.append(f'"{key}" = "{line}": {fault}')
         else:
-            found.append(
-                hide(key.strip(), f"own_command({len(found)})", line, f"own.{key.strip()}", f"Your own: {line}")
+            own_bindings.append(
+                hide(key.strip(), f"own_command({len(own_bindings)})", line, f"own.{key.strip()}", f"Your own: {line}")
             )
-    return found, tuple(problems)
+    return own_bindings, tuple(problems)
 
 
 def read_beginning(line: str) -> str | None:

@@ -123,7 +123,7 @@ class MainScreen(Screen[Any], inherit_bindings=False):
 
     @property
     def ready(self) -> bool:
-        """Whether the widgets are mounted: not yet while the screen is made, no more while it is taken down."""
+        """Return whether the widgets are mounted: not before the screen is set up nor once it is taken down."""
         return self.is_attached and self.status.is_attached
 
     # --- parts --------------------------------------------------------------------------------------------
@@ -142,7 +142,7 @@ class MainScreen(Screen[Any], inherit_bindings=False):
 
     @property
     def lifetime(self) -> FocusView | None:
-        """The working context as the focus pane shows it."""
+        """Working context as the focus pane shows it."""
         return self.pane_of(FocusPane).view
 
     def redraw(self) -> None:
@@ -183,7 +183,7 @@ class MainScreen(Screen[Any], inherit_bindings=False):
 
     @property
     def asking(self) -> bool:
-        """Whether the operator types a line."""
+        """Return whether the operator types a line."""
         return self.has_class("-asking")
 
     def open_prompt(self, topic: str, label: str, value: str = "", **how: Any) -> None:
@@ -200,7 +200,7 @@ class MainScreen(Screen[Any], inherit_bindings=False):
 
     @property
     def typing(self) -> bool:
-        """Whether what is typed goes into a line: that of the screen, or one of a dialog."""
+        """Return whether typed text goes into a line: that of the screen, or one of a dialog."""
         return self.asking or isinstance(self.app.focused, Input)
 
     def once_typed(self, show: Callable[[], None]) -> None:
@@ -279,17 +279,17 @@ class MainScreen(Screen[Any], inherit_bindings=False):
 
     @property
     def focused_pane(self) -> Pane | None:
-        """The pane that has the focus."""
+        """Pane that has the focus."""
         return self.focused if isinstance(self.focused, Pane) else None
 
     @property
     def in_front(self) -> bool:
-        """Whether no dialog lies in front of the panes and no line is typed."""
+        """Return whether no dialog lies in front of the panes and no line is typed."""
         return len(self.app.screen_stack) == 1 and not self.asking
 
     @property
     def untouched(self) -> bool:
-        """Whether the operator has gone nowhere yet and types nothing."""
+        """Return whether the operator has gone nowhere yet and types nothing."""
         return self.body.main == PANES[0] and not self.body.maximised and self.in_front
 
     def on_descendant_focus(self, event: events.DescendantFocus) -> None:
@@ -321,7 +321,7 @@ class MainScreen(Screen[Any], inherit_bindings=False):
             self.go(name)
 
     def move_to(self, name: str) -> None:
-        """The operator goes to a pane."""
+        """Go to a pane for the operator."""
         self.moves += 1
         self.go(name)
 
@@ -329,7 +329,7 @@ class MainScreen(Screen[Any], inherit_bindings=False):
         self.move_to(event.pane)
 
     def walk(self, by: int) -> None:
-        """The operator goes to the next pane on the screen; where only one fits, the next one comes."""
+        """Go to the next pane on the screen; where only one fits, show the next one."""
         self.moves += 1
         shown = self.body.shown
         if len(shown) > 1:
@@ -339,7 +339,7 @@ class MainScreen(Screen[Any], inherit_bindings=False):
             self.go(PANES[(PANES.index(self.body.main) + by) % len(PANES)])
 
     def maximise(self) -> None:
-        """The focused pane alone, or all of them again."""
+        """Show the focused pane alone, or all of them again."""
         pane = self.focused_pane or self.pane(self.body.main)
         self.body.maximised = not self.body.maximised
         self.go(pane.NAME)

@@ -1,4 +1,4 @@
-"""What crosses the line between the engine's thread and the screen: frozen values, each with the request it answers."""
+"""Messages between the engine's thread and the screen: frozen values, each with the request it answers."""
 
 from __future__ import annotations
 
@@ -46,19 +46,21 @@ class EngineRequest:
 
     @property
     def content(self) -> tuple[object, ...]:
-        """What tells it from others that wait."""
+        """Fields that tell it from other waiting requests."""
         return self.command, self.arguments, self.line, self.slot
 
     @property
     def title(self) -> str:
-        """What the status line calls it."""
+        """Title in the status line."""
         return self.line or self.command
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What a command gave. line: its canonical text. pane: the pane that shows it. writes: whether something
-    changed. looks: the result of each look that followed.
+    """Result of a command.
+
+    line: its canonical text. pane: the pane that shows it. writes: whether something changed. looks: the result of each
+    look that followed.
     """
 
     command: str
@@ -79,7 +81,7 @@ class Started:
 
 @dataclass(frozen=True, slots=True)
 class Progressed:
-    """How far a request is. elapsed and remaining in seconds; remaining is None while it cannot be told."""
+    """Progress of a request. elapsed and remaining in seconds; remaining is None while it is unknown."""
 
     request: EngineRequest
     done: int
@@ -132,7 +134,7 @@ class RequestCancelled:
 
 @dataclass(frozen=True, slots=True)
 class ModelsLoading:
-    """How far the language model is that is loaded before anybody asked for it: `done` of `total`.
+    """Loading state of the language model before any request for it: `done` of `total`.
 
     trouble: why it, or the encoder, is not there; "" while all goes well.
     """
@@ -167,7 +169,7 @@ class EngineReport(Message):
     event: EngineEvent
 
     def can_replace(self, message: Message) -> bool:
-        """Of two reports on the same request's progress only the newer is worth drawing."""
+        """Return whether a newer report on the same request's progress supersedes this."""
         return (
             isinstance(message, EngineReport)
             and isinstance(self.event, Progressed)

@@ -1,5 +1,5 @@
-"""What the screen tells the operator: in the status line, in a toast, or on a page where nothing else can go on; first
-of all what is running and how far it is.
+"""Inform the operator in the status line, in a toast, or on a page where nothing else can go on; first of all about the
+running request and its progress.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class RunStatus:
 
     @property
     def keeps_the_line(self) -> bool:
-        """Whether what the operator waits for runs; the screen's own looks give way to what is to be said."""
+        """Return whether a request that the operator waits for runs; the screen's own looks give way to messages."""
         return any(request.origin == "operator" or request.command == OPEN for request, _ in self._begun.values())
 
     def add(self, request: EngineRequest, *, background: bool = False) -> None:
@@ -147,19 +147,19 @@ class Notices:
         self.line.over = bool(self.runs)
 
     def overhear(self, text: str) -> None:
-        """What somebody else does, where nothing is said or runs that the operator waits for."""
+        """Show an act of somebody else, where no message stands and the operator waits for nothing."""
         free = self.line.said.text in ("", self._overheard)
         if free and not self.runs.keeps_the_line:
             self._overheard = text
             self.say(text)
 
     def drop_error(self) -> None:
-        """The operator has begun something new: an error of the action before has been read."""
+        """Drop the error of the action before as read: the operator has begun a new one."""
         if self.line.said.kind in ("bad", "warn"):
             self.line.said = Said("")
 
     def fade(self) -> None:
-        """What was said gives way to what runs, and after a while to nothing."""
+        """Uncover the running request after a while, and later clear the message."""
         age = time.perf_counter() - self._said_at
         if self.line.over and age >= OVER_SECONDS:
             self.line.over = False
@@ -177,7 +177,7 @@ class Notices:
             self.app.notify(words, title=title, severity="error", timeout=12)
 
     def warn(self, title: str, words: str, seconds: float = 10) -> None:
-        """A toast that stands for so many seconds."""
+        """Show a warning as a toast for `seconds`."""
         self.app.notify(words, title=title, severity="warning", timeout=seconds)
 
     def refusals(self, result: object) -> None:
@@ -187,14 +187,14 @@ class Notices:
 
         if not isinstance(result, IngestReport | RevisionPlan):
             return
-        for told, title in ((result.refused, "not taken in"), (result.warnings, "not read as meant")):
-            if told:
-                lines = [f"{each.source}: {each.reason}" for each in told[:MOST_REFUSALS]]
-                more = len(told) - len(lines)
+        for group, title in ((result.refused, "not taken in"), (result.warnings, "not read as meant")):
+            if group:
+                lines = [f"{refusal.source}: {refusal.reason}" for refusal in group[:MOST_REFUSALS]]
+                more = len(group) - len(lines)
                 lines += [f"and {more} more"] if more else []
-                self.warn(f"{len(told)} {title}", "\n".join(lines))
+                self.warn(f"{len(group)} {title}", "\n".join(lines))
 
-    def skipped_themes(self, problems: Sequence[ThemeError]) -> None:
+    def name_skipped_themes(self, problems: Sequence[ThemeError]) -> None:
         """Name the theme files that were skipped."""
         if problems:
             self.warn(ThemeError.title, explain(problems))
@@ -204,7 +204,7 @@ class Notices:
         if lines:
             self.warn("Settings ignored" if len(lines) > 1 else "Setting ignored", "\n".join(lines), 12)
 
-    def ignored_keys(self, problems: Sequence[str]) -> None:
+    def name_ignored_keys(self, problems: Sequence[str]) -> None:
         """Name the entries of the settings that give no key."""
         if problems:
             way_out = "Your other keys work. Correct [screen.keys] or [screen.commands] in the settings."
@@ -212,14 +212,14 @@ class Notices:
             self.warn("Key bindings ignored" if len(problems) > 1 else "Key binding ignored", words, 12)
 
     def fault(self, failure: Failed) -> None:
-        """A fault of the program itself: its whole report, to read and to copy."""
+        """Show the whole report of a fault of the program itself, to read and to copy."""
         from amgs_tui.dialogs.reader import TextReader
 
         words = f"{failure.message}\n\n{failure.way_out}\n\n{failure.detail}"
         self.app.push_screen(TextReader(failure.title, Content(printable(words))))
 
     def fatal(self, failure: Failed) -> None:
-        """An error after which nothing can go on, said once."""
+        """Show an error after which nothing can go on, once."""
         from amgs_tui.dialogs.dialog import Fatal
 
         if not isinstance(self.app.screen, Fatal):

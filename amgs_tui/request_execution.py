@@ -1,4 +1,4 @@
-"""How a request is carried out on a session, in one of the engine's threads, and how an error is shown."""
+"""Carry out a request on a session, in one of the engine's threads, and show an error."""
 
 from __future__ import annotations
 
@@ -84,9 +84,9 @@ def kind_of(request: EngineRequest) -> Kind:
 
 def _follow_up(operator: Any, request: EngineRequest, result: Any, progress: Progress) -> tuple[Any, ...]:
     """Return the looks that the screen takes with a result; one that fails ends them."""
-    found: list[Any] = []
+    looks: list[Any] = []
     # The action is done, whatever becomes of its looks; the pane asks again for what it lacks and is told the error.
     with suppress(Exception):
         for call in request.follow(result) if request.follow is not None else ():
-            found.append(operator.look(call, progress))  # noqa: PERF401
-    return tuple(found)
+            looks.append(operator.look(call, progress))  # noqa: PERF401
+    return tuple(looks)

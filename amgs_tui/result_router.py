@@ -1,8 +1,9 @@
-"""What each result does to the screen: the panes that show it, the header, a page of its own, the status line.
+"""Route each result to the screen: the panes that show it, the header, a page of its own, the status line.
 
 A result comes to the front only where the operator has stayed since they asked for it, and takes no key from a line
 that is being typed: its page waits until the line is left. An error stands in the status line or in a toast, or in a
-dialog when nothing can go on."""
+dialog when nothing can go on.
+"""
 
 from __future__ import annotations
 
@@ -70,7 +71,7 @@ class ResultRouter:
             self._take_opening(event.result)
             return
         if event.request.slot.startswith(WHEN_DUE):
-            self._done_when_due(event)
+            self._announce_due_work(event)
             return
         by_operator = event.request.origin == "operator"
         self.state.cache.learn(event.result, listed=by_operator)
@@ -86,7 +87,7 @@ class ResultRouter:
             self.screen.look_at_stale()
 
     def _take_opening(self, opening: Opening) -> None:
-        """The session is there: its clock, the operator's own palettes, the theme that was asked for."""
+        """Take the opened session: its clock, the operator's own palettes, the requested theme."""
         if self.state.clock is None and opening.clock is not None:
             self.state.clock = opening.clock.now
         self.state.consolidates = opening.consolidates
@@ -94,7 +95,7 @@ class ResultRouter:
             self.state.attached = True
             self.follow(opening.attached)
         looks = self.appearance
-        self.notices.skipped_themes(looks.add_folders(opening.theme_folders))
+        self.notices.name_skipped_themes(looks.add_folders(opening.theme_folders))
         self.notices.ignored_settings(opening.ignored)
         looks.use_symbols(opening.symbols)
         self.use_keys(opening.keys, opening.commands)
@@ -114,7 +115,7 @@ class ResultRouter:
         words = f"Corrections to {plural(len(edits), 'block')}: d in pane 1 goes on with them."
         self.notices.warn("Kept from last time", words, 12)
 
-    def _done_when_due(self, event: Finished) -> None:
+    def _announce_due_work(self, event: Finished) -> None:
         """Say what was done without being asked, and have the panes look; nothing where it was not due."""
         from amgs_app.render.catalogue import sentence_of
         from amgs_app.results.memory import Untouched
@@ -172,9 +173,7 @@ class ResultRouter:
                 self.screen.draw_header()
 
     def _welcome(self) -> None:
-        """The first look at the store: an empty one that belongs to a corpus takes it in by itself, unless others use
-        it too.
-        """
+        """Act on the first look at the store: ingest the corpus of an empty one, unless others use it too."""
         overview = self.state.overview
         empty = overview is not None and overview.corpus and not sum(overview.store.blocks.values())
         if empty and not self.state.attached:
@@ -191,7 +190,7 @@ class ResultRouter:
             self.screen.pane(name).look()  # it has no place before it knows that there is one
 
     def _pass_over_an_empty_inbox(self) -> None:
-        """Where one pane has all the room and it is an inbox without a block, the overview says more."""
+        """Show the overview where one pane has all the room and it is an inbox without a block."""
         overview, body = self.state.overview, self.screen.body
         if overview is None or body.maximised or body.shown != (PANES[0],):
             return
@@ -199,16 +198,16 @@ class ResultRouter:
             self.screen.go("overview")
 
     def _open_on_what_is_served(self, *, gateway: bool) -> None:
-        """Where the operator has gone nowhere yet: what agents ask through a gateway; else, with an empty inbox, the
-        overview.
+        """Open, if the operator has gone nowhere yet, the requests of agents to a gateway; else, with an empty inbox,
+        the overview.
         """
         overview = self.state.overview
-        held = overview.store.blocks if overview is not None else {}
+        counts = overview.store.blocks if overview is not None else {}
         if not self.screen.untouched:
             return
         if gateway:
             self.screen.go("conversation")
-        elif held.get("consolidated", 0) and not held.get("raw", 0):
+        elif counts.get("consolidated", 0) and not counts.get("raw", 0):
             self.screen.go("overview")
 
     def _show(self, event: Finished) -> None:
@@ -262,7 +261,7 @@ class ResultRouter:
             self.dispatcher.look()
 
     def take_models(self, event: ModelsLoading) -> None:
-        """The header says how far the models are; what is amiss is said once, and again where one is needed."""
+        """Show the state of the models in the header; report trouble once, and again where a model is needed."""
         self.state.models = event
         self.screen.draw_header()
         if event.trouble:

@@ -1,4 +1,4 @@
-"""What happens in a served memory, brought to the screen while the operator looks at it.
+"""Watch a served memory for events, and show them while the operator looks at it.
 
 A change by somebody else has the panes look again; a question is named in the status line, where nothing else is said.
 Nothing takes the focus, the cursor or the selection away.

@@ -1,4 +1,4 @@
-"""What the screen knows of the memory: learned from results, never computed here."""
+"""State of the memory on the screen: learned from results, never computed here."""
 
 from __future__ import annotations
 
@@ -45,12 +45,12 @@ class ScreenState:
 
     @property
     def place(self) -> str:
-        """What the store is remembered by on this machine: its path, or where it is served; "" for none."""
+        """Identity of the store on this machine: its path, or the place that serves it; empty for none."""
         if not self.persistent or self.overview is None:
             return ""
         return self.store_name if self.attached else self.overview.store.path
 
     @property
     def persistent(self) -> bool:
-        """Whether the store lies on the disk, and with it the trace of the working context."""
+        """Return whether the store lies on disk, and with it the trace of the working context."""
         return self.store_name != ":memory:"

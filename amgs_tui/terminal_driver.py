@@ -11,16 +11,16 @@ from textual.drivers.linux_driver import LinuxDriver
 class TerminalDriver(LinuxDriver):
     """Textual's driver (8.2), which outlives its terminal long enough to be stopped in order."""
 
-    def __init__(self, *given: Any, **named: Any) -> None:
-        super().__init__(*given, **named)
+    def __init__(self, *arguments: Any, **named: Any) -> None:
+        super().__init__(*arguments, **named)
         self._file: Any = LastingOutput(self._file)
 
-    def _sigcont_application(self, *given: Any) -> None:
+    def _sigcont_application(self, *arguments: Any) -> None:
         """Go on after a suspension only. A shell that ends sends its programs the signal too, and a driver that was
         never suspended would begin a second time, with a second thread for the keys and one for what is drawn.
         """
         if self._must_signal_resume:
-            super()._sigcont_application(*given)
+            super()._sigcont_application(*arguments)
 
 
 class LastingOutput:

@@ -1,4 +1,4 @@
-"""What the wings bring to the screen: a pane, for those that have one, found by the names of the wings."""
+"""Panes of the wings, for those that have one, found by the names of the wings."""
 
 from __future__ import annotations
 
@@ -50,4 +50,4 @@ def front_pane(settings: Path | None = None) -> str:
             return ""
     except AmgsError:
         return ""  # said when the session is opened
-    return next((name for name, each in wing_panes().items() if each.offered and loaded(each.offered)()), "")
+    return next((name for name, wing in wing_panes().items() if wing.offered and loaded(wing.offered)()), "")

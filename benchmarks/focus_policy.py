@@ -138,7 +138,7 @@ def _streamed(
         seen["residency"].append(mean_residency(state.context, state.residency, record.number))
         tree.append(future)
         allocator = replace(state.allocator, headroom=0)
-        grown = state.context.extended(tree.length)
+        grown = state.context.extend_lifetime(tree.length)
         state = replace(state, context=make_room(grown, state.scores, tree, settings, allocator).context)
     tree.close()
     return {field: float(np.mean(values[-1:] if field == "residency" else values)) for field, values in seen.items()}

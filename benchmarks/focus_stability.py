@@ -78,7 +78,7 @@ def stream(
             state, record = refocus(state, tree, scorer, settings, reader, clock)
             records.append(record)
             tree.append(list(future[start : start + settings.cadence]))
-            state = replace(state, context=state.context.extended(tree.length), fresh=False)
+            state = replace(state, context=state.context.extend_lifetime(tree.length), fresh=False)
     finally:
         tree.truncate(length)
     return tuple(records)

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from amgs.conversation.written import founded
+from amgs.conversation.written import keep_founded_sentences
 from amgs.text.sentences import sentences
 from benchmarks.bench_results import Bench, BenchResult, BenchTable
 from benchmarks.conversation.evidence_data import read
@@ -42,7 +42,7 @@ def run(data: Path, seed: int = 0) -> BenchResult:
                 beside = chance.sample(other, k=_STRETCH)
                 for kind, sentence in (*_made(stretch, speakers), *(("elsewhere", s) for s in _told(beside))):
                     count = counts[corpus, kind]
-                    count[0] += bool(founded(sentence, sources))
+                    count[0] += bool(keep_founded_sentences(sentence, sources))
                     count[1] += 1
     metrics = {f"{kind}_{corpus}": passed / every for (corpus, kind), (passed, every) in counts.items()}
     rows = tuple((c, k, str(passed), str(every)) for (c, k), (passed, every) in counts.items())

@@ -50,7 +50,7 @@ class Confirm(ModalScreen[bool]):
             yield Static(self._words)
 
     def on_mount(self) -> None:
-        """A notice of what went before would lie over the question."""
+        """Clear earlier notices, which would cover the question."""
         self.app.clear_notifications()
 
     def action_answer(self, answer: bool) -> None:
@@ -82,5 +82,5 @@ class Fatal(ModalScreen[None]):
 
     def action_leave(self) -> None:
         failure = self.failure
-        said = f"amgs: {failure.title}: {failure.message} {failure.way_out}".rstrip()
-        self.app.exit(return_code=failure.exit_code, message=escape(printable(said)))
+        message = f"amgs: {failure.title}: {failure.message} {failure.way_out}".rstrip()
+        self.app.exit(return_code=failure.exit_code, message=escape(printable(message)))

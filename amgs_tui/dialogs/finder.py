@@ -74,7 +74,7 @@ class Finder(NarrowingList[str | None]):
             self._offer()
 
     def _offer(self) -> None:
-        """What can be chosen before anything is typed."""
+        """Offer the choices before anything is typed."""
         self._listed = ""
         note = f"{self._offered}; type to search all blocks." if self._offered else "Type to search."
         self.show_rows([_option(block) for block in self._first], note)
@@ -111,6 +111,6 @@ class Finder(NarrowingList[str | None]):
 
 
 def _option(block: Block) -> Option:
-    told = (block.title, "$foreground"), (block.category, "$accent"), (block.meta.get("source", ""), "$muted")
-    pieces = [(f"{printable_line(str(words))}  ", style) for words, style in told]
+    columns = (block.title, "$foreground"), (block.category, "$accent"), (block.meta.get("source", ""), "$muted")
+    pieces = [(f"{printable_line(str(words))}  ", style) for words, style in columns]
     return Option(Content.assemble(*pieces), id=block.id)

@@ -75,7 +75,7 @@ class NewestFirst(ModalScreen[str | None], Generic[E]):
         listed = self.query_one(OptionList)
         place, offset = listed.highlighted or 0, listed.scroll_offset
         listed.clear_options()
-        listed.add_options(Option(self.line(each)) for each in self._entries)
+        listed.add_options(Option(self.line(item)) for item in self._entries)
         listed.highlighted = place + 1 if place else 0
         if place:
             listed.scroll_to(y=offset.y + 1, animate=False)
@@ -88,8 +88,9 @@ class NewestFirst(ModalScreen[str | None], Generic[E]):
 
 
 class Traffic(NewestFirst[ServiceEvent]):
-    """Who asks a served memory what: questions and changes. Ends with the id of the first block that the chosen line is
-    about, or None.
+    """Log of questions and changes of a served memory, with the callers.
+
+    Ends with the id of the first block of the chosen line, or None.
     """
 
     KIND = ServiceEvent
@@ -112,8 +113,9 @@ class Traffic(NewestFirst[ServiceEvent]):
 
 
 class CommandHistory(NewestFirst[RunCommand]):
-    """What keys, palette and line have run: every key is a command, and this is where one learns it. Ends with the line
-    of the chosen one, to be corrected and run again, or None.
+    """Commands run by keys, palette and line: every key is a command, and this is where one learns it.
+
+    Ends with the chosen line, to be corrected and run again, or None.
     """
 
     KIND = RunCommand

@@ -43,7 +43,7 @@ class Action:
 
     @property
     def id(self) -> str:
-        """What it is remembered by."""
+        """Key under which it is stored."""
         return f"{self.where}/{self.name}"
 
 
@@ -56,7 +56,7 @@ def matching(actions: Sequence[Action], typed: str) -> list[Action]:
     letters = "".join(words)
     ranked: list[tuple[Any, ...]] = []
     for place, action in enumerate(actions):
-        name, synonyms = _fold(action.name.removesuffix(" …")), [_fold(one) for one in action.synonyms]
+        name, synonyms = _fold(action.name.removesuffix(" …")), [_fold(synonym) for synonym in action.synonyms]
         everything = " ".join((name, _fold(f"{action.text} {action.where}"), *synonyms))
         key = typed.strip() in action.keys.split()
         if key or all(word in everything for word in words):
@@ -66,13 +66,13 @@ def matching(actions: Sequence[Action], typed: str) -> list[Action]:
             ranked.append((True, True, 1, 0, not action.ready, spread, place, action))
     if ranked:
         return [entry[-1] for entry in sorted(ranked, key=lambda entry: entry[:-1])]
-    meant = {word: _meant(word, actions) for word in words}
+    meant = {word: _guess_words(word, actions) for word in words}
     return [
         action for action in actions if all(not meant[word].isdisjoint(_fold(action.name).split()) for word in words)
     ]
 
 
-def _meant(typed: str, actions: Sequence[Action]) -> set[str]:
+def _guess_words(typed: str, actions: Sequence[Action]) -> set[str]:
     """Return the words of names that a mistyped word may stand for."""
     known = {word for action in actions for word in _fold(action.name).split()}
     return set(near(typed, sorted(known)))

@@ -134,35 +134,35 @@ class DiagnosisPage(TextReader):
         Binding("b", "block", "block", id="diagnosis.block", tooltip="Select the block that holds the fact"),
     ]
 
-    def __init__(self, host: Host, found: Diagnosis, page: Page) -> None:
-        applies = found.trial is not None and found.trial.fix.applies
+    def __init__(self, host: Host, diagnosis: Diagnosis, page: Page) -> None:
+        applies = diagnosis.trial is not None and diagnosis.trial.fix.applies
         keys = ("c applies the fix", "t makes a test") if applies else ("t makes a test",)
         super().__init__("Diagnosis", page, " · ".join(("↑ ↓ scroll", *keys, "b block", "esc closes")))
         self._host = host
-        self._found = found
+        self._found = diagnosis
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:  # noqa: ARG002
-        """A fix that is up to whoever asks is not carried out, and a fact that no block holds has none to select."""
+        """Disable `apply` for a fix that is up to whoever asks, and `block` for a fact that no block holds."""
         if action == "apply":
             return self._found.trial is not None and self._found.trial.fix.applies
         return self._found.block is not None if action == "block" else True
 
     def action_apply(self) -> None:
         """Carry the fix out: the same words are diagnosed again, and what is proposed then is done."""
-        found, request = self._found, self._found.request
+        diagnosis, request = self._found, self._found.request
         recorded = request.kind == "gateway call"
         self.dismiss(None)
         self._host.ask(
             operations.diagnose.diagnose(
-                found.answer,
-                missed=found.missed,
+                diagnosis.answer,
+                missed=diagnosis.missed,
                 apply=True,
                 question="" if recorded else request.query,
                 frame=request.frame,
                 budget=request.budget if request.kind in ("question", "conversation") else None,
                 exchange=int(request.id) if recorded else None,
                 conversation="" if recorded else request.conversation,
-                block=found.block.id if found.block is not None else "",
+                block=diagnosis.block.id if diagnosis.block is not None else "",
             )
         )
 

@@ -1,6 +1,4 @@
-"""What all panes share: they draw one picture of one result, ask for it through operations, and say what to do
-next.
-"""
+"""Base of all panes: they draw one picture of one result, ask for it through operations, and name the next step."""
 
 from __future__ import annotations
 
@@ -26,7 +24,15 @@ from amgs_app.terminal.printable import printable_line
 from amgs_tui.dialogs.questions import choose
 from amgs_tui.keys import hide
 from amgs_tui.messages import EngineRequest, Failed, Follow, Origin
-from amgs_tui.panes.picture_lines import FigureVisual, Line, changed_rows, letter_at, lines_of, marked_text, with_mark
+from amgs_tui.panes.picture_lines import (
+    FigureVisual,
+    Line,
+    extract_marked_text,
+    find_changed_rows,
+    letter_at,
+    lines_of,
+    with_mark,
+)
 from amgs_tui.panes.row_sifting import FILTER, RowSifting
 from amgs_tui.widgets.tabs import TITLES
 
@@ -121,17 +127,17 @@ class Pane(Widget, can_focus=True):
 
     @property
     def empty(self) -> bool:
-        """Whether the pane has nothing to show, so that another one may have its place."""
+        """Return whether the pane has nothing to show, so that another one may have its place."""
         return False
 
     @property
     def drafted(self) -> str:
-        """What of the operator's work in the pane is not applied yet: `corrections to 2 blocks`; "" for nothing."""
+        """Work of the operator in the pane that is not applied yet: `corrections to 2 blocks`; empty for none."""
         return ""
 
     @property
     def waits(self) -> str:
-        """What stands in a pane that has nothing to show yet: behind what it waits."""
+        """Text of a pane that has nothing to show yet: the request that it waits for."""
         behind = self.host.waits_for
         return f"Waiting for {behind} …" if behind else "Reading the memory …"
 
@@ -164,21 +170,21 @@ class Pane(Widget, can_focus=True):
 
     @property
     def sift(self) -> ListFilter:
-        """The filter and the order of the rows."""
+        """Filter and order of the rows."""
         return self.sifting.now
 
     @property
     def places(self) -> tuple[int, ...]:
-        """The places of the rows that are shown, in the order they are shown."""
+        """Places of the rows that are shown, in the order they are shown."""
         return self.sifting.places
 
     @property
     def shown_places(self) -> tuple[int, ...] | None:
-        """The same for a picture; None where all rows are shown as they come."""
+        """Places of the rows for a picture; None where all rows are shown in their own order."""
         return self.places if self.sift else None
 
     def sift_rows(self, every: Sequence[R]) -> Sequence[R]:
-        """Of what is in each row, what the filter leaves, in the operator's order."""
+        """Return the items of the rows that the filter leaves, in the operator's order."""
         return [every[place] for place in self.places] if self.sift else every
 
     def use_sift(self, sift: ListFilter) -> None:
@@ -190,7 +196,7 @@ class Pane(Widget, can_focus=True):
             self.repaint()
 
     def take_filter(self, line: str) -> None:
-        """The filter was entered; one that cannot be is said, and the one before stays."""
+        """Apply the filter that was entered; report an invalid one and leave the one before."""
         try:
             wanted = self.sifting.read(line)
         except UsageError as error:
@@ -226,8 +232,8 @@ class Pane(Widget, can_focus=True):
 
     @property
     def own_bindings(self) -> list[Binding]:
-        """The keys of the pane, the inherited ones too."""
-        return [each for group in self._bindings.key_to_bindings.values() for each in group]
+        """Keys of the pane, including inherited ones."""
+        return [binding for group in self._bindings.key_to_bindings.values() for binding in group]
 
     def canvas(self) -> Canvas:
         """Return the canvas of the pane's present size, in the present theme."""
@@ -268,11 +274,11 @@ class Pane(Widget, can_focus=True):
 
     @property
     def has_place(self) -> bool:
-        """Whether the arrangement gives the pane a place."""
+        """Return whether the arrangement gives the pane a place."""
         return self.host.shows(self.NAME)
 
     def came_on_screen(self) -> None:
-        """The arrangement gave the pane a place: what it shows may be old."""
+        """Look again when the pane gets a place and is stale."""
         if self.stale:
             self.look()
 
@@ -280,10 +286,10 @@ class Pane(Widget, can_focus=True):
         """Another block is selected; the panes that show it ask for it."""
 
     def take_answer(self, line: str) -> None:
-        """The operator answered what the pane had asked with `ask_line`."""
+        """Handle the operator's answer to a question of `ask_line`."""
 
     def show_to_operator(self, command: str, result: object) -> None:
-        """The operator asked for this result: more than redrawing may be due."""
+        """Show a result that the operator asked for: more than redrawing may be due."""
 
     def begin_request(self, request: EngineRequest) -> None:
         if request.origin == "operator":
@@ -292,7 +298,7 @@ class Pane(Widget, can_focus=True):
         self._say(same_figure=True)
 
     def receive(self, command: str, result: object, looks: Iterable[object] = ()) -> None:
-        """A result arrived that is still wanted, with the looks that followed it."""
+        """Receive a result that is still wanted, with the looks that followed it."""
         if self.trouble is not None and self.trouble.request.command == command:
             self.trouble = None
         self.busy = None
@@ -305,20 +311,20 @@ class Pane(Widget, can_focus=True):
         self.host.give_way()
 
     def receive_failure(self, failure: Failed) -> None:
-        """An action of this pane failed: said in the pane only where nothing else can be shown."""
+        """Receive the failure of an action: shown in the pane only where nothing else can be shown."""
         self.busy = None
         self.trouble = failure if failure.request.origin == "screen" else None
         self._say()
         self.repaint()
 
     def end_request(self) -> None:
-        """The request the pane was busy with is over, whatever came of it."""
+        """Clear the request that the pane was busy with, whatever its outcome."""
         self.busy = None
         self._say()
         self.repaint()
 
     def show_change(self) -> None:
-        """What the pane holds is other, by a key: its edges, its picture and its keys."""
+        """Redraw after a key changed the content of the pane: its edges, picture and keys."""
         self._say()
         self.repaint()
         self.refresh_bindings()
@@ -334,7 +340,7 @@ class Pane(Widget, can_focus=True):
             self._edges_changed = True
             if same_figure and self._fresh is None and self.has_place:
                 self._fresh, self._fresh_size = self._shown, self._shown_size
-            self.border_title, self.border_subtitle = (Content(printable_line(each)) for each in said_now)
+            self.border_title, self.border_subtitle = (Content(printable_line(line)) for line in said_now)
 
     # --- drawing ------------------------------------------------------------------------------------------
 
@@ -353,7 +359,7 @@ class Pane(Widget, can_focus=True):
             self.refresh()
             return
         before, self._fresh, self._fresh_size = self._lines, self.picture(), self.content_size
-        rows = changed_rows(before, lines_of(self._fresh))
+        rows = find_changed_rows(before, lines_of(self._fresh))
         if rows is None:
             self.refresh()
         elif rows:
@@ -378,7 +384,7 @@ class Pane(Widget, can_focus=True):
         mark = self.text_selection
         if mark is None:
             return FigureVisual(fresh)
-        before, self._mark_shown = self._mark_shown, (mark, marked_text(fresh, mark))
+        before, self._mark_shown = self._mark_shown, (mark, extract_marked_text(fresh, mark))
         if before[0] == mark and before[1] != self._mark_shown[1]:
             self.call_next(self.screen.clear_selection)  # other words have come under the mark
             return FigureVisual(fresh)
@@ -398,7 +404,7 @@ class Pane(Widget, can_focus=True):
 
     def get_selection(self, selection: Selection) -> tuple[str, str] | None:
         """Return what is marked in the picture on the screen."""
-        return (marked_text(self._shown, selection), "\n") if self._shown is not None else None
+        return (extract_marked_text(self._shown, selection), "\n") if self._shown is not None else None
 
     def selection_updated(self, selection: Selection | None) -> None:
         """Show the mark on the picture that is on the screen: it is not drawn again for that."""
@@ -413,7 +419,7 @@ class Pane(Widget, can_focus=True):
 
     @property
     def select_container(self) -> Widget:
-        """The pane itself: a mark never spans two panes."""
+        """Return the pane itself: a mark never spans two panes."""
         return self
 
     def check_message_enabled(self, message: Message) -> bool:

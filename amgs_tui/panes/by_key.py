@@ -23,5 +23,5 @@ PANE_TYPES: tuple[type[Pane], ...] = (
     FocusPane,
     OverviewPane,
     ConversationPane,
-    *(loaded(each.pane) for each in wing_panes().values()),
+    *(loaded(wing.pane) for wing in wing_panes().values()),
 )

@@ -37,9 +37,9 @@ UNDONE_HERE = frozenset({"feedback", "calibrate"})
 CHANGES = 50
 
 
-def latest_changes(found: object) -> list[Call[Any]]:
+def latest_changes(forecasts: object) -> list[Call[Any]]:
     """Return the look that follows a list of forecasts."""
-    del found
+    del forecasts
     return [operations.lifecycle.operations(limit=CHANGES)]
 
 
@@ -122,7 +122,7 @@ diagram; f shows one frame, category or type of edge alone. c previews a recalib
         return call.arguments.get("view") or super().slot_of(call)
 
     def follow_up(self, call: Call[Any]) -> Follow | None:
-        """A list of forecasts brings along what was done last."""
+        """Follow a list of forecasts with the latest changes."""
         return latest_changes if call.arguments.get("view") == "forecasts" else None
 
     def take(self, result: object) -> None:
@@ -145,24 +145,31 @@ diagram; f shows one frame, category or type of edge alone. c previews a recalib
             case CalibrationPlan():
                 self.done, self.plan, self.cursor = None, result, 0
 
-    def _take_forecasts(self, found: ForecastList) -> None:
+    def _take_forecasts(self, forecasts: ForecastList) -> None:
         """Show a list anew: the cursor stays with its forecast, or goes on from the one that was just judged."""
-        held, wanted = None if self._begins else self._case, self._next
-        self.found, self._next, self._begins = found, None, False
-        self._every = list_forecasts(found.cases, self.host.now())
-        keep = wanted if wanted is not None else held.outcome.prediction_id if held is not None else ""
-        if wanted is None and held is not None and held.outcome.actual is not None and not self.has_focus:
-            keep = self._open_of(held.outcome.block_id) or keep
+        current_case, wanted = None if self._begins else self._case, self._next
+        self.found, self._next, self._begins = forecasts, None, False
+        self._every = list_forecasts(forecasts.cases, self.host.now())
+        keep = wanted if wanted is not None else current_case.outcome.prediction_id if current_case is not None else ""
+        if (
+            wanted is None
+            and current_case is not None
+            and current_case.outcome.actual is not None
+            and not self.has_focus
+        ):
+            keep = self._open_of(current_case.outcome.block_id) or keep
         self.clip_cursor()
         self.place_on(case.outcome.prediction_id == keep for case in self.items)
         if wanted is not None:
             self.follow_cursor()
 
     def _take_changes(self, changes: Sequence[JournalEntry]) -> None:
-        """What U would take back; where it took a verdict back, the cursor goes to the forecast that is open again."""
+        """Note the change that U would undo; where it undid a verdict, move the cursor to the forecast that is open
+        again.
+        """
         was = self.last.id if self.last is not None and self.last.kind == "feedback" else None
-        self.last = next((one for one in changes if not one.undone and one.kind in UNDONE_HERE), None)
-        if self._judged is not None and any(one.undone and one.id == was for one in changes):
+        self.last = next((change for change in changes if not change.undone and change.kind in UNDONE_HERE), None)
+        if self._judged is not None and any(change.undone and change.id == was for change in changes):
             self.place_on(case.outcome.prediction_id == self._judged for case in self.items)
             self._judged = None
             self.follow_cursor()
@@ -170,7 +177,7 @@ diagram; f shows one frame, category or type of edge alone. c previews a recalib
     def _open_of(self, block_id: str) -> str:
         """Return the latest open forecast of a block that is listed, by id; empty for none."""
         listed = (case.outcome for case in self.items if case.outcome.actual is None)
-        return next((one.prediction_id for one in listed if one.block_id == block_id), "")
+        return next((outcome.prediction_id for outcome in listed if outcome.block_id == block_id), "")
 
     @property
     def page(self) -> RowList[Any] | None:
@@ -182,7 +189,7 @@ diagram; f shows one frame, category or type of edge alone. c previews a recalib
 
     @property
     def _case(self) -> ForecastCase | None:
-        """The forecast under the cursor."""
+        """Forecast under the cursor."""
         return self.row if self.plan is None else None
 
     @property
@@ -202,8 +209,10 @@ diagram; f shows one frame, category or type of edge alone. c previews a recalib
 
     def _step(self) -> str:
         """Return the chosen bin in words."""
-        one = self.table.bins[self.bin] if self.table is not None and self.bin is not None else None
-        return "" if one is None else f"{share(one.low)} to {share(one.high)}: {plural(one.count, 'forecast')}"
+        chosen = self.table.bins[self.bin] if self.table is not None and self.bin is not None else None
+        if chosen is None:
+            return ""
+        return f"{share(chosen.low)} to {share(chosen.high)}: {plural(chosen.count, 'forecast')}"
 
     def figure(self, canvas: Canvas) -> Figure | None:
         if self.plan is not None or self.table is None:
@@ -249,8 +258,12 @@ diagram; f shows one frame, category or type of edge alone. c previews a recalib
         self.refresh_bindings()
 
     def action_bin(self, by: int) -> None:
-        """The next bin that has an outcome; beyond the first and the last, all of them."""
-        filled = [n for n, one in enumerate(self.table.bins) if one.count] if self.table is not None else []
+        """Go to the next bin that has an outcome; beyond the first and the last, to all of them."""
+        filled = (
+            [n for n, reliability_bin in enumerate(self.table.bins) if reliability_bin.count]
+            if self.table is not None
+            else []
+        )
         turn: list[int | None] = [None, *filled]
         place = turn.index(self.bin) if self.bin in turn else 0
         self.bin = turn[(place + by) % len(turn)]
@@ -301,7 +314,7 @@ diagram; f shows one frame, category or type of edge alone. c previews a recalib
         super().receive_failure(failure)
 
     def action_calibrate(self) -> None:
-        """The plan first; with the plan on the screen, carry it out."""
+        """Ask for the plan first; with the plan on the screen, carry it out."""
         self.ask(operations.tuning.calibrate(dry_run=self.plan is None))
 
     def action_drop(self) -> None:
@@ -321,21 +334,21 @@ diagram; f shows one frame, category or type of edge alone. c previews a recalib
         self.ask(operations.calibration.calibration("groups"))
 
     def show_to_operator(self, command: str, result: object) -> None:
-        """The groups are a list to choose from, each with its figures."""
+        """Offer the groups as a list to choose from, with their figures."""
         del command
         from amgs.calibration.results import OutcomeGroups
 
         if isinstance(result, OutcomeGroups):
             self._choose(result)
 
-    def _choose(self, found: OutcomeGroups) -> None:
+    def _choose(self, outcome_groups: OutcomeGroups) -> None:
         choices = []
-        for each in found.groups:
-            name = "" if each.kind == "all" else f"{each.kind} {each.name}"
-            brier = f", Brier {share(each.brier, 3)}" if each.brier is not None else ""
-            told = f"{each.outcomes:,} of {plural(each.forecasts, 'forecast')} judged{brier}"
+        for group in outcome_groups.groups:
+            name = "" if group.kind == "all" else f"{group.kind} {group.name}"
+            brier = f", Brier {share(group.brier, 3)}" if group.brier is not None else ""
+            summary = f"{group.outcomes:,} of {plural(group.forecasts, 'forecast')} judged{brier}"
             here = " ".join(self.group) if self.group is not None else ""
-            choices.append(Choice(name, name or "all", told, marked=name == here))
+            choices.append(Choice(name, name or "all", summary, marked=name == here))
         self.choose("Show which forecasts?", choices, self._show_group)
 
     def _show_group(self, name: str) -> None:

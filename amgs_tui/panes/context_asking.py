@@ -1,4 +1,4 @@
-"""What an operator asks of a context: a question, a budget, a strategy, a level to read at, a span back in it."""
+"""Ask for a context: its question, budget, strategy and reading level, and the return of a span."""
 
 from __future__ import annotations
 
@@ -39,9 +39,10 @@ _NAMED: Final = 4
 
 @dataclass(eq=False)
 class ContextAsking:
-    """What the keys of a pane ask for. wish: what is asked for now; want: asks for something else; context: what came
-    of it; span: the one under the cursor; exchange: the request that is looked at. restores: the handle of what was
-    asked back last, until it is told what came of it; "" for none.
+    """Requests that the keys of a pane make.
+
+    wish: the present one; want: asks for something else; context: its result; span: the one under the cursor; exchange:
+    the request on view. restores: the handle last asked back, until its outcome is reported; empty for none.
     """
 
     pane: Pane
@@ -74,7 +75,7 @@ class ContextAsking:
         self.pane.host.ask_line(self.pane.NAME, label, value, **how)
 
     def take_answer(self, line: str) -> None:
-        """The question, the budget or the text was entered."""
+        """Handle the question, the budget or the text that was entered."""
         number = line.replace(",", "").strip()
         if self._typing == "text":
             self.pane.ask(operations.conversation.show(self.wish().conversation, view="survival", text=line))
@@ -89,11 +90,11 @@ class ContextAsking:
     # --- chosen ---------------------------------------------------------------------------------------------
 
     def _choose_named(self, title: str, named: Mapping[str, str], then: Callable[[str], object]) -> None:
-        """One of the names, each with what it means."""
-        self.pane.choose(title, [Choice(name, name, told) for name, told in named.items()], then)
+        """Offer the names as a list, with their meanings."""
+        self.pane.choose(title, [Choice(name, name, meaning) for name, meaning in named.items()], then)
 
     def action_strategy(self) -> None:
-        """A strategy, or a configuration, which brings its own."""
+        """Choose a strategy, or a configuration, which brings its own."""
         from amgs.types.conversation import CONTEXT_CONFIGURATIONS, CONTEXT_STRATEGIES
 
         wish = self.wish()
@@ -102,8 +103,11 @@ class ContextAsking:
             Choice(name, name, STRATEGIES[name], marked=here == "default" and name == wish.strategy)
             for name in CONTEXT_STRATEGIES
         ]
-        choices += [Choice(each, each, told, marked=each == here) for each, told in CONFIGURATIONS.items()]
-        brought = {each: CONTEXT_CONFIGURATIONS[each].strategy for each in CONFIGURATIONS}
+        choices += [
+            Choice(configuration, configuration, meaning, marked=configuration == here)
+            for configuration, meaning in CONFIGURATIONS.items()
+        ]
+        brought = {configuration: CONTEXT_CONFIGURATIONS[configuration].strategy for configuration in CONFIGURATIONS}
 
         def use(name: str) -> None:
             if name in brought:
@@ -119,7 +123,7 @@ class ContextAsking:
         if wish.other is not None:
             self.want(other=None)
             return
-        others: dict[str, str] = {name: told for name, told in STRATEGIES.items() if name != wish.strategy}
+        others: dict[str, str] = {name: meaning for name, meaning in STRATEGIES.items() if name != wish.strategy}
         self._choose_named(f"Compare {wish.strategy} with", others, lambda name: self.want(other=name))
 
     def action_level(self) -> None:
@@ -141,20 +145,21 @@ class ContextAsking:
 
         self._choose_named("A summary of what?", SUMMARY_LEVELS, read)
 
-    def choose_conversation(self, held: Sequence[ConversationSummary]) -> None:
-        """One of the conversations that are held."""
-        if not held:
+    def choose_conversation(self, conversations: Sequence[ConversationSummary]) -> None:
+        """Choose one of the stored conversations."""
+        if not conversations:
             self.pane.notify("`conversation add NAME FILE` keeps one.", title="No conversation yet")
             return
         now = self.pane.host.now()
         choices = [
             Choice(
-                one.name,
-                one.name,
-                plural(one.messages, "message") + (f", {ago(one.last, now)}" if one.last is not None else ""),
-                marked=one.name == self.wish().conversation,
+                conversation.name,
+                conversation.name,
+                plural(conversation.messages, "message")
+                + (f", {ago(conversation.last, now)}" if conversation.last is not None else ""),
+                marked=conversation.name == self.wish().conversation,
             )
-            for one in held
+            for conversation in conversations
         ]
         self.pane.choose(
             "Which conversation?", choices, lambda name: self.want(conversation=name, query="", until=None, keep=())
@@ -169,11 +174,11 @@ class ContextAsking:
         span, exchange, wish = self.span(), self.exchange(), self.wish()
         if span is None:
             return
-        mine = wish.restored_in(span)
+        mine = wish.list_restored_handles(span)
         if exchange is not None:
             self._keep(exchange.conversation, span, drop=is_restored(span))
         elif mine:
-            self.want(keep=tuple(one for one in wish.keep if one not in mine))
+            self.want(keep=tuple(handle for handle in wish.keep if handle not in mine))
         elif fate_of(span) == "kept":
             title = f"{span.handle} is in the context"
             self.pane.notify("It goes to the model as it is.", title=title, timeout=3)
@@ -185,7 +190,7 @@ class ContextAsking:
         """Have every context keep the span, that of the gateway's next request too; once more lets it go."""
         span, wish = self.span(), self.wish()
         if span is not None:
-            self._keep(wish.conversation, span, drop=not wish.restored_in(span) and is_restored(span))
+            self._keep(wish.conversation, span, drop=not wish.list_restored_handles(span) and is_restored(span))
 
     def _keep(self, conversation: str, span: ContextSpan | FateChange, *, drop: bool) -> None:
         context = self.context()
@@ -198,8 +203,8 @@ class ContextAsking:
         if not handle or before is None:
             return
         gone = [f"#{number}" for number in sorted(_whole(before) - _whole(after))]
-        told = f"{', '.join(gone[:_NAMED])}{f' and {len(gone) - _NAMED:,} more' if gone[_NAMED:] else ''}"
-        instead = f"Instead {told} no longer {'go' if gone[1:] else 'goes'} whole." if gone else ""
+        handles = f"{', '.join(gone[:_NAMED])}{f' and {len(gone) - _NAMED:,} more' if gone[_NAMED:] else ''}"
+        instead = f"Instead {handles} no longer {'go' if gone[1:] else 'goes'} whole." if gone else ""
         words = f"{after.tokens:,} of {after.budget:,} tokens. {instead}"
         self.pane.notify(words, title=f"{handle} is back", timeout=6)
 

@@ -1,5 +1,5 @@
-"""What an operator wants to see of a conversation, the next question to the context optimiser; and what stands beside
-the spans: what was said, what survives, the topics, what is open, whom it is about.
+"""Wish of an operator for a view of a conversation, the next question to the context optimiser; and the views beside
+the spans: messages, survival, topics, open points, people.
 """
 
 from __future__ import annotations
@@ -42,8 +42,10 @@ CONFIGURATIONS: Final[Mapping[ContextConfiguration, str]] = {
 
 @dataclass(frozen=True, slots=True)
 class ContextWish:
-    """What the operator wants to see. until: after which message, None for the last. keep: handles of what was
-    restored. other: the strategy to compare with, None for none.
+    """View that the operator wants.
+
+    until: number of the last message, None for all. keep: handles of restored spans. other: the strategy to compare
+    with, None for none.
     """
 
     conversation: str = ""
@@ -55,9 +57,9 @@ class ContextWish:
     keep: tuple[str, ...] = ()
     other: ContextStrategy | None = None
 
-    def restored_in(self, span: ContextSpan | FateChange) -> tuple[str, ...]:
+    def list_restored_handles(self, span: ContextSpan | FateChange) -> tuple[str, ...]:
         """Return the handles of what was restored that end in a span."""
-        return tuple(one for one in self.keep if span.first <= last_of(one) <= span.last)
+        return tuple(handle for handle in self.keep if span.first <= last_of(handle) <= span.last)
 
     @property
     def call(self) -> Call[Any]:
@@ -129,8 +131,9 @@ def title_of(result: object) -> str:
 
 @dataclass(eq=False)
 class ContextView:
-    """What stands beside the spans of a context. name: of the view; result: what it shows, None where that is what was
-    said, or is still to come.
+    """View beside the spans of a context.
+
+    name: of the view; result: its content, None where that is the messages, or is still to come.
     """
 
     name: str = SAID
@@ -138,7 +141,7 @@ class ContextView:
 
     @property
     def next(self) -> str:
-        """The view after this one."""
+        """Name of the view after this one."""
         return VIEWS[(VIEWS.index(self.name) + 1) % len(VIEWS)]
 
     def take(self, result: object, conversation: str) -> None:
@@ -181,7 +184,7 @@ class ContextView:
 
     @property
     def drawn(self) -> Callable[[Region], None] | None:
-        """What draws it in the place of what was said."""
+        """Function that draws the result in place of the messages."""
         from amgs_app.conversation.figure import draw_list
         from amgs_app.render.catalogue import list_of
 

@@ -83,38 +83,38 @@ follows the agents: what the model had in front of it when it answered, and what
 
     @property
     def held(self) -> ConversationSummary | None:
-        """The conversation that is looked at, where it is still held."""
+        """Conversation on view, where it is still stored."""
         every = self.listed.conversations if self.listed is not None else ()
-        return next((one for one in every if one.name == self.wish.conversation), None)
+        return next((conversation for conversation in every if conversation.name == self.wish.conversation), None)
 
     @property
     def length(self) -> int:
-        """How many messages the conversation has."""
+        """Number of messages in the conversation."""
         return self.held.messages if self.held is not None else 0
 
     @property
     def unsifted(self) -> Sequence[ContextSpan]:
-        """The spans of the context, or its messages one by one."""
+        """Spans of the context, or its messages one by one."""
         if self.context is None:
             return ()
         spans = self.context.spans
-        return [one for span in spans for one in self.context.messages_of(span)] if self.single else spans
+        return [message for span in spans for message in self.context.messages_of(span)] if self.single else spans
 
     @property
     def listed_spans(self) -> Sequence[ContextSpan]:
-        """Those that the filter leaves."""
+        """Spans that the filter leaves."""
         return self.sift_rows(self.unsifted)
 
     @property
     def spans(self) -> Sequence[ContextSpan | FateChange]:
-        """What is listed; where two contexts are compared, the runs of messages in which they differ."""
+        """Listed spans; where two contexts are compared, the runs of messages in which they differ."""
         if self.comparison is None:
             return self.listed_spans
         return self.sift_rows(self.comparison.changes)
 
     @property
     def span(self) -> ContextSpan | FateChange | None:
-        """The span under the cursor."""
+        """Span under the cursor."""
         return self.at_cursor(self.spans)
 
     # --- what is looked at ----------------------------------------------------------------------------------
@@ -152,7 +152,7 @@ follows the agents: what the model had in front of it when it answered, and what
 
     def _take_list(self, result: ConversationList) -> None:
         self.listed = result
-        names = [one.name for one in result.conversations]
+        names = [conversation.name for conversation in result.conversations]
         if self.wish.conversation not in names:
             newest = max(result.conversations, key=_last, default=None)
             self.wish = self.stood = ContextWish(newest.name if newest is not None else "")
@@ -209,7 +209,7 @@ follows the agents: what the model had in front of it when it answered, and what
     def place_on_message(self, number: int) -> None:
         """Put the cursor on the row that has a message; where none has, it stays in its place."""
         self.clip_cursor()
-        self.place_on(each.first <= number <= each.last for each in self.spans)
+        self.place_on(span.first <= number <= span.last for span in self.spans)
         self.follow_cursor()
 
     # --- what is asked for -----------------------------------------------------------------------------------
@@ -285,14 +285,14 @@ follows the agents: what the model had in front of it when it answered, and what
             return self.gateway.describe(self.gateway.exchange)
         if self.comparison is not None:
             return "A above, B below · a back · [ ] scrub"
-        kept = f"{', '.join(self.wish.keep)} restored · " if self.wish.keep else ""
+        prefix = f"{', '.join(self.wish.keep)} restored · " if self.wish.keep else ""
         if self.wish.configuration != "default":
-            kept = f"{self.wish.configuration} · {kept}"
+            prefix = f"{self.wish.configuration} · {prefix}"
         if self.context is None:
-            return kept
-        if self.context.count("kept") == sum(one.last - one.first + 1 for one in self.context.spans):
-            return f"{kept}everything fits · b gives a smaller budget"
-        return f"{kept}[ ] scrub · m {'spans' if self.single else 'each message'} · v {self.beside.next}"
+            return prefix
+        if self.context.count("kept") == sum(span.last - span.first + 1 for span in self.context.spans):
+            return f"{prefix}everything fits · b gives a smaller budget"
+        return f"{prefix}[ ] scrub · m {'spans' if self.single else 'each message'} · v {self.beside.next}"
 
     def draw(self, canvas: Canvas) -> Text:
         exchange = self.gateway.exchange
@@ -339,17 +339,17 @@ follows the agents: what the model had in front of it when it answered, and what
         self.asking.choose_conversation(self.listed.conversations if self.listed is not None else ())
 
     def action_scrub(self, by: int) -> None:
-        """The context as it stood some messages earlier or later; where a request is looked at, another request."""
+        """Show the context some messages earlier or later; with a gateway request on view, show another request."""
         if self.gateway.exchange is not None and self.gateway.through is not None:
             self.gateway.go_to(self.gateway.beside(by), follow=False)
             return
         size = self.length
         place = max(1, min(size, (self.wish.until or size) + by))
-        keep = tuple(one for one in self.wish.keep if last_of(one) <= place)
+        keep = tuple(handle for handle in self.wish.keep if last_of(handle) <= place)
         self.want("screen", until=None if place == size else place, keep=keep)
 
     def action_live(self) -> None:
-        """The newest request, where there is one; else the context as it stands after the last message."""
+        """Go to the newest request, if there is one; else to the context after the last message."""
         if self.gateway.requests:
             self.gateway.go_to(self.gateway.requests[0].number, follow=True)
         else:
@@ -364,7 +364,7 @@ follows the agents: what the model had in front of it when it answered, and what
         self.repaint()
 
     def action_read(self) -> None:
-        """Every message of the span, whole, with what their words mean below."""
+        """Read every message of the span in full, with the meaning of its words below."""
         if self.span is not None:
             size = self.span.last - self.span.first + 1
             show = operations.conversation.show
@@ -390,14 +390,14 @@ follows the agents: what the model had in front of it when it answered, and what
         self.ask(operations.conversation.resolve(self.wish.conversation))
 
     def action_view(self) -> None:
-        """The next view."""
+        """Show the next view."""
         self.beside.turn()
         self._ask_view()
         self._say()
         self.repaint()
 
     def show_to_operator(self, command: str, result: object) -> None:
-        """What the operator typed themselves is shown, whatever the pane does with it."""
+        """Show the result of what the operator typed, whatever the pane does with it."""
         from amgs.types.conversation import ContextComparison
         from amgs_app.results.memory import ConversationList, ExchangeList
 
@@ -411,6 +411,6 @@ follows the agents: what the model had in front of it when it answered, and what
             self.host.show_page(title_of(result), result)
 
 
-def _last(one: ConversationSummary) -> tuple[bool, float]:
+def _last(conversation: ConversationSummary) -> tuple[bool, float]:
     """Conversations in the order of their last messages; those of unknown time first."""
-    return one.last is not None, one.last.timestamp() if one.last is not None else 0.0
+    return conversation.last is not None, conversation.last.timestamp() if conversation.last is not None else 0.0

@@ -96,7 +96,7 @@ decay profile of the selected block, c applies it. Moving in the list selects th
 
     @property
     def _profile(self) -> ProfileName | None:
-        """The decay profile that is supposed; None for none, and for a pin."""
+        """Decay profile that is supposed; None for none, and for a pin."""
         if self.supposed == "" or self.supposed == "pinned":
             return None
         return self.supposed
@@ -175,8 +175,9 @@ decay profile of the selected block, c applies it. Moving in the list selects th
 
     @property
     def _marked(self) -> str | None:
-        """The row that is marked: the selected block, whose curve is drawn. With no selection, the one under the
-        cursor; none where the selected block is not in the list.
+        """Block of the marked row: the selected block, whose curve is drawn.
+
+        With no selection, the one under the cursor; none where the selected block is not in the list.
         """
         selected = self.host.selected
         if selected is None and self.rows:
@@ -215,7 +216,7 @@ decay profile of the selected block, c applies it. Moving in the list selects th
         self.look()
 
     def action_suppose(self) -> None:
-        """The next supposition about the selected block; nothing is changed by it."""
+        """Turn to the next supposition about the selected block; nothing is changed by it."""
         turn = [name for name in SUPPOSITIONS if not name or name != self._present]
         self.supposed = turn[(turn.index(self.supposed) + 1) % len(turn)] if self.supposed in turn else turn[1]
         self.preview = None
@@ -225,7 +226,7 @@ decay profile of the selected block, c applies it. Moving in the list selects th
 
     @property
     def _present(self) -> str:
-        """The pace that the selected block has now."""
+        """Present pace of the selected block."""
         if self.curve is None:
             return ""
         from amgs.decay import profile_name

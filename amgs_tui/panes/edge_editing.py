@@ -53,17 +53,17 @@ class EdgeEditing:
 
     @property
     def edges_at_cursor(self) -> list[Edge]:
-        """The edges between the centre and the neighbour under the cursor, the strongest first."""
-        found, ids, cursor = self.found(), self.neighbours(), self.pane.cursor
-        if found is None or not 0 <= cursor < len(ids):
+        """Edges between the centre and the neighbour under the cursor, the strongest first."""
+        neighbourhood, ids, cursor = self.found(), self.neighbours(), self.pane.cursor
+        if neighbourhood is None or not 0 <= cursor < len(ids):
             return []
-        ends = {found.center.id, ids[cursor]}
-        between = [live for live in found.edges if {live.edge.source_id, live.edge.target_id} == ends]
+        ends = {neighbourhood.center.id, ids[cursor]}
+        between = [live for live in neighbourhood.edges if {live.edge.source_id, live.edge.target_id} == ends]
         return [live.edge for live in sorted(between, key=lambda live: (-live.strength, live.edge.key))]
 
     @property
     def edge_at_cursor(self) -> Edge | None:
-        """The edge that keys mean; None where the neighbour is farther."""
+        """Edge that keys act on; None where the neighbour is farther."""
         edges = self.edges_at_cursor
         return edges[min(self.edge, len(edges) - 1)] if edges else None
 
@@ -108,24 +108,24 @@ class EdgeEditing:
 
     def action_add_edge(self) -> None:
         """Find the other block, the neighbours first, then choose what joins the two."""
-        found = self.found()
-        if found is not None:
-            start = found.center
+        neighbourhood = self.found()
+        if neighbourhood is not None:
+            start = neighbourhood.center
             self.pane.host.find_block(
                 f"New edge from “{start.title}” to", lambda goal: self._choose_kind(start.id, goal), self.rest
             )
 
     @property
     def rest(self) -> list[Block]:
-        """The neighbours from the cursor on, then those before it."""
-        found, cursor = self.found(), self.pane.cursor
-        by_id = {block.id: block for block in found.blocks} if found is not None else {}
+        """Neighbours from the cursor on, then those before it."""
+        neighbourhood, cursor = self.found(), self.pane.cursor
+        by_id = {block.id: block for block in neighbourhood.blocks} if neighbourhood is not None else {}
         near = [by_id[block_id] for block_id in self.neighbours()]
         return near[cursor:] + near[:cursor]
 
     def _choose_kind(self, start: str, goal: str) -> None:
-        found = self.found()
-        here = sorted({live.edge.relation_type for live in found.edges}) if found is not None else []
+        neighbourhood = self.found()
+        here = sorted({live.edge.relation_type for live in neighbourhood.edges}) if neighbourhood is not None else []
         choices = [Choice(name, name) for name in dict.fromkeys((*KINDS, *here))]
         own = Choice(OWN, "other …", "a type of your own")
 

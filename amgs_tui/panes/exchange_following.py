@@ -23,7 +23,7 @@ EXCHANGES: Final = 50
 
 @dataclass(eq=False)
 class GatewayFollower:
-    """Which request is looked at.
+    """Choice of the request on view.
 
     through: the latest requests; exchange: the one that is looked at, None for none, and number its number, or that of
     the one that was asked for. follows: whether the newest takes its place. late: whether one came to be looked at
@@ -39,12 +39,12 @@ class GatewayFollower:
 
     @property
     def requests(self) -> Sequence[GatewayExchange]:
-        """The newest first."""
+        """Requests, newest first."""
         return self.through.exchanges if self.through is not None else ()
 
     @property
     def served(self) -> bool:
-        """Whether a gateway runs."""
+        """Return whether a gateway runs."""
         return self.through is not None and bool(self.through.served)
 
     def take(self, result: ExchangeList) -> None:
@@ -74,8 +74,13 @@ class GatewayFollower:
             self.pane.notify("No agent has asked anything yet.", title="No requests")
             return
         choices = [
-            Choice(str(one.number), f"{one.number} {one.asked}", _request_note(one), marked=one.number == self.number)
-            for one in every
+            Choice(
+                str(exchange.number),
+                f"{exchange.number} {exchange.asked}",
+                _request_note(exchange),
+                marked=exchange.number == self.number,
+            )
+            for exchange in every
         ]
         newest = str(every[0].number)
         self.pane.choose("Which request?", choices, lambda number: self.go_to(int(number), follow=number == newest))
@@ -94,7 +99,7 @@ class GatewayFollower:
     def beside(self, by: int) -> int | None:
         """Return the number of the request some places later or earlier."""
         every = self.requests
-        place = next((n for n, one in enumerate(every) if one.number == self.number), 0)
+        place = next((n for n, exchange in enumerate(every) if exchange.number == self.number), 0)
         return every[max(0, min(len(every) - 1, place - by))].number if every else None
 
     def describe(self, exchange: GatewayExchange) -> str:
@@ -111,10 +116,10 @@ def _request_note(exchange: GatewayExchange) -> str:
     """
     used = exchange.usage
     sent = f"{exchange.tokens:,} of {exchange.tokens_before:,} tok" if exchange.tokens else exchange.untouched
-    told = [sent, *(f"{kind} changed" for kind in exchange.changed)]
+    parts = [sent, *(f"{kind} changed" for kind in exchange.changed)]
     if used is not None:
-        told.append(f"{used.fresh:,} fresh, {used.written:,} written, {used.cached:,} cached")
-    return " · ".join(told)
+        parts.append(f"{used.fresh:,} fresh, {used.written:,} written, {used.cached:,} cached")
+    return " · ".join(parts)
 
 
 def explain_untouched(exchange: GatewayExchange) -> str:

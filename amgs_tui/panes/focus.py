@@ -108,7 +108,7 @@ you do in the past begins a branch, and two branches can be compared. Opened fra
 
     @property
     def entry(self) -> EntryView | None:
-        """The entry under the cursor."""
+        """Entry under the cursor."""
         return self.row[0] if self.row is not None else None
 
     def asks(self) -> Iterable[Call[Any]]:
@@ -194,12 +194,12 @@ you do in the past begins a branch, and two branches can be compared. Opened fra
             return ""
         if self.playing:
             return "playing · space or esc stops"
-        told = [f"map zoomed {self.zoom:,.0f}×"] if self.zoom > 1 else []
-        told += [f"tab {'memory' if self.side == 'window' else 'window'}"] if self._is_narrow else []
-        return " · ".join([*told, *(["the answer is finished"] if self.view.finished else [])])
+        parts = [f"map zoomed {self.zoom:,.0f}×"] if self.zoom > 1 else []
+        parts += [f"tab {'memory' if self.side == 'window' else 'window'}"] if self._is_narrow else []
+        return " · ".join([*parts, *(["the answer is finished"] if self.view.finished else [])])
 
     def selection_changed(self, block_id: str | None) -> None:
-        """The cursor goes to the first passage of the block, if it is not on one already."""
+        """Move the cursor to the first passage of the block, if it is not on one already."""
         if self.view is None or block_id is None:
             return
         spans = [span for span in self.view.sources if span.source == block_id]
@@ -235,8 +235,8 @@ you do in the past begins a branch, and two branches can be compared. Opened fra
             return super().draw(canvas)
         keys = ("o  open a frame", "2  assemble one for a question")
         if self.left is not None and self.left.trace is not None:
-            told = describe_trace(self.left.trace)
-            return notice(canvas, "The last session left a working context", ("r  continue it", *keys), told)
+            description = describe_trace(self.left.trace)
+            return notice(canvas, "The last session left a working context", ("r  continue it", *keys), description)
         return notice(
             canvas,
             "No working context yet",
@@ -257,7 +257,7 @@ you do in the past begins a branch, and two branches can be compared. Opened fra
         return self.content_size.width < BOTH_FROM and not self.numbers
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """The transport is offered once something is open, a continuation while nothing is."""
+        """Offer the transport once a run is open, a continuation while none is."""
         if action == "resume":
             return self.view is None and self.left is not None and self.left.trace is not None
         if action == "side":
@@ -267,7 +267,7 @@ you do in the past begins a branch, and two branches can be compared. Opened fra
         return super().check_action(action, parameters)
 
     def show_to_operator(self, command: str, result: object) -> None:
-        """What was asked for with enter is explained on a page of its own: the pane may have cut it."""
+        """Explain an entry asked for with enter on a page of its own: the pane may have cut it."""
         del command
         from amgs_focus.views import EntryExplanation
 
@@ -334,7 +334,7 @@ you do in the past begins a branch, and two branches can be compared. Opened fra
         self.host.ask_line(self.NAME, "ask", hint=hint)
 
     def take_answer(self, line: str) -> None:
-        """The name of a branch, or a question: for that the frame first, then its opening."""
+        """Take the name of a branch, or a question: for that assemble the frame, then open it."""
         if self.steering.naming:
             self.steering.take_name(line)
             return
@@ -375,7 +375,7 @@ you do in the past begins a branch, and two branches can be compared. Opened fra
         self.show_change()
 
     def action_zoom(self, direction: int) -> None:
-        """One level of the tree deeper, or out."""
+        """Zoom one level of the tree deeper, or out."""
         if self.view is not None:
             from amgs_app.render.level_columns import zooms
 

@@ -88,25 +88,25 @@ part of the frame until 0 resets them. Open a frame as lifetime context to see w
             case LastFrame():
                 self._take_last(result)
             case Frame():
-                held = self._row
+                candidate = self._row
                 self._take_frame(result)
                 # Where the same question was ranked anew, the cursor stays with its block.
-                self._take_rows(held if self.weighing.weights is not None else None)
+                self._take_rows(candidate if self.weighing.weights is not None else None)
             case SearchResult():
                 self.search = result
                 self._page = list_hits(result)
                 self._take_rows(None)
 
-    def _take_rows(self, held: Candidate | None) -> None:
+    def _take_rows(self, candidate: Candidate | None) -> None:
         """Begin at the top of new rows, or with the block that the cursor was on."""
         self.text_offset = 0
         self.cursor = 0
-        if held is not None:
-            self.place_on(_key(row.item) == _key(held) for row in self.items)
+        if candidate is not None:
+            self.place_on(_key(row.item) == _key(candidate) for row in self.items)
         self.follow_cursor()
 
     def _take_last(self, result: LastFrame) -> None:
-        """The frame as the last session left it, selecting nothing; and the verdicts on the present one."""
+        """Take the frame as the last session left it, selecting nothing; and the verdicts on the present one."""
         if result.frame is None:
             return
         if self.frame is None:
@@ -131,7 +131,7 @@ part of the frame until 0 resets them. Open a frame as lifetime context to see w
 
     @property
     def _row(self) -> Candidate | None:
-        """The candidate under the cursor."""
+        """Candidate under the cursor."""
         return self.row.item if self.row is not None else None
 
     def subtitle(self) -> str:
@@ -140,7 +140,7 @@ part of the frame until 0 resets them. Open a frame as lifetime context to see w
         return f"{self.chosen} · e asks" if self.frame is None else f"{self.chosen} · o opens it as lifetime context"
 
     def copy_text(self) -> str:
-        """The frame's text, as a model would get it."""
+        """Return the frame's text, as a model would get it."""
         if self.frame is not None and self.search is None:
             return self.frame.text
         return super().copy_text()
@@ -201,7 +201,7 @@ part of the frame until 0 resets them. Open a frame as lifetime context to see w
 
     @property
     def _lacks(self) -> str:
-        """What waits in the inbox where a frame is empty, and the keys that take it into the memory."""
+        """Return a hint for an empty frame: blocks in the inbox, and the keys that take them into the memory."""
         overview = self.host.overview
         if overview is None or self.frame is None or self.frame.candidates:
             return ""
@@ -226,7 +226,7 @@ part of the frame until 0 resets them. Open a frame as lifetime context to see w
         self.host.ask_line(self.NAME, f"{self.chosen} ?", query, hint=hint, replace=True)
 
     def take_answer(self, line: str) -> None:
-        """The question was entered, or the fact that is missing."""
+        """Handle the question or the missing fact that was entered."""
         if self._missing:
             self._missing = False
             question, frame = self._asked
@@ -250,7 +250,7 @@ part of the frame until 0 resets them. Open a frame as lifetime context to see w
 
     @property
     def _asked(self) -> tuple[str, str]:
-        """The question of what is on the screen, and its frame; "" for a search."""
+        """Question on the screen, and the name of its frame; empty for a search."""
         if self.search is not None:
             return self.search.query, ""
         return ("", "") if self.frame is None else (self.frame.query, self.frame.name)
@@ -260,8 +260,8 @@ part of the frame until 0 resets them. Open a frame as lifetime context to see w
         if self.frames is None:
             return
         choices = [
-            Choice(each.name, each.name, each.purpose, marked=each.name == self.chosen)
-            for each in self.frames.definitions
+            Choice(definition.name, definition.name, definition.purpose, marked=definition.name == self.chosen)
+            for definition in self.frames.definitions
         ]
         self.choose("Which frame?", choices, self._use_frame)
 
@@ -305,13 +305,13 @@ part of the frame until 0 resets them. Open a frame as lifetime context to see w
         if self.search is None and not self._is_in(block):
             self.notify("Only a block that is in the frame has a forecast.", title="Nothing to judge")
         elif self.search is None and block in self.verdicts:
-            said = "useful" if self.verdicts[block] >= 0.5 else "useless"
-            self.notify(f"You judged this block {said} for this question.", title="Already judged")
+            judgement = "useful" if self.verdicts[block] >= 0.5 else "useless"
+            self.notify(f"You judged this block {judgement} for this question.", title="Already judged")
         else:
             self.ask(operations.calibration.feedback(verdict, block))
 
     def _is_in(self, block_id: str) -> bool:
-        return self.frame is not None and any(one.block.id == block_id for one in self.frame.selected)
+        return self.frame is not None and any(candidate.block.id == block_id for candidate in self.frame.selected)
 
     def action_view(self) -> None:
         self.show = SHOWS[(SHOWS.index(self.show) + 1) % len(SHOWS)]

@@ -10,7 +10,7 @@ from textual import events
 
 from amgs.text.plural import plural
 from amgs_app import operations
-from amgs_app.panes.row_fields import of_neighbours, shown_neighbours
+from amgs_app.panes.row_fields import list_neighbours, of_neighbours
 from amgs_app.render.canvas import Canvas
 from amgs_app.render.empty_state import notice
 from amgs_tui.dialogs.questions import Choice
@@ -31,12 +31,12 @@ LABEL = re.compile(r"(?<!\S)(\d{1,3}) [^\W\d]\S*(?: [^\s●◉\u2800-\u28ff]\S*)
 """A neighbour's number and title as the picture writes them: it ends where dots and strokes begin."""
 
 
-def numbered_at(line: str, x: int, most: int) -> int | None:
+def find_label_number(line: str, x: int, most: int) -> int | None:
     """Return the number (1 to most) of the label nearest to cell x of a drawn line; None when it has none."""
     labels = [
-        (abs(x - (found.start() + len(found[0]) / 2)), int(found[1]))
-        for found in LABEL.finditer(line)
-        if 1 <= int(found[1]) <= most
+        (abs(x - (match.start() + len(match[0]) / 2)), int(match[1]))
+        for match in LABEL.finditer(line)
+        if 1 <= int(match[1]) <= most
     ]
     return min(labels)[1] if labels else None
 
@@ -96,7 +96,7 @@ adds one; U undoes it. w finds the strongest path to any other block."""
     @property
     def neighbours(self) -> list[str]:
         """Ids around the centre in the order of the arrows."""
-        return shown_neighbours(self.found, self.sift) if self.found is not None else []
+        return list_neighbours(self.found, self.sift) if self.found is not None else []
 
     def all_rows(self) -> Sequence[Row]:
         return of_neighbours(self.found) if self.found is not None else ()
@@ -142,12 +142,12 @@ adds one; U undoes it. w finds the strongest path to any other block."""
         )
 
     def on_click(self, event: events.Click) -> None:
-        """A click near a neighbour's number, on the map or in the table, puts the cursor on it."""
+        """Put the cursor on a neighbour after a click near its number, on the map or in the table."""
         event.prevent_default()
         offset = event.get_content_offset(self)
         if offset is None or self.found is None:
             return
-        place = numbered_at(self.draw(self.canvas()).plain.split("\n")[offset.y], offset.x, self.rows)
+        place = find_label_number(self.draw(self.canvas()).plain.split("\n")[offset.y], offset.x, self.rows)
         if place is not None:
             self.move_to(place - 1)
 
@@ -184,7 +184,7 @@ adds one; U undoes it. w finds the strongest path to any other block."""
         self.look()
 
     def action_way(self) -> None:
-        """The path to a block that is found by its words; the neighbours are offered first, from the cursor on."""
+        """Ask for the path to a block found by its words; offer the neighbours first, from the cursor on."""
         if self.found is not None:
             start = self.found.center
             self.host.find_block(

@@ -91,7 +91,7 @@ one transaction, which the overview can undo. s lists the sources; what one says
 
     @property
     def draft(self) -> PlanDraft | None:
-        """The draft of a consolidation, None for none."""
+        """Draft of a consolidation, None for none."""
         return self.correcting.draft
 
     def asks(self) -> Iterable[Call[Any]]:
@@ -149,7 +149,7 @@ one transaction, which the overview can undo. s lists the sources; what one says
 
     @property
     def page(self) -> RowList[Any] | None:
-        """What the draft holds; of a long inbox the part that is here."""
+        """Rows of the draft; of a long inbox the part that is loaded."""
         from amgs_app.lifecycle.rows import list_draft
 
         if self.revision is not None:
@@ -162,11 +162,11 @@ one transaction, which the overview can undo. s lists the sources; what one says
 
     @property
     def shown_places(self) -> tuple[int, ...] | None:
-        """What the filter leaves of a draft; raw blocks are filtered where they lie."""
+        """Places that the filter leaves of a draft; None for raw blocks: the store filters them."""
         return super().shown_places if self.draft is not None and self.revision is None else None
 
     def follow_filter(self) -> None:
-        """A draft is here as a whole; the inbox is filtered and sorted where it lies."""
+        """Filter the draft here; read the inbox again, filtered and sorted in the store."""
         self.cursor, self.correcting.edge = 0, None
         if self.draft is None:
             self.look()
@@ -175,12 +175,12 @@ one transaction, which the overview can undo. s lists the sources; what one says
 
     @property
     def item(self) -> ConsolidationItem | None:
-        """What the draft proposes for the block under the cursor."""
+        """Proposal of the draft for the block under the cursor."""
         return self.row.proposed if self.draft is not None and self.revision is None and self.row else None
 
     @property
     def _place(self) -> int:
-        """Where the list of raw blocks is read: a draft has a cursor of its own."""
+        """Place at which the list of raw blocks is read: a draft has a cursor of its own."""
         return self.cursor if self.draft is None and self.revision is None else 0
 
     def subtitle(self) -> str:
@@ -233,7 +233,7 @@ one transaction, which the overview can undo. s lists the sources; what one says
         return self._nothing(canvas) if self.page is self._raw and not self.rows else super().draw(canvas)
 
     def _nothing(self, canvas: Canvas) -> Text:
-        """An empty inbox, in an empty store or in one that is all consolidated."""
+        """Return the notice for an inbox that is empty, consolidated or filtered out."""
         overview = self.host.overview
         if self.sift and self.inbox is not None and self.inbox.waiting:
             words = f"{plural(self.inbox.waiting, 'block')} wait, none of them matches the filter."
@@ -281,6 +281,6 @@ one transaction, which the overview can undo. s lists the sources; what one says
             self.read(chosen)
 
     def show_to_operator(self, command: str, result: object) -> None:
-        """The sources and the findings are lists to choose from."""
+        """Offer the sources or the findings as a list to choose from."""
         if not self.sources.show(command, result):
             self.reviews.show(result)

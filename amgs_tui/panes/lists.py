@@ -44,12 +44,12 @@ class ListPane(Pane):
 
     @property
     def page(self) -> RowList[Any] | None:
-        """Every row that there is, shown or not; None while they are read."""
+        """All rows, shown or not; None while they are read."""
         return None
 
     @property
     def kept(self) -> RowList[Any] | None:
-        """The rows that the filter leaves, in the operator's order."""
+        """Rows that the filter leaves, in the operator's order."""
         now = self.page, self.sift
         if self._kept is None or self._kept[:2] != now:
             self._kept = *now, now[0].keep(self.shown_places) if now[0] is not None else None
@@ -60,18 +60,18 @@ class ListPane(Pane):
 
     @property
     def items(self) -> Sequence[Any]:
-        """The same rows, one by one."""
+        """Items of the same rows."""
         return () if self.kept is None else self.kept.items
 
     @property
     def rows(self) -> int:
-        """How many rows there are."""
+        """Number of rows."""
         left = self.kept
         return 0 if left is None else len(left.items) if left.total is None else left.total
 
     @property
     def row(self) -> Any:
-        """The row under the cursor; None where it is not here."""
+        """Row under the cursor; None where it is not loaded."""
         return self.kept.at(self.cursor) if self.kept is not None else None
 
     def block_at_cursor(self) -> str | None:
@@ -87,14 +87,14 @@ class ListPane(Pane):
         return notice(canvas, TITLES[self.NAME][0], (), self.waits) if figure is None else figure.render()
 
     def rows_on_screen(self) -> Mapping[int, int] | None:
-        """Which row each line of the picture shows; None for a pane whose rows follow each other line by line."""
+        """Return the row that each line of the picture shows; None where rows follow each other line by line."""
         figure = self.figure(self.canvas())
         return None if figure is None else figure.rows
 
     # --- the cursor -----------------------------------------------------------------------------------------
 
     def follow_cursor(self) -> None:
-        """The cursor stands on another row: its block becomes the selection."""
+        """Select the block of the row that the cursor moved to."""
         if (block := self.block_at_cursor()) is not None:
             self.post_message(self.Picked(block))
 
@@ -135,7 +135,7 @@ class ListPane(Pane):
         self.move_to(0 if where < 0 else self.rows - 1)
 
     def on_click(self, event: events.Click) -> None:
-        """A click puts the cursor on the row under the pointer."""
+        """Put the cursor on the row under the pointer."""
         offset = event.get_content_offset(self)
         lines = self.rows_on_screen()
         if lines is not None:

@@ -78,7 +78,7 @@ then undoes the change under the cursor; later changes that depend on it have to
             case OperationList():
                 self.journal = list_journal(result.operations, self.host.now())
                 self.cursor = 0
-                self.place_on(not each.undone for each in self.items)
+                self.place_on(not entry.undone for entry in self.items)
 
     # --- the journal ----------------------------------------------------------------------------------------
 
@@ -88,11 +88,11 @@ then undoes the change under the cursor; later changes that depend on it have to
 
     @property
     def chosen(self) -> JournalEntry | None:
-        """The change under the cursor."""
+        """Change under the cursor."""
         return cast("JournalEntry | None", self.row)
 
     def move_to(self, row: int) -> None:
-        """The cursor is in the journal again."""
+        """Move the cursor to a row of the journal."""
         self.station = None
         super().move_to(row)
 
@@ -129,7 +129,7 @@ then undoes the change under the cursor; later changes that depend on it have to
     # --- what the keys and the mouse do ---------------------------------------------------------------------
 
     def on_click(self, event: events.Click) -> None:
-        """A click on a station of the loop opens its pane; elsewhere it puts the cursor on a row."""
+        """Open the pane of a clicked station of the loop; elsewhere put the cursor on a row."""
         offset = event.get_content_offset(self)
         if offset is None or self.overview is None:
             return
@@ -149,7 +149,7 @@ then undoes the change under the cursor; later changes that depend on it have to
         return True
 
     def action_station(self, by: int) -> None:
-        """The next station of the loop; from the journal the first or the last one."""
+        """Go to the next station of the loop; from the journal to the first or the last one."""
         if self.station is None:
             self.station = 0 if by > 0 else len(STATIONS) - 1
         else:
@@ -157,7 +157,7 @@ then undoes the change under the cursor; later changes that depend on it have to
         self.show_change()
 
     def action_open(self) -> None:
-        """The pane of the station, else what the change under the cursor did."""
+        """Open the pane of the station, else show what the change did."""
         if self.station is not None:
             self.host.go(PANE_OF[STATIONS[self.station]])
         elif self.chosen is not None:
@@ -169,7 +169,7 @@ then undoes the change under the cursor; later changes that depend on it have to
             self.ask(operations.lifecycle.undo(self.chosen.id))
 
     def show_to_operator(self, command: str, result: object) -> None:
-        """What a change did is a list of its blocks; the one that is chosen is selected in every pane."""
+        """List the blocks of a change; the chosen one is selected in every pane."""
         del command
         from amgs.types import JournalEntryDetail
 
@@ -180,12 +180,12 @@ then undoes the change under the cursor; later changes that depend on it have to
             self.notify(f"It changed no blocks and {plural(done.edges, 'edge')}.", title=f"#{done.id} {done.kind}")
             return
         more = f", the first {len(blocks)} of {done.blocks:,}" if len(blocks) < done.blocks else ""
-        choices = [Choice(each.id, each.title or each.id[:12], each.told) for each in blocks]
+        choices = [Choice(block.id, block.title or block.id[:12], block.told) for block in blocks]
         title = f"#{done.id} {done.kind}: {plural(done.blocks, 'block')}{more} · {plural(done.edges, 'edge')}"
         self.choose(title, choices, self.host.pick)
 
     def action_next(self) -> None:
-        """The next step of the loop into the command line, to be changed or entered."""
+        """Put the next step of the loop into the command line, to be changed or entered."""
         if self.overview is not None:
             from amgs_app.workplace.figure import next_step
 

@@ -32,16 +32,16 @@ def lines_of(picture: Text) -> list[Line]:
     start = 0
     for text in picture.plain.split("\n"):
         end = start + len(text)
-        found = []
+        line_spans = []
         while span is not None and span.start < end:
-            found.append((span.start - start, span.end - start, span.style))
+            line_spans.append((span.start - start, span.end - start, span.style))
             span = next(spans, None)
-        lines.append((text, tuple(found)))
+        lines.append((text, tuple(line_spans)))
         start = end + 1
     return lines
 
 
-def changed_rows(before: Sequence[Line], after: Sequence[Line]) -> list[tuple[int, int]] | None:
+def find_changed_rows(before: Sequence[Line], after: Sequence[Line]) -> list[tuple[int, int]] | None:
     """Runs [first, last) of lines that differ; None where so many do that all may be drawn again."""
     if len(before) != len(after):
         return None
@@ -82,7 +82,7 @@ def spans_of(lines: list[str], selection: Selection) -> list[tuple[int, int, int
     return spans
 
 
-def marked_text(picture: Text, selection: Selection) -> str:
+def extract_marked_text(picture: Text, selection: Selection) -> str:
     """Return what was marked, without the blanks at the ends of its lines."""
     lines = picture.plain.split("\n")
     return "\n".join(lines[row][left:right].rstrip() for row, left, right in spans_of(lines, selection))

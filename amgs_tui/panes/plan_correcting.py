@@ -35,7 +35,7 @@ CORRECTING: Final[list[Any]] = [
 
 @dataclass(eq=False)
 class PlanCorrecting:
-    """What the keys of a pane correct in a draft. item: what it proposes for the block under the cursor.
+    """Corrections that the keys of a pane make to a draft. item: its proposal for the block under the cursor.
 
     draft: None for none. edge: which edge of the block the keys mean, None for the block itself. correctable: whether
     the session holds the draft; what only a dry run showed it does not.
@@ -77,7 +77,7 @@ class PlanCorrecting:
         self.pane.repaint()
 
     def action_leave_out(self) -> None:
-        """The chosen edge, else the block: out, or back in."""
+        """Leave out the chosen edge, else the block, or put it back."""
         item = self.item()
         if self.draft is None or item is None:
             return
@@ -115,9 +115,9 @@ class PlanCorrecting:
         if self.draft is None or item is None:
             return
         overview = self.pane.host.overview
-        held = overview.store.categories if overview is not None else {}
+        counts = overview.store.categories if overview is not None else {}
         present = self.draft.edit_of(item.block.id).category or item.category
-        names = dict.fromkeys((*CATEGORIES, *held, present))
+        names = dict.fromkeys((*CATEGORIES, *counts, present))
         choices = [Choice(name, name, "proposed" if name == item.category else "", name == present) for name in names]
 
         def use(name: str) -> None:

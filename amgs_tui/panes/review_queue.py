@@ -41,12 +41,12 @@ class ReviewQueue:
         self.pane.ask(operations.maintenance.review())
 
     def show(self, result: object) -> None:
-        """The queue is a list to choose from; each finding is shown with both texts before a verdict."""
+        """Offer the queue as a list to choose from; a finding is shown with both texts before a verdict."""
         from amgs_app.results.memory import ReviewList
 
         if not isinstance(result, ReviewList):
             return
-        waiting = [each for each in result.items if each.review.state == "open"]
+        waiting = [finding for finding in result.items if finding.review.state == "open"]
         if waiting:
             self._choose(waiting)
         elif not self._scanned:
@@ -60,13 +60,14 @@ class ReviewQueue:
     def _choose(self, waiting: Sequence[ReviewItem]) -> None:
         choices = [
             Choice(
-                str(each.review.id),
-                f"{each.review.kind}  {each.review.confidence:.2f}  {each.older.title} · {each.newer.title}",
-                each.review.because,
+                str(finding.review.id),
+                f"{finding.review.kind}  {finding.review.confidence:.2f}  "
+                f"{finding.older.title} · {finding.newer.title}",
+                finding.review.because,
             )
-            for each in waiting
+            for finding in waiting
         ]
-        by_id = {str(each.review.id): each for each in waiting}
+        by_id = {str(finding.review.id): finding for finding in waiting}
         self.pane.choose(plural(len(waiting), "finding"), choices, lambda name: self._judge(by_id[name]))
 
     def _judge(self, item: ReviewItem) -> None:

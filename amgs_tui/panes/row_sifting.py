@@ -1,4 +1,4 @@
-"""Which rows of a pane are shown, and in which order: a filter and an order, which the layout keeps."""
+"""Filter and order of the rows of a pane, which the layout keeps."""
 
 from __future__ import annotations
 
@@ -38,12 +38,12 @@ class RowSifting:
 
     @property
     def listing(self) -> Listing:
-        """The fields of the rows, and the orders that there are."""
+        """Fields of the rows, and their possible orders."""
         return listings()[self.pane]
 
     @property
     def places(self) -> tuple[int, ...]:
-        """The places of the rows that are shown, in the order they are shown."""
+        """Places of the rows that are shown, in the order they are shown."""
         return shown(self.pane, self._rows(), self.now)
 
     def read(self, line: str) -> ListFilter:
@@ -71,8 +71,10 @@ class RowSifting:
         field, colon, word = typed.removeprefix("!").partition(":")
         no = "!" if typed.startswith("!") else ""
         if not colon:
-            made = [f"{name}:" if name in self.listing.texts else f"{name}>" for name in self.listing.fields]
-            return [Completion(each, start + no + each) for each in made if typed and each.startswith(field)]
+            prefixes = [f"{name}:" if name in self.listing.texts else f"{name}>" for name in self.listing.fields]
+            return [
+                Completion(prefix, start + no + prefix) for prefix in prefixes if typed and prefix.startswith(field)
+            ]
         known = {str(row.get(field) or "") for row in self._rows()} if field in SHORT_TEXTS else set()
-        fitting = sorted(each for each in known if each and each.casefold().startswith(word.casefold()))
-        return [Completion(each, start + no + quote(f"{field}:{each}")) for each in fitting]
+        fitting = sorted(value for value in known if value and value.casefold().startswith(word.casefold()))
+        return [Completion(value, start + no + quote(f"{field}:{value}")) for value in fitting]

@@ -36,7 +36,7 @@ STEERS: Final = frozenset(("scrub", "live", "measure", "say", "force", "branch",
 
 @dataclass(eq=False)
 class RunSteering:
-    """What the keys of a pane do to the run that it shows. view: the run; entry: the one under the cursor."""
+    """Control of the run on view by the keys of a pane. view: the run; entry: the one under the cursor."""
 
     pane: Pane
     view: Callable[[], FocusView | None]
@@ -75,8 +75,8 @@ class RunSteering:
     def action_say(self, word: Literal["pin", "forbid"]) -> None:
         """Pin or forbid the entry under the cursor, or take that back."""
         if (entry := self.entry()) is not None:
-            said = entry.pinned if word == "pin" else entry.forbidden
-            self.pane.ask(operations.focus.steer(str(entry.node), word, release=said))
+            release = entry.pinned if word == "pin" else entry.forbidden
+            self.pane.ask(operations.focus.steer(str(entry.node), word, release=release))
 
     def action_force(self) -> None:
         if (entry := self.entry()) is not None:
@@ -96,7 +96,7 @@ class RunSteering:
             self.pane.host.ask_line(self.pane.NAME, "branch", hint=hint, blank=True)
 
     def take_name(self, line: str) -> None:
-        """The name of a branch was entered; none leaves it to the engine."""
+        """Take the name of a branch; an empty one leaves it to the engine."""
         self.naming = False
         self.pane.ask(operations.focus_trace.branch(line.strip() or None))
 
@@ -118,13 +118,15 @@ class RunSteering:
 
     def _choose_branch(self, title: str, then: Callable[[str], None]) -> None:
         view = self.view()
-        others = [each for each in view.branches if not each.active] if view is not None else []
+        others = [branch for branch in view.branches if not branch.active] if view is not None else []
         if not others:
             words = "B begins one here; a change made in the past begins one automatically."
             self.pane.notify(words, title="There is only this branch", timeout=5)
             return
         choices = [
-            Choice(each.name, each.name, f"from {each.parent or 'the start'} at {each.at}, {each.steps} tokens")
-            for each in others
+            Choice(
+                branch.name, branch.name, f"from {branch.parent or 'the start'} at {branch.at}, {branch.steps} tokens"
+            )
+            for branch in others
         ]
         self.pane.choose(title, choices, then)

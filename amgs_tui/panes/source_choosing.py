@@ -40,8 +40,9 @@ class SourceChoosing:
         self.pane.ask(operations.source.sources(limit=MOST))
 
     def show(self, command: str, result: object) -> bool:
-        """The sources are a list to choose from; an update of the chosen one waits in the command line while its plan
-        is read. Whether the result was one of these.
+        """Offer the sources as a list; put an update of the chosen one into the command line while its plan is read.
+
+        Return whether the result was one of these.
         """
         from amgs.lifecycle.revision import RevisionPlan
         from amgs_app.results.memory import SourceList
@@ -56,19 +57,19 @@ class SourceChoosing:
             return False
         return True
 
-    def _choose_source(self, found: SourceList) -> None:
-        if not found.sources:
+    def _choose_source(self, listing: SourceList) -> None:
+        if not listing.sources:
             self.pane.notify("Ingest a file, a folder or a text with i.", title="The memory has no sources")
             return
         now = self.pane.host.now()
-        choices = [Choice(each.name, each.name, _describe(each, now)) for each in found.sources]
-        by_name = {each.name: each for each in found.sources}
-        more = f", the first {len(choices):,}" if len(choices) < found.total else ""
-        title = f"{plural(found.total, 'source')}{more}"
+        choices = [Choice(source.name, source.name, _describe(source, now)) for source in listing.sources]
+        by_name = {source.name: source for source in listing.sources}
+        more = f", the first {len(choices):,}" if len(choices) < listing.total else ""
+        title = f"{plural(listing.total, 'source')}{more}"
         self.pane.choose(title, choices, lambda name: self._choose_step(by_name[name]))
 
     def _choose_step(self, source: SourceSummary) -> None:
-        """What can be done with it; what changes anything is a plan first, or a line to be entered."""
+        """Offer the actions for a source; a change is a plan first, or a line to be entered."""
         name = source.name
         choices = [Choice("show", "show", "what it holds now and held before")]
         if source.place:

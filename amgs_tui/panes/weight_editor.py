@@ -66,7 +66,7 @@ class WeightEditor:
         return "  ".join(words)
 
     def text(self) -> str:
-        """The weights as `--weights` takes them."""
+        """Return the weights as `--weights` takes them."""
         return write_weights(self.now)
 
 
@@ -78,11 +78,11 @@ def shift_weights(weights: Weights, part: int, by: float) -> Weights:
     wanted = min(1.0, max(0.0, round(values[part] + by, 6)))
     rest = sum(values) - values[part]
     others = len(values) - 1
-    made = [
+    shares = [
         wanted if place == part else (1 - wanted) * (min(value / rest, 1.0) if rest > 1e-9 else 1 / others)
         for place, value in enumerate(values)
     ]
-    return Weights(*made)
+    return Weights(*shares)
 
 
 def write_weights(weights: Weights) -> str:
@@ -101,7 +101,7 @@ def _names() -> tuple[str, ...]:
 
 @dataclass(eq=False)
 class FrameWeighing:
-    """What the keys of a pane do to the weights of the frame that it shows. weights: None while they are its own."""
+    """Weights that the keys of a pane set for the frame on view. weights: None while they are its own."""
 
     pane: Pane
     frame: Callable[[], Frame | None]
@@ -120,7 +120,7 @@ class FrameWeighing:
 
     @property
     def moved_weights(self) -> str | None:
-        """The operator's weights; None where the frame has its own, which in a composite are each part's."""
+        """Weights of the operator; None where the frame has its own, which in a composite are each part's."""
         return self.weights.text() if self.weights is not None and self.weights.changed else None
 
     def action_part(self, by: int) -> None:
@@ -135,7 +135,7 @@ class FrameWeighing:
             self._look_again(frame)
 
     def action_unweigh(self) -> None:
-        """The frame as it is without the operator: each part under its own weights."""
+        """Restore the frame's own weights, in a composite those of each part."""
         if self.weights is not None and (frame := self.frame()) is not None:
             self.weights = replace(self.weights, now=self.weights.first)
             self._look_again(frame)

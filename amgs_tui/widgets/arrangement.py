@@ -1,4 +1,4 @@
-"""Where each pane goes: a pure function from the terminal's size to boxes that tile the body.
+"""Place the panes: a pure function from the terminal's size to boxes that tile the body.
 
 The container of the panes puts each into its box.
 """
@@ -29,7 +29,7 @@ COMPANIONS: dict[str, tuple[str, str, str]] = {
     "focus": ("frame", "graph", "decay"),
     "overview": ("inbox", "calibration", "graph"),
     "conversation": ("graph", "decay", "frame"),
-    **{name: each.companions for name, each in wing_panes().items()},
+    **{name: wing.companions for name, wing in wing_panes().items()},
 }
 """The panes that stand under a large one where there is room: what its question leads to."""
 
@@ -92,7 +92,7 @@ def arrange(
     if mode == "single" or maximised:
         return Arrangement(mode, {main: Box(0, 0, width, height)})
     if mode == "tiled":
-        return Arrangement(mode, _tiled(width, height, main, empty))
+        return Arrangement(mode, _tile_panes(width, height, main, empty))
     wanted = tuple(name for name in beside if name != main)
     if not wanted:
         known = (*COMPANIONS[main], *(name for name in PANES if name != main))
@@ -111,13 +111,13 @@ def _split(width: int, height: int, main: str, wanted: tuple[str, ...], *, gives
     return {main: Box(0, 0, width, top)} | _row(small, (1.0,) * len(small), width, top, height - top)
 
 
-def _tiled(width: int, height: int, main: str, empty: Collection[str]) -> dict[str, Box]:
+def _tile_panes(width: int, height: int, main: str, empty: Collection[str]) -> dict[str, Box]:
     """Return all but those that are empty; the working context, the conversation and the wings' panes share the foot,
     which keeps a few lines where none of them has anything to show.
     """
     gone = {*empty} - {main}
     wings = wing_panes()
-    shares = (0.36, 0.32, *(each.share for each in wings.values()))
+    shares = (0.36, 0.32, *(wing.share for wing in wings.values()))
     shared = _left(("focus", "conversation", *wings), shares, gone)
     says_little = {*shared[0]} <= {*empty}
     foot = EMPTY_HEIGHT if says_little else height - round(height * 0.34) - round(height * 0.28)
@@ -133,10 +133,10 @@ def _tiled(width: int, height: int, main: str, empty: Collection[str]) -> dict[s
 def _left(
     names: tuple[str, ...], shares: tuple[float, ...], gone: Collection[str]
 ) -> tuple[tuple[str, ...], tuple[float, ...]]:
-    """A row without those that are gone; never an empty one."""
-    kept = [(name, share) for name, share in zip(names, shares, strict=True) if name not in gone]
-    kept = kept or list(zip(names, shares, strict=True))
-    return tuple(name for name, _ in kept), tuple(share for _, share in kept)
+    """Return a row without the closed panes; never an empty one."""
+    panes = [(name, share) for name, share in zip(names, shares, strict=True) if name not in gone]
+    panes = panes or list(zip(names, shares, strict=True))
+    return tuple(name for name, _ in panes), tuple(share for _, share in panes)
 
 
 def _row(names: tuple[str, ...], shares: tuple[float, ...], width: int, y: int, height: int) -> dict[str, Box]:
@@ -190,12 +190,12 @@ class Body(Container):
 
     @property
     def layout(self) -> Layout:
-        """The panes are placed by the arrangement, whatever a style sheet says."""
+        """Layout of the panes by the arrangement, whatever a style sheet says."""
         return self._boxes
 
     @property
     def mode(self) -> Mode:
-        """The layout that the terminal's size allows."""
+        """Layout that the terminal's size allows."""
         return mode_for(*self.app.size)
 
     def arrangement(self, size: Size | None = None) -> Arrangement:

@@ -28,18 +28,18 @@ class CompletionCache:
     def learn(self, result: Any, *, listed: bool) -> None:
         """Remember the blocks of a result; listed: they are what @1, @2, … name from now on."""
         inner = getattr(result, "result", result)
-        found = [*_blocks_of(inner)]
-        for block in found:
+        blocks = [*_blocks_of(inner)]
+        for block in blocks:
             self._blocks[block.id] = block
             if block.id not in self.titles:
                 self.titles[block.id] = block.title
         while len(self._blocks) > MOST_BLOCKS:
             oldest = next(iter(self._blocks))
             del self._blocks[oldest], self.titles[oldest]
-        if listed and len(found) > 1:
-            self.listed = tuple(block.id for block in found)
-        for one in (*getattr(inner, "entities", ()), *getattr(inner, "related", ())):
-            self._entities |= dict.fromkeys((one.name, *getattr(one, "aliases", ())))
+        if listed and len(blocks) > 1:
+            self.listed = tuple(block.id for block in blocks)
+        for entity in (*getattr(inner, "entities", ()), *getattr(inner, "related", ())):
+            self._entities |= dict.fromkeys((entity.name, *getattr(entity, "aliases", ())))
         self._frames = getattr(inner, "definitions", self._frames)
         self._operations = _journal_of(inner) or self._operations
 
@@ -68,14 +68,14 @@ def _blocks_of(result: Any) -> list[Block]:
     """Return the blocks that a result carries, in its order; a record of another memory is none."""
     from amgs.types import Block
 
-    found: list[Any] = [getattr(result, name, None) for name in ("block", "center")]
+    values: list[Any] = [getattr(result, name, None) for name in ("block", "center")]
     for name in ("blocks", "candidates", "hits", "rows", "items", "mentions"):
         several = getattr(result, name, None)
         if name == "candidates" and several is not None and hasattr(result, "spans"):
             several = listed(result)  # a frame's rows are numbered as its table has them
         if isinstance(several, tuple):
-            found += [getattr(each, "block", each) for each in several]
-    return [block for block in found if isinstance(block, Block)]
+            values += [getattr(row, "block", row) for row in several]
+    return [block for block in values if isinstance(block, Block)]
 
 
 def _journal_of(result: Any) -> tuple[JournalEntry, ...]:
@@ -84,7 +84,7 @@ def _journal_of(result: Any) -> tuple[JournalEntry, ...]:
 
     several = getattr(result, "operations", None)
     listed = several if isinstance(several, tuple) else ()
-    return tuple(each for each in listed if isinstance(each, JournalEntry))
+    return tuple(entry for entry in listed if isinstance(entry, JournalEntry))
 
 
 def complete(registry: Registry | None, line: str, known: CompletionCache) -> list[Completion]:
@@ -93,8 +93,11 @@ def complete(registry: Registry | None, line: str, known: CompletionCache) -> li
         return []
     from amgs_app.calls import completion
 
-    found = completion.complete(registry, line, known, known.listed)
-    return [Completion(each.label or each.text, line[: len(line) - each.replaces] + each.text) for each in found]
+    suggestions = completion.complete(registry, line, known, known.listed)
+    return [
+        Completion(suggestion.label or suggestion.text, line[: len(line) - suggestion.replaces] + suggestion.text)
+        for suggestion in suggestions
+    ]
 
 
 def explain(registry: Registry | None, line: str) -> str:

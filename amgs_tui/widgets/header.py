@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class HeaderFacts:
-    """What the header knows. store: the file's name, for the time before the status is there.
+    """Facts that the header shows. store: the file's name, until the status is there.
 
     threshold: relevance under which a block fades. live: False while the past is shown. recording: whether
     acts are being recorded. sample_time: whether the clock shows a corpus's own year. read_only:

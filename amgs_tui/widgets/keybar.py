@@ -87,7 +87,7 @@ def name_key(key: str) -> str:
 
 def hints(bindings: dict[str, ActiveBinding]) -> list[KeyHint]:
     """Return the bindings worth showing, in order; several keys of one action become one entry."""
-    found: dict[str, KeyHint] = {}
+    by_group: dict[str, KeyHint] = {}
     for active in bindings.values():
         binding = active.binding
         name = binding.id or binding.action
@@ -95,14 +95,14 @@ def hints(bindings: dict[str, ActiveBinding]) -> list[KeyHint]:
             continue
         shown = binding.key_display or sign(binding.key)
         group = f"{id(active.node)}:{binding.description}"
-        earlier = found.get(group)
+        earlier = by_group.get(group)
         if earlier is None:
             tooltip = binding.tooltip or binding.description
             spare = not binding.show
-            found[group] = KeyHint(name, shown, binding.description, binding.action, tooltip, active.node, spare)
+            by_group[group] = KeyHint(name, shown, binding.description, binding.action, tooltip, active.node, spare)
         elif shown not in earlier.keys:
-            found[group] = replace(earlier, keys=f"{earlier.keys} {shown}" if len(shown) == 1 else earlier.keys)
-    return list(found.values())
+            by_group[group] = replace(earlier, keys=f"{earlier.keys} {shown}" if len(shown) == 1 else earlier.keys)
+    return list(by_group.values())
 
 
 def fit(entries: list[KeyHint], width: int) -> tuple[list[KeyHint], list[KeyHint]]:

@@ -126,7 +126,7 @@ class Prompt(Widget):
 
     @property
     def typed(self) -> str:
-        """What stands in the line."""
+        """Text in the line."""
         return self.query_one(LineInput).value
 
     def open(

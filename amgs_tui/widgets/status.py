@@ -32,7 +32,7 @@ Kind = Literal["note", "good", "warn", "bad"]
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """What was done last."""
+    """Report of the last action."""
 
     text: str
     kind: Kind = "note"

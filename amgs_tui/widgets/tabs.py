@@ -22,7 +22,7 @@ TITLES: dict[str, tuple[str, str]] = {
     "focus": ("Working context", "Ctx"),
     "overview": ("Overview", "Over"),
     "conversation": ("Conversation", "Conv"),
-    **{name: each.titles for name, each in wing_panes().items()},
+    **{name: wing.titles for name, wing in wing_panes().items()},
 }
 """Full and short title of each pane."""
 

@@ -268,7 +268,7 @@ def _exported(config: RunConfig, model: BaseModel, corpus: TrainingCorpus, recor
     checkpoint = config.out / f"{config.name}.safetensors"
     nets = {part: _net(config, config.out, part, model) for part in PARTS}
     made = of_run(config, corpus)
-    save_checkpoint(checkpoint, nets["tokens"], nets["gists"], model=model, made=made)
+    save_checkpoint(checkpoint, nets["tokens"], nets["gists"], model=model, training=made)
     version = load_checkpoint(checkpoint, model).version
     card = checkpoint.with_suffix(".md")
     record = _judged(config, model, record)

@@ -284,7 +284,7 @@ class _JointRun:
         if isinstance(trainee, GistTrainee):
             gist = trainee.encoder()
             assert isinstance(gist, GistNetEncoder)
-            save_checkpoint(path, gist.token_net, gist.gist_net, model=self._model, made=made)
+            save_checkpoint(path, gist.token_net, gist.gist_net, model=self._model, training=made)
         else:
             self._adapter().save(path, made)
         self._take_up(name, phase)

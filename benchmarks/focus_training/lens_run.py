@@ -108,9 +108,9 @@ def train_lensnet(
     kept = state.best_step if state.best else state.step
     made, made_with = of_lens(settings, job.texts), f"{gist.name} {gist.version}"
     if kept:
-        save_net(checkpoint, state.net, model=model, gist=made_with, made=made)
+        save_net(checkpoint, state.net, model=model, gist=made_with, training=made)
     else:  # attention adds nothing: the solved weights alone
-        save_linear(checkpoint, weights_of(state.net), model=model, gist=made_with, made=made)
+        save_linear(checkpoint, weights_of(state.net), model=model, gist=made_with, training=made)
     figures = {
         name: evaluate(state.net, examples)
         for name, examples in (("held out", found.held_out), ("of these, asked", found.asked))

@@ -238,7 +238,7 @@ def _grown(state: FocusState, tokens: Sequence[int], tree: LifetimeTree, setting
     """The state with tokens read and room made for them."""
     tree.append(tokens)
     allocator = replace(state.allocator, headroom=0)
-    grown = state.context.extended(tree.length)
+    grown = state.context.extend_lifetime(tree.length)
     return replace(state, context=make_room(grown, state.scores, tree, settings, allocator).context)
 
 

@@ -23,7 +23,7 @@ from amgs.errors import AmgsError
 from amgs.sessions.opening import open_session
 from amgs.sessions.turn import Session
 from amgs.sessions.windows import after_boundary, opening_after, window_at
-from amgs.wings.sessions.controls import dropped_tokens, elsewhere
+from amgs.wings.sessions.controls import count_dropped_tokens, elsewhere
 from amgs.wings.sessions.losses import stands_in
 from amgs.wings.sessions.outlook import files_at_risk
 from amgs.wings.sessions.regrets import CAUSED, REGRET_KINDS, Regret, regrets, steps_of
@@ -156,7 +156,7 @@ def _lost(each: _Read) -> int:
 
 def _price_of(session: Session) -> _Price:
     anyway, stood = elsewhere(session, places=PLACES)
-    return _Price(session, regrets(session), dropped_tokens(session), anyway, stood)
+    return _Price(session, regrets(session), count_dropped_tokens(session), anyway, stood)
 
 
 def _by_kind(prices: Sequence[_Price], metrics: dict[str, float]) -> BenchTable:

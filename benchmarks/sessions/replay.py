@@ -14,10 +14,10 @@ from amgs.errors import ImpossibleBudgetError
 from amgs.memory.memory import Memory
 from amgs.sessions.conversation import messages_of
 from amgs.sessions.turn import Session, Turn
-from amgs.sessions.windows import dropped_at, opening_after, tokens_dropped, tokens_of, tokens_of_all
+from amgs.sessions.windows import find_dropped_turns, opening_after, tokens_dropped, tokens_of, tokens_of_all
 from amgs.types import Progress
 from amgs.types.conversation import ContextStrategy
-from amgs.wings.sessions.controls import counted, dropped_tokens
+from amgs.wings.sessions.controls import count_dropped_tokens, counted
 from amgs.wings.sessions.regrets import Regret
 
 _STRATEGIES: tuple[ContextStrategy, ...] = ("mask", "extractive", "hybrid", "levels")
@@ -99,7 +99,7 @@ class _Kept:
 def harness(session: Session, found: Sequence[Regret]) -> DropOutcome:
     """What the compactions that took place cost."""
     own = counted(found)
-    return DropOutcome("compaction", dropped_tokens(session), len(own), sum(one.tokens for one in own))
+    return DropOutcome("compaction", count_dropped_tokens(session), len(own), sum(one.tokens for one in own))
 
 
 def instead(session: Session, found: Sequence[Regret], name: str, choose: Chosen) -> DropOutcome:
@@ -110,7 +110,7 @@ def instead(session: Session, found: Sequence[Regret], name: str, choose: Chosen
     left: list[Regret] = []
     own = counted(found)
     for boundary in session.boundaries:
-        gone = dropped_at(session, boundary)
+        gone = find_dropped_turns(session, boundary)
         kept = set(choose(session, boundary, gone, budget_of(session, boundary)))
         dropped += tokens_dropped(session, boundary, kept)
         left += [one for one in own if one.boundary == boundary.number and not _has(session, one, kept)]

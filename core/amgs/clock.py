@@ -119,7 +119,7 @@ class ZonedClock:
 
 
 def place(instant: datetime, zone: tzinfo | None) -> datetime:
-    """The instant as its writer's clock said, an UNPLACED one in this zone; as it is at the edge of the calendar."""
+    """Return the instant on its writer's clock, an UNPLACED one in this zone; unchanged at the edge of the calendar."""
     try:
         return instant.astimezone(zone or UTC) if instant.tzname() == "Z" else aware(instant)
     except OverflowError:

@@ -1,4 +1,4 @@
-"""What is installed on request, and the line that installs it when it turns out to be missing."""
+"""Check for optional packages and name the command that installs a missing one."""
 
 from __future__ import annotations
 

@@ -137,7 +137,7 @@ _STRONG: Final = re.compile(r"(?=.*[a-z])(?=.*[A-Z])|(?=.*[A-Za-z])(?=.*\d)|(?=.
 
 @dataclass(slots=True)
 class TakenSecrets:
-    """What is taken out of texts: the secret behind each mark. digits: of a mark."""
+    """Secrets taken out of texts, by mark. digits: of a mark."""
 
     secrets: dict[str, str] = field(default_factory=dict)
     digits: int = 6
@@ -171,8 +171,8 @@ def mask(value: T, taken: TakenSecrets | None = None, depth: int = 0) -> T:
             return value
         return type(value)(*members) if hasattr(value, "_fields") else type(value)(members)
     if is_dataclass(value) and not isinstance(value, type):
-        held = {part.name: getattr(value, part.name) for part in fields(value) if part.init}
-        fresh = {name: new for name, old in held.items() if (new := mask(old, taken, depth + 1)) is not old}
+        values = {part.name: getattr(value, part.name) for part in fields(value) if part.init}
+        fresh = {name: new for name, old in values.items() if (new := mask(old, taken, depth + 1)) is not old}
         return replace(value, **fresh) if fresh else value
     return value
 
@@ -206,16 +206,16 @@ def _mask_member(key: Any, member: T, taken: TakenSecrets | None, depth: int) ->
     """Return a member of a mapping: its name tells what it is, as it does in a text."""
     if isinstance(key, str) and isinstance(member, str) and member:
         before = f'"{key}": "'
-        told = _mask_text(f'{before}{member}"', taken)
-        if told.startswith(before) and told.endswith('"') and told[len(before) : -1] != member:
-            return told[len(before) : -1]  # type: ignore[return-value]
+        text = _mask_text(f'{before}{member}"', taken)
+        if text.startswith(before) and text.endswith('"') and text[len(before) : -1] != member:
+            return text[len(before) : -1]  # type: ignore[return-value]
     return mask(member, taken, depth + 1)
 
 
 def find_marks(values: Iterable[str]) -> tuple[str, ...]:
     """Return the kinds of the masked secrets in texts, each secret once."""
-    found = dict.fromkeys((mark[1], mark[2]) for text in values if "[masked: " in text for mark in _MARK.finditer(text))
-    return tuple(kind for kind, _ in found)
+    marks = dict.fromkeys((mark[1], mark[2]) for text in values if "[masked: " in text for mark in _MARK.finditer(text))
+    return tuple(kind for kind, _ in marks)
 
 
 def count_digits(text: str) -> int:
@@ -226,8 +226,8 @@ def count_digits(text: str) -> int:
 def tell_masked(kinds: Iterable[str]) -> str:
     """`2 secrets masked: GitHub token, private key`; "" for none."""
     counted = Counter(kinds)
-    told = ", ".join(kind if count == 1 else f"{count} × {kind}" for kind, count in counted.items())
-    return f"{counted.total()} secret{'s' * (counted.total() > 1)} masked: {told}" if counted else ""
+    listing = ", ".join(kind if count == 1 else f"{count} × {kind}" for kind, count in counted.items())
+    return f"{counted.total()} secret{'s' * (counted.total() > 1)} masked: {listing}" if counted else ""
 
 
 def find_secrets(text: str) -> Iterator[tuple[int, int, str]]:
@@ -235,15 +235,15 @@ def find_secrets(text: str) -> Iterator[tuple[int, int, str]]:
     small = text.lower()
     for prefix, kind, pattern in _BY_PREFIX if _RUN.search(text) else ():
         if prefix in text:
-            yield from ((*found.span(), kind) for found in re.finditer(pattern, text) if _is_random(found[1]))
+            yield from ((*match.span(), kind) for match in re.finditer(pattern, text) if _is_random(match[1]))
     if _LONG_RUN.search(text) and (any(word in text for word in _LIBRARY_WORDS) or re.search(_OF_LIBRARY, text)):
         for kind, rule in _library_rules():
-            yield from ((*found.span(), kind) for found in rule.finditer(text))
+            yield from ((*match.span(), kind) for match in rule.finditer(text))
     for word, kind, pattern in _BY_WORD:
         if word in small:
-            for found in re.finditer(pattern, text):
-                if not found.re.groups or not _PLACEHOLDER.search(found[1]):
-                    yield (*found.span(found.re.groups), kind)
+            for match in re.finditer(pattern, text):
+                if not match.re.groups or not _PLACEHOLDER.search(match[1]):
+                    yield (*match.span(match.re.groups), kind)
     if not any(word in small for word in _ROOTS):
         return
     for root in _ROOT.finditer(small if len(small) == len(text) else text):
@@ -262,7 +262,7 @@ def _is_random(body: str) -> bool:
 
 def _mask_text(text: str, taken: TakenSecrets | None = None) -> str:
     last, parts = 0, []
-    for start, end, kind in sorted(find_secrets(text), key=lambda found: found[0]):
+    for start, end, kind in sorted(find_secrets(text), key=lambda secret: secret[0]):
         if start >= last and "[masked:" not in text[start:end]:
             digest = _digest(text[start:end])
             mark = f"[masked: {kind} #{digest[: taken.digits if taken else 6]}]"
@@ -273,11 +273,11 @@ def _mask_text(text: str, taken: TakenSecrets | None = None) -> str:
     return "".join([*parts, text[last:]]) if parts else text
 
 
-def _kind_of_assigned(text: str, start: int, found: re.Match[str]) -> str:
+def _kind_of_assigned(text: str, start: int, match: re.Match[str]) -> str:
     """Return what kind of secret is given to a name that sounds like one from `start` on; "" where it is none."""
-    value, sign = found["secret"], found["sign"]
+    value, sign = match["secret"], match["sign"]
     before = _PREFIX.search(text[max(0, start - 60) : start])
-    name = (before[0] if before else "") + text[start : found.start("sign")].rstrip("\\\"'`]")
+    name = (before[0] if before else "") + text[start : match.start("sign")].rstrip("\\\"'`]")
     small = name.lower()
     if _HARMLESS.search(name) or _PLACEHOLDER.search(value) or value.lower() in small:
         return ""
@@ -298,13 +298,13 @@ def _library_rules() -> tuple[tuple[str, re.Pattern[str]], ...]:
     from importlib import import_module
     from inspect import getmembers, isclass
 
-    found = []
+    rules = []
     for name, kind in _PLUGINS.items():
         module = import_module(f"detect_secrets.plugins.{name}")
         for _, plugin in getmembers(module, isclass):
             if plugin.__module__ == module.__name__:
-                found += [(kind, rule) for rule in getattr(plugin, "denylist", ())]
-    return tuple(found)
+                rules += [(kind, rule) for rule in getattr(plugin, "denylist", ())]
+    return tuple(rules)
 
 
 def _digest(secret: str) -> str:

@@ -81,14 +81,14 @@ def open(
         )
 
     memory = wait_for_store(path, open_memory, wait_seconds)
-    told = []
+    messages = []
     if embedder is None and isinstance(encoder, HashingEmbedder):
-        told.append(
+        messages.append(
             "No sentence encoder is installed: search matches words, not meaning, and a store keeps the embedder "
             "that it was begun with."
         )
     if recogniser is None and isinstance(names, RuleRecogniser):
-        told.append("spaCy's small English model is not installed: names are found by rules.")
-    if told:
-        warnings.warn(" ".join([*told, _INSTALL]), FallbackWarning, stacklevel=2)
+        messages.append("spaCy's small English model is not installed: names are found by rules.")
+    if messages:
+        warnings.warn(" ".join([*messages, _INSTALL]), FallbackWarning, stacklevel=2)
     return memory

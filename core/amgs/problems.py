@@ -44,14 +44,14 @@ def status_of(error: BaseException) -> int:
 
 def problem(error: BaseException, **more: Any) -> dict[str, Any]:
     """Return the problem details of an error that was raised on purpose. more: members of their own."""
-    told = {
+    details = {
         "type": f"urn:amgs:problem:{slug(type(error).__name__)}",
         "title": str(getattr(error, "title", "Something went wrong")),
         "status": status_of(error),
         "detail": str(getattr(error, "message", error)),
         "way_out": str(getattr(error, "way_out", "")),
     }
-    return told | more
+    return details | more
 
 
 def fault() -> dict[str, Any]:
@@ -65,21 +65,21 @@ def fault() -> dict[str, Any]:
     }
 
 
-def error_of(given: Mapping[str, Any]) -> AmgsError:
+def error_of(details: Mapping[str, Any]) -> AmgsError:
     """Return the exception that problem details stand for: the class of its type, AmgsError for a type not known here.
 
     about, exit_code: its subject and exit code, where they are told.
     """
-    wanted = str(given.get("type", "")).rpartition(":")[2]
+    wanted = str(details.get("type", "")).rpartition(":")[2]
     kind = _by_slug().get(wanted, AmgsError)
     error = kind(
-        str(given.get("detail", "The service gave no reason.")),
-        way_out=str(given.get("way_out", "")),
-        title=str(given.get("title", "")) or None,
+        str(details.get("detail", "The service gave no reason.")),
+        way_out=str(details.get("way_out", "")),
+        title=str(details.get("title", "")) or None,
     )
-    error.about = str(given.get("about", error.about))
-    if isinstance(given.get("exit_code"), int):
-        error.exit_code = given["exit_code"]
+    error.about = str(details.get("about", error.about))
+    if isinstance(details.get("exit_code"), int):
+        error.exit_code = details["exit_code"]
     return error
 
 
@@ -89,5 +89,5 @@ def slug(name: str) -> str:
 
 
 def _by_slug() -> dict[str, type[AmgsError]]:
-    kinds = [each for each in vars(errors).values() if isinstance(each, type)]
+    kinds = [member for member in vars(errors).values() if isinstance(member, type)]
     return {slug(kind.__name__): kind for kind in kinds if issubclass(kind, AmgsError)}

@@ -1,4 +1,4 @@
-"""What a path names, and whether it can be read to its end."""
+"""Resolve a path and check that its file can be read to the end."""
 
 from __future__ import annotations
 

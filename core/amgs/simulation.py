@@ -102,8 +102,10 @@ class Quantiles:
 
 @dataclass(frozen=True, slots=True)
 class Simulation:
-    """What the draws came to. rate: uses a day. rows: 5th, 50th and 95th percentile. blocks: ids of the insertion
-    points, the best first. synthetic: blocks of the invented memory; 0 for one's own.
+    """Result of the draws.
+
+    rate: uses a day. rows: 5th, 50th and 95th percentile. blocks: ids of the insertion points, the best first.
+    synthetic: blocks of the invented memory; 0 for one's own.
     """
 
     days: float
@@ -148,12 +150,12 @@ def draw(
             progress(number, draws, "drawing futures")
         life = _Life(graph, np.random.default_rng([seed, number]), 24.0 * days, rate)
         for place, scenario in enumerate(scenarios):
-            here, strength, held, missed = life.run(scenario, low, limits.reinforcements, relevance)
+            here, strength, block_count, missed = life.run(scenario, low, limits.reinforcements, relevance)
             if scenario.watched is None:
-                found = _measures(graph, scenario, here, strength, today) | {"blocks": held, "misses": missed}
+                measures = _measures(graph, scenario, here, strength, today) | {"blocks": block_count, "misses": missed}
             else:
-                found = _reach(graph, strength, scenario.watched)
-            seen[place].append(found)
+                measures = _reach(graph, strength, scenario.watched)
+            seen[place].append(measures)
     pruning = any(s.threshold for s in scenarios)
     rows = []
     for scenario, values in zip(scenarios, seen, strict=True):
@@ -203,14 +205,14 @@ class _Life:
         ends = [*np.arange(CYCLE_HOURS, self._hours, CYCLE_HOURS).tolist(), self._hours]
         for end in ends:
             part = (self._at >= begin) & (self._at < end)
-            found, walks = self._found[part], part[self._use]
-            missed += int((scenario.blocks & ~here)[found].sum())
+            blocks, walks = self._found[part], part[self._use]
+            missed += int((scenario.blocks & ~here)[blocks].sum())
             at, edge, other = self._at[self._use[walks]], self._edge[walks], self._other[walks]
             there = scenario.edges[edge] & (
                 self._dice[walks] < self._full[edge] * np.exp(-decay[edge] * (at - edge_last[edge]))
             )
             np.maximum.at(edge_last, edge[there], at[there])
-            touched, when = np.append(found, other[there]), np.append(self._at[part], at[there])
+            touched, when = np.append(blocks, other[there]), np.append(self._at[part], at[there])
             np.maximum.at(last, touched, when)
             np.add.at(uses, touched, 1.0)
             level = np.exp(-graph.decay * scenario.pace * (end - last))

@@ -23,11 +23,11 @@ def why_unstorable(value: Any) -> str:
     """
     if not isinstance(value, str):
         return next(filter(None, map(why_unstorable, _parts(value))), "")
-    found = None if _is_storable(value) else _UNSTORABLE.search(value)
-    if found is None:
+    match = None if _is_storable(value) else _UNSTORABLE.search(value)
+    if match is None:
         return ""
-    name = "a NUL" if found[0] == "\0" else "half a surrogate pair"
-    return f"{name} at character {found.start()}"
+    name = "a NUL" if match[0] == "\0" else "half a surrogate pair"
+    return f"{name} at character {match.start()}"
 
 
 def _parts(value: Any) -> Iterable[Any]:
@@ -36,7 +36,7 @@ def _parts(value: Any) -> Iterable[Any]:
     if isinstance(value, (list, tuple, set, frozenset)):
         return value
     if is_dataclass(value) and not isinstance(value, type):
-        return (getattr(value, each.name) for each in fields(value))
+        return (getattr(value, field.name) for field in fields(value))
     return ()
 
 

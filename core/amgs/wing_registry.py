@@ -20,7 +20,7 @@ WINGS: Final[tuple[str, ...]] = (
 
 @dataclass(frozen=True, slots=True)
 class Wing:
-    """What a wing brings to a memory under its name; `WING` of its package.
+    """Contribution of a wing to a memory under its name; `WING` of its package.
 
     about: one sentence. part: the class of `memory.NAME`, made of a `MemoryContext`, written `MODULE:NAME` and imported
     when it is asked for.
@@ -33,8 +33,8 @@ class Wing:
 @cache
 def wings() -> Mapping[str, Wing]:
     """Return every wing that has a part of a memory, by its name, in order; the `WING` of one that has none is None."""
-    found = {name: loaded(f"amgs.wings.{name}:WING") for name in WINGS}
-    return {name: wing for name, wing in found.items() if wing is not None}
+    wings_by_name = {name: loaded(f"amgs.wings.{name}:WING") for name in WINGS}
+    return {name: wing for name, wing in wings_by_name.items() if wing is not None}
 
 
 def loaded(place: str) -> Any:

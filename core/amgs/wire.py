@@ -56,14 +56,14 @@ def encode(value: Any) -> Any:
     if isinstance(value, Enum):
         return {"$enum": _name(type(value)), "value": encode(value.value)}
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        kept = {each.name: encode(getattr(value, each.name)) for each in dataclasses.fields(value)}
-        return {"$type": _name(type(value)), "fields": kept}
+        fields = {field.name: encode(getattr(value, field.name)) for field in dataclasses.fields(value)}
+        return {"$type": _name(type(value)), "fields": fields}
     if type(value) is list:
-        return [encode(each) for each in value]
+        return [encode(item) for item in value]
     if isinstance(value, tuple):
         if hasattr(value, "_fields"):
-            return {"$named": _name(type(value)), "values": [encode(each) for each in value]}
-        return {"$tuple": [encode(each) for each in value]}
+            return {"$named": _name(type(value)), "values": [encode(item) for item in value]}
+        return {"$tuple": [encode(item) for item in value]}
     if isinstance(value, Mapping):
         return _mapping(value)
     return _rarer(value)
@@ -71,8 +71,8 @@ def encode(value: Any) -> Any:
 
 def _mapping(value: Mapping[Any, Any]) -> dict[str, Any]:
     if all(type(key) is str for key in value) and not any(key.startswith("$") for key in value):
-        return {key: encode(each) for key, each in value.items()}
-    return {"$map": [[encode(key), encode(each)] for key, each in value.items()]}
+        return {key: encode(item) for key, item in value.items()}
+    return {"$map": [[encode(key), encode(item)] for key, item in value.items()]}
 
 
 def _rarer(value: Any) -> Any:
@@ -81,7 +81,7 @@ def _rarer(value: Any) -> Any:
     if isinstance(value, timedelta):
         return {"$seconds": value.total_seconds()}
     if isinstance(value, (set, frozenset)):
-        return {"$set": sorted((encode(each) for each in value), key=json.dumps)}
+        return {"$set": sorted((encode(item) for item in value), key=json.dumps)}
     if isinstance(value, PurePath):
         return {"$path": str(value)}
     if isinstance(value, bytes):
@@ -97,62 +97,62 @@ def _rarer(value: Any) -> Any:
 
 
 def decode(value: Any) -> Any:
-    """The value that `encode` gave. Raises ValueError for a type of other packages, or that is none."""
+    """Return the value that `encode` encoded. Raises ValueError for a type of another package, or for no type."""
     if isinstance(value, list):
-        return [decode(each) for each in value]
+        return [decode(item) for item in value]
     if not isinstance(value, dict):
         return value
     tag = next(iter(value), "")
     if not tag.startswith("$"):
-        return {key: decode(each) for key, each in value.items()}
-    return _tagged(tag, value)
+        return {key: decode(item) for key, item in value.items()}
+    return _decode_tagged(tag, value)
 
 
-def _tagged(tag: str, value: dict[str, Any]) -> Any:
-    given = value[tag]
+def _decode_tagged(tag: str, value: dict[str, Any]) -> Any:
+    content = value[tag]
     match tag:
         case "$type":
-            fields = {name: decode(each) for name, each in value["fields"].items()}
-            return _restored(_class(given), fields)
+            fields = {name: decode(field_value) for name, field_value in value["fields"].items()}
+            return _restored(_class(content), fields)
         case "$tuple":
-            return tuple(decode(each) for each in given)
+            return tuple(decode(item) for item in content)
         case "$at":
-            return datetime.fromisoformat(given)
+            return datetime.fromisoformat(content)
         case "$float":
-            return _SPECIAL[given]
+            return _SPECIAL[content]
         case "$enum":
-            return _class(given)(decode(value["value"]))
+            return _class(content)(decode(value["value"]))
         case "$named":
-            return _class(given)(*(decode(each) for each in value["values"]))
+            return _class(content)(*(decode(item) for item in value["values"]))
         case "$map":
-            return {decode(key): decode(each) for key, each in given}
+            return {decode(key): decode(item) for key, item in content}
         case "$seconds":
-            return timedelta(seconds=given)
+            return timedelta(seconds=content)
         case "$set":
-            return frozenset(decode(each) for each in given)
+            return frozenset(decode(item) for item in content)
         case "$path":
             from pathlib import Path
 
-            return Path(given)
+            return Path(content)
         case "$bytes":
-            return base64.b64decode(given)
+            return base64.b64decode(content)
         case "$array":
             import numpy as np
 
-            return np.frombuffer(base64.b64decode(given), dtype=value["kind"]).reshape(value["shape"])
+            return np.frombuffer(base64.b64decode(content), dtype=value["kind"]).reshape(value["shape"])
     raise ValueError(f"{tag} is no kind of value.")
 
 
 def _restored(kind: type, fields: dict[str, Any]) -> Any:
     """Return a dataclass from its fields, those too that its constructor does not take."""
-    declared = {each.name: each for each in dataclasses.fields(kind)}
+    declared = {field.name: field for field in dataclasses.fields(kind)}
     if set(fields) != set(declared):
         raise ValueError(f"{kind.__name__} has other fields.")
-    made = kind(**{name: each for name, each in fields.items() if declared[name].init})
-    for name, each in fields.items():
+    instance = kind(**{name: value for name, value in fields.items() if declared[name].init})
+    for name, value in fields.items():
         if not declared[name].init:
-            object.__setattr__(made, name, each)
-    return made
+            object.__setattr__(instance, name, value)
+    return instance
 
 
 def _name(kind: type) -> str:
@@ -162,18 +162,18 @@ def _name(kind: type) -> str:
 @lru_cache(maxsize=1024)
 def _resolve(name: str) -> Any:
     module, _, path = name.partition(":")
-    found: Any = importlib.import_module(module)
-    for each in path.split("."):
-        found = getattr(found, each)
-    return found
+    target: Any = importlib.import_module(module)
+    for attribute in path.split("."):
+        target = getattr(target, attribute)
+    return target
 
 
 def _class(name: str) -> Any:
     """Return the class of a name; raises ValueError for one that is not a value of these packages."""
     if name.partition(".")[0] not in PACKAGES:
         raise ValueError(f"{name} is none of this program's values.")
-    found = _resolve(name)
-    good = isinstance(found, type) and (dataclasses.is_dataclass(found) or issubclass(found, (Enum, tuple)))
-    if not good or found.__module__ != name.partition(":")[0]:
+    candidate = _resolve(name)
+    good = isinstance(candidate, type) and (dataclasses.is_dataclass(candidate) or issubclass(candidate, (Enum, tuple)))
+    if not good or candidate.__module__ != name.partition(":")[0]:
         raise ValueError(f"{name} is no frozen value.")
-    return found
+    return candidate

@@ -1,4 +1,4 @@
-"""What can be done with both engines, without a screen: operations, rendering, command line, shell and scripts."""
+"""Use of both engines without a screen: operations, rendering, command line, shell and scripts."""
 
 from __future__ import annotations
 

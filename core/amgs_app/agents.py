@@ -25,8 +25,10 @@ FRESH: Final = ("SELF", "WORLD")
 
 @dataclass(frozen=True, slots=True)
 class Orders:
-    """What the agents were told. watch: the folder of the ingestion agent, which rests without one. apply: whether
-    enhancement carries its plan out, instead of proposing it.
+    """Orders to the agents.
+
+    watch: the folder of the ingestion agent, which rests without one. apply: whether enhancement carries its plan out,
+    instead of proposing it.
     """
 
     watch: Path | None = None
@@ -60,8 +62,8 @@ def ingest(client: MemoryClient, orders: Orders) -> str:
             changed += ask(client, "source update", source=name, text=text).operation is not None
         else:
             new += bool(client.ingest(text, source=name).added)
-    told = f"{plural(new, 'new file')}, {changed} changed"
-    return told + (f", {len(skipped)} not read ({', '.join(skipped[:5])})" if skipped else "")
+    summary = f"{plural(new, 'new file')}, {changed} changed"
+    return summary + (f", {len(skipped)} not read ({', '.join(skipped[:5])})" if skipped else "")
 
 
 def consolidate(client: MemoryClient, _: Orders) -> str:
@@ -87,9 +89,9 @@ def curate(client: MemoryClient, _: Orders) -> str:
 def enhance(client: MemoryClient, orders: Orders) -> str:
     """Look for what could be merged, split, strengthened or cut, and for what contradicts something else."""
     done = ask(client, "enhance", apply=orders.apply)
-    found = ask(client, "review", scan=True)
-    told = "carried out" if orders.apply else "made"
-    return f"{plural(len(done.proposals), 'proposal')} {told}, {plural(len(found.items), 'finding')} to review"
+    review = ask(client, "review", scan=True)
+    verb = "carried out" if orders.apply else "made"
+    return f"{plural(len(done.proposals), 'proposal')} {verb}, {plural(len(review.items), 'finding')} to review"
 
 
 @dataclass(frozen=True, slots=True)

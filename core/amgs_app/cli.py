@@ -46,7 +46,7 @@ from amgs_app.command_line.global_options import (
     Version,
 )
 from amgs_app.command_line.service_commands import new_token, run_agents, serve_gateway, serve_memory, speak_mcp
-from amgs_app.shell.output import complain, intended
+from amgs_app.shell.output import complain, is_intended
 from amgs_app.terminal.exit_codes import IN_ONE_LINE, ExitCode
 from amgs_app.terminal.line import near
 from amgs_app.terminal.plain_refusals import say_usage
@@ -127,7 +127,7 @@ def run(
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return ExitCode.PIPE_CLOSED
     except Exception as error:
-        if not intended(error):
+        if not is_intended(error):
             raise
         return complain(error)
 
@@ -152,11 +152,11 @@ def build(registry: Registry | None = None, *, front_ends: bool = True, listed: 
         _add_front_ends(app, listed=listed)
     panel_of = {noun: panel for panel, nouns in PANELS.items() for noun in nouns}
     nouns = sorted(
-        registry.nouns().items(), key=lambda each: list(panel_of).index(each[0]) if each[0] in panel_of else 99
+        registry.nouns().items(), key=lambda entry: list(panel_of).index(entry[0]) if entry[0] in panel_of else 99
     )
     for noun, operations in nouns:
         if listed:
-            alone = next((each.summary for each in operations if each.name == noun), "")
+            alone = next((operation.summary for operation in operations if operation.name == noun), "")
             app.command(noun, help=alone or describe(noun), rich_help_panel=panel_of.get(noun))(lambda: None)
         else:
             _add_below(app, operations, 0, panel_of.get(noun))
@@ -211,39 +211,39 @@ def _add_below(
     An operation whose whole name is such a word is what its group does alone.
     """
     grouped: dict[str, list[Operation[..., Any]]] = {}
-    for each in operations:
-        grouped.setdefault(each.words[depth], []).append(each)
+    for operation in operations:
+        grouped.setdefault(operation.words[depth], []).append(operation)
     for word, below in grouped.items():
         if len(below) == 1 and len(below[0].words) == depth + 1:
             _add(app, below[0], panel)
             continue
-        alone = [each for each in below if len(each.words) == depth + 1]
-        longer = [each for each in below if len(each.words) > depth + 1]
-        told = alone[0].help if alone else describe(" ".join(below[0].words[: depth + 1]))
+        alone = [operation for operation in below if len(operation.words) == depth + 1]
+        longer = [operation for operation in below if len(operation.words) > depth + 1]
+        description = alone[0].help if alone else describe(" ".join(below[0].words[: depth + 1]))
         group = typer.Typer(
             cls=PlainGroup,
-            help=told,
+            help=description,
             epilog=_shown((alone or longer)[0].example),
             no_args_is_help=False,
             invoke_without_command=bool(alone),
             suggest_commands=False,
         )
         if alone:
-            group.callback(invoke_without_command=True, help=told)(_callback(alone[0], only_alone=True))
-        short = alone[0].summary if alone else told
+            group.callback(invoke_without_command=True, help=description)(_callback(alone[0], only_alone=True))
+        short = alone[0].summary if alone else description
         app.add_typer(group, name=word, short_help=short, rich_help_panel=panel)
         _add_below(group, longer, depth + 1)
 
 
-def _add(app: typer.Typer, each: Operation[..., Any], panel: str | None = None) -> None:
+def _add(app: typer.Typer, operation: Operation[..., Any], panel: str | None = None) -> None:
     app.command(
-        each.words[-1],
+        operation.words[-1],
         cls=PlainCommand,
-        help=each.help,
-        epilog=_shown(each.example),
-        short_help=each.summary,
+        help=operation.help,
+        epilog=_shown(operation.example),
+        short_help=operation.summary,
         rich_help_panel=panel,
-    )(_callback(each))
+    )(_callback(operation))
 
 
 def _shown(example: str) -> str | None:
@@ -251,41 +251,41 @@ def _shown(example: str) -> str | None:
     return f"Example: amgs {example}\n\n{_SHARED}" if example else _SHARED
 
 
-def _callback(each: Operation[..., Any], *, only_alone: bool = False) -> Callable[..., Any]:
+def _callback(operation: Operation[..., Any], *, only_alone: bool = False) -> Callable[..., Any]:
     """Return a command that carries the operation out; only_alone: not where another command follows its word."""
 
-    def receive(**given: Any) -> int:
-        context = given.pop("context")
+    def receive(**arguments: Any) -> int:
+        context = arguments.pop("context")
         if only_alone and context.invoked_subcommand is not None:
             return 0
-        for parameter in each.parameters if only_alone else ():
-            if parameter.required and given[parameter.name] is None:
+        for parameter in operation.parameters if only_alone else ():
+            if parameter.required and arguments[parameter.name] is None:
                 missing = typer.TyperException(f"Missing option '{parameter.flags[0]}'.")
                 missing.ctx = context  # type: ignore[attr-defined]
                 raise missing
-        own = {name: given.pop(name) for name in each.signature.parameters}
-        return one_shot(Call(each, own), _globals(context).over(given))
+        own = {name: arguments.pop(name) for name in operation.signature.parameters}
+        return one_shot(Call(operation, own), _globals(context).over(arguments))
 
-    return callback_of(each, receive, (_CONTEXT, *EVERYWHERE), required=not only_alone)
+    return callback_of(operation, receive, (_CONTEXT, *EVERYWHERE), required=not only_alone)
 
 
 def _with_globals(command: Callable[..., int]) -> Callable[..., int]:
     """Return the command with the global options added to its own; it is handed them as `options`."""
     own = [
-        each.replace(kind=inspect.Parameter.KEYWORD_ONLY, annotation=for_typer(each.annotation))
-        for each in inspect.signature(command, eval_str=True).parameters.values()
-        if each.name != "options"
+        parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY, annotation=for_typer(parameter.annotation))
+        for parameter in inspect.signature(command, eval_str=True).parameters.values()
+        if parameter.name != "options"
     ]
-    names = {each.name for each in own}
+    names = {parameter.name for parameter in own}
 
-    def callback(**given: Any) -> int:
-        mine = {name: value for name, value in given.items() if name in names}
-        rest = {name: value for name, value in given.items() if name not in names}
+    def callback(**arguments: Any) -> int:
+        mine = {name: value for name, value in arguments.items() if name in names}
+        rest = {name: value for name, value in arguments.items() if name not in names}
         return command(options=_globals(rest.pop("context")).over(rest), **mine)
 
     parameters = [*own, _CONTEXT, *EVERYWHERE]
     callback.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
-    callback.__annotations__ = {each.name: each.annotation for each in parameters}
+    callback.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
     return callback
 
 
@@ -318,8 +318,8 @@ def _root(
 
 def _globals(context: typer.Context) -> Globals:
     """Return the options typed before the command."""
-    found = context.find_root().obj
-    return found if isinstance(found, Globals) else Globals()
+    options = context.find_root().obj
+    return options if isinstance(options, Globals) else Globals()
 
 
 def _complain_of_usage(error: typer.TyperException) -> int:
@@ -331,11 +331,13 @@ def _complain_of_usage(error: typer.TyperException) -> int:
     if unknown is not None and context is not None:
         known = getattr(context.command, "commands", {})
         noun = "" if context.parent is None else f"{context.info_name} "
-        deeper = [each for each in standard() if each.name.startswith(noun)]
-        said = [each.name.removeprefix(noun) for each in deeper if unknown[1] in each.synonyms][:3]
-        meant = said or near(unknown[1], [*known, *(() if noun else (each.name for each in deeper))])
+        deeper = [operation for operation in standard() if operation.name.startswith(noun)]
+        alternatives = [operation.name.removeprefix(noun) for operation in deeper if unknown[1] in operation.synonyms][
+            :3
+        ]
+        meant = alternatives or near(unknown[1], [*known, *(() if noun else (operation.name for operation in deeper))])
         if meant:
-            text = f"There is no command {unknown[1]!r}. Did you mean {' or '.join(repr(one) for one in meant)}?"
+            text = f"There is no command {unknown[1]!r}. Did you mean {' or '.join(repr(name) for name in meant)}?"
         else:
             text = f"There is no command {unknown[1]!r}."
     sys.stderr.write(printable(f"amgs: {hide_secrets(text)}\nSee `{path} --help`.\n"))

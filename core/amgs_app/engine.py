@@ -1,4 +1,4 @@
-"""What many clients can share: a memory, a focus engine, their models, the clock, the settings and the corpus.
+"""State that many clients can share: a memory, a focus engine, their models, the clock, the settings and the corpus.
 
 Everything heavy opens late: the store with the first operation that asks for it, the language model with the first
 frame that becomes a lifetime context. One thread works with an engine, a second may read beside it; frozen results are
@@ -22,7 +22,7 @@ from amgs.clock import Clock, FixedClock
 from amgs.errors import UNWRITABLE, InputError, StoreError, StoreLockedError, UsageError, saying_refusals
 from amgs.extras import explained
 from amgs.patience import wait_for_store
-from amgs_app.gc_tuning import uncollected_imports
+from amgs_app.gc_tuning import pause_collection
 from amgs_app.models.choice import TINY, LoadedModels
 from amgs_app.open_context import OpenContext
 from amgs_app.places.corpus import Corpus, CorpusClock, CorpusYear, open_corpus, sample_corpus
@@ -64,7 +64,7 @@ class Work(Protocol[R_co]):
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """What the command line says of a run; None everywhere it says nothing.
+    """Command-line options of a run; None for every omitted one.
 
     store: a path, or ":memory:". own: without a store or a corpus, the user's own memory even where it is not there
     yet. model: an id, a path, or "tiny" for no real model at all. now: the instant the whole run stands at. settings: a
@@ -86,7 +86,7 @@ class Options:
 
 
 class Engine:
-    """What an operation works on. It knows nothing of what anybody looks at.
+    """Engine that operations work on. It knows nothing of anybody's view.
 
     creates: whether a store that is missing is created, else only where a command begins one. accept_loss: whether one
     that has lost changes is opened. reads_at_least: whether a store that cannot be written is opened for reading.
@@ -156,7 +156,7 @@ class Engine:
 
     @property
     def settings(self) -> WorkstationSettings:
-        """The settings, read on first use; raises UsageError for a file or a variable that cannot be used."""
+        """Settings, read on first use; raises UsageError for a file or a variable that cannot be used."""
         if self._settings is None:
             from amgs_app.settings import ignored_settings, load_settings
 
@@ -171,13 +171,13 @@ class Engine:
 
     @property
     def checkpoints(self) -> Path:
-        """The folder of the user's own checkpoints, which need not be there."""
+        """Folder of the user's own checkpoints, which need not exist."""
         return self._models.checkpoints
 
     @property
     def store_path(self) -> Path | str:
-        """Where the store lies: --store, else in the user's data folder: that of --corpus, else the user's own
-        memory once there is one, else the sample's.
+        """Location of the store: --store, else in the user's data folder: that of --corpus, else the user's own memory
+        once there is one, else the sample's.
         """
         if self._store_path is None:
             self._store_path = find_store(
@@ -191,7 +191,7 @@ class Engine:
 
     @property
     def store_name(self) -> str:
-        """What the store is called where there is little room."""
+        """Short name of the store for narrow places."""
         return Path(str(self.store_path)).name
 
     def beside_store(self, ending: str) -> Path | None:
@@ -212,24 +212,24 @@ class Engine:
 
     @property
     def is_own(self) -> bool:
-        """Whether this is the user's own memory, which no corpus belongs to."""
+        """Return whether this is the user's own memory, which no corpus belongs to."""
         path = self.store_path
         return isinstance(path, Path) and path.name == OWN_STORE and self.options.store is None
 
     @property
     def lacks_memory(self) -> bool:
-        """Whether there is no memory yet and looking at it would not make one."""
+        """Return whether there is no memory yet and a look would not create one."""
         path = self.store_path
         return not self.attached and not self.creates and isinstance(path, Path) and not path.exists()
 
     @property
     def belongs_to_corpus(self) -> bool:
-        """Whether the store is there for the corpus: one that was named, or the sample's own store."""
+        """Return whether the store exists for the corpus: a named one, or the sample's own store."""
         return self.options.corpus is not None or (self.options.store is None and not self.is_own)
 
     @property
     def trace_path(self) -> Path | None:
-        """Where the steps of the present lifetime context are written: beside the store; None where nothing can be."""
+        """File for the steps of the present lifetime context, beside the store; None where nothing can be written."""
         path = self.store_path
         if not isinstance(path, Path):
             return None
@@ -242,7 +242,7 @@ class Engine:
 
     @property
     def memory(self) -> Memory:
-        """The open memory; raises StoreError when it cannot be opened."""
+        """Open memory; raises StoreError when it cannot be opened."""
         with self._lock:
             if self._memory is None:
                 with saying_refusals():
@@ -256,7 +256,7 @@ class Engine:
 
     @property
     def focus(self) -> FocusRuntime:
-        """The focus engine with a lifetime context in it; raises UsageError when nothing was opened yet."""
+        """Focus engine with a lifetime context in it; raises UsageError when nothing was opened yet."""
         return self._open.runtime
 
     @property
@@ -265,14 +265,17 @@ class Engine:
 
     @property
     def focus_view(self) -> FocusView | None:
-        """A snapshot of the focus engine, None while nothing is open. Loads nothing. While another thread works with
-        it, the last one that was taken.
+        """Snapshot of the focus engine, None while nothing is open.
+
+        Loads nothing. While another thread works with it, the last one that was taken.
         """
         return self._open.view
 
     @property
     def words_alone(self) -> bool:
-        """Whether the memory has no sentence encoder though none was refused: its texts are matched by words alone."""
+        """Return whether texts are matched by words alone: the memory has no sentence encoder though none was
+        refused.
+        """
         if self.attached or self.model_spec == TINY:
             return False
         return self.memory.space[0].startswith("hashing-")
@@ -293,7 +296,7 @@ class Engine:
 
     @property
     def loads_ahead(self) -> bool:
-        """Whether models are worth loading before they are asked for: real ones, unless the settings say otherwise."""
+        """Return whether models are worth loading ahead of need: real ones, unless the settings say otherwise."""
         return self.settings.screen.load_ahead and self.model_spec != TINY and not self.lacks_memory
 
     def load_encoder(self, progress: Progress) -> None:
@@ -303,7 +306,7 @@ class Engine:
 
     @property
     def model_server(self) -> ModelServer | None:
-        """The language model that the settings name beside the one of the focus; None where they name none."""
+        """Language model that the settings name beside the one of the focus; None where they name none."""
         address = self.settings.model.server
         with self._lock:
             if address and self._model_server is None:
@@ -357,12 +360,12 @@ class Engine:
         if reference is None:
             raise UsageError("No block is selected.", way_out="Give one, or `select` it first.")
         if reference.endswith(".md") or "#" in reference or "/" in reference:
-            found = self.memory.resolve_source(reference)
-            if found:
-                return self.memory.block(found[0])
+            block_ids = self.memory.resolve_source(reference)
+            if block_ids:
+                return self.memory.block(block_ids[0])
         return self.memory.block(reference)
 
-    def piped_text(self) -> str:
+    def read_piped_text(self) -> str:
         """Give what was piped into the command line. Raises UsageError where nobody typed one, InputError for other
         bytes.
         """
@@ -437,7 +440,7 @@ class Engine:
 
     @property
     def sample_time(self) -> bool:
-        """Whether the clock shows the year of a corpus instead of the real one."""
+        """Return whether the clock shows the year of a corpus instead of the real one."""
         return self._year.is_entered
 
     # --- inside -----------------------------------------------------------------------------------------
@@ -445,7 +448,7 @@ class Engine:
     def _open_memory(self) -> Memory:
         # Left out of the search for garbage when the process ends, too. DuckDB is imported later and is not: its
         # bindings report what no search has freed by then.
-        with uncollected_imports():
+        with pause_collection():
             from amgs.memory import Memory
             from amgs.storage.opening import is_gone
 
@@ -513,17 +516,17 @@ class Engine:
         Raises StoreLockedError where one and the same process keeps it for longer than the settings allow, and at once
         where that process lets this one in.
         """
-        patience, place, said = self.settings.store.wait_seconds, self.store_path, False
+        patience, place, has_warned = self.settings.store.wait_seconds, self.store_path, False
 
         def look(error: StoreLockedError, waited: float) -> None:
-            nonlocal said
+            nonlocal has_warned
             if self.join is not None and isinstance(place, Path) and holder_of(place) is not None:
                 raise error
             if address := address_at(self.beside_store(ENDING)):
                 way_out = f"It is served there: `amgs --connect {address}` works with it."
                 raise StoreLockedError(error.message, way_out=way_out, title="The store is served") from error
-            if SILENT_SECONDS <= waited < patience and not said:
-                said, who = True, f"process {error.process}" if error.process else "another process"
+            if SILENT_SECONDS <= waited < patience and not has_warned:
+                has_warned, who = True, f"process {error.process}" if error.process else "another process"
                 self.warn(f"{self.store_name} is in use by {who}: waiting up to {patience:g} seconds; ctrl-c stops.")
 
         return wait_for_store(place, open_memory, patience, look)
@@ -564,7 +567,7 @@ class Engine:
 
     @property
     def corpus_name(self) -> str:
-        """The corpus that the open store belongs to; "" for a memory of the user's own."""
+        """Name of the corpus that the open store belongs to; empty for a memory of the user's own."""
         return self.corpus.name if not self.is_own and self._holds_corpus(self.memory) else ""
 
     def _holds_corpus(self, memory: Memory) -> bool:

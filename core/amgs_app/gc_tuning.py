@@ -1,4 +1,4 @@
-"""What would hold the screen's thread while the engines work: long turns of the other thread, full garbage collections.
+"""Prevent pauses of the screen's thread while the engines work: long turns of the other thread, full collections.
 
 Measured while the models are loaded: a full collection over all that they import takes 100 to 350 ms at a time.
 """
@@ -39,7 +39,7 @@ def short_pauses() -> Iterator[None]:
 
 
 @contextmanager
-def uncollected_imports() -> Iterator[None]:
+def pause_collection() -> Iterator[None]:
     """Yield no collection until the block ends; a library that it imports is left out of those that follow, for it
     stays.
     """
@@ -67,10 +67,10 @@ def rare_collections() -> Iterator[None]:
 def settling(execute: Callable[P, R]) -> Callable[P, R]:
     """`execute`; what it has imported is left out of the collections that follow, so that these stay short."""
 
-    def carried_out(*given: P.args, **named: P.kwargs) -> R:
+    def carried_out(*args: P.args, **named: P.kwargs) -> R:
         before = len(sys.modules)
         try:
-            return execute(*given, **named)
+            return execute(*args, **named)
         finally:
             if len(sys.modules) >= before + MANY_MODULES:
                 gc.freeze()

@@ -1,4 +1,4 @@
-"""What libraries read from the environment as they are loaded; set where the program begins, whichever way it goes."""
+"""Environment variables that libraries read while they load; set at the start of the program, for every entry point."""
 
 from __future__ import annotations
 

@@ -64,15 +64,16 @@ class OpenContext:
 
     @property
     def runtime(self) -> FocusRuntime:
-        """The focus engine with a lifetime context in it; raises UsageError when nothing was opened yet."""
+        """Return the focus engine with its lifetime context; raises UsageError when nothing is open."""
         if self._runtime is None:
             raise self._nothing_open()
         return self._runtime
 
     @property
     def view(self) -> FocusView | None:
-        """A snapshot of the focus engine, None while nothing is open. Loads nothing. While another thread works with
-        it, the last one that was taken.
+        """Snapshot of the focus engine, None while nothing is open.
+
+        Loads nothing. While another thread works with the engine, the last snapshot.
         """
         if self._runtime is None:
             return None
@@ -148,10 +149,10 @@ class OpenContext:
         from amgs_app.results.focus import LastRun
         from amgs_focus.trace.lineage import summary
 
-        told = None if self._runtime is not None else self._left()
-        if told is None:
+        trace = None if self._runtime is not None else self._left()
+        if trace is None:
             return LastRun(str(self._place() or ""), None)
-        return LastRun(str(self._place()), summary(told, str(self._place())), told.header.kept)
+        return LastRun(str(self._place()), summary(trace, str(self._place())), trace.header.kept)
 
     def resume(self, progress: Progress | None = None) -> tuple[str, int]:
         """Go on with what a session before left: the trace's path, and the steps that were done again.
@@ -167,26 +168,26 @@ class OpenContext:
             raise UsageError(
                 "A working context is open already.", way_out="Resume in a new session, before opening anything."
             )
-        told = self._left()
-        if told is None:
+        trace = self._left()
+        if trace is None:
             raise UsageError(
                 "There is no earlier working context to resume.",
                 title="Nothing to resume",
                 way_out="Open one: `frame assemble SESSION`, then `frame open`; or `focus open FILE`.",
             )
         path = str(self._place())
-        if told.header.kept:
-            return path, self.begin((), "", progress, folder=Path(told.header.kept)).state.step
-        settings = FocusSettings.model_validate(dict(told.header.settings))
+        if trace.header.kept:
+            return path, self.begin((), "", progress, folder=Path(trace.header.kept)).state.step
+        settings = FocusSettings.model_validate(dict(trace.header.settings))
         gist = self._models.gist(progress)
-        encoder = self._models.text_encoder() if told.header.text_encoder else None
+        encoder = self._models.text_encoder() if trace.header.text_encoder else None
         steps = 0
 
         def fill(runtime: FocusRuntime) -> None:
             nonlocal steps
-            steps = replay(told, runtime, progress)
+            steps = replay(trace, runtime, progress)
 
-        options = SearchOptions.of(told.header.search)
+        options = SearchOptions.of(trace.header.search)
         self._replace(settings, settings.seed, fill, gist, None, None, encoder, options)
         return path, steps
 
@@ -218,10 +219,10 @@ class OpenContext:
         if path is None or not path.is_file():
             return None
         try:
-            told = read(path, allow_incomplete=True)
+            trace = read(path, allow_incomplete=True)
         except FocusError:
             return None
-        return told if told.events or told.header.kept else None
+        return trace if trace.events or trace.header.kept else None
 
     def _replace(
         self,
@@ -234,7 +235,7 @@ class OpenContext:
         encoder: TextEncoder | None,
         search_options: SearchOptions | None = None,
     ) -> FocusRuntime:
-        """A new focus engine in the place of the one before, once `fill` has put its lifetime into it."""
+        """Replace the focus engine with a new one after `fill` has added its lifetime."""
         from amgs_app.models.choice import focus_runtime
 
         path = self._place()
@@ -250,7 +251,7 @@ class OpenContext:
                 fresh,
                 gist=gist,
                 tree=tree,
-                kept=folder,
+                tree_folder=folder,
                 encoder=encoder,
                 search_options=search_options,
                 checkpoints=self._models.checkpoints,

@@ -1,5 +1,6 @@
-"""What can be done with the engines, one module a noun, for code that names an operation. A module is imported when it
-is first named.
+"""Operations of the engines, one module per noun, for code that names an operation.
+
+A module is imported when it is first named.
 
     operations.frame.assemble(name="SESSION", query="…")    # a typed Call; nothing is carried out yet
 """

@@ -140,15 +140,15 @@ def load_settings(file: Path | None = None) -> WorkstationSettings:
     are none are ignored, see `ignored_settings`: an earlier version may have had them.
     """
     path = file if file is not None else default_file()
-    given, _ = _known(_given(path, named=file is not None), WorkstationSettings)
+    values, _ = _known(_given(path, named=file is not None), WorkstationSettings)
     try:
-        return WorkstationSettings(**given)
+        return WorkstationSettings(**values)
     except ValidationError as error:
-        told = [_fault(fault, path) for fault in error.errors()]
+        faults = [_fault(fault, path) for fault in error.errors()]
         raise UsageError(
-            "; ".join(f"{sentence} ({place})" for sentence, place in told) + ".",
+            "; ".join(f"{sentence} ({place})" for sentence, place in faults) + ".",
             title="Invalid setting",
-            way_out="Correct " + " and ".join(dict.fromkeys(place for _, place in told)) + ".",
+            way_out="Correct " + " and ".join(dict.fromkeys(place for _, place in faults)) + ".",
         ) from error
 
 
@@ -163,11 +163,11 @@ def ignored_settings(file: Path | None = None) -> tuple[str, ...]:
     )
 
 
-def _known(given: Mapping[str, Any], kind: type[BaseModel], prefix: str = "") -> tuple[dict[str, Any], list[str]]:
+def _known(values: Mapping[str, Any], kind: type[BaseModel], prefix: str = "") -> tuple[dict[str, Any], list[str]]:
     """Split what is given for a section into what it takes, and the keys that it does not have."""
     known: dict[str, Any] = {}
     unknown: list[str] = []
-    for name, value in given.items():
+    for name, value in values.items():
         if name not in inspect.get_annotations(kind):  # what it inherits are constants of an engine, no settings
             unknown.append(f"{prefix}{name}")
             continue
@@ -183,9 +183,9 @@ def _known(given: Mapping[str, Any], kind: type[BaseModel], prefix: str = "") ->
 def _given(file: Path, *, named: bool) -> dict[str, Any]:
     """Return what the file says, which need not be there unless it was named, with the variables laid over it."""
     _refuse_unknown_variables()
-    given = _read(file) if named or file.is_file() else {}
+    content = _read(file) if named or file.is_file() else {}
     short = {field: os.environ[name] for name, field in _SHORT.items() if name in os.environ}
-    return _over(_over(given, {"paths": short} if short else {}), _variables())
+    return _over(_over(content, {"paths": short} if short else {}), _variables())
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,18 +202,18 @@ class Setting:
 
     @property
     def variable(self) -> str:
-        """The environment variable of that name."""
+        """Name of the setting's environment variable."""
         return _PREFIX + self.key.upper().replace(".", _DELIMITER)
 
 
 def every_setting(file: Path | None = None) -> tuple[Setting, ...]:
     """Return every key with its value in this run and where that comes from; raises what `load_settings` raises."""
     path = file if file is not None else default_file()
-    given = _read(path) if file is not None or path.is_file() else {}
-    found = load_settings(file)
+    content = _read(path) if file is not None or path.is_file() else {}
+    settings = load_settings(file)
     return tuple(
-        Setting(key, value, default, told, _place(key.split("."), path, given))
-        for key, value, default, told in _walk("", found, WorkstationSettings.model_construct())
+        Setting(key, value, default, description, _place(key.split("."), path, content))
+        for key, value, default, description in _walk("", settings, WorkstationSettings.model_construct())
     )
 
 
@@ -228,20 +228,20 @@ def _walk(prefix: str, section: BaseModel, plain: BaseModel) -> Iterator[tuple[s
             yield f"{prefix}{name}", value, default, field.description or ""
 
 
-def _place(steps: list[str], file: Path, given: Any) -> str:
+def _place(steps: list[str], file: Path, content: Any) -> str:
     """Return the variables that set a key, or an entry of its table, else the file in which it stands, else nothing."""
     variable = _PREFIX + _DELIMITER.join(steps).upper()
     short = next((s for s, field in _SHORT.items() if ["paths", field] == steps), "")
     for name in (variable, short):
-        for one in os.environ:
-            if name and one.upper() == name:
-                return one
-    entries = sorted(one for one in os.environ if one.upper().startswith(variable + _DELIMITER))
+        for env_name in os.environ:
+            if name and env_name.upper() == name:
+                return env_name
+    entries = sorted(env_name for env_name in os.environ if env_name.upper().startswith(variable + _DELIMITER))
     if entries:
         return ", ".join(entries)
     for step in steps:
-        given = given.get(step) if isinstance(given, dict) else None
-    return "" if given is None else str(file)
+        content = content.get(step) if isinstance(content, dict) else None
+    return "" if content is None else str(file)
 
 
 def default_file() -> Path:
@@ -284,9 +284,9 @@ def _variables() -> dict[str, Any]:
         ) from error
 
 
-def _over(given: Mapping[str, Any], later: Mapping[str, Any]) -> dict[str, Any]:
+def _over(base: Mapping[str, Any], later: Mapping[str, Any]) -> dict[str, Any]:
     """Return settings with later ones laid over them, section by section."""
-    laid = dict(given)
+    laid = dict(base)
     for name, value in later.items():
         before = laid.get(name)
         laid[name] = _over(before, value) if isinstance(before, dict) and isinstance(value, dict) else value
@@ -294,7 +294,7 @@ def _over(given: Mapping[str, Any], later: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _refuse_unknown_variables() -> None:
-    """A variable with a typing error in it must not be passed over in silence."""
+    """Refuse variables with an unknown name, such as a typing error."""
     known = {field.upper() for field in WorkstationSettings.model_fields}
     for name in sorted(os.environ):
         upper = name.upper()
@@ -323,8 +323,8 @@ def _unknown(key: str) -> str:
 
     *section, name = key.split(".")
     plain = WorkstationSettings.model_construct()
-    keys = [each.split(".") for each, *_ in _walk("", plain, plain)]
-    beside = {each[len(section)] for each in keys if each[: len(section)] == section and len(each) > len(section)}
-    meant = [".".join([*section, one]) for one in near(name, sorted(beside))]
-    meant = meant or [".".join(each) for each in keys if each[-1] == name]
+    keys = [dotted_key.split(".") for dotted_key, *_ in _walk("", plain, plain)]
+    beside = {steps[len(section)] for steps in keys if steps[: len(section)] == section and len(steps) > len(section)}
+    meant = [".".join([*section, candidate]) for candidate in near(name, sorted(beside))]
+    meant = meant or [".".join(steps) for steps in keys if steps[-1] == name]
     return "there is no such setting" + (f"; did you mean {' or '.join(meant[:3])}?" if meant else ".")

@@ -1,4 +1,4 @@
-"""What the wings bring to the application: their commands, results and panes, found by the names of the wings."""
+"""Collect the wings' contributions to the application: their commands, results and panes, by the names of the wings."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class TextSource:
 
 @dataclass(frozen=True, slots=True)
 class WingView:
-    """What a wing brings to the application; `VIEW` of its package.
+    """Contribution of a wing to the application; `VIEW` of its package.
 
     Modules, and places written `MODULE:NAME`, are imported when they are asked for. words: the first words of its
     commands; about: what they do; heading: under which they are listed, "" for those that ask a memory. operations,

@@ -31,9 +31,9 @@ def rounded(value: Any) -> Any:
     if isinstance(value, float):
         return float(f"{value:.6g}")
     if isinstance(value, Mapping):
-        return {str(key): rounded(one) for key, one in value.items()}
+        return {str(key): rounded(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
-        return [rounded(one) for one in value]
+        return [rounded(item) for item in value]
     return value
 
 

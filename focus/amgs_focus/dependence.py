@@ -1,4 +1,5 @@
-"""Which opened block each word of an answer depends on: how much less likely the word is with that block closed.
+"""Measure the dependence of an answer's words on the opened blocks: the drop in a word's likelihood with a block
+closed.
 
 The control is a block that the question did not open: how much likelier the word is with that one open.
 """
@@ -52,7 +53,7 @@ class AnswerDependence:
 
     @property
     def block(self) -> NodeRef | None:
-        """What the answer as a whole depends on most."""
+        """Block on which the whole answer depends most."""
         best = max(self.gains, default=0.0)
         beyond = max(LEAST, sum(word.control for word in self.words))
         return self.blocks[self.gains.index(best)] if best > beyond else None
@@ -80,8 +81,8 @@ def answer_dependence(runtime: FocusRuntime, progress: ProgressCallback | None =
     context = before_answer(state)
     known = _KNOWN.setdefault(runtime, {})
     if (context, answer) not in known:
-        found = measure_dependence(context, runtime.tree, answer, runtime.clock, runtime.state_hash(), progress)
-        known[context, answer] = found
+        dependence = measure_dependence(context, runtime.tree, answer, runtime.clock, runtime.state_hash(), progress)
+        known[context, answer] = dependence
     return known[context, answer]
 
 
@@ -93,7 +94,9 @@ def measure_dependence(
     state_hash: str = "",
     progress: ProgressCallback | None = None,
 ) -> AnswerDependence:
-    """The same of any context that ends where an answer, whose tokens the lifetime need not hold, began."""
+    """Measure the same in any context that ends where an answer began; the lifetime need not hold the answer's
+    tokens.
+    """
     closable = [entry.node for entry in context.entries() if not entry.level and entry.end <= context.tail_start]
     shut = [at for at, entry in enumerate(context.entries()) if entry.level == 1 and not tree.is_sealed(entry.node)]
     control = shut[len(shut) // 2] if shut else None

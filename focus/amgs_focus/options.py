@@ -1,5 +1,5 @@
-"""What decides what is found and opened, as two values that a trace's header names: the engine's constants, which a
-replay compares, and how a question is searched for.
+"""Options that affect search and expansion, as two values that a trace's header names: the engine's constants, which a
+replay compares, and the search for a question.
 
 What an operator may want to change are `FocusSettings`.
 """
@@ -66,15 +66,15 @@ class SearchOptions:
     last: float = 0.55
 
     @classmethod
-    def of(cls, told: Mapping[str, Any]) -> SearchOptions:
+    def of(cls, values: Mapping[str, Any]) -> SearchOptions:
         """From a trace's header. Raises TraceError for names that are unknown here."""
-        known = {one.name for one in fields(cls)}
-        if strange := sorted(set(told) - known):
+        known = {field.name for field in fields(cls)}
+        if strange := sorted(set(values) - known):
             raise TraceError(
                 f"The trace was searched with {', '.join(strange)}, which this version does not know.",
                 way_out="Replay it with the version that made it.",
             )
-        return cls(**told)
+        return cls(**values)
 
     def told(self) -> dict[str, Any]:
         """As a trace's header has it."""

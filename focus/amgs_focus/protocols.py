@@ -1,4 +1,4 @@
-"""What a caller hands to the engine: a clock, what is told how far a long action is, and an encoder of texts."""
+"""Protocols of the objects that a caller passes to the engine: a clock, a progress callback and a text encoder."""
 
 from __future__ import annotations
 

@@ -1,5 +1,4 @@
-"""What the focus engine tells the world: frozen values without tensors, cheap to import, safe to hand
-across threads.
+"""Public results of the focus engine: frozen values without tensors, cheap to import, safe to pass across threads.
 
 Units: positions and costs in tokens of the base model, scores in [-1, 1], durations in milliseconds, NLL in
 nats. A "node" is (level, index) in the gist tree: level 0 is a block of K tokens, level n stands for K^n
@@ -115,8 +114,9 @@ class FoundBlock:
 
 @dataclass(frozen=True, slots=True)
 class Findings:
-    """What a search of the whole lifetime found for a question. blocks: best first. likelihood: that one of them tells
-    what is asked; None where the text encoder is not calibrated.
+    """Result of a search of the whole lifetime for a question.
+
+    blocks: best first. likelihood: that one of them holds the answer; None where the text encoder is not calibrated.
     """
 
     blocks: tuple[FoundBlock, ...] = ()
@@ -138,7 +138,7 @@ class TokenSpan:
 
 @dataclass(frozen=True, slots=True)
 class SpanAbout:
-    """What is known about one span's text, empty where nothing is.
+    """Metadata of one span's text, empty where nothing is known.
 
     time: ISO 8601, when the text was written. trust: in [0, 1]. version: of the document that `path` names;
     bridges: the keys (`path#section`) of spans that it is related to.
@@ -158,9 +158,13 @@ class SpanAbout:
         return f"{self.path}#{self.section}" if self.path else ""
 
     @classmethod
-    def of(cls, given: Mapping[str, Any]) -> SpanAbout:
+    def of(cls, data: Mapping[str, Any]) -> SpanAbout:
         """From plain data, other names passed over. Raises ValueError for a trust outside [0, 1]."""
-        known = {one.name: given[one.name] for one in fields(cls) if given.get(one.name) not in (None, "")}
+        known = {
+            attribute.name: data[attribute.name]
+            for attribute in fields(cls)
+            if data.get(attribute.name) not in (None, "")
+        }
         if "trust" in known:
             known["trust"] = float(known["trust"])
             if not 0 <= known["trust"] <= 1:
@@ -168,7 +172,7 @@ class SpanAbout:
         if "bridges" in known:
             listed = known["bridges"]
             known["bridges"] = tuple(listed.split("\n") if isinstance(listed, str) else map(str, listed))
-        texts = {name: str(one) for name, one in known.items() if name not in ("trust", "bridges")}
+        texts = {name: str(value) for name, value in known.items() if name not in ("trust", "bridges")}
         return cls(**{**known, **texts})
 
     def plain(self) -> dict[str, Any]:
@@ -213,8 +217,10 @@ class SpanProvenance:
 
 @dataclass(frozen=True, slots=True)
 class NodeProvenance:
-    """How a node is kept. provenance: 16 hex digits of its tokens' place, all their sources with their versions, and
-    the version of the encoder; spans: the first of them, of `span_count`; purged: tokens that are gone for good.
+    """Storage record of a node.
+
+    provenance: 16 hex digits of its tokens' place, all their sources with their versions, and the version of the
+    encoder; spans: the first of them, of `span_count`; purged: tokens that are gone for good.
     """
 
     provenance: str
@@ -229,7 +235,7 @@ class NodeProvenance:
 
 @dataclass(frozen=True, slots=True)
 class ModelCard:
-    """What must match before files or checkpoints made with a model are used with it.
+    """Model properties that must match before its files or checkpoints are used.
 
     adapter: name and hash of the LoRA weights on it, empty when it is as it came. positions: the most that a context
     may have, 0 where there is no limit.
@@ -274,8 +280,8 @@ class ScoreRow:
 
 @dataclass(frozen=True, slots=True)
 class InvalidationCost:
-    """What a change makes the model compute again: from window position `first` on so many positions, with
-    all that is dirty already; predicted milliseconds, 0 while nothing was measured.
+    """Recomputation caused by a change: from window position `first` on so many positions, including all that are dirty
+    already; predicted milliseconds, 0 while nothing was measured.
     """
 
     first: int
@@ -285,7 +291,7 @@ class InvalidationCost:
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """What the allocator did, or did not do, with one node, and why.
+    """Action of the allocator on one node, or its refusal, with the reason.
 
     The node is always the parent: `expand` opens it into its children, `collapse` closes its children into
     it. cost: change of the working context in tokens (negative refunds). rank: 1 is first in its queue of
@@ -429,7 +435,7 @@ class BranchView:
 
 @dataclass(frozen=True, slots=True)
 class BlockUtility:
-    """What one memory block of the lifetime was worth to an answer.
+    """Value of one memory block of the lifetime to an answer.
 
     tokens: of the block. residency: share of it that stood as tokens, over the refocuses of the answer;
     expansions: how often it came to stand so. gain: ΔNLL of its detail in nats a token of the answer, None

@@ -77,7 +77,7 @@ class RunConstants(BaseModel):
 
 
 class FocusSettings(RunConstants):
-    """What a run of the engine is told: its settings and, below them, its constants."""
+    """Parameters of an engine run: its settings and, below them, its constants."""
 
     window: int = Field(default=512, gt=0, description="W_max: positions of the working context, sinks included.")
     cadence: int = Field(default=32, gt=0, description="Tokens decoded between two refocuses.")
@@ -121,7 +121,7 @@ class FocusSettings(RunConstants):
 
 
 class ForgetRules(BaseModel):
-    """When detail counts as weak. Ages are in tokens of the lifetime, so that a plan depends on nothing else."""
+    """Rules for weak detail. Ages are in tokens of the lifetime, so that a plan depends on nothing else."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 

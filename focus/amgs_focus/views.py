@@ -1,5 +1,5 @@
-"""What the focus engine shows of itself: the working context entry by entry, why each entry is as it is, and what a
-screen draws. Frozen values, cheap to import.
+"""Views of the focus engine: the working context entry by entry, the reason for the state of every entry, and the data
+for a screen. Frozen values, cheap to import.
 
 Units as in `records`.
 """
@@ -215,14 +215,14 @@ class FocusView:
 
     @property
     def unanswered(self) -> bool:
-        """Whether nothing resembles the question: in the whole lifetime, where it was searched by meaning too and that
-        is calibrated; else before the tail, by words.
+        """Return whether nothing resembles the question: in the whole lifetime, where it was searched by meaning too
+        and that is calibrated; else before the tail, by words.
         """
         return nothing_alike(self.question_share, self.question_likelihood)
 
     @property
     def untrained(self) -> bool:
-        """Whether a real model is read with gists that nothing was trained for."""
+        """Return whether a real model reads gists for which nothing was trained."""
         return self.gist == "pointer" and not self.model.startswith("tiny")
 
     @property

@@ -30,7 +30,7 @@ def test_a_label_is_what_two_full_passes_over_the_grown_lifetime_give() -> None:
     """The slow twin: the future as part of the lifetime, both contexts from nothing, no cache."""
     context, snapshot = snapshot_at(100)
     grown: LifetimeTree = small_tree(108)
-    after = context.extended(108)
+    after = context.extend_lifetime(108)
     for label in counterfactuals(snapshot):
         if label.kind == "expand":
             place = after.position(label.node)

@@ -20,7 +20,7 @@ from amgs_app.calls.shared_options import SHARED_OPTIONS, flag_of
 from amgs_app.calls.standard import standard
 from amgs_app.command_line.service_commands import new_token
 from amgs_app.reference import glossary
-from amgs_app.server.answer_schema import returned_by
+from amgs_app.server.answer_schema import read_return_type
 from amgs_app.settings import every_setting
 from amgs_app.terminal.line import LineError
 from amgs_app.workplace.script_commands import METRICS
@@ -157,7 +157,7 @@ def _of_a_memory(name: str) -> bool:
         return hasattr(loaded(wings()[part].part), method[0])
     if isinstance(found, property) and method:
         assert found.fget is not None
-        found = getattr(returned_by(found.fget), method[0], None)
+        found = getattr(read_return_type(found.fget), method[0], None)
     return found is not None
 
 

@@ -103,7 +103,9 @@ def test_a_frame_of_ones_own_is_deleted_but_not_under_a_parent_and_a_shipped_one
 def test_why_of_a_past_assembly_answers_from_what_was_kept_whatever_has_changed(tmp_path: Path) -> None:
     with consolidated(tmp_path) as memory:
         frame = memory.assemble("SESSION", query="dome valve QX-7741-B", budget=90)
-        live = {c.block.id: memory.frames.why("SESSION", frame.query, c.block.id, made=frame) for c in frame.candidates}
+        live = {
+            c.block.id: memory.frames.why("SESSION", frame.query, c.block.id, frame=frame) for c in frame.candidates
+        }
         assert len({c.fate for c in frame.candidates}) > 1
         # A year goes by, the note that was best is archived, and another assembly is made.
         move(memory, 24 * 365)

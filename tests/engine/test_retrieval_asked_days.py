@@ -6,7 +6,7 @@ from datetime import date, datetime, timedelta
 
 import pytest
 
-from amgs.retrieval.asked_days import AskedDays, asked_days
+from amgs.retrieval.asked_days import AskedDays, find_asked_days
 from amgs.retrieval.waterfall import RetrievalRequest, search
 from amgs.types import Block, SearchResult
 from tests.engine.retrieval_world import NOW, note, world
@@ -35,7 +35,7 @@ QUESTION = "What did we talk about on 5 February 2026?"
     ],
 )
 def test_a_day_or_span_of_days_is_read(question: str, first: date, last: date) -> None:
-    assert asked_days(question, NOW) == AskedDays(first, last, alone=True)
+    assert find_asked_days(question, NOW) == AskedDays(first, last, alone=True)
 
 
 @pytest.mark.parametrize(
@@ -51,7 +51,7 @@ def test_a_day_or_span_of_days_is_read(question: str, first: date, last: date) -
     ],
 )
 def test_a_question_asks_for_the_days_alone_or_for_more(question: str, alone: bool) -> None:
-    found = asked_days(question, NOW)
+    found = find_asked_days(question, NOW)
     assert found is not None and found.alone is alone
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from amgs.retrieval.asked_role import asked_role
+from amgs.retrieval.asked_role import find_asked_role
 from amgs.retrieval.features import LONGEST_TURN
 from amgs.retrieval.similarity import WEIGHTS
 from amgs.retrieval.waterfall import RetrievalRequest, search
@@ -39,7 +39,7 @@ CHAT = [
     ],
 )
 def test_i_means_the_user(question: str) -> None:
-    assert asked_role(question) == "user"
+    assert find_asked_role(question) == "user"
 
 
 @pytest.mark.parametrize(
@@ -58,7 +58,7 @@ def test_i_means_the_user(question: str) -> None:
     ],
 )
 def test_you_means_the_assistant(question: str) -> None:
-    assert asked_role(question) == "assistant"
+    assert find_asked_role(question) == "assistant"
 
 
 @pytest.mark.parametrize(
@@ -78,7 +78,7 @@ def test_you_means_the_assistant(question: str) -> None:
     ],
 )
 def test_what_asks_for_neither_means_nobody(text: str) -> None:
-    assert asked_role(text) is None
+    assert find_asked_role(text) is None
 
 
 def chat(*names: str, turns: list[tuple[str, str]] = CHAT, source: str = "chat") -> list[Block]:

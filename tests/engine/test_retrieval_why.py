@@ -73,7 +73,7 @@ def test_a_frame_tells_its_own_fate_and_leaves_no_trace(memory: Memory) -> None:
 def test_a_frame_that_was_made_is_explained_as_it_was_made(memory: Memory) -> None:
     made = memory.assemble("ATTENTION", query="boiler valve")
     for row in made.candidates:
-        fall = memory.frames.why("ATTENTION", "boiler valve", row.block.id, made=made)
+        fall = memory.frames.why("ATTENTION", "boiler valve", row.block.id, frame=made)
         assert fall.score == row.score and fall.admitted == (row.fate == "selected")
     first = made.selected[0]
     memory.feedback(first.block.id, useful=True)  # reinforces it

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from amgs.clock import FixedClock
-from amgs.conversation.written import ModelSummariser, founded
+from amgs.conversation.written import ModelSummariser, keep_founded_sentences
 from amgs.errors import ModelError
 from amgs.frames import registry
 from amgs.identity import block_id
@@ -51,10 +51,20 @@ def test_only_sentences_whose_words_names_and_numbers_the_sources_have_stay() ->
         "Carla splintered the mast of the Heron off Cape Roca. "
         "Bananas ripen quickly in warm kitchens. The yard wants a new one on 5 May."
     )
-    assert founded(told, SAID) == "The mast of the Heron splintered off Cape Roca. A new one costs 900 euros."
-    assert founded("The yard wants 900 euros.", SAID) == "The yard wants 900 euros."
-    assert founded("The yard wants no 900 euros. Ben wants none.", SAID) == "", "it denies what nobody denied"
-    assert founded("", SAID) == founded("lorem ipsum", SAID) == founded("…!?", SAID) == ""
+    assert (
+        keep_founded_sentences(told, SAID)
+        == "The mast of the Heron splintered off Cape Roca. A new one costs 900 euros."
+    )
+    assert keep_founded_sentences("The yard wants 900 euros.", SAID) == "The yard wants 900 euros."
+    assert keep_founded_sentences("The yard wants no 900 euros. Ben wants none.", SAID) == "", (
+        "it denies what nobody denied"
+    )
+    assert (
+        keep_founded_sentences("", SAID)
+        == keep_founded_sentences("lorem ipsum", SAID)
+        == keep_founded_sentences("…!?", SAID)
+        == ""
+    )
 
 
 def test_a_model_that_fails_or_talks_nonsense_writes_no_digest() -> None:

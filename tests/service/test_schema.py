@@ -15,7 +15,7 @@ import pytest
 from amgs.types import Block, Weights
 from amgs_app.calls.standard import standard
 from amgs_app.render.encode import plain, to_json
-from amgs_app.server.answer_schema import AnswerSchemas, returned_by
+from amgs_app.server.answer_schema import AnswerSchemas, read_return_type
 from amgs_app.server.routes import offered
 from tests.service.serving import client, served
 from tests.tui.poison import made
@@ -34,7 +34,7 @@ def test_every_answer_is_what_the_schema_of_its_operation_says() -> None:
     schemas = AnswerSchemas()
     checked = 0
     for operation in filter(offered, standard()):
-        declared = returned_by(operation.function)
+        declared = read_return_type(operation.function)
         schema = schemas.of(declared)
         fits = jsonschema_rs.validator_for(schema | {"components": {"schemas": schemas.components}})
         for kind in _kinds(declared):

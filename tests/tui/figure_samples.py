@@ -256,7 +256,7 @@ def candidates(number: int = 14) -> tuple[Candidate, ...]:
             Candidate(
                 block=BLOCKS[place],
                 parts=parts,
-                score=parts.weighted(WEIGHTS).total(),
+                score=parts.weigh_parts(WEIGHTS).total(),
                 tokens=31 + 11 * (place * 7 % 5),
                 layers=(("keyword",), ("keyword", "vector"), ("vector",), ("graph",))[place % 4],
                 fate=fate,

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from amgs_app.panes.layout import PANE_KEYS, PANES
-from amgs_app.terminal.themes import READABLE, contrast, load_all, shipped_folder
+from amgs_app.terminal.themes import READABLE, contrast, find_shipped_folder, load_all
 from amgs_tui.wing_panes import wing_panes
 from tests.tui.app_drive import Drive, drive
 from tests.tui.app_world import World
 from tests.tui.test_app_calibration import judged
 from tests.tui.test_app_panes import opened
 
-THEMES = tuple(load_all((shipped_folder(),))[0])
+THEMES = tuple(load_all((find_shipped_folder(),))[0])
 
 
 async def lived_in(driven: Drive) -> None:

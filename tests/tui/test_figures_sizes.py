@@ -63,7 +63,7 @@ PICTURES: dict[str, Draw] = {
         samples.status(), c, journal=samples.journal(), health=samples.health(), cursor=2, frame=FRAME
     ).render(),
     "conversation": lambda c: conversation.figure(
-        TALK, c, cursor=9, total=300, said="It was built in 1900.", about="request 3"
+        TALK, c, cursor=9, total=300, answer="It was built in 1900.", about="request 3"
     ).render(),
     "conversation compared": lambda c: conversation.compare(COMPARED, c, COMPARED.changes, cursor=2).render(),
     "overview early": lambda c: overview.overview(samples.status(0), c).render(),

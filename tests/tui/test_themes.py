@@ -12,13 +12,13 @@ from amgs_app.terminal.themes import (
     ThemeError,
     contrast,
     explain,
+    find_shipped_folder,
     load,
     load_all,
-    shipped_folder,
     to_textual,
 )
 
-SHIPPED, PROBLEMS = load_all([shipped_folder()])
+SHIPPED, PROBLEMS = load_all([find_shipped_folder()])
 
 
 def _write(folder: Path, name: str, text: str) -> Path:

@@ -44,7 +44,7 @@ def test_a_remembered_count_is_that_of_the_text_and_holds_none_of_it(monkeypatch
     if not fresh.name:
         pytest.skip("needs the tokenizer of the packaged model")
     texts = [f"{word} slipped twice before the dome was closed, and nobody noticed it. " * 3 for word in "abcdefé"]
-    expected = [fresh._encoded(text) for text in texts]
+    expected = [fresh._count_encoded(text) for text in texts]
     assert [count(text) for text in texts * 3] == expected * 3
     assert len(count._counts) + len(count._older) <= 8
     assert all(len(key) == 16 for key in count._counts)

@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from amgs.calibration.recalibrate import brier, held_out_brier, pool_adjacent_violators
+from amgs.calibration.recalibrate import brier, pool_adjacent_violators, score_held_out_folds
 
 
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=12))
@@ -27,5 +27,5 @@ def test_both_methods_repair_forecasts_that_are_too_sure() -> None:
     sure = np.clip(0.5 + 2.5 * (truth - 0.5), 0.01, 0.99)
     before, best = brier(sure, actual), brier(truth, actual)
     for method in ("isotonic", "platt"):
-        after = held_out_brier(sure, actual, method)
+        after = score_held_out_folds(sure, actual, method)
         assert after < before and after < best + 0.02

@@ -20,7 +20,7 @@ from amgs.conversation.relevance import (
     spread,
     weigh,
 )
-from amgs.conversation.segments import expected_topics
+from amgs.conversation.segments import estimate_topics
 from amgs.retrieval.features import FEATURES
 from amgs.types.conversation import RELEVANCE_LAYERS, Message
 
@@ -35,7 +35,7 @@ def _spread_plainly(values: Floats, sessions: list[int], before: float, after: f
     made = np.zeros_like(values)
     for place, value in enumerate(values):
         size = sessions.count(sessions[place])
-        topic = size / expected_topics(size)
+        topic = size / estimate_topics(size)
         for other, session in enumerate(sessions):
             way = round((after if other >= place else before) * topic) + 1
             if session == sessions[place]:

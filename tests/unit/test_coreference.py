@@ -6,13 +6,19 @@ from collections.abc import Sequence
 
 import pytest
 
-from amgs.conversation.coreference.passage import GrammarParser, Kind, find_mentions, packaged_parser, place_mentions
+from amgs.conversation.coreference.passage import (
+    GrammarParser,
+    Kind,
+    find_mentions,
+    load_packaged_parser,
+    place_mentions,
+)
 from amgs.conversation.coreference.resolver import ABSTAINS_BELOW, resolve
 
 
 @pytest.fixture(scope="module")
 def parser() -> GrammarParser:
-    return packaged_parser()
+    return load_packaged_parser()
 
 
 def resolved(

@@ -119,7 +119,7 @@ undoes it."""
             self.ask(packs.commands.packs(name), origin="screen")
 
     def show_to_operator(self, command: str, result: object) -> None:
-        """What was asked for comes to the front."""
+        """Bring the requested view to the front."""
         del command
         if getattr(result, "done", None) is None:  # what was done is said; the operator goes on where they are
             self._turn_to(SHOWN[type(result).__name__])
@@ -144,7 +144,7 @@ undoes it."""
 
     @property
     def name_at_cursor(self) -> str:
-        """The name of the pack that is looked at, "" for none."""
+        """Name of the pack on view, empty for none."""
         if self.view == "members":
             return self.content.usage.pack.name if self.content is not None else ""
         row = self.row
@@ -173,8 +173,8 @@ undoes it."""
         if self.view != "packs" or self.kept is None or self.content is None or not known:
             return super().figure(canvas)
         about = [(named(self.content.usage.pack), ""), *about_pack(self.content)]
-        kept = replace(self.kept, kind=replace(self.kept.kind, detail=lambda _: about))
-        return kept.draw(canvas, self.cursor, filtered=bool(self.sift))
+        row_list = replace(self.kept, kind=replace(self.kept.kind, detail=lambda _: about))
+        return row_list.draw(canvas, self.cursor, filtered=bool(self.sift))
 
     def draw(self, canvas: Canvas) -> Text:
         if "packs" in self.results and self.empty:
@@ -239,7 +239,7 @@ undoes it."""
             self._turn_to("question")
             self.ask(packs.commands.assemble(line.strip()))
         elif frame is not None:
-            blocks = [one.block.id for one in frame.selected]
+            blocks = [candidate.block.id for candidate in frame.selected]
             self.ask(packs.commands.keep(line.strip(), block=blocks, title=frame.query or ""))
 
     def action_use(self) -> None:
@@ -248,7 +248,7 @@ undoes it."""
         self.ask(packs.commands.assemble(pack=name))
 
     def action_judge(self, useful: bool) -> None:
-        """The verdict on the last reading; of proposals, the one under the cursor is carried out or rejected."""
+        """Record the verdict on the last reading; of proposals, carry out or reject the one under the cursor."""
         if self.view == "proposals":
             own = self.row.id
             self.ask(packs.commands.change(accept=own) if useful else packs.commands.change(reject=own))

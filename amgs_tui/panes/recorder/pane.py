@@ -107,7 +107,7 @@ the scores are worth; E writes the ids to delete by. Nothing is asked of a model
     def _asks_view(self, operations: Sequence[MemoryOperation] = ()) -> Call[Any]:
         known, number = self.recall if self.view == "recall" else None, None
         if known is not None:
-            number = next((one.number for one in operations if one.span == known.span), known.number)
+            number = next((operation.number for operation in operations if operation.span == known.span), known.number)
         return commands.recorded(number, view=self.view, store=self.store, days=self.days, limit=_MOST)
 
     def slot_of(self, call: Call[Any]) -> str:
@@ -117,13 +117,13 @@ the scores are worth; E writes the ids to delete by. Nothing is asked of a model
         view = _SHOWN.get(type(result).__name__)
         if view is None:
             return
-        held = self.row if self.cursor else None
+        current_operation = self.row if self.cursor else None
         self.results[view], self.lists[view] = result, list_of(result)
         if view == "traffic":
             now = time.monotonic()
             self.traffic, self._rests_until = result, now + _REST * (now - self._asked)
             if self.view == view:
-                self._stand_on(held)
+                self._stand_on(current_operation)
         elif view == "recall":
             self.recall = result.operation
         elif view == "audit":
@@ -131,17 +131,17 @@ the scores are worth; E writes the ids to delete by. Nothing is asked of a model
         self.clip_cursor()
 
     def show_to_operator(self, command: str, result: object) -> None:
-        """What was asked for comes to the front."""
+        """Bring the requested view to the front."""
         view = _SHOWN.get(type(result).__name__)
         if view is None:
             self.host.show_page(command.capitalize(), result)
         else:
             self._turn_to(view)
 
-    def _stand_on(self, held: MemoryOperation | None) -> None:
-        """The cursor stays on an operation though others came; None: it stays with the latest."""
-        if held is not None and self.kept is not None:
-            self.place_on(one.span == held.span for one in self.kept.items)
+    def _stand_on(self, current_operation: MemoryOperation | None) -> None:
+        """Keep the cursor on an operation though others come; None: it stays with the latest."""
+        if current_operation is not None and self.kept is not None:
+            self.place_on(operation.span == current_operation.span for operation in self.kept.items)
 
     def _turn_to(self, view: commands.View) -> None:
         if view != self.view:
@@ -170,9 +170,9 @@ the scores are worth; E writes the ids to delete by. Nothing is asked of a model
 
     @property
     def search(self) -> MemoryOperation | None:
-        """The search that is looked at."""
-        one = self.recall if self.view == "recall" else self.row if self.view == "traffic" else None
-        return one if one is not None and one.act == "search" and not one.failed else None
+        """Search on view."""
+        operation = self.recall if self.view == "recall" else self.row if self.view == "traffic" else None
+        return operation if operation is not None and operation.act == "search" and not operation.failed else None
 
     # --- the picture ----------------------------------------------------------------------------------------
 

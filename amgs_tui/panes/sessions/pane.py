@@ -152,7 +152,7 @@ written is followed."""
     def _begin(self, result: SessionReview) -> None:
         """Another session is open."""
         self.view, self.shown, self.at, self.words, self.cursor = "overview", {}, None, "", 0
-        self._stamp = _changed_at(result.facts.path)
+        self._stamp = _read_change_time(result.facts.path)
 
     def _show(self, path: str, view: commands.View, result: object) -> None:
         """Keep what a view shows; one that the operator asked for comes to the front."""
@@ -176,7 +176,7 @@ written is followed."""
         """Look again at a session that has grown since."""
         if self.review is None or not self.has_place or self.busy is not None:
             return
-        stamp = _changed_at(self._path)
+        stamp = _read_change_time(self._path)
         if stamp != self._stamp:
             self._stamp = stamp
             self.look()
@@ -193,16 +193,16 @@ written is followed."""
 
     @property
     def lines(self) -> Sequence[SessionRow]:
-        """The rows of the view."""
+        """Rows of the view."""
         from amgs_app.views.sessions import figure as figures
         from amgs_app.views.sessions.results import SessionTurns, SessionWindowShown
 
         palette, review = self.host.palette, self.review
         if review is None:
             return ()
-        held = self.shown.get(self.view)
-        if isinstance(held, SessionTurns | SessionWindowShown):
-            return figures.turn_rows(held.turns, palette)
+        result = self.shown.get(self.view)
+        if isinstance(result, SessionTurns | SessionWindowShown):
+            return figures.turn_rows(result.turns, palette)
         match self.view:
             case "lost":
                 return figures.lost_rows(review.losses, palette, self.content_size.width)
@@ -224,7 +224,7 @@ written is followed."""
 
     @property
     def row(self) -> SessionRow | None:
-        """The row under the cursor, of a session that is open."""
+        """Row under the cursor, of a session that is open."""
         rows = self.lines if self.review is not None else ()
         return rows[self.cursor] if 0 <= self.cursor < len(rows) else None
 
@@ -234,8 +234,8 @@ written is followed."""
         if self.review is None:
             return "enter opens one" if self.rows else ""
         where = "" if self.at is None else f"turn {self.at} · "
-        found = f"“{self.words}” · " if self.words and self.view == "turns" else ""
-        return f"{where}{found}v next tab"
+        query = f"“{self.words}” · " if self.words and self.view == "turns" else ""
+        return f"{where}{query}v next tab"
 
     def rows_on_screen(self) -> Mapping[int, int] | None:
         return {} if self.empty else self._figure(self.canvas()).rows
@@ -281,7 +281,7 @@ written is followed."""
         return super().check_action(action, parameters)
 
     def action_open(self) -> None:
-        """Of the list, open the session; of a row, read its turn in full."""
+        """Open the session on the list; of a row, read its turn in full."""
         if self.review is None:
             if self.rows:
                 self._ask_for(self.items[self.cursor][0])
@@ -305,12 +305,12 @@ written is followed."""
         self._look_at_view()
 
     def on_click(self, event: events.Click) -> None:
-        """A click on a tab opens its view, one on a row puts the cursor there."""
+        """Open the view of a clicked tab, or put the cursor on a clicked row."""
         from amgs_app.views.sessions.figure import tab_at
 
         offset = event.get_content_offset(self)
         tab = tab_at(offset.x, offset.y) if offset is not None and self.review is not None else None
-        if view := next((one for one in VIEWS if one == tab), None):
+        if view := next((name for name in VIEWS if name == tab), None):
             self._open_view(view)
         else:
             super().on_click(event)
@@ -319,7 +319,7 @@ written is followed."""
         """To the request before or after the turn that is looked at."""
         if self.review is None or not self.review.fills:
             return
-        turns = [one.turn for one in self.review.fills]
+        turns = [fill.turn for fill in self.review.fills]
         now = self.at if self.at is not None else turns[-1]
         place = min(range(len(turns)), key=lambda n: abs(turns[n] - now))
         self.at = turns[max(0, min(place + by, len(turns) - 1))]
@@ -365,7 +365,7 @@ written is followed."""
         self.show_change()
 
     def _read(self, result: SessionText) -> None:
-        """The turn has come: copy it, or show it."""
+        """Copy or show the turn that has arrived."""
         if not self._copying:
             self.host.show_page(f"Turn {result.turn.number}", result)
             return
@@ -383,8 +383,8 @@ def has_sessions() -> bool:
     return any_below(Path.home())
 
 
-def _changed_at(path: str) -> float:
-    """When a file was written last; 0 for none."""
+def _read_change_time(path: str) -> float:
+    """Return the time of a file's last write; 0 for none."""
     try:
         return Path(path).stat().st_mtime
     except OSError:

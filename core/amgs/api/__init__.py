@@ -1,1 +1,1 @@
-"""What can be asked of one open memory: a facade for each part of the engine, over one shared context."""
+"""Interface to one open memory: a facade for each part of the engine, over one shared context."""

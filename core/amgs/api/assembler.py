@@ -61,17 +61,19 @@ class Assembler(MemoryPart):
         if asked.as_of is None and weights is None:
             frame = coverage.promised(frame, known, fitted)
         if reinforce and as_of is None and not self._storage.read_only:
-            return self._logged(frame, asked, pools, known, fitted.curve)
+            return self._log_assembly(frame, asked, pools, known, fitted.curve)
         return frame
 
     def _written(self, frame: Frame, definition: FrameDefinition, model: TextModel) -> Frame:
         """Return a summary in the words of the user's language model, as far as they are founded."""
         chosen = [candidate.block for candidate in frame.selected]
-        told = summarise_notes([block.content for block in chosen], frame.query, frame.budget, model) if chosen else {}
-        written = {chosen[place].id: text for place, text in told.items()}
+        summaries = (
+            summarise_notes([block.content for block in chosen], frame.query, frame.budget, model) if chosen else {}
+        )
+        written = {chosen[place].id: text for place, text in summaries.items()}
         return pipeline.rewrite_summary(frame, definition, written, model.name, self._context.count_tokens)
 
-    def _logged(
+    def _log_assembly(
         self,
         frame: Frame,
         asked: pipeline.FrameRequest,
@@ -88,7 +90,7 @@ class Assembler(MemoryPart):
             view = state.graph.view()
             numbers = state.blocks.numbers_of(list(chosen))
         with self._storage.log():
-            walked = reinforcing.walked_edges(view, [i for i in reached if i in numbers], numbers)
+            walked = reinforcing.find_walked_edges(view, [i for i in reached if i in numbers], numbers)
             forecasts.log(self._storage, frame, tuple(chosen.values()), walked, curve)
             self._record(frame, asked, pools, known)
             self._storage.scores.put(frame.name, {i: c.score for i, c in chosen.items()}, frame.as_of)
@@ -119,12 +121,12 @@ class Assembler(MemoryPart):
             context.count_tokens,
             {name: pool.scored for name, pool in pools.items()},
         )
-        told = [
+        remarks = [
             f"{name} was scored {_span(pool.age_hours)} ago, and is reused for {known[name].refresh_hours:g} h"
             for name, pool in pools.items()
             if pool.made_by is not None
         ]
-        return replace(frame, remarks=(*frame.remarks, *told)), pools
+        return replace(frame, remarks=(*frame.remarks, *remarks)), pools
 
     def _pool(
         self,
@@ -135,16 +137,16 @@ class Assembler(MemoryPart):
         sources: Sources,
     ) -> KeptPool:
         context = self._context
-        asked = pipeline.asked_in(parent, child, request)
+        asked = pipeline.derive_request(parent, child, request)
         row = context.storage.frame_cache.get(child.name, cache.pool_key(asked, parent))
         if row is not None and not self.stale(row, child, known):
-            found = cache.decode_pool(row.assembly, lambda ids: _blocks(ids, sources))
+            pool_pair = cache.decode_pool(row.assembly, lambda ids: _blocks(ids, sources))
             statuses = child.rule.filter.statuses
-            if found is not None and all(
-                c.block.status in statuses and not c.block.superseded for c in found[0].candidates
+            if pool_pair is not None and all(
+                c.block.status in statuses and not c.block.superseded for c in pool_pair[0].candidates
             ):
                 age = hours_between(row.computed_at, context.clock.now())
-                return KeptPool(found[0], found[1], age)
+                return KeptPool(pool_pair[0], pool_pair[1], age)
         return KeptPool(self.scored(parent, child, asked, sources))
 
     def scored(
@@ -156,14 +158,14 @@ class Assembler(MemoryPart):
 
     def stale(self, row: CacheRow, definition: FrameDefinition, known: Definitions) -> str:
         of_self = any(atom.rule.gather == "identity" for atom in registry.leaves(definition, known))
-        held = cache.Held(row.computed_at, row.structure, row.definition, json.loads(row.identity))
+        cached_state = cache.Held(row.computed_at, row.structure, row.definition, json.loads(row.identity))
         now = cache.Held(
             self._now,
             self._storage.structure_counter,
             version_of(registry.tree(definition, known)),
             self._identity() if of_self else {},
         )
-        return cache.stale(held, now, definition, hours=definition.refresh_hours, of_self=of_self)
+        return cache.stale(cached_state, now, definition, hours=definition.refresh_hours, of_self=of_self)
 
     def _identity(self) -> dict[str, float]:
         """Return the centrality of every self-tagged block, by id."""
@@ -228,7 +230,7 @@ class Assembler(MemoryPart):
             if pool.made_by is not None:
                 continue
             child = known[name]
-            asked = pipeline.asked_in(parent, child, request)
+            asked = pipeline.derive_request(parent, child, request)
             storage.frame_cache.forget_like(name, cache.POOL_PREFIX)
             row = CacheRow(
                 name,
@@ -245,7 +247,7 @@ class Assembler(MemoryPart):
 def _blocks(ids: Sequence[str], sources: Sources) -> dict[str, Block]:
     """Return the blocks with these ids, as far as there are such; by id."""
     numbers = list(sources.blocks.numbers_of(ids).values())
-    return {one.block.id: one.block for one in sources.blocks.stored(numbers)}
+    return {stored_block.block.id: stored_block.block for stored_block in sources.blocks.stored(numbers)}
 
 
 def _span(hours: float) -> str:

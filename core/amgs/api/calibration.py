@@ -82,8 +82,8 @@ class Calibration(MemoryPart):
         return self._titled(self._storage.block_uses.latest(bounds.count("A limit", limit)))
 
     def _titled(self, uses: Sequence[BlockUse]) -> tuple[BlockUse, ...]:
-        blocks = self._storage.blocks.get({one.block_id for one in uses})
-        return tuple(replace(one, title=blocks[one.block_id].title) if one.block_id in blocks else one for one in uses)
+        blocks = self._storage.blocks.get({use.block_id for use in uses})
+        return tuple(replace(use, title=blocks[use.block_id].title) if use.block_id in blocks else use for use in uses)
 
     def cases(
         self,
@@ -103,13 +103,13 @@ class Calibration(MemoryPart):
             bins = bounds.count("The number of bins", in_bin[1], least=1, most=1000)
             in_bin = bounds.count("A bin", in_bin[0], most=bins - 1), bins
         storage = self._storage
-        found = storage.forecasts.cases(decided=settled, in_bin=in_bin, by=by, value=value, limit=limit)
-        blocks = storage.blocks.get({outcome.block_id for outcome, *_ in found})
+        rows = storage.forecasts.cases(decided=settled, in_bin=in_bin, by=by, value=value, limit=limit)
+        blocks = storage.blocks.get({outcome.block_id for outcome, *_ in rows})
         return tuple(
             ForecastCase(
                 outcome, blocks[outcome.block_id].title if outcome.block_id in blocks else "", asked, relations, made_at
             )
-            for outcome, asked, relations, made_at in found
+            for outcome, asked, relations, made_at in rows
         )
 
     # --- recalibration ----------------------------------------------------------------------------------
@@ -168,17 +168,17 @@ class Calibration(MemoryPart):
         # The pool is cut by score: whole, it is the same for all weights.
         whole = replace(definition, rule=replace(definition.rule, pool=_WHOLE_POOL))
         labelled = label(questions, self._blocks_of)
-        found = []
+        scored_questions = []
         with context.derived.searching() as sources:
-            for number, one in enumerate(labelled):
+            for number, case in enumerate(labelled):
                 if progress is not None:
                     progress(number, len(labelled), "asking")
-                text = one.question.text
+                text = case.question.text
                 template = Template("raw", definition.name, text, context.clock.now())
                 request = pipeline.FrameRequest(text)
-                scored = pipeline.score_frame(whole, request, sources, context.settings, template, _uncounted)
-                found.append(tuning.asked(one, scored.candidates))
-        return definition, found
+                scored = pipeline.score_frame(whole, request, sources, context.settings, template, _count_nothing)
+                scored_questions.append(tuning.asked(case, scored.candidates))
+        return definition, scored_questions
 
     # --- metrics and monitors ---------------------------------------------------------------------------
 
@@ -216,8 +216,8 @@ class Calibration(MemoryPart):
         context = self._context
         with context.derived.searching() as sources:
             request = waterfall.RetrievalRequest(query)
-            found = waterfall.search(request, sources, top_k)
-        return [hit.block.id for hit in found.hits]
+            result = waterfall.search(request, sources, top_k)
+        return [hit.block.id for hit in result.hits]
 
     def _importance(self) -> dict[str, float]:
         """Return the centrality of the most central blocks, by id."""
@@ -226,11 +226,11 @@ class Calibration(MemoryPart):
             view, scores = state.graph.view(), state.graph.measures().importance()
         best = [i for i in scores.argsort(kind="stable")[::-1][:_CENTRAL].tolist() if scores[i] > 0]
         numbers = {int(view.nodes[i]): float(scores[i]) for i in best}
-        found = context.storage.blocks.by_number(sorted(numbers))
-        return {one.block.id: numbers[one.number] for one in found}
+        stored_blocks = context.storage.blocks.by_number(sorted(numbers))
+        return {stored_block.block.id: numbers[stored_block.number] for stored_block in stored_blocks}
 
 
-def _uncounted(text: str) -> int:
+def _count_nothing(text: str) -> int:
     """Tokens play no part in an order."""
     del text
     return 0

@@ -15,7 +15,7 @@ class Changes:
 
     @property
     def shared(self) -> bool:
-        """Whether other programs may change the memory while it is open: one in PostgreSQL."""
+        """Return whether other programs may change the memory while it is open, as in PostgreSQL."""
         return self._storage.shared
 
     def since(self, counter: int, limit: int = 500) -> tuple[StoreChange, ...]:

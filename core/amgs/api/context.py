@@ -1,4 +1,4 @@
-"""What each part of the API needs of an open memory, and what such a part is."""
+"""Shared context of an open memory, and the base class of an API part."""
 
 from __future__ import annotations
 
@@ -62,8 +62,10 @@ class MemoryContext:
                 raise UnknownBlockError(
                     f"{prefix!r} is too short for a block's id.", way_out="Give at least its first four characters."
                 )
-            told = prefix if len(prefix) <= _ID_LENGTH else f"{prefix[:_ID_LENGTH]}…"
-            raise UnknownBlockError(f"No block id starts with {told!r}.", way_out="Search for the block by its words.")
+            beginning = prefix if len(prefix) <= _ID_LENGTH else f"{prefix[:_ID_LENGTH]}…"
+            raise UnknownBlockError(
+                f"No block id starts with {beginning!r}.", way_out="Search for the block by its words."
+            )
         if len(matches) > 1:
             raise AmbiguousIdError(
                 f"{prefix!r} is the start of {', '.join(i[:12] for i in matches[:5])}"

@@ -46,12 +46,14 @@ class Conversations(ConversationContexts):
         storage, now = self._storage, local_now(self._context.clock)
         keeping.check_name(conversation)
         with storage.transaction():
-            before = [one.message for one in storage.messages.held(conversation)]
-            found = read_messages(self._context.settings.ingest.mask(messages), now, before)
-            said = (text for each in found.messages for text in (each.text, *(c.arguments for c in each.calls)))
-            masked = tell_masked(find_marks(said))
-            notes = (*found.notes, f"{masked}.") if masked else found.notes
-            return keeping.add(storage, conversation, found.messages, now, before, notes)
+            before = [stored_message.message for stored_message in storage.messages.held(conversation)]
+            reading = read_messages(self._context.settings.ingest.mask(messages), now, before)
+            texts = (
+                text for message in reading.messages for text in (message.text, *(c.arguments for c in message.calls))
+            )
+            masked = tell_masked(find_marks(texts))
+            notes = (*reading.notes, f"{masked}.") if masked else reading.notes
+            return keeping.add(storage, conversation, reading.messages, now, before, notes)
 
     def list(self) -> tuple[ConversationSummary, ...]:
         """Return the conversations that are held, by name."""
@@ -60,7 +62,9 @@ class Conversations(ConversationContexts):
     def show(self, conversation: str, handle: str = "") -> tuple[Message, ...]:
         """Return the messages of a conversation, or those that a handle names."""
         first, last = citing.numbers(handle) if handle else (1, None)
-        return tuple(one.message for one in keeping.read_held(self._storage, conversation, first, last))
+        return tuple(
+            stored_message.message for stored_message in keeping.read_held(self._storage, conversation, first, last)
+        )
 
     def validate(self, conversation: str, text: str, handle: str = "") -> ConversationSurvival:
         """Return what of a conversation is in a text that somebody else made of it, as a summary, and what that makes
@@ -70,18 +74,18 @@ class Conversations(ConversationContexts):
         unless given. Names, numbers, dates, paths, commands and ids that no message has are invented; sentences are
         looked for word for word.
         """
-        held = self.show(conversation)
-        chosen = sorted(self._numbers(conversation, [handle], held)) if handle else range(1, len(held) + 1)
-        names = names_of([source(one) for one in held], [one.speaker for one in held])
-        messages = held[chosen[0] - 1 : chosen[-1]]
+        history = self.show(conversation)
+        chosen = sorted(self._numbers(conversation, [handle], history)) if handle else range(1, len(history) + 1)
+        names = names_of([source(message) for message in history], [message.speaker for message in history])
+        messages = history[chosen[0] - 1 : chosen[-1]]
         counter = MessageCounter.of(self._context.count_tokens)
         return ConversationSurvival(
             conversation,
             citing.handle(chosen[0], chosen[-1]),
             GIVEN_TEXT,
-            survival(elements(messages, names), held, text, read_handles(text)),
+            survival(elements(messages, names), history, text, read_handles(text)),
             counter.count(text),
-            sum(counter.count(source(one)) for one in messages),
+            sum(counter.count(source(message)) for message in messages),
             counter.name,
             counter.estimated,
         )
@@ -100,9 +104,9 @@ class Conversations(ConversationContexts):
         limit = bounds.count("most", most)
         first, last = citing.numbers(handle)
         whole = level == "complete"
-        held = self.show(conversation, handle) if whole else self.show(conversation)
-        found = held if whole else held[first - 1 : last]
-        if not found or found[-1].number < last:
+        history = self.show(conversation, handle) if whole else self.show(conversation)
+        messages = history if whole else history[first - 1 : last]
+        if not messages or messages[-1].number < last:
             size = self._storage.messages.count(conversation)
             raise UnknownConversationError(
                 f"{conversation[:60]!r} has no message {citing.handle(first, last)}.",
@@ -111,10 +115,10 @@ class Conversations(ConversationContexts):
             )
         named = citing.handle(first, last)
         if whole:
-            return RestoredSpan(conversation, named, found)
-        names = names_of([source(one) for one in held], [one.speaker for one in held])
-        told = elements(found, names)
-        pieces = reconstruct(found, told, level, limit)
+            return RestoredSpan(conversation, named, messages)
+        names = names_of([source(message) for message in history], [message.speaker for message in history])
+        original_elements = elements(messages, names)
+        pieces = reconstruct(messages, original_elements, level, limit)
         window, reached = of_pieces(pieces)
         counter = MessageCounter.of(self._context.count_tokens)
         return RestoredSpan(
@@ -123,9 +127,9 @@ class Conversations(ConversationContexts):
             (),
             level,
             pieces,
-            survival(told, found, window, reached),
+            survival(original_elements, messages, window, reached),
             counter.count(text_of(pieces)),
-            sum(counter.count(source(one)) for one in found),
+            sum(counter.count(source(message)) for message in messages),
         )
 
     def keep(
@@ -139,28 +143,28 @@ class Conversations(ConversationContexts):
         """
         storage, now = self._storage, local_now(self._context.clock)
         with storage.transaction():
-            messages = [one.message for one in keeping.read_held(storage, conversation)]
+            messages = [stored_message.message for stored_message in keeping.read_held(storage, conversation)]
             wanted = self._numbers(conversation, [handle] if handle else [], messages)
             if drop and not handle:
                 wanted = self._standing(conversation, messages)
-            made = protection.change(storage, conversation, wanted, now, drop=drop)
+            result = protection.change(storage, conversation, wanted, now, drop=drop)
         if drop or budget is None:
-            return made
+            return result
         try:
-            self.optimise(conversation, budget=budget, strategy="mask", keep=made.kept)
+            self.optimise(conversation, budget=budget, strategy="mask", keep=result.kept)
         except ImpossibleBudgetError as error:
-            return replace(made, impossible=error.message)
-        return made
+            return replace(result, impossible=error.message)
+        return result
 
     def stats(self, conversation: str) -> ConversationStats:
         """Return what a conversation holds, by role and in tokens."""
         storage = self._storage
         stored = keeping.read_held(storage, conversation)
         counter = MessageCounter.of(self._context.count_tokens)
-        messages = [one.message for one in stored]
+        messages = [stored_message.message for stored_message in stored]
         costs = [counter.cost(message) for message in messages]
         answered = {m.answers for m in messages if m.answers}
-        ids = sorted({i for one in stored for i in one.blocks})
+        ids = sorted({i for stored_message in stored for i in stored_message.blocks})
         roles = []
         for role in ROLES:
             own = [cost for m, cost in zip(messages, costs, strict=True) if m.role == role]

@@ -1,5 +1,5 @@
-"""What of a conversation a model should read for a question, what survives there, and why; and what the conversation is
-about: topics, what is open, summaries, the four memories, and what its words mean.
+"""Context of a conversation for a question: the part a model should read, its survival, and the reasons; and the
+content of the conversation: topics, open points, summaries, the four memories, word meanings.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Unpack
 from amgs import bounds
 from amgs.api.context import MemoryPart
 from amgs.conversation import citing, keeping, optimise, protection, views, why
-from amgs.conversation.coreference.passage import packaged_parser
+from amgs.conversation.coreference.passage import load_packaged_parser
 from amgs.conversation.coreference.resolver import ABSTAINS_BELOW
 from amgs.conversation.material import MessageCounter
 from amgs.conversation.relevance import Relevance, relevance
@@ -82,7 +82,7 @@ class ConversationContents(MemoryPart):
         with storage.snapshot():
             stored = keeping.read_held(storage, conversation)
             vectors = self._vectors(stored)
-            blocks = storage.blocks.get(sorted({block for one in stored for block in one.blocks}))
+            blocks = storage.blocks.get(sorted({block for stored_message in stored for block in stored_message.blocks}))
         return views.memories(
             conversation,
             stored,
@@ -125,7 +125,7 @@ class ConversationContents(MemoryPart):
         """
         storage = self._storage
         keeping.read_held(storage, conversation, 1, 1)
-        return resolved.resolve(storage, conversation, self._now, packaged_parser())
+        return resolved.resolve(storage, conversation, self._now, load_packaged_parser())
 
     def mentions(
         self, conversation: str, handle: str = "", *, least: float = ABSTAINS_BELOW
@@ -139,8 +139,12 @@ class ConversationContents(MemoryPart):
         first, last = citing.numbers(handle) if handle else (1, None)
         with self._storage.snapshot():
             keeping.read_held(self._storage, conversation, first, last)
-            found = self._storage.mentions.held(conversation)
-        asked = [one for one in found if first <= one.number and (last is None or one.number <= last)]
+            resolved_mentions = self._storage.mentions.held(conversation)
+        asked = [
+            mention
+            for mention in resolved_mentions
+            if first <= mention.number and (last is None or mention.number <= last)
+        ]
         return split_by_confidence(asked, _check_confidence(least))[0]
 
     def entities(
@@ -155,10 +159,10 @@ class ConversationContents(MemoryPart):
         storage = self._storage
         with storage.snapshot():
             keeping.read_held(storage, conversation, 1, 1)
-            found = storage.mentions.held(conversation)
+            mentions = storage.mentions.held(conversation)
             waiting = len(storage.mentions.waiting(conversation))
-        told, withheld = split_by_confidence(found, _check_confidence(least))
-        return ConversationEntities(conversation, gather_entities(told, type), withheld, waiting, least)
+        confident_mentions, withheld = split_by_confidence(mentions, _check_confidence(least))
+        return ConversationEntities(conversation, gather_entities(confident_mentions, type), withheld, waiting, least)
 
 
 BUDGET = 124_000
@@ -167,7 +171,7 @@ BUDGET = 124_000
 
 @dataclass(frozen=True)
 class _Asked:
-    """What a context is asked for. budget: in tokens, as `counter` counts. must: numbers of messages that stay."""
+    """Request for a context. budget: in tokens, as `counter` counts. must: numbers of messages that stay."""
 
     conversation: str
     stored: Sequence[StoredMessage]
@@ -181,7 +185,7 @@ class _Asked:
 
     @cached_property
     def messages(self) -> list[Message]:
-        return [held.message for held in self.stored]
+        return [stored_message.message for stored_message in self.stored]
 
 
 class ConversationContexts(ConversationContents):
@@ -240,7 +244,7 @@ class ConversationContexts(ConversationContents):
         handle away, and what is lost. Takes and raises what `optimise` does.
         """
         context = self.optimise(conversation, query, **options)
-        messages = [held.message for held in self._read(conversation, options.get("until"))]
+        messages = [stored_message.message for stored_message in self._read(conversation, options.get("until"))]
         window, reached = of_context(context.messages)
         return ConversationSurvival(
             conversation,
@@ -271,7 +275,7 @@ class ConversationContexts(ConversationContents):
         settings = CONTEXT_CONFIGURATIONS[configuration]
         allowed = BUDGET if budget is None else bounds.count("The budget", budget)
         stored = self._read(conversation, until)
-        messages = [held.message for held in stored]
+        messages = [stored_message.message for stored_message in stored]
         query = query or next((m.text for m in reversed(messages) if m.role == "user"), "")
         counter = MessageCounter.of(self._context.count_tokens)
         counter = replace(counter, count=cache(counter.count))  # each text is counted once

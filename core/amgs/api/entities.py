@@ -54,8 +54,8 @@ class Entities(MemoryPart):
         if type is not None and type not in ENTITY_TYPES:
             raise UsageError(f"There is no type {type!r} of entities.", way_out=f"Types are {', '.join(ENTITY_TYPES)}.")
         with self._known(progress) as known:
-            found = [t for t in known.index.things if t.mentions >= least and type in (None, t.type)]
-            return tuple(_summary(thing, known) for thing in found[:limit])
+            things = [t for t in known.index.things if t.mentions >= least and type in (None, t.type)]
+            return tuple(_summary(thing, known) for thing in things[:limit])
 
     def count(self, type: EntityType | None = None, min_mentions: int = 2) -> int:
         """Return how many entities are named at least so often."""
@@ -84,7 +84,7 @@ class Entities(MemoryPart):
                 raise self._unknown(name, known)
             stored = self._storage.blocks.by_number(builtins.list(thing.blocks))
             forms = _pattern(thing)
-            blocks = [(one.block, thing.blocks[one.number]) for one in stored]
+            blocks = [(stored_block.block, thing.blocks[stored_block.number]) for stored_block in stored]
             ordered = _by_time(blocks) if order == "time" else _by_relevance(blocks)
             mentions = tuple(EntityMention(b, count, _passage(b.content, forms)) for b, count in ordered[:limit])
             near = known.index.near(thing)[: bounds.count("A limit", related)]
@@ -114,8 +114,8 @@ class Entities(MemoryPart):
         near = process.extract(
             asked, builtins.list(forms), scorer=fuzz.WRatio, processor=str.casefold, limit=20, score_cutoff=_NEAR_ENOUGH
         )
-        told = builtins.list(dict.fromkeys(forms[form] for form, _, _ in near))[:_NEAR]
-        way_out = f"Names near to it: {', '.join(told)}." if told else "Search for it by its words."
+        names = builtins.list(dict.fromkeys(forms[form] for form, _, _ in near))[:_NEAR]
+        way_out = f"Names near to it: {', '.join(names)}." if names else "Search for it by its words."
         return UnknownEntityError(f"Nothing is known by the name {asked!r}.", way_out=way_out)
 
 
@@ -134,7 +134,7 @@ def _summary(thing: NamedThing, known: EntityState) -> EntitySummary:
 
 
 def _by_time(blocks: list[tuple[Block, int]]) -> list[tuple[Block, int]]:
-    return sorted(blocks, key=lambda one: (one[0].created_at, one[0].id))
+    return sorted(blocks, key=lambda pair: (pair[0].created_at, pair[0].id))
 
 
 def _by_relevance(blocks: list[tuple[Block, int]]) -> list[tuple[Block, int]]:
@@ -145,7 +145,9 @@ def _by_relevance(blocks: list[tuple[Block, int]]) -> list[tuple[Block, int]]:
         length = 0.25 + 0.75 * len(block.content) / max(1.0, mean)
         return count * (_SATURATION + 1) / (count + _SATURATION * length)
 
-    return sorted(blocks, key=lambda one: (one[0].superseded, -weight(*one), -one[0].created_at.timestamp(), one[0].id))
+    return sorted(
+        blocks, key=lambda pair: (pair[0].superseded, -weight(*pair), -pair[0].created_at.timestamp(), pair[0].id)
+    )
 
 
 def _pattern(thing: NamedThing) -> re.Pattern[str]:

@@ -30,7 +30,7 @@ class Erasure(MemoryPart):
         disk is full: the tables are without them then, and the file is written anew when the memory is closed.
         """
         context, storage = self._context, self._storage
-        before, held = self._size(), context.derived.sizes()
+        before, sizes = self._size(), context.derived.sizes()
         with storage.transaction():
             planned = self.plan(ids)
             context.searches.write(context.settings.retrieval.searches, most=None)
@@ -46,7 +46,7 @@ class Erasure(MemoryPart):
             related=planned.related,
             sources=planned.sources,
             rows=rows | ({"ledger": struck} if struck else {}),
-            indexes={name: (held[name], now[name]) for name in now},
+            indexes={name: (sizes[name], now[name]) for name in now},
             compacted=compacted,
             bytes=(before, self._size()),
             verification=health.verify(context, progress),
@@ -61,11 +61,11 @@ class Erasure(MemoryPart):
 
     @property
     def unfinished(self) -> bool:
-        """Whether files still hold bytes of what was erased; they are written anew on closing and on opening."""
+        """Return whether files still hold bytes of erased content; they are rewritten on closing and on opening."""
         return self._storage.erasure.unfinished
 
     def _whole(self, ids: Sequence[str]) -> list[str]:
-        return [self._context.whole_id(one) for one in ids]
+        return [self._context.whole_id(prefix) for prefix in ids]
 
     def _size(self) -> int:
         file = self._storage.file

@@ -36,7 +36,7 @@ _OWN = ("store_id", "schema_version")
 
 @dataclass(frozen=True, slots=True)
 class Exported:
-    """What was written: rows by table are in the file itself. replaced: whether a file was there before."""
+    """Result of an export: rows by table are in the file itself. replaced: whether a file was there before."""
 
     path: str
     form: Form
@@ -48,7 +48,7 @@ class Exported:
 
 @dataclass(frozen=True, slots=True)
 class Imported:
-    """What was taken in."""
+    """Result of an import."""
 
     path: str
     form: Form
@@ -59,7 +59,7 @@ class Imported:
 
 @dataclass(frozen=True, slots=True)
 class RecordCount:
-    """What became of the records of a kind in a foreign file: found = taken + left out.
+    """Counts of the records of a kind in a foreign file: found = taken + left out.
 
     blocks: how many different texts they are, after long ones were split. stored: how many of these the memory holds;
     None where nothing was imported yet.
@@ -75,7 +75,7 @@ class RecordCount:
 
 @dataclass(frozen=True, slots=True)
 class ForeignImport:
-    """What files of another memory, an agent or a chat program hold, and what the memory took of them.
+    """Content of files of another memory, an agent or a chat program, and the part that the memory took.
 
     path: of the file or the folder, or how many files they are. format: several with commas between. added, known:
     blocks that are new here, and that were here before. undated: blocks whose source tells no time; they are dated when
@@ -131,19 +131,19 @@ class Exchange(MemoryPart):
         if storage.tables.count("memory_blocks"):
             raise UsageError("The store already holds blocks.", way_out="Import into a new store.")
         form: Form = "graphml" if _looks_like_xml(path) else "json"
-        found = document.read(path) if form == "json" else graphml.read(path)
+        store_document = document.read(path) if form == "json" else graphml.read(path)
         schema = storage.tables.schema()
-        _check(path, found, schema, storage.schema_version)
-        wrong = rows.complaints(found.tables, schema)
+        _check(path, store_document, schema, storage.schema_version)
+        wrong = rows.complaints(store_document.tables, schema)
         if wrong:
             raise damaged(path, "; ".join(wrong))
         total = 0
         try:
             with storage.transaction():
-                counter = max(found.counter, storage.change_counter)
-                for table in found.tables:
-                    total += self._fill(table, found, progress)
-                if "source_blocks" not in found.tables:
+                counter = max(store_document.counter, storage.change_counter)
+                for table in store_document.tables:
+                    total += self._fill(table, store_document, progress)
+                if "source_blocks" not in store_document.tables:
                     storage.sources.adopt()
                 storage.sources.name_texts()
                 storage.tables.set_counter(counter)
@@ -154,7 +154,7 @@ class Exchange(MemoryPart):
                 raise damaged(path, error.message.rstrip(".")) from error
             raise
         self._context.derived.forget()
-        counts = {name: len(list(rows)) for name, (_, rows) in found.tables.items()}
+        counts = {name: len(list(rows)) for name, (_, rows) in store_document.tables.items()}
         return Imported(str(path), form, counts.get("memory_blocks", 0), counts.get("edges", 0), total)
 
     def load_foreign(
@@ -197,47 +197,53 @@ class Exchange(MemoryPart):
         """Take in documents that are parsed already. path: what they are called in the journal. See `load_foreign`."""
         storage, now = self._storage, local_now(self._context.clock)
         settings = self._context.settings.ingest
-        found = records_of(settings.mask(tuple(documents)), settings, format)
-        drafts = _still_valid([one for each in found.drafts.values() for one in each])
-        wanted = list(dict.fromkeys(block_id(one.content) for one in drafts))
+        records = records_of(settings.mask(tuple(documents)), settings, format)
+        drafts = _still_valid([raw_block for group in records.drafts.values() for raw_block in group])
+        wanted = list(dict.fromkeys(block_id(raw_block.content) for raw_block in drafts))
         if not wanted:
-            raise _nothing(path, found)
+            raise _nothing(path, records)
         known = storage.blocks.existing(wanted)
-        new = keeping.placed(storage, found.conversations) if conversations else []
-        made = ForeignImport(
+        new = keeping.placed(storage, records.conversations) if conversations else []
+        foreign_import = ForeignImport(
             path,
-            found.format,
+            records.format,
             dry_run,
             (),
             len(wanted) - len(known),
             len(known),
-            len({block_id(one.content) for one in drafts if one.created_at is None}),
-            len({block_id(one.content) for one in drafts if one.valid_to is not None and one.valid_to <= now}),
-            found.left_out,
-            tuple(one.conversation for one in new),
+            len({block_id(raw_block.content) for raw_block in drafts if raw_block.created_at is None}),
+            len(
+                {
+                    block_id(raw_block.content)
+                    for raw_block in drafts
+                    if raw_block.valid_to is not None and raw_block.valid_to <= now
+                }
+            ),
+            records.left_out,
+            tuple(conversation.conversation for conversation in new),
             masked=find_marks(draft.content for draft in drafts),
         )
         if dry_run:
-            return replace(made, records=_counts(found, None))
-        told = f"{found.format} ({path})" if path else found.format
+            return replace(foreign_import, records=_counts(records, None))
+        origin = f"{records.format} ({path})" if path else records.format
         with storage.transaction():
-            report = raw_blocks.ingest(storage, drafts, now, told=told, reread="file", progress=progress)
+            report = raw_blocks.ingest(storage, drafts, now, origin=origin, reread="file", progress=progress)
             operation = report.operation
             if new and operation is None:
-                summary = f"{plural(len(new), 'conversation')} from {told}"
+                summary = f"{plural(len(new), 'conversation')} from {origin}"
                 operation = journal.write(storage, raw_blocks.KIND, now, summary, []).id
             if operation is not None:
                 keeping.keep(storage, new, operation, now.tzinfo)
         stored = storage.blocks.existing(wanted)
-        counts = _counts(found, stored)
-        return replace(made, records=counts, operation=operation, again=len(report.again))
+        counts = _counts(records, stored)
+        return replace(foreign_import, records=counts, operation=operation, again=len(report.again))
 
-    def _fill(self, table: str, found: StoreDocument, progress: Progress | None) -> int:
+    def _fill(self, table: str, store_document: StoreDocument, progress: Progress | None) -> int:
         storage = self._storage
-        given, every = found.tables[table]
+        columns, every = store_document.tables[table]
         taken = [tuple(row) for row in every]
         if table == "memory_blocks":
-            _rehash(given, taken)
+            _rehash(columns, taken)
         if table == "meta":
             for key, value in taken:
                 if key not in _OWN:
@@ -247,13 +253,13 @@ class Exchange(MemoryPart):
         for start in range(0, len(taken), BATCH):
             if progress is not None:
                 progress(start, len(taken), f"importing {table}")
-            storage.tables.insert(table, given, taken[start : start + BATCH])
+            storage.tables.insert(table, columns, taken[start : start + BATCH])
         return len(taken)
 
 
-def _nothing(path: str, found: ForeignRecords) -> InputError:
+def _nothing(path: str, records: ForeignRecords) -> InputError:
     """Return what is raised where no record of files becomes a block."""
-    reasons = list(dict.fromkeys(f"{one.kind}: {one.reason}" for one in found.left_out))
+    reasons = list(dict.fromkeys(f"{omission.kind}: {omission.reason}" for omission in records.left_out))
     more = f"; {len(reasons) - 5:,} more reasons" if len(reasons) > 5 else ""
     why = f": {'; '.join(reasons[:5])}{more}" if reasons else ": no file is there"
     return InputError(
@@ -265,19 +271,19 @@ def _nothing(path: str, found: ForeignRecords) -> InputError:
 
 def _still_valid(drafts: Sequence[RawBlock]) -> list[RawBlock]:
     """Return the drafts, where a text that one record says is over and another says holds is one that holds."""
-    holds = {block_id(one.content) for one in drafts if one.valid_to is None}
-    return [replace(one, valid_to=None) if block_id(one.content) in holds else one for one in drafts]
+    holds = {block_id(draft.content) for draft in drafts if draft.valid_to is None}
+    return [replace(draft, valid_to=None) if block_id(draft.content) in holds else draft for draft in drafts]
 
 
-def _counts(found: ForeignRecords, stored: set[str] | None) -> tuple[RecordCount, ...]:
+def _counts(records: ForeignRecords, stored: set[str] | None) -> tuple[RecordCount, ...]:
     """Return the records of each kind. stored: the ids of those blocks of them that the memory holds."""
-    made: list[RecordCount] = []
-    for kind, count in found.found.items():
-        ids = {block_id(one.content) for one in found.drafts[kind]}
-        taken = found.taken(kind)
+    counts: list[RecordCount] = []
+    for kind, count in records.found.items():
+        ids = {block_id(draft.content) for draft in records.drafts[kind]}
+        taken = records.taken(kind)
         here = None if stored is None else sum(id in stored for id in ids)
-        made.append(RecordCount(kind, count, taken, count - taken, len(ids), here))
-    return tuple(made)
+        counts.append(RecordCount(kind, count, taken, count - taken, len(ids), here))
+    return tuple(counts)
 
 
 def _looks_like_xml(path: Path) -> bool:
@@ -298,20 +304,20 @@ def _check_whole(path: Path, storage: Storage, progress: Progress | None) -> Non
         raise damaged(path, f"{plural(len(faults), 'fault')}, {first}")
 
 
-def _check(path: Path, found: StoreDocument, schema: dict[str, tuple[TableColumn, ...]], latest: int) -> None:
+def _check(path: Path, store_document: StoreDocument, schema: dict[str, tuple[TableColumn, ...]], latest: int) -> None:
     """Refuse a file with a table or column that the schema does not have."""
-    if found.schema > latest:
+    if store_document.schema > latest:
         raise StoreTooNewError(
-            f"The file has schema {found.schema}; this program knows schemas up to {latest}.",
+            f"The file has schema {store_document.schema}; this program knows schemas up to {latest}.",
             way_out="Update the program.",
         )
-    if "change_counter" in found.tables:
+    if "change_counter" in store_document.tables:
         raise damaged(path, "it holds a table of its own counter")
-    for table, (columns, _) in found.tables.items():
+    for table, (columns, _) in store_document.tables.items():
         known = schema.get(table, ())
-        if not known or any(one not in known for one in columns) or len(set(columns)) < len(columns):
+        if not known or any(table_column not in known for table_column in columns) or len(set(columns)) < len(columns):
             raise damaged(path, f"no store has a table {table[:40]!r} with these columns")
-    columns, _ = found.tables.get("memory_blocks", ((), ()))
+    columns, _ = store_document.tables.get("memory_blocks", ((), ()))
     if not {"id", "content"} <= {column.name for column in columns}:
         raise damaged(path, "it holds no table of blocks with their content")
 
@@ -322,11 +328,11 @@ def _rehash(columns: Sequence[TableColumn], rows: Sequence[tuple[Any, ...]]) -> 
     wrong = [row[at_id] for row in rows if block_id(row[at_content]) != row[at_id]]
     if wrong:
         first = str(wrong[0])[:12]
-        told = f"1 block of the file does not hash to its id, {first}"
+        fault = f"1 block of the file does not hash to its id, {first}"
         if len(wrong) > 1:
-            told = f"{len(wrong)} blocks of the file do not hash to their ids, {first} first"
+            fault = f"{len(wrong)} blocks of the file do not hash to their ids, {first} first"
         raise StoreCorruptError(
-            f"{told}.",
+            f"{fault}.",
             title="The file was changed",
             way_out="Nothing was imported; export it again from the store it came from.",
         )

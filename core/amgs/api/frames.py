@@ -116,7 +116,7 @@ class Frames(MemoryPart):
                 self._note("defined", before, definition)
 
     def _note(self, done: str, before: FrameDefinition | None, after: FrameDefinition | None) -> None:
-        name = next(one.name for one in (after, before) if one is not None)
+        name = next(definition.name for definition in (after, before) if definition is not None)
         row = journal.frame_row(name, before, after)
         journal.write(self._storage, "frame", self._now, f"{name} {done}", [row])
 
@@ -178,13 +178,13 @@ class Frames(MemoryPart):
         wanted = None if name is None else name.strip().upper()
         log = self._storage.assemblies
         with self._storage.snapshot():
-            return History(tuple(_line(one) for one in log.latest(limit, name=wanted)), log.count(name=wanted))
+            return History(tuple(_line(record) for record in log.latest(limit, name=wanted)), log.count(name=wanted))
 
     def _find(self, assembly_id: str) -> AssemblyRecord:
         wanted = assembly_id.strip().lower()
         short = len(wanted) < _SHORTEST_PREFIX
-        found = () if short else self._storage.assemblies.matching(wanted)
-        ids = list(dict.fromkeys(one.id for one in found))
+        records = () if short else self._storage.assemblies.matching(wanted)
+        ids = list(dict.fromkeys(record.id for record in records))
         if not ids:
             raise UsageError(
                 f"No assembly id starts with {assembly_id!r}.",
@@ -195,7 +195,7 @@ class Frames(MemoryPart):
             raise UsageError(
                 f"{assembly_id!r} is the start of {', '.join(ids[:4])}.", way_out="Give a longer part of the id."
             )
-        return found[0]
+        return records[0]
 
     def why(
         self,
@@ -206,11 +206,11 @@ class Frames(MemoryPart):
         budget: int | None = None,
         weights: Weights | None = None,
         child: str | None = None,
-        made: Frame | None = None,
+        frame: Frame | None = None,
     ) -> Explanation:
         """Return why a block is in a frame, or where it fell out. Leaves no trace.
 
-        child: the part of a composite that is asked about. made: the frame as it was made for this request, which
+        child: the part of a composite that is asked about. frame: the frame as it was made for this request, which
         is explained; else it is assembled again, and what was reinforced meanwhile may stand elsewhere.
         """
         context = self._context
@@ -221,7 +221,16 @@ class Frames(MemoryPart):
         request = pipeline.FrameRequest(query, budget, weights)
         with context.derived.searching() as sources:
             return following.why(
-                definition, request, known, sources, context.settings, context.count_tokens, wanted, number, child, made
+                definition,
+                request,
+                known,
+                sources,
+                context.settings,
+                context.count_tokens,
+                wanted,
+                number,
+                child,
+                frame,
             )
 
     def why_then(self, assembly_id: str, block: str) -> Explanation:
@@ -230,15 +239,15 @@ class Frames(MemoryPart):
         Raises UsageError for an id that no assembly or more than one has, and where its candidates are not kept.
         """
         record = self._find(assembly_id)
-        kept = self._storage.waterfalls.get(record.serial)
-        if kept is None:
+        waterfall = self._storage.waterfalls.get(record.serial)
+        if waterfall is None:
             number = self._context.settings.frames.waterfalls
             raise UsageError(
                 f"The candidates of assembly {record.id} are no longer kept; those of the latest {number} are.",
                 title="Not kept",
                 way_out="`memory.frames.waterfalls` in the settings says how many are kept.",
             )
-        return why.explain(record, kept, self._context.block(block))
+        return why.explain(record, waterfall, self._context.block(block))
 
     def compare(self, left: ComparisonSide, right: ComparisonSide) -> FrameComparison:
         """Compare two assemblies, by name, query and weights. Nothing is reinforced."""
@@ -253,7 +262,15 @@ class Frames(MemoryPart):
             return pipeline.build(definition, request, known, sources, context.settings, context.count_tokens)
 
 
-def _line(one: AssemblyRecord) -> PastAssembly:
+def _line(record: AssemblyRecord) -> PastAssembly:
     return PastAssembly(
-        one.id, one.name, one.query, one.as_of, one.budget, one.tokens, one.entropy_bits, len(one.selected), one.weights
+        record.id,
+        record.name,
+        record.query,
+        record.as_of,
+        record.budget,
+        record.tokens,
+        record.entropy_bits,
+        len(record.selected),
+        record.weights,
     )

@@ -11,7 +11,7 @@ from amgs import bounds
 from amgs.api.context import MemoryPart
 from amgs.conversation import exchanges
 from amgs.conversation.material import MessageCounter
-from amgs.conversation.request_prefix import changed_prompts, compare, count_prompts
+from amgs.conversation.request_prefix import compare, count_prompts, find_changed_prompts
 from amgs.errors import NotFoundError
 from amgs.storage.messages import ExchangeRow
 from amgs.types.calibration import BlockUse
@@ -39,11 +39,14 @@ class GatewayLog(MemoryPart):
             wanted: dict[str, set[int]] = {}
             for row in rows:
                 wanted.setdefault(row.conversation, set()).update(exchanges.numbers(row))
-            stored = {name: storage.messages.some(name, found) for name, found in wanted.items() if found}
+            stored = {name: storage.messages.some(name, numbers) for name, numbers in wanted.items() if numbers}
             changed = self._changed(rows)
-        held = {name: {n: one.message for n, one in found.items()} for name, found in stored.items()}
-        found = (exchanges.summarise(row, held.get(row.conversation, {})) for row in rows)
-        return tuple(replace(one, changed=changed.get(one.number, ())) for one in found)
+        messages = {
+            name: {n: stored_message.message for n, stored_message in by_number.items()}
+            for name, by_number in stored.items()
+        }
+        summaries = (exchanges.summarise(row, messages.get(row.conversation, {})) for row in rows)
+        return tuple(replace(exchange, changed=changed.get(exchange.number, ())) for exchange in summaries)
 
     def exchange(self, number: int) -> GatewayExchange:
         """Return a request with what its model read, put together from the conversation and held against the digest of
@@ -82,7 +85,9 @@ class GatewayLog(MemoryPart):
         with storage.transaction():
             last = max(exchange.until, exchange.answered)
             stored = storage.messages.held(exchange.conversation, 1, last) if last else ()
-            row = exchanges.row(exchange, {one.message.number: one.message for one in stored})
+            row = exchanges.row(
+                exchange, {stored_message.message.number: stored_message.message for stored_message in stored}
+            )
             storage.exchanges.put(row, keep, exchange.prompts or ())
 
     def log_uses(
@@ -96,20 +101,25 @@ class GatewayLog(MemoryPart):
 
         context = self._context
         storage, keep = context.storage, context.settings.calibration.answers
-        held = storage.messages.held(conversation, max(1, until - _EARLIER)) if keep else ()
-        questions = [m for one in held for m in (one.message,) if m.role == "user" and m.number <= until]
+        stored_messages = storage.messages.held(conversation, max(1, until - _EARLIER)) if keep else ()
+        questions = [
+            m
+            for stored_message in stored_messages
+            for m in (stored_message.message,)
+            if m.role == "user" and m.number <= until
+        ]
         if not questions:
             return ()
         asked = questions[-1]
         notes = [storage.blocks.expand(start, 2) for start in dict.fromkeys(_QUOTED.findall(quoted))]
         shown = [ids[0] for ids in notes if len(ids) == 1]
         beside: list[str] = []
-        for one in held:
+        for stored_message in stored_messages:
             # An output of a tool may quote the very notes; what follows the question is no memory yet.
-            if one.message.role == "tool" or one.message.number >= asked.number:
-                beside += one.blocks
-            elif one.message.number in read:
-                shown += one.blocks
+            if stored_message.message.role == "tool" or stored_message.message.number >= asked.number:
+                beside += stored_message.blocks
+            elif stored_message.message.number in read:
+                shown += stored_message.blocks
         return answers.note(storage, answer, asked.text, shown, beside, keep=keep, now=context.clock.now())
 
     def last_plan(self, conversation: str) -> str:
@@ -117,13 +127,15 @@ class GatewayLog(MemoryPart):
         none.
         """
         rows = self._storage.exchanges.latest(_LATEST, conversation)
-        return next((found for row in rows if (found := exchanges.plan(row))), "")
+        return next((plan for row in rows if (plan := exchanges.plan(row))), "")
 
     def _rebuilt(self, row: ExchangeRow, counter: MessageCounter) -> GatewayExchange:
         """Return a request with what its model read."""
         storage = self._storage
         stored = storage.messages.held(row.conversation, 1, row.last) if row.last else ()
-        exchange = exchanges.rebuild(row, {one.message.number: one.message for one in stored})
+        exchange = exchanges.rebuild(
+            row, {stored_message.message.number: stored_message.message for stored_message in stored}
+        )
         prompts = None if row.prompt_count is None else storage.exchanges.prompts(row.number)
         return count_prompts(replace(exchange, prompts=prompts), counter)
 
@@ -133,7 +145,7 @@ class GatewayLog(MemoryPart):
         """
         named = {row.conversation for row in rows} - {""}
         by_number: dict[int, tuple[PromptKind, ...]] = {}
-        for found in self._storage.exchanges.prompt_ids(named).values():
-            for (_, before), (number, after) in pairwise(found.items()):
-                by_number[number] = changed_prompts(before, after)
+        for prompt_ids in self._storage.exchanges.prompt_ids(named).values():
+            for (_, before), (number, after) in pairwise(prompt_ids.items()):
+                by_number[number] = find_changed_prompts(before, after)
         return by_number

@@ -78,7 +78,7 @@ class Graph(MemoryPart):
             number, graph = self._number(block), state.graph
             view, measures = _only(graph.view(), relations, since), graph.measures()
             reached = traversal.within(view, number, hops, limit)
-            around = self._blocks([each.number for each in reached])
+            around = self._blocks([node.number for node in reached])
             edges = view.live_edges(view.edges_among(set(around)), {n: b.id for n, b in around.items()})
             at = {n: view.index_of(n) for n in around}
         return Neighbourhood(
@@ -91,7 +91,7 @@ class Graph(MemoryPart):
         )
 
     def path(self, start: str, goal: str) -> GraphPath:
-        """The way from one block to another whose edges' strengths have the greatest product."""
+        """Return the path from one block to another with the greatest product of edge strengths."""
         with self._context.derived.reading() as state:
             first, last = self._context.block(start), self._context.block(goal)
             view = state.graph.view()
@@ -99,8 +99,8 @@ class Graph(MemoryPart):
             blocks = self._blocks(list(numbers))
             names = {number: block.id for number, block in blocks.items()}
             edges = []
-            for one, other in pairwise(numbers):
-                between = view.live_edges(view.edges_among({one, other}), names)
+            for node, other in pairwise(numbers):
+                between = view.live_edges(view.edges_among({node, other}), names)
                 edges.append(max(between, key=lambda live: live.strength))
         strength = float(np.prod([live.strength for live in edges])) if numbers else 0.0
         return GraphPath(first, last, tuple(blocks[number] for number in numbers), tuple(edges), strength)
@@ -134,16 +134,16 @@ class Graph(MemoryPart):
         return self._storage.blocks.numbers_of([block.id])[block.id]
 
     def _blocks(self, numbers: list[int]) -> dict[int, Block]:
-        return {each.number: each.block for each in self._storage.blocks.by_number(numbers)}
+        return {stored_block.number: stored_block.block for stored_block in self._storage.blocks.by_number(numbers)}
 
 
 def _only(view: GraphView, relations: Collection[str], since: datetime | None) -> GraphView:
     """Return the view with the edges of these types and times alone."""
     if not relations and since is None:
         return view
-    kept: NDArray[np.bool_] = np.ones(view.source.size, dtype=np.bool_)
+    mask: NDArray[np.bool_] = np.ones(view.source.size, dtype=np.bool_)
     if relations:
-        kept &= np.isin(view.columns.relation.astype(str), list(relations))
+        mask &= np.isin(view.columns.relation.astype(str), list(relations))
     if since is not None:
-        kept &= np.maximum(view.columns.created, view.columns.reinforced) >= microseconds_of(as_utc(since))
-    return view.only(np.flatnonzero(kept))
+        mask &= np.maximum(view.columns.created, view.columns.reinforced) >= microseconds_of(as_utc(since))
+    return view.only(np.flatnonzero(mask))

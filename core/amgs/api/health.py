@@ -1,4 +1,4 @@
-"""How a whole memory stands: what it holds, and what is wrong with it."""
+"""Health of a whole memory: its content and its faults."""
 
 from __future__ import annotations
 
@@ -64,14 +64,14 @@ def health(context: MemoryContext) -> Health:
     due = Lifecycle(context).due()
     _, outcomes, score = storage.forecasts.counts()
     ahead = decay_forecast.forecast(storage, BlockFilter(), now, days=_DAYS, threshold=threshold, limit=1)
-    kept = storage.blocks.by_status().get("consolidated", 0)
+    block_count = storage.blocks.by_status().get("consolidated", 0)
     last = storage.assemblies.latest(1)
     lines = (
         of_inbox(due),
         of_consolidation(due, now),
-        of_graph(kept, storage.edges.count(), storage.edges.alone(), storage.edges.faded(now, threshold)),
+        of_graph(block_count, storage.edges.count(), storage.edges.alone(), storage.edges.faded(now, threshold)),
         of_diversity(storage.blocks.by_category()),
-        of_decay(ahead, kept),
+        of_decay(ahead, block_count),
         *of_centrality(context),
         of_review(storage.reviews.waiting()),
         of_calibration(score, outcomes, context.settings.calibration.fewest_outcomes),
@@ -83,8 +83,8 @@ def health(context: MemoryContext) -> Health:
 def of_inbox(due: Due) -> HealthLine:
     """Return whether something waits, and whether it has waited too long."""
     standing: Standing = "act" if due.due else "watch" if due.waiting else "well"
-    told = due.because if due.waiting else "empty"
-    return HealthLine("inbox", standing, told, "consolidate plan" if due.waiting else "ingest")
+    finding = due.because if due.waiting else "empty"
+    return HealthLine("inbox", standing, finding, "consolidate plan" if due.waiting else "ingest")
 
 
 def of_consolidation(due: Due, now: datetime) -> HealthLine:
@@ -106,8 +106,8 @@ def of_graph(blocks: int, edges: int, alone: int, faded: int) -> HealthLine:
     if not edges:
         return HealthLine("graph", "act", f"{plural(blocks, 'block')}, no edges", "enhance")
     loose = alone / blocks >= _SPLIT or faded / edges >= _SPLIT
-    told = f"{plural(alone, 'block')} alone, {faded / edges:.0%} of {plural(edges, 'edge')} faded"
-    return HealthLine("graph", "watch" if loose else "well", told, "enhance" if loose else "graph stats")
+    finding = f"{plural(alone, 'block')} alone, {faded / edges:.0%} of {plural(edges, 'edge')} faded"
+    return HealthLine("graph", "watch" if loose else "well", finding, "enhance" if loose else "graph stats")
 
 
 def of_diversity(categories: Mapping[str, int]) -> HealthLine:
@@ -118,9 +118,9 @@ def of_diversity(categories: Mapping[str, int]) -> HealthLine:
         return HealthLine("diversity", "unknown", "no blocks yet", "consolidate")
     spread, blocks = entropy(categories.values()), sum(categories.values())
     largest = max(categories, key=lambda name: (categories[name], name))
-    told = f"{spread.bits:.2f} of {spread.most:.2f} bits over {plural(len(categories), 'category', 'categories')}"
-    told += f", {categories[largest] / blocks:.0%} {largest or 'none'}"
-    return HealthLine("diversity", "well", told, "metrics")
+    finding = f"{spread.bits:.2f} of {spread.most:.2f} bits over {plural(len(categories), 'category', 'categories')}"
+    finding += f", {categories[largest] / blocks:.0%} {largest or 'none'}"
+    return HealthLine("diversity", "well", finding, "metrics")
 
 
 def of_decay(ahead: Forecast, blocks: int) -> HealthLine:
@@ -130,28 +130,28 @@ def of_decay(ahead: Forecast, blocks: int) -> HealthLine:
     if not blocks:
         return HealthLine("decay", "unknown", "no blocks yet", "consolidate")
     faded = 2 * ahead.already_below > blocks
-    told = f"{ahead.already_below:,} of {blocks:,} below {ahead.threshold:g}"
-    told += f", {ahead.falling:,} more drop below it in {ahead.days:g} days"
+    finding = f"{ahead.already_below:,} of {blocks:,} below {ahead.threshold:g}"
+    finding += f", {ahead.falling:,} more drop below it in {ahead.days:g} days"
     return HealthLine(
         "decay",
         "watch" if faded or any(row.uses for row in ahead.rows) else "well",
-        told,
+        finding,
         f"decay forecast --days {ahead.days:g}",
     )
 
 
 def of_centrality(context: MemoryContext) -> tuple[HealthLine, ...]:
-    """Of which graph the centrality is that a large memory is scored by; nothing of a small one, which is measured."""
+    """Report the graph of the centrality that scores a large memory; nothing of a small one, which is measured."""
     stored = context.derived.centrality
     with context.storage.snapshot():
         if not stored.large():
             return ()
         of, due = context.storage.centrality.origin(), stored.due()
     if of is None:
-        told = "never worked out: it counts 0 in every score"
-        return (HealthLine("centrality", "act", told, "consolidate"),)
-    told = f"of {plural(of.blocks, 'block')} and {plural(of.edges, 'edge')}, as of change {of.structure:,}"
-    return (HealthLine("centrality", "watch" if due else "well", told, "consolidate" if due else "graph stats"),)
+        finding = "never worked out: it counts 0 in every score"
+        return (HealthLine("centrality", "act", finding, "consolidate"),)
+    finding = f"of {plural(of.blocks, 'block')} and {plural(of.edges, 'edge')}, as of change {of.structure:,}"
+    return (HealthLine("centrality", "watch" if due else "well", finding, "consolidate" if due else "graph stats"),)
 
 
 def of_review(waiting: int) -> HealthLine:
@@ -166,11 +166,11 @@ def of_calibration(score: float | None, outcomes: int, fewest: int) -> HealthLin
     if score is None:
         return HealthLine("calibration", "unknown", "no verdict yet", "feedback useful")
     if outcomes < fewest:
-        told = f"Brier {score:.3f} from {outcomes:,} verdict{'' if outcomes == 1 else 's'} ({fewest:,} needed)"
-        return HealthLine("calibration", "unknown", told, "feedback useful")
-    told = f"Brier {score:.3f} from {outcomes:,} verdicts, goal {BRIER_GOAL:g}"
+        finding = f"Brier {score:.3f} from {outcomes:,} verdict{'' if outcomes == 1 else 's'} ({fewest:,} needed)"
+        return HealthLine("calibration", "unknown", finding, "feedback useful")
+    finding = f"Brier {score:.3f} from {outcomes:,} verdicts, goal {BRIER_GOAL:g}"
     standing: Standing = "well" if score < BRIER_GOAL else "act"
-    return HealthLine("calibration", standing, told, "calibration" if score < BRIER_GOAL else "calibrate --dry-run")
+    return HealthLine("calibration", standing, finding, "calibration" if score < BRIER_GOAL else "calibrate --dry-run")
 
 
 def of_budget(last: AssemblyRecord | None) -> HealthLine:
@@ -178,20 +178,20 @@ def of_budget(last: AssemblyRecord | None) -> HealthLine:
     if last is None:
         return HealthLine("budget", "unknown", "no frame yet", "frame assemble SESSION")
     share = last.tokens / max(1, last.budget)
-    told = f"{last.tokens:,} of {last.budget:,} tok, {plural(len(last.selected), 'block')} in {last.name}"
-    return HealthLine("budget", "watch" if share >= _FULL else "well", told, "frame history")
+    finding = f"{last.tokens:,} of {last.budget:,} tok, {plural(len(last.selected), 'block')} in {last.name}"
+    return HealthLine("budget", "watch" if share >= _FULL else "well", finding, "frame history")
 
 
 def verify(context: MemoryContext, progress: Progress | None = None) -> Verification:
     """Re-hash every block, follow every reference, compare the indexes; names each fault."""
-    found = _lost(context.storage) + sound.faults(context.storage, progress)
-    found += rows.faults(context.storage)
-    found += context.derived.faults()
-    found += _frame_faults(context.storage)
+    faults = _lost(context.storage) + sound.faults(context.storage, progress)
+    faults += rows.faults(context.storage)
+    faults += context.derived.faults()
+    faults += _frame_faults(context.storage)
     return Verification(
         blocks=sum(context.storage.blocks.by_status().values()),
         edges=context.storage.edges.count(),
-        faults=tuple(found),
+        faults=tuple(faults),
         mended=context.storage.cut,
     )
 

@@ -37,7 +37,7 @@ def mark_correction(reading: FolderContents, replaced: tuple[str, ...]) -> Folde
 
 
 class Intake(MemoryPart):
-    """What takes texts in; each piece is one transaction."""
+    """Intake of texts; each piece is one transaction."""
 
     def add(
         self,
@@ -133,7 +133,7 @@ class Intake(MemoryPart):
 
         if report.replaced or len(report.added) > _FEW:
             return report
-        search, found = Retrieval(self._opened).search, []
+        search, replacements = Retrieval(self._opened).search, []
         for newer in self._storage.blocks.get(report.added).values():
             if len(newer.content) <= _LONGEST and not why_unstorable(newer.content):
                 try:
@@ -141,23 +141,23 @@ class Intake(MemoryPart):
                 except StoreError:  # the store's vectors are of another encoder: consolidation and search say so
                     return report
                 others = [hit.block for hit in hits if hit.block.id != newer.id and not hit.block.superseded]
-                found.append(likely_replaced(newer, others))
-        return replace(report, may_replace=tuple(filter(None, found)))
+                replacements.append(likely_replaced(newer, others))
+        return replace(report, may_replace=tuple(filter(None, replacements)))
 
     def ingest_texts(
-        self, given: Sequence[tuple[str, datetime | None, Mapping[str, Any]]], replaces: Sequence[Sequence[str]] = ()
+        self, texts: Sequence[tuple[str, datetime | None, Mapping[str, Any]]], replaces: Sequence[Sequence[str]] = ()
     ) -> IngestReport:
         """Take in texts, each with when it was written (None: now) and its metadata, all in one transaction or none;
         raises InputError for one that is unfit.
 
         replaces: what each text corrects, as for `ingest_text`.
         """
-        corrected = [self.resolve_corrected(named) for named in replaces] or [()] * len(given)
+        corrected = [self.resolve_corrected(named) for named in replaces] or [()] * len(texts)
         from amgs.ingest import raw_blocks
         from amgs.ingest.reading import read_note
 
         now, drafts, sources = local_now(self._context.clock), [], dict[str, str]()
-        for number, (text, created_at, meta) in enumerate(given, 1):
+        for number, (text, created_at, meta) in enumerate(texts, 1):
             more = dict(meta)
             source = str(more.pop("source", None) or "").strip()
             dated = None if created_at is None else aware(created_at)
@@ -174,9 +174,9 @@ class Intake(MemoryPart):
                 sources[str(draft.meta.get("source", ""))] = source
             if not reading.drafts:
                 raise InputError(f"Text {number} is empty.", way_out="Nothing was changed. Leave it out.")
-        told = f"{len(given)} texts" if len(given) > 1 else next(iter(sources.values()), "")
+        origin = f"{len(texts)} texts" if len(texts) > 1 else next(iter(sources.values()), "")
         report = raw_blocks.ingest(
-            self._storage, drafts, now, told=told, source_of=lambda piece: sources.get(piece, piece)
+            self._storage, drafts, now, origin=origin, source_of=lambda piece: sources.get(piece, piece)
         )
         return self._with_likely(report)
 
@@ -224,13 +224,13 @@ class Intake(MemoryPart):
         """Take in drafts as they are, without splitting, in one transaction."""
         from amgs.ingest import raw_blocks
 
-        given = self._context.settings.ingest.mask(tuple(drafts))
-        return raw_blocks.ingest(self._storage, given, local_now(self._context.clock), progress=progress)
+        masked_drafts = self._context.settings.ingest.mask(tuple(drafts))
+        return raw_blocks.ingest(self._storage, masked_drafts, local_now(self._context.clock), progress=progress)
 
     def _ingest(
         self,
         named: NamedReading,
-        told: str,
+        origin: str,
         progress: Progress | None = None,
         *,
         source_of: SourceOf = file_of,
@@ -243,7 +243,7 @@ class Intake(MemoryPart):
             self._storage,
             reading.drafts,
             local_now(self._context.clock),
-            told=told,
+            origin=origin,
             names=named.names,
             source_of=source_of,
             reread=reread,
@@ -259,23 +259,23 @@ class Intake(MemoryPart):
 
     def _to_nowhere(self, reading: FolderContents) -> int:
         """Return how many of the links in what was read lead to no file that the memory holds."""
-        from amgs.text.links import referred, slugs_of
+        from amgs.text.links import list_references, slugs_of
 
-        wanted = [target for draft in reading.drafts for target in referred(draft.meta)]
+        wanted = [target for draft in reading.drafts for target in list_references(draft.meta)]
         if not wanted:
             return 0
-        held = {one for name in self._storage.sources.names() for one in slugs_of(name.name)}
-        return sum(target not in held for target in wanted)
+        slugs = {slug for name in self._storage.sources.names() for slug in slugs_of(name.name)}
+        return sum(target not in slugs for target in wanted)
 
 
-def marked(reading: FolderContents, given: Mapping[str, Any]) -> FolderContents:
+def marked(reading: FolderContents, metadata: Mapping[str, Any]) -> FolderContents:
     """Return what was read, with metadata that is given beside."""
-    if not given:
+    if not metadata:
         return reading
     from amgs.ingest.metadata import tagged
 
-    tags = given.get("tags") or ()
-    more = {key: value for key, value in given.items() if key != "tags"}
+    tags = metadata.get("tags") or ()
+    more = {key: value for key, value in metadata.items() if key != "tags"}
     added = (tags,) if isinstance(tags, str) else tuple(str(tag) for tag in tags)
-    drafts = (replace(one, meta=tagged({**one.meta, **more}, added)) for one in reading.drafts)
+    drafts = (replace(draft, meta=tagged({**draft.meta, **more}, added)) for draft in reading.drafts)
     return replace(reading, drafts=tuple(drafts))

@@ -72,7 +72,7 @@ class Lifecycle(MemoryPart):
         """
         counter, limit = self._storage.change_counter, bounds.count("A limit", limit)
         waiting = self._waiting(limit).tolist()
-        if before is not None and self._drafted(before) == waiting:
+        if before is not None and self._number_draft_blocks(before) == waiting:
             return before
         known = consolidate.link_context(self._storage)
         with self._context.derived.raw_vectors.consolidating():
@@ -86,7 +86,7 @@ class Lifecycle(MemoryPart):
             )
         return plan_editing.carried(() if before is None else before.edits, PlanDraft(plan, whose=owner(known.authors)))
 
-    def _drafted(self, draft: PlanDraft) -> list[int]:
+    def _number_draft_blocks(self, draft: PlanDraft) -> list[int]:
         """Running numbers of a draft's blocks, rising."""
         ids = [item.block.id for item in draft.proposed.items]
         return sorted(self._storage.blocks.numbers_of(ids).values())
@@ -200,9 +200,9 @@ class Lifecycle(MemoryPart):
         """Return the blocks that were reinforced most often, with how often; ties in the order of their ids."""
         storage = self._storage
         counts = storage.reinforcements.counts()
-        best = sorted(counts, key=lambda one: (-counts[one], one))[: bounds.count("A limit", limit)]
-        found = storage.blocks.get(best)
-        return tuple((found[one], counts[one]) for one in best if one in found)
+        best = sorted(counts, key=lambda block_id: (-counts[block_id], block_id))[: bounds.count("A limit", limit)]
+        blocks = storage.blocks.get(best)
+        return tuple((blocks[block_id], counts[block_id]) for block_id in best if block_id in blocks)
 
     # --- supersession and contradiction -----------------------------------------------------------------
 
@@ -271,7 +271,7 @@ class Lifecycle(MemoryPart):
 
     def delete(self, ids: Sequence[str]) -> JournalEntry:
         """Set blocks aside as pruned, whatever their signs; `undo` brings them back. `memory.erasure` erases."""
-        whole = [self._context.whole_id(one) for one in ids]
+        whole = [self._context.whole_id(prefix) for prefix in ids]
         return erasing.delete(self._storage, whole, self._now)
 
     def preview_decay(self, block_id: str, decay_lambda: float, *, days: float = 30.0) -> DecayPreview:

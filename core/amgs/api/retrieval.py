@@ -73,23 +73,23 @@ class Retrieval(MemoryPart):
 
     def searches(self, limit: int = 20) -> tuple[PastSearch, ...]:
         """Return the latest searches that were kept, the newest first."""
-        found = self._context.searches.latest(bounds.count("A limit", limit))
-        return tuple(PastSearch(each.serial, each.at, each.query, each.places, each.pool) for each in found)
+        rows = self._context.searches.latest(bounds.count("A limit", limit))
+        return tuple(PastSearch(row.serial, row.at, row.query, row.places, row.pool) for row in rows)
 
     def why_then(self, number: int, block: str) -> Explanation:
         """Return why a block was a hit of a search that was kept or not: its scores, rank and finders of then.
 
         Raises UsageError for a number that is not kept, UnknownBlockError or AmbiguousIdError for the block.
         """
-        found = self._context.searches.get(number)
-        if found is None:
+        row = self._context.searches.get(number)
+        if row is None:
             most = self._context.settings.retrieval.searches
             raise UsageError(
                 f"Search {number} is not kept; the latest {most} are.",
                 title="Not kept",
                 way_out="Search again; `memory.retrieval.searches` in the settings says how many are kept.",
             )
-        return search_log.explain(found, self._context.block(block))
+        return search_log.explain(row, self._context.block(block))
 
     def gather(
         self, query: str, *, layers: Sequence[str] | None = None, weights: Weights | None = None
@@ -105,9 +105,12 @@ class Retrieval(MemoryPart):
     def nearest(self, query: str, limit: int = 10) -> list[tuple[str, float]]:
         """Return ids and cosines of the blocks nearest in meaning, as the vector layer finds them."""
         with self._context.derived.searching() as sources:
-            found = sources.vectors.search(sources.embed(query), limit)
-            ids = {one.number: one.block.id for one in sources.blocks.stored([n for n, _ in found])}
-        return [(ids[number], cosine) for number, cosine in found]
+            hits = sources.vectors.search(sources.embed(query), limit)
+            ids = {
+                stored_block.number: stored_block.block.id
+                for stored_block in sources.blocks.stored([n for n, _ in hits])
+            }
+        return [(ids[number], cosine) for number, cosine in hits]
 
     def why(
         self, query: str, block: str, *, top_k: int, filter: BlockFilter | None, weights: Weights | None

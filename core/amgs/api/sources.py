@@ -45,14 +45,14 @@ class SourceLibrary(MemoryPart):
 
     def list(self, below: str = "") -> tuple[SourceSummary, ...]:
         """Return the sources that hold something, by name; below: of those, the ones whose name begins so."""
-        places = {one.name: one.place for one in self._storage.sources.names()}
-        found: dict[str, list[SourcePiece]] = {}
+        places = {source.name: source.place for source in self._storage.sources.names()}
+        by_source: dict[str, list[SourcePiece]] = {}
         for piece in self._storage.sources.held():
             if piece.source.startswith(below):
-                found.setdefault(piece.source, []).append(piece)
+                by_source.setdefault(piece.source, []).append(piece)
         return tuple(
             SourceSummary(name, places.get(name, ""), len(pieces), min(p.since for p in pieces))
-            for name, pieces in found.items()
+            for name, pieces in by_source.items()
         )
 
     def pieces(self, name: str) -> tuple[SourcePiece, ...]:
@@ -62,7 +62,7 @@ class SourceLibrary(MemoryPart):
     def file_of(self, name: str) -> Path:
         """Return the file of a source; raises UsageError for one that has none."""
         known = self._known(name)
-        place = next((one.place for one in self._storage.sources.names() if one.name == known), "")
+        place = next((source.place for source in self._storage.sources.names() if source.name == known), "")
         if not place:
             raise UsageError(f"{known} is a text without a file.", way_out="Give the new text.")
         return Path(place)
@@ -74,9 +74,10 @@ class SourceLibrary(MemoryPart):
     def knows(self, path: Path) -> bool:
         """Return whether a file, or something in a folder, is a source already."""
         whole = str(real_path(path))
-        held = {piece.source for piece in self._storage.sources.held()}
+        sources = {piece.source for piece in self._storage.sources.held()}
         return any(
-            one.name in held and (one.place == whole or one.place.startswith(f"{whole}/")) for one in self._names(path)
+            source.name in sources and (source.place == whole or source.place.startswith(f"{whole}/"))
+            for source in self._names(path)
         )
 
     # --- plans ------------------------------------------------------------------------------------------
@@ -86,7 +87,7 @@ class SourceLibrary(MemoryPart):
         folder is known, or none of its name is gone.
         """
         storage = self._storage
-        moved = source_names.moved_here(storage.sources.names(), real_path(folder))
+        moved = source_names.follow_move(storage.sources.names(), real_path(folder))
         if moved:
             with storage.transaction():
                 storage.sources.put_names(moved)
@@ -101,15 +102,15 @@ class SourceLibrary(MemoryPart):
         reading = read_folder(folder, self._context.settings.ingest, progress)
         named = source_names.of_folder(self._storage, folder, reading)
         whole = real_path(folder)
-        kept = [str(whole / refusal.source) for refusal in reading.refused]
-        read = {one.name for one in named.names if one.place.startswith(f"{whole}/")}
+        refused_places = [str(whole / refusal.source) for refusal in reading.refused]
+        read = {source.name for source in named.names if source.place.startswith(f"{whole}/")}
         read &= {file_of(str(draft.meta["source"])) for draft in named.reading.drafts}
         gone = [
-            one.name
-            for one in self._names(folder)
-            if one.place.startswith(f"{whole}/")
-            and one.name not in read
-            and not any(one.place == place or one.place.startswith(f"{place}/") for place in kept)
+            source.name
+            for source in self._names(folder)
+            if source.place.startswith(f"{whole}/")
+            and source.name not in read
+            and not any(source.place == place or source.place.startswith(f"{place}/") for place in refused_places)
         ]
         return self._plan(named, whole.name, file_of, gone)
 
@@ -169,7 +170,7 @@ class SourceLibrary(MemoryPart):
         drafts: dict[str, list[raw_blocks.RawBlock]] = {}
         for draft in reading.drafts:
             drafts.setdefault(source_of(str(draft.meta.get("source", ""))), []).append(draft)
-        places = {one.name: one.place for one in (*context.storage.sources.names(), *named.names)}
+        places = {source.name: source.place for source in (*context.storage.sources.names(), *named.names)}
         documents = [SourceText(name, tuple(own), _written(places.get(name, ""))) for name, own in drafts.items()]
         plan = revision.plan(
             context.storage,
@@ -190,30 +191,32 @@ class SourceLibrary(MemoryPart):
 
     def _known(self, name: str) -> str:
         """Return the source with a name, or the only one at a place or whose name ends so."""
-        held = {piece.source for piece in self._storage.sources.held()}
-        if name in held:
+        sources = {piece.source for piece in self._storage.sources.held()}
+        if name in sources:
             return name
         whole = str(real_path(Path(name).expanduser())) if name.strip() else ""
-        at = [one.name for one in self._storage.sources.names() if one.name in held and one.place == whole]
-        found = at or sorted(one for one in held if one.endswith(f"/{name}"))
-        if len(found) != 1:
-            told = f"{len(found)} sources end with {name!r}" if found else f"There is no source {name!r}"
-            raise UsageError(f"{told}.", way_out="Give the name of a source as it is listed.", about="source")
-        return found[0]
+        at = [
+            source.name for source in self._storage.sources.names() if source.name in sources and source.place == whole
+        ]
+        matches = at or sorted(source_name for source_name in sources if source_name.endswith(f"/{name}"))
+        if len(matches) != 1:
+            problem = f"{len(matches)} sources end with {name!r}" if matches else f"There is no source {name!r}"
+            raise UsageError(f"{problem}.", way_out="Give the name of a source as it is listed.", about="source")
+        return matches[0]
 
 
 def _files(folder: Path) -> frozenset[tuple[str, int, int]]:
     """Return (path, time of the last change, size) of every file below a folder: another set where something
     changed.
     """
-    found = set()
+    files = set()
     for directory, below, names in os.walk(folder):
-        below[:] = [one for one in below if not one.startswith(".")]
+        below[:] = [subfolder for subfolder in below if not subfolder.startswith(".")]
         for path in (Path(directory, name) for name in names):
             with contextlib.suppress(OSError):
                 status = path.stat()
-                found.add((str(path), status.st_mtime_ns, status.st_size))
-    return frozenset(found)
+                files.add((str(path), status.st_mtime_ns, status.st_size))
+    return frozenset(files)
 
 
 def _written(place: str) -> datetime | None:

@@ -1,4 +1,5 @@
-"""Which blocks an answer used: those whose ids it cites, and those with which it shares more words than chance gives.
+"""Find the blocks that an answer used: those whose ids it cites, and those with which it shares more words than chance
+gives.
 
 Nothing is asked of a model. What the question says already counts for no block, and what one block explains of the
 answer counts for no second one.
@@ -36,7 +37,7 @@ Words = frozenset[str]
 def cited(answer: str, shown: Iterable[str]) -> frozenset[str]:
     """Return the ids among those shown whose beginnings, of eight digits or more, stand in an answer."""
     named = set(_ID.findall(answer.lower()))
-    return frozenset(one for one in shown if any(one.startswith(name) for name in named))
+    return frozenset(block_id for block_id in shown if any(block_id.startswith(name) for name in named))
 
 
 def shared(
@@ -53,9 +54,9 @@ def shared(
     def words(text: str) -> Words:
         # Not by the language of each text: of a short answer it is a guess, and the words of both would not meet.
         stems = analyzer.analyze(spaced(make_storable(text), singles=True))
-        return frozenset((*stems, *(each.exact for each in identifiers(text)))) - common_stems()
+        return frozenset((*stems, *(identifier.exact for identifier in identifiers(text)))) - common_stems()
 
-    texts = {one: words(text) for one, text in sorted(shown.items())}
+    texts = {block_id: words(text) for block_id, text in sorted(shown.items())}
     others = [words(text) for text in controls[:CONTROLS]]
     left = words(answer) - words(question)
     documents = len(texts) + len(others)
@@ -66,20 +67,22 @@ def shared(
         return sum(weight[word] for word in sorted(own & rest))
 
     left &= weight.keys()
-    found: dict[str, tuple[bool, float]] = {}
-    while len(found) < len(texts):
-        waiting = [one for one in texts if one not in found]
-        best = max(waiting, key=lambda one: explained(texts[one], left))
+    verdicts: dict[str, tuple[bool, float]] = {}
+    while len(verdicts) < len(texts):
+        waiting = [block_id for block_id in texts if block_id not in verdicts]
+        best = max(waiting, key=lambda block_id: explained(texts[block_id], left))
         most = explained(texts[best], left)
-        stand_in = [texts[one] for one in waiting if one != best][: CONTROLS - len(others)]
+        stand_in = [texts[block_id] for block_id in waiting if block_id != best][: CONTROLS - len(others)]
         beside = [*others, *stand_in]
         matched = sum(explained(own, left) >= most - 1e-9 for own in beside)
         chance = (1 + matched) / (1 + len(beside))
         if most <= 0 or chance > CHANCE:
-            return found | {one: (False, 1.0 if one != best or most <= 0 else chance) for one in waiting}
-        found[best] = True, chance
+            return verdicts | {
+                block_id: (False, 1.0 if block_id != best or most <= 0 else chance) for block_id in waiting
+            }
+        verdicts[best] = True, chance
         left -= texts[best]
-    return found
+    return verdicts
 
 
 def note(
@@ -98,8 +101,8 @@ def note(
     shown, beside: whole ids; those beside belong to the question or to the answer, and are no controls. keep: so many
     blocks are kept in the log, the latest; nothing is logged with 0, or in a store that is open for reading only.
     """
-    held = {} if storage.read_only or not keep else storage.blocks.contents_of(list(shown))
-    texts = {one: held[one] for one in shown if one in held}
+    contents = {} if storage.read_only or not keep else storage.blocks.contents_of(list(shown))
+    texts = {block_id: contents[block_id] for block_id in shown if block_id in contents}
     if not texts or not answer.strip():
         return ()
     controls = storage.block_uses.controls([*texts, *beside], CONTROLS)
@@ -107,9 +110,9 @@ def note(
     with storage.transaction():
         awaited = storage.forecasts.awaited(list(texts), now - WAITING)
         uses: list[BlockUse] = []
-        for one in texts:
-            used, chance = by_words[one]
-            by: UseSign = "citation" if one in named else "words" if used else ""
-            uses.append(BlockUse(now, one, by, 1.0 if by == "citation" else chance, awaited.get(one, "")))
-        storage.block_uses.add([one for one in uses if one.by or one.prediction_id], keep)
+        for block_id in texts:
+            used, chance = by_words[block_id]
+            by: UseSign = "citation" if block_id in named else "words" if used else ""
+            uses.append(BlockUse(now, block_id, by, 1.0 if by == "citation" else chance, awaited.get(block_id, "")))
+        storage.block_uses.add([use for use in uses if use.by or use.prediction_id], keep)
     return tuple(uses)

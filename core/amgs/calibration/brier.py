@@ -44,7 +44,7 @@ def reliability(outcomes: Sequence[Outcome], *, bins: int, forecasts: int) -> Re
     if bins < 1:
         raise UsageError(f"A reliability table needs at least one bin, got {bins}.", way_out="Ten is usual.")
     pairs = [(o.predicted, o.actual) for o in outcomes if o.actual is not None]
-    table, parts = _decomposed(pairs, bins)
+    table, parts = _decompose_score(pairs, bins)
     if parts is None:
         return Reliability(table, forecasts, 0, None, None, None, None, None)
     return Reliability(
@@ -67,13 +67,13 @@ def course(outcomes: Sequence[Outcome], *, bins: int, points: int = _COURSE_POIN
     back = max(_COURSE_LEAST, len(decided) // 8)
     ends = range(min(back, len(decided)), len(decided) + 1)
     step = max(1, -(-len(ends) // points))
-    made = []
+    curve = []
     for end in sorted(range(len(decided), ends.start - 1, -step)):
         window = decided[max(0, end - back) : end]
-        _, parts = _decomposed([(o.predicted, o.actual) for o in window if o.actual is not None], bins)
+        _, parts = _decompose_score([(o.predicted, o.actual) for o in window if o.actual is not None], bins)
         if parts is not None:
-            made.append(CoursePoint(window[-1].at, len(window), *parts))
-    return tuple(made)
+            curve.append(CoursePoint(window[-1].at, len(window), *parts))
+    return tuple(curve)
 
 
 def bin_of(predicted: float, bins: int) -> int:
@@ -85,7 +85,9 @@ _Parts = tuple[float, float, float, float, float]
 """(Brier score, reliability, resolution, uncertainty, within-bin term)."""
 
 
-def _decomposed(pairs: Sequence[tuple[float, float]], bins: int) -> tuple[tuple[ReliabilityBin, ...], _Parts | None]:
+def _decompose_score(
+    pairs: Sequence[tuple[float, float]], bins: int
+) -> tuple[tuple[ReliabilityBin, ...], _Parts | None]:
     """Return the table of (forecast, outcome) pairs and the score's parts; None for no pairs."""
     members: list[list[tuple[float, float]]] = [[] for _ in range(bins)]
     for predicted, actual in pairs:

@@ -1,4 +1,4 @@
-"""How many tokens questions need until all that they must rest on is in, and what that promises of a further one: split
+"""Count the tokens that questions need until all that they must rest on is in, and bound those of a further one: split
 conformal prediction (Vovk, Gammerman and Shafer 2005), which supposes nothing of memory or questions but that the
 further one is drawn as these were.
 """
@@ -35,7 +35,7 @@ def promise_budget(needed: Needed, level: float) -> int | None:
     level)-th of what n questions needed. None where too few were asked to promise it, or too many were never held.
     """
     place = math.ceil(round((len(needed) + 1) * level, 9))  # rounded: 0.9 · 70 is no more than 63
-    known = sorted(one for one in needed if one is not None)
+    known = sorted(need for need in needed if need is not None)
     return known[place - 1] if 0 < place <= len(known) else None
 
 
@@ -45,9 +45,9 @@ def coverage_at(needed: Needed, budget: int) -> FrameCoverage | None:
     """
     if len(needed) < LEAST:
         return None
-    held = sum(one is not None and one <= budget for one in needed)
+    hits = sum(need is not None and need <= budget for need in needed)
     costs = tuple((level, promise_budget(needed, level)) for level in LEVELS)
-    return FrameCoverage(len(needed), held / (len(needed) + 1), costs)
+    return FrameCoverage(len(needed), hits / (len(needed) + 1), costs)
 
 
 def review(needs: FrameNeeds) -> CoverageReview:
@@ -79,27 +79,28 @@ def promised(frame: Frame, known: Definitions, fitted: CalibrationFit) -> Frame:
 
 def reviews(storage: Storage) -> tuple[CoverageReview, ...]:
     """Return what came of the promises of the calibration in use, by frame."""
-    return tuple(review(one) for one in _read(storage.forecasts.needs()).values())
+    return tuple(review(frame_needs) for frame_needs in _read(storage.forecasts.needs()).values())
 
 
 def version(name: str, known: Definitions) -> str:
     """Return what tells a frame's definition, with those below it, from another; whatever its budget is."""
     definition = registry.find(name, known)
-    below = [one for one in registry.tree(definition, known) if one is not definition]
+    below = [child for child in registry.tree(definition, known) if child is not definition]
     return version_of([replace(definition, budget=1), *below])
 
 
 def to_json(needs: Sequence[FrameNeeds]) -> str:
     """As `ForecastStorage.put_needs` keeps them."""
-    return json.dumps({one.frame: [one.definition, one.needed] for one in needs})
+    return json.dumps({frame_needs.frame: [frame_needs.definition, frame_needs.needed] for frame_needs in needs})
 
 
 def readable(text: str) -> bool:
     """Return whether a text is one that `to_json` wrote."""
     try:
         return all(
-            isinstance(one.definition, str) and all(each is None or type(each) is int for each in one.needed)
-            for one in _read(text).values()
+            isinstance(frame_needs.definition, str)
+            and all(need is None or type(need) is int for need in frame_needs.needed)
+            for frame_needs in _read(text).values()
         )
     except (ValueError, TypeError, AttributeError, RecursionError):
         return False
@@ -107,5 +108,5 @@ def readable(text: str) -> bool:
 
 @lru_cache(maxsize=4)
 def _read(text: str | None) -> Mapping[str, FrameNeeds]:
-    told = {} if text is None else json.loads(text)
-    return {name: FrameNeeds(name, made, tuple(needed)) for name, (made, needed) in told.items()}
+    data = {} if text is None else json.loads(text)
+    return {name: FrameNeeds(name, definition, tuple(needed)) for name, (definition, needed) in data.items()}

@@ -39,28 +39,28 @@ def edge_changes(storage: Storage, predictions: Sequence[str] | None = None) -> 
     predictions: only of the edges that led to these forecasts' blocks; None for all.
     """
     walked = storage.edge_forecasts.open_verdicts(predictions)
-    edges = storage.edges.get([one.key for one in walked])
-    return tuple(edge_change(edges[one.key], one) for one in walked if one.key in edges)
+    edges = storage.edges.get([verdicts.key for verdicts in walked])
+    return tuple(edge_change(edges[verdicts.key], verdicts) for verdicts in walked if verdicts.key in edges)
 
 
 def put_edges(storage: Storage, planned: Iterable[EdgeChange], now: datetime) -> tuple[list[JournalRow], list[EdgeKey]]:
     """Write the new confidences; the decay of an edge that led to something useful begins anew (AMGS §8.4). Gives the
     rows of the journal and the edges that learned. Within a transaction.
     """
-    wanted = {one.edge.key: one for one in planned}
-    found = storage.edges.get(wanted)
+    wanted = {change.edge.key: change for change in planned}
+    edges = storage.edges.get(wanted)
     after = [
-        replace(edge, confidence=one.after, last_reinforced_at=now if one.hits > 0 else edge.last_reinforced_at)
-        for edge, one in ((found[key], one) for key, one in wanted.items())
+        replace(edge, confidence=change.after, last_reinforced_at=now if change.hits > 0 else edge.last_reinforced_at)
+        for edge, change in ((edges[key], change) for key, change in wanted.items())
     ]
     storage.edges.put(after)
-    return [journal.edge_row(found[edge.key], edge) for edge in after], list(wanted)
+    return [journal.edge_row(edges[edge.key], edge) for edge in after], list(wanted)
 
 
 def log(
     storage: Storage, frame: Frame, selected: Sequence[Candidate], walked: Sequence[EdgeKey], curve: str | None
 ) -> None:
-    """The composite score of each selected block, as the probability that it will prove useful.
+    """Log the composite score of each selected block as the probability that it will prove useful.
 
     curve: fitted from scores to outcomes by a calibration, as JSON, along which scores are mapped; None before one.
     walked: edges by which blocks found through the graph were reached; a verdict on such a block is one on them.
@@ -123,12 +123,12 @@ def decide(
     Raises UsageError when none is open.
     """
     with storage.transaction():
-        outcome = _decided(storage, block_id, useful, now, assembly_id, prediction_id)
+        outcome = _decide_forecast(storage, block_id, useful, now, assembly_id, prediction_id)
         block = storage.blocks.get([block_id])[block_id]
         verdict = "useful" if useful else "useless"
-        told = f"“{block.title}” {verdict}, forecast {outcome.predicted:.2f}"
-        rows = _reinforced(storage, [block_id], USEFUL, outcome.frame, now) if useful else []
-        _write(storage, now, told, (), (outcome,), {row.key: row for row in rows})
+        summary = f"“{block.title}” {verdict}, forecast {outcome.predicted:.2f}"
+        rows = _reinforce_blocks(storage, [block_id], USEFUL, outcome.frame, now) if useful else []
+        _write(storage, now, summary, (), (outcome,), {row.key: row for row in rows})
         return outcome
 
 
@@ -147,17 +147,19 @@ def settle(
     Raises UsageError when a forecast is not open, UnknownBlockError for a block there is not; nothing is written then.
     """
     with storage.transaction():
-        rows = _reinforced(storage, reinforced, event_type, source, now)
+        rows = _reinforce_blocks(storage, reinforced, event_type, source, now)
         useful = [i for i, yes in verdicts.items() if yes and i not in reinforced]
-        by_verdict = {row.key: row for row in _reinforced(storage, useful, USEFUL, source, now)}
-        outcomes = tuple(_decided(storage, block_id, useful, now) for block_id, useful in verdicts.items())
+        by_verdict = {row.key: row for row in _reinforce_blocks(storage, useful, USEFUL, source, now)}
+        outcomes = tuple(_decide_forecast(storage, block_id, useful, now) for block_id, useful in verdicts.items())
         if rows or outcomes:
-            told = f"{plural(len(outcomes), 'verdict')}, {plural(len(rows), 'block')} reinforced, by {source}"
-            _write(storage, now, told, rows, outcomes, by_verdict)
+            summary = f"{plural(len(outcomes), 'verdict')}, {plural(len(rows), 'block')} reinforced, by {source}"
+            _write(storage, now, summary, rows, outcomes, by_verdict)
         return outcomes
 
 
-def _reinforced(storage: Storage, ids: Sequence[str], event_type: str, source: str, now: datetime) -> list[JournalRow]:
+def _reinforce_blocks(
+    storage: Storage, ids: Sequence[str], event_type: str, source: str, now: datetime
+) -> list[JournalRow]:
     """Reinforce blocks; gives the rows of the journal."""
     once = list(dict.fromkeys(ids))
     before = storage.blocks.get(once)
@@ -168,7 +170,7 @@ def _reinforced(storage: Storage, ids: Sequence[str], event_type: str, source: s
 def _write(
     storage: Storage,
     now: datetime,
-    told: str,
+    summary: str,
     rows: Sequence[JournalRow],
     outcomes: Sequence[Outcome],
     reinforced: Mapping[str, JournalRow],
@@ -178,14 +180,14 @@ def _write(
     """
     planned = edge_changes(storage, [o.prediction_id for o in outcomes])
     of_edges, learned = put_edges(storage, planned, now)
-    told += f", {len(learned)} edge{'' if len(learned) == 1 else 's'} corrected" if learned else ""
+    summary += f", {len(learned)} edge{'' if len(learned) == 1 else 's'} corrected" if learned else ""
     verdicts = [journal.verdict_row(o, reinforced.get(o.block_id)) for o in outcomes]
-    entry = journal.write(storage, KIND, now, told, [*rows, *verdicts, *of_edges])
+    entry = journal.write(storage, KIND, now, summary, [*rows, *verdicts, *of_edges])
     if learned:
         storage.edge_forecasts.count_in(entry.id, learned)
 
 
-def _decided(
+def _decide_forecast(
     storage: Storage,
     block_id: str,
     useful: bool,

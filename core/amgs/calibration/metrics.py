@@ -34,30 +34,30 @@ def retrieval(questions: Sequence[Labelled], find: Find, seed: int, known: int) 
     if not questions:
         note = "needs labelled questions" if not known else "no answer of the questions is in the store"
         return (_metric("precision", None, 0.80, note), _metric("recall", None, 0.70, note))
-    found = {one.question.id: find(one.question.text, max(K, len(one.relevant))) for one in questions}
-    apart = [one for one in questions if held_out(one.question, seed)]
-    made = []
+    hits = {case.question.id: find(case.question.text, max(K, len(case.relevant))) for case in questions}
+    apart = [case for case in questions if held_out(case.question, seed)]
+    metrics = []
     for name, those in (("", questions), (" held out", apart)):
         if not those:
             continue
-        exact = [_r_precision(found[one.question.id], one) for one in those]
-        at_k = [sum(i in one.relevant for i in found[one.question.id][:K]) / K for one in those]
-        recalls = [recall(found[one.question.id][:K], one) for one in those]
-        told = f"{plural(len(those), 'question')} with an answer; of the first R hits, R = relevant blocks"
-        made.append(
-            _metric(f"precision{name}", float(np.mean(exact)), 0.80, f"{told}; of {K} hits {np.mean(at_k):.3f}")
+        exact = [_r_precision(hits[case.question.id], case) for case in those]
+        at_k = [sum(i in case.relevant for i in hits[case.question.id][:K]) / K for case in those]
+        recalls = [recall(hits[case.question.id][:K], case) for case in those]
+        remark = f"{plural(len(those), 'question')} with an answer; of the first R hits, R = relevant blocks"
+        metrics.append(
+            _metric(f"precision{name}", float(np.mean(exact)), 0.80, f"{remark}; of {K} hits {np.mean(at_k):.3f}")
         )
-        made.append(
+        metrics.append(
             _metric(
                 f"recall{name}", float(np.mean(recalls)), 0.70, f"{plural(len(those), 'question')}; sources in {K} hits"
             )
         )
-    return tuple(made)
+    return tuple(metrics)
 
 
-def _r_precision(found: Sequence[str], one: Labelled) -> float:
-    wanted = one.relevant
-    return sum(i in wanted for i in found[: len(wanted)]) / len(wanted)
+def _r_precision(hits: Sequence[str], case: Labelled) -> float:
+    wanted = case.relevant
+    return sum(i in wanted for i in hits[: len(wanted)]) / len(wanted)
 
 
 def coherence(storage: Storage, assemblies: Iterable[AssemblyRecord]) -> Metric:
@@ -65,8 +65,8 @@ def coherence(storage: Storage, assemblies: Iterable[AssemblyRecord]) -> Metric:
     several = [a for a in assemblies if len(a.selected) > 1][:_RECENT]
     blocks = storage.blocks.get({i for a in several for i in a.selected}, embeddings=True)
     means = []
-    for one in several:
-        rows = [b.embedding for i in one.selected if (b := blocks.get(i)) is not None and b.embedding is not None]
+    for assembly in several:
+        rows = [b.embedding for i in assembly.selected if (b := blocks.get(i)) is not None and b.embedding is not None]
         if len(rows) > 1:
             cosines = np.stack(rows) @ np.stack(rows).T
             means.append(float(cosines[np.triu_indices(len(rows), 1)].mean()))
@@ -84,9 +84,9 @@ def graph_stability(storage: Storage) -> Metric:
         return Metric("graph stability", None, "near 1", None, "no cycle has run yet")
     # Between the last two cycles, the later one included; after the only one, up to now.
     since = ids[1] if len(ids) > 1 else ids[0]
-    made, gone = storage.monitors.edges_changed(since)
+    new_edges, gone = storage.monitors.edges_changed(since)
     now = {e.key for e in storage.edges.everything()}
-    before = (now - made) | (gone - made)
+    before = (now - new_edges) | (gone - new_edges)
     value = len(now & before) / len(now | before) if now or before else 1.0
     return Metric("graph stability", value, "near 1", None, f"edges since operation {since} ({kind})")
 

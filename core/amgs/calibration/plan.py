@@ -12,7 +12,7 @@ from datetime import datetime
 import numpy as np
 
 from amgs.calibration import coverage, forecasts
-from amgs.calibration.recalibrate import Method, brier, fit, held_out_brier
+from amgs.calibration.recalibrate import Method, brier, fit, score_held_out_folds
 from amgs.calibration.results import CalibrationPlan, EdgeChange, Fit
 from amgs.errors import UsageError
 from amgs.log import journal
@@ -52,7 +52,7 @@ def plan(
 def _forecast(scores: Sequence[tuple[float, float]], method: Method) -> Fit:
     """Return the curve from composite scores to outcomes."""
     predicted, actual = (np.array(column) for column in zip(*scores, strict=True))
-    before, after = brier(predicted, actual), held_out_brier(predicted, actual, method)
+    before, after = brier(predicted, actual), score_held_out_folds(predicted, actual, method)
     return Fit(before, after, after < before, fit(predicted, actual, method))
 
 
@@ -72,8 +72,12 @@ def apply(storage: Storage, proposal: CalibrationPlan, now: datetime) -> Journal
     """Carry a plan out in one transaction; raises UsageError when a confidence of it has changed since."""
     with storage.transaction():
         edges = {c.edge.key: c for c in proposal.edges}
-        found = storage.edges.get(edges)
-        moved = [" ".join(k) for k, c in edges.items() if k not in found or found[k].confidence != c.edge.confidence]
+        stored_edges = storage.edges.get(edges)
+        moved = [
+            " ".join(k)
+            for k, c in edges.items()
+            if k not in stored_edges or stored_edges[k].confidence != c.edge.confidence
+        ]
         if moved:
             raise UsageError(
                 f"{plural(len(moved), 'edge')} changed since the plan was made, first that of {moved[0][:8]}.",

@@ -45,7 +45,7 @@ def load(path: Path) -> tuple[Question, ...]:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"{path} cannot be read: {error}.", way_out="Give a .jsonl file in UTF-8.") from error
-    found = []
+    questions = []
     for number, line in enumerate(text.splitlines(), 1):
         if not line.strip():
             continue
@@ -53,24 +53,24 @@ def load(path: Path) -> tuple[Question, ...]:
             data = json.loads(line)
             if not isinstance(data["answers"], list):  # a text would be taken letter by letter
                 raise TypeError
-            answers = tuple(str(one) for one in data["answers"])
-            found.append(Question(str(data["id"]), str(data["question"]), str(data.get("kind", "")), answers))
+            answers = tuple(str(answer) for answer in data["answers"])
+            questions.append(Question(str(data["id"]), str(data["question"]), str(data.get("kind", "")), answers))
         except (ValueError, KeyError, TypeError) as error:
             raise InputError(
                 f"Line {number} of {path} is not a question.",
                 way_out='Each line is {"id": …, "question": …, "kind": …, "answers": [source, …]}.',
             ) from error
-    return tuple(found)
+    return tuple(questions)
 
 
 def label(questions: Iterable[Question], blocks_of: Callable[[str], Sequence[str]]) -> tuple[Labelled, ...]:
     """Return the questions that have an answer in the store, with the blocks of every source that is there."""
-    made = []
-    for one in questions:
-        groups = tuple(frozenset(blocks_of(source)) for source in one.answers)
+    cases = []
+    for question in questions:
+        groups = tuple(frozenset(blocks_of(source)) for source in question.answers)
         if any(groups):
-            made.append(Labelled(one, tuple(group for group in groups if group)))
-    return tuple(made)
+            cases.append(Labelled(question, tuple(group for group in groups if group)))
+    return tuple(cases)
 
 
 def held_out(question: Question, seed: int = 0) -> bool:
@@ -79,7 +79,7 @@ def held_out(question: Question, seed: int = 0) -> bool:
     return int.from_bytes(mark[:8], "big") % SHARE == 0
 
 
-def recall(found: Sequence[str], one: Labelled) -> float:
+def recall(hits: Sequence[str], case: Labelled) -> float:
     """Part of the question's sources of which a block was found."""
-    ids = set(found)
-    return sum(bool(group & ids) for group in one.groups) / len(one.groups)
+    ids = set(hits)
+    return sum(bool(group & ids) for group in case.groups) / len(case.groups)

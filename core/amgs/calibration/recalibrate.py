@@ -117,15 +117,15 @@ def brier(predicted: Values, actual: Values) -> float:
     return float(np.mean((predicted - actual) ** 2))
 
 
-def held_out_brier(predicted: Values, actual: Values, method: Method, folds: int = 5) -> float:
+def score_held_out_folds(predicted: Values, actual: Values, method: Method, folds: int = 5) -> float:
     """Return the Brier score after recalibration, each fold mapped by a curve that was fitted without it.
 
     The i-th pair is in fold i mod `folds`.
     """
     mapped = np.empty_like(predicted)
     fold = np.arange(predicted.size) % folds
-    for one in range(min(folds, predicted.size)):
-        inside = fold == one
+    for part in range(min(folds, predicted.size)):
+        inside = fold == part
         if inside.all():
             return brier(predicted, actual)
         mapped[inside] = fit(predicted[~inside], actual[~inside], method).at(predicted[inside])

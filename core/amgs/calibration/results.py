@@ -1,4 +1,4 @@
-"""What `memory.calibration` answers."""
+"""Results of `memory.calibration`."""
 
 from __future__ import annotations
 
@@ -59,8 +59,10 @@ class EdgeChange:
 
 @dataclass(frozen=True, slots=True)
 class FrameNeeds:
-    """What labelled questions need of a frame. needed: the least budgets, in tokens, that hold all of it, in the order
-    of the questions; None where none did. definition: of the frame as it was asked.
+    """Needs of labelled questions for a frame.
+
+    needed: the least budgets, in tokens, that hold all of it, in the order of the questions; None where none did.
+    definition: of the frame as it was asked.
     """
 
     frame: str

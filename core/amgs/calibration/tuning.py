@@ -62,18 +62,18 @@ def vector(weights: Weights) -> Values:
 
 def score(questions: Sequence[ScoredQuestion], weights: Weights, k: int = K) -> Score:
     """Return mean recall@k, precision@k and reciprocal rank of the first relevant block."""
-    return Score(len(questions), *_each(questions, weights, k).mean(axis=0).tolist())
+    return Score(len(questions), *_score_questions(questions, weights, k).mean(axis=0).tolist())
 
 
-def _each(questions: Sequence[ScoredQuestion], weights: Weights, k: int = K) -> Values:
+def _score_questions(questions: Sequence[ScoredQuestion], weights: Weights, k: int = K) -> Values:
     """Return (n, 3) recall@k, precision@k and reciprocal rank of each question, 0 where nothing relevant is among the
     k.
     """
     w, rows = vector(weights), []
     for question in questions:
-        found, wanted = question.ranked(w, k), question.labelled.relevant
-        hits = [place for place, block in enumerate(found, 1) if block in wanted]
-        rows.append((recall(found, question.labelled), len(hits) / k, 1 / hits[0] if hits else 0.0))
+        ranking, wanted = question.ranked(w, k), question.labelled.relevant
+        hits = [place for place, block in enumerate(ranking, 1) if block in wanted]
+        rows.append((recall(ranking, question.labelled), len(hits) / k, 1 / hits[0] if hits else 0.0))
     return np.array(rows)
 
 
@@ -123,7 +123,7 @@ def tune(
     best, gained = max(tried, key=lambda trial: objective(trial[1]))
     before, was = score(seen, present), score(apart, present)
     after = score(apart, best)
-    recalls = _each(apart, best)[:, 0] - _each(apart, present)[:, 0]
+    recalls = _score_questions(apart, best)[:, 0] - _score_questions(apart, present)[:, 0]
     return Tuning(
         definition.name,
         method if against is None else "given",
@@ -147,9 +147,9 @@ def is_no_worse(after: Score, before: Score) -> bool:
     return all(getattr(after, name) >= getattr(before, name) for name in ("recall", "precision", "mrr"))
 
 
-def objective(found: Score) -> float:
+def objective(scores: Score) -> float:
     """Return what a search maximises."""
-    return found.recall + _TIE * found.mrr
+    return scores.recall + _TIE * scores.mrr
 
 
 def _bayes(

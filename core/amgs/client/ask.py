@@ -40,14 +40,14 @@ whole: Final[Read[Any]] = wire.decode
 """Reads the answer as it is."""
 
 
-def plain(given: Any) -> Any:
+def plain(answer: Any) -> Any:
     """Leave the answer in plain JSON."""
-    return given
+    return answer
 
 
 def part(name: str) -> Read[Any]:
     """Return a reader of one field of the answer, whose own class stays on the server."""
-    return lambda given: wire.decode(given["fields"][name])
+    return lambda answer: wire.decode(answer["fields"][name])
 
 
 def asking(path: str, read: Read[Any] = whole, /, **arguments: Any) -> Ask[Any]:
@@ -80,11 +80,11 @@ def _json(value: Any) -> Any:
     if isinstance(value, Enum):
         return value.value
     if isinstance(value, Mapping):
-        return {str(key): _json(each) for key, each in value.items()}
+        return {str(key): _json(member) for key, member in value.items()}
     if isinstance(value, (set, frozenset)):
-        return sorted(_json(each) for each in value)
+        return sorted(_json(member) for member in value)
     if isinstance(value, (list, tuple)):
-        return [_json(each) for each in value]
+        return [_json(member) for member in value]
     if is_dataclass(value) and not isinstance(value, type):
         return astuple(value)  # weights, the one record among the arguments
     return value

@@ -1,4 +1,4 @@
-"""How a request is sent, answered and tried again: one set of rules for both clients.
+"""Send a request, read its answer and retry it: one set of rules for both clients.
 
 The rules are a generator that yields what to do (send this, wait so long) and is told what came of it, so that one
 client carries the steps out at once and the other awaits them.
@@ -58,17 +58,19 @@ Outcome = "httpx2.Response | Lost | None"
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """How often and when a request is tried again. attempts: how many in all. first_wait: seconds before the second;
-    each further wait is twice as long, and between half of that and all of it by chance.
+    """Retry policy of a request.
+
+    attempts: how many in all. first_wait: seconds before the second; each further wait is twice as long, and drawn at
+    random between half of that and all of it.
     """
 
     attempts: int = 4
     first_wait: float = 0.2
 
-    def wait(self, tried: int, chance: float, told: str = "") -> float:
-        """Return seconds to wait after so many attempts. told: what the service says in Retry-After."""
-        if told.strip().isdecimal():
-            return min(float(told), LONGEST_WAIT)
+    def wait(self, tried: int, chance: float, retry_after: str = "") -> float:
+        """Return seconds to wait after so many attempts. retry_after: what the service says in Retry-After."""
+        if retry_after.strip().isdecimal():
+            return min(float(retry_after), LONGEST_WAIT)
         longest = min(self.first_wait * 2.0 ** (tried - 1), LONGEST_WAIT)
         return longest * (0.5 + chance / 2)
 
@@ -111,23 +113,23 @@ def _as_http(ask: Ask[Any], headers: Mapping[str, str]) -> Sent:
 def _read(ask: Ask[R], got: httpx2.Response) -> R:
     if got.status_code >= 400:
         raise refused(got.status_code, got.content)
-    told = _json(got.content)
+    answer = _json(got.content)
     kind = got.headers.get("Content-Type", "").partition(";")[0]
     if kind not in (wire.MEDIA_TYPE, "application/json"):
         raise _foreign()
     try:
-        return ask.read(told)
+        return ask.read(answer)
     except (ValueError, TypeError, KeyError, AttributeError, ImportError) as error:
         raise _foreign() from error
 
 
 def refused(status: int, content: bytes) -> AmgsError:
     """Return the error that the answer to a refused request stands for."""
-    told = _json(content)
-    if isinstance(told, dict) and "type" in told:
-        error = problems.error_of(told)
+    problem = _json(content)
+    if isinstance(problem, dict) and "type" in problem:
+        error = problems.error_of(problem)
         if isinstance(error, StaleError):
-            error.changed = _changed(told.get("changed"))
+            error.changed = _changed(problem.get("changed"))
         return error
     return ServiceError(
         f"It answered {status} and did not say why.",
@@ -142,10 +144,10 @@ def _json(content: bytes) -> Any:
         return None
 
 
-def _changed(told: Any) -> tuple[Any, ...]:
-    """The journal entries that a refusal names; none where they are of another version: its sentence stands."""
+def _changed(entries: Any) -> tuple[Any, ...]:
+    """Return the journal entries named in a refusal; none where they are of another version: its sentence stands."""
     try:
-        return tuple(wire.decode(told)) if isinstance(told, list) else ()
+        return tuple(wire.decode(entries)) if isinstance(entries, list) else ()
     except (ValueError, TypeError, KeyError, AttributeError, ImportError):
         return ()
 

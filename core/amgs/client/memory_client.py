@@ -16,7 +16,7 @@ T = TypeVar("T", BlockingTransport, AwaitedTransport)
 
 
 class _Methods(Generic[T]):
-    """What has methods that send. T: whether they give the answer, or what is awaited for it."""
+    """Base of classes whose methods send. T: the transport, blocking or awaited."""
 
 
 class _Method(Generic[P, R]):
@@ -87,7 +87,7 @@ class _Diagnosis(_Part[T]):
 
 
 class _Client(_Methods[T]):
-    """What both clients can do."""
+    """Methods of both clients."""
 
     ingest = _Method(requests.ingest)
     search = _Method(requests.search)
@@ -105,12 +105,12 @@ class _Client(_Methods[T]):
 
     @property
     def frame(self) -> _Frame[T]:
-        """What can be assembled."""
+        """Methods that assemble frames."""
         return _Frame(self)
 
     @property
     def graph(self) -> _Graph[T]:
-        """What lies around a block, and ways between blocks."""
+        """Methods for a block's surroundings and paths."""
         return _Graph(self)
 
     @property
@@ -130,7 +130,7 @@ class _Client(_Methods[T]):
 
     @property
     def diagnosis(self) -> _Diagnosis[T]:
-        """Why an answer missed a fact, and what would bring it in."""
+        """Reasons why an answer missed a fact, and ways to include it."""
         return _Diagnosis(self)
 
 

@@ -1,4 +1,4 @@
-"""What the clients ask: a function for each method, from its arguments to a request whose answer has a type."""
+"""Requests of the clients: a function for each method, from its arguments to a request whose answer has a type."""
 
 from __future__ import annotations
 
@@ -216,8 +216,8 @@ def add_messages(conversation: str, messages: Sequence[GivenMessage]) -> Ask[Con
     """Add messages to a conversation, which is made where there is none."""
     from amgs.types.conversation import Message
 
-    told = [message.as_object() if isinstance(message, Message) else dict(message) for message in messages]
-    written = json.dumps(told, ensure_ascii=False, default=str)
+    objects = [message.as_object() if isinstance(message, Message) else dict(message) for message in messages]
+    written = json.dumps(objects, ensure_ascii=False, default=str)
     return operation("conversation_add", writes=True, conversation=conversation, messages=written)
 
 

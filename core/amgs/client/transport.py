@@ -1,4 +1,4 @@
-"""How each client reaches its service: the address, the token, the namespace, and a request sent at once or awaited."""
+"""Connect each client to its service: the address, the token, the namespace, and a request sent at once or awaited."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ TIMEOUT: Final = 60.0
 
 @dataclass(frozen=True, slots=True)
 class ServiceConnection:
-    """What each request is sent with. timeout: seconds for one attempt, None to wait without end.
+    """Connection settings of requests. timeout: seconds for one attempt, None to wait without end.
 
     chance: numbers in [0, 1) that spread the waits of many clients. new_key: an idempotency key nobody used before.
     """
@@ -53,14 +53,14 @@ class ServiceConnection:
         """Return the headers of a request: who asks, in which namespace, and the key of one that must not be done
         twice.
         """
-        made = {}
+        fields = {}
         if self.token:
-            made["Authorization"] = f"Bearer {self.token}"
+            fields["Authorization"] = f"Bearer {self.token}"
         if self.namespace:
-            made["AMGS-Namespace"] = self.namespace
+            fields["AMGS-Namespace"] = self.namespace
         if self.key or not ask.repeatable:
-            made["Idempotency-Key"] = self.key or self.new_key()
-        return made
+            fields["Idempotency-Key"] = self.key or self.new_key()
+        return fields
 
 
 def connection(
@@ -80,19 +80,21 @@ def lost(error: httpx2.TransportError | httpx2.InvalidURL) -> Lost:
 
     if isinstance(error, httpx2.InvalidURL):
         raise UsageError(f"The address is not one: {error}.", way_out=f"Try {ADDRESS}.") from error
-    told = str(error).strip().rstrip(".")
+    reason = str(error).strip().rstrip(".")
     if isinstance(error, (httpx2.ConnectError, httpx2.ConnectTimeout, httpx2.PoolTimeout)):
-        return Lost(told or "nothing listens there", arrived=False)
+        return Lost(reason or "nothing listens there", arrived=False)
     if isinstance(error, httpx2.TimeoutException):
         return Lost("no answer came in time", arrived=True)
-    return Lost(told or "the connection broke", arrived=True)
+    return Lost(reason or "the connection broke", arrived=True)
 
 
 R = TypeVar("R")
 
 
 class _Transport:
-    """What both have: a connection, what waits, and the HTTP library's client, which only one of its users closes."""
+    """Base of both transports: a connection, a wait function, and the HTTP library's client, which only one user
+    closes.
+    """
 
     _waits: Callable[[float], Any]
     """What waits so many seconds."""
@@ -128,10 +130,10 @@ class _Transport:
         """This client for another namespace, or with a key of one's own for one request that must not be done twice,
         even when this program ends before the answer comes and sends it again. Closing it closes nothing.
         """
-        made = object.__new__(type(self))
-        made._connection = self._connection.using(namespace, idempotency_key)
-        made._sleep, made._http, made._owns = self._sleep, self._http, False
-        return made
+        client = object.__new__(type(self))
+        client._connection = self._connection.using(namespace, idempotency_key)
+        client._sleep, client._http, client._owns = self._sleep, self._http, False
+        return client
 
 
 class BlockingTransport(_Transport):
@@ -141,8 +143,8 @@ class BlockingTransport(_Transport):
 
     def send(self, ask: Ask[R]) -> R:
         """Return the answer to a request; raises what the engine in the process would raise, or ServiceError."""
-        held = self._connection
-        run = steps(ask, held.headers(ask), held.rules, held.chance, held.base_url)
+        service = self._connection
+        run = steps(ask, service.headers(ask), service.rules, service.chance, service.base_url)
         try:
             step = next(run)
             while True:
@@ -182,8 +184,8 @@ class AwaitedTransport(_Transport):
 
     async def send(self, ask: Ask[R]) -> R:
         """Return the answer to a request; raises what the engine in the process would raise, or ServiceError."""
-        held = self._connection
-        run = steps(ask, held.headers(ask), held.rules, held.chance, held.base_url)
+        service = self._connection
+        run = steps(ask, service.headers(ask), service.rules, service.chance, service.base_url)
         try:
             step = next(run)
             while True:

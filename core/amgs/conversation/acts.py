@@ -69,16 +69,16 @@ def acts(texts: Sequence[str], speakers: Sequence[str]) -> tuple[DialogueAct, ..
     and a promise stay open: people in chats hardly ever tell that they are done.
     """
     silent = [_only_asks(text) or _nods(text) for text in texts]
-    found: list[DialogueAct] = []
+    dialogue_acts: list[DialogueAct] = []
     for place, text in enumerate(texts):
         for start, end in sentences(text):
             sentence = text[start:end].replace("’", "'")
             if chance := question_chance(sentence):
                 answer = _find_answer(place, speakers, silent)
-                found.append(DialogueAct("question", place, start, end, chance, answer))
+                dialogue_acts.append(DialogueAct("question", place, start, end, chance, answer))
             elif kind := next((kind for kind, act in _KINDS if _acts(act, sentence)), None):
-                found.append(DialogueAct(kind, place, start, end, 0.5))
-    return tuple(found)
+                dialogue_acts.append(DialogueAct(kind, place, start, end, 0.5))
+    return tuple(dialogue_acts)
 
 
 def commits(sentence: str) -> bool:

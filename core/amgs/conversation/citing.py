@@ -47,22 +47,22 @@ def extract(message: Message, spans: Iterable[tuple[int, int]]) -> list[TextPiec
 
     Spans that overlap are one, and so are spans with nothing but white space between them.
     """
-    said = source(message)
+    text = source(message)
     joined: list[tuple[int, int]] = []
     for start, end in sorted(spans):
-        if joined and not said[joined[-1][1] : start].strip():
+        if joined and not text[joined[-1][1] : start].strip():
             joined[-1] = (joined[-1][0], max(end, joined[-1][1]))
         else:
             joined.append((start, end))
-    made: list[TextPiece] = []
-    if joined and said[: joined[0][0]].strip():
-        made.append(glue(GAP.lstrip()))
+    pieces: list[TextPiece] = []
+    if joined and text[: joined[0][0]].strip():
+        pieces.append(glue(GAP.lstrip()))
     for place, (start, end) in enumerate(joined):
-        made += [glue(GAP)] if place else []
-        made.append(cite(message, start, end))
-    if joined and said[joined[-1][1] :].strip():
-        made.append(glue(GAP.rstrip()))
-    return made
+        pieces += [glue(GAP)] if place else []
+        pieces.append(cite(message, start, end))
+    if joined and text[joined[-1][1] :].strip():
+        pieces.append(glue(GAP.rstrip()))
+    return pieces
 
 
 def text_of(pieces: Sequence[TextPiece]) -> str:
@@ -80,8 +80,8 @@ def handle(first: int, last: int) -> str:
 
 def numbers(text: str) -> tuple[int, int]:
     """Return the first and last number that a handle names; raises UnknownConversationError for a text that is none."""
-    found = _HANDLE.fullmatch(text)
-    first, last = (int(found[1]), int(found[2] or found[1])) if found else (0, 0)
+    match = _HANDLE.fullmatch(text)
+    first, last = (int(match[1]), int(match[2] or match[1])) if match else (0, 0)
     if not 1 <= first <= last:
         raise UnknownConversationError(
             f"{text[:40]!r} is no handle.",
@@ -93,13 +93,13 @@ def numbers(text: str) -> tuple[int, int]:
 
 def runs(wanted: Iterable[int]) -> list[tuple[int, int]]:
     """Rising numbers as (first, last) of neighbours."""
-    found: list[tuple[int, int]] = []
+    spans: list[tuple[int, int]] = []
     for number in wanted:
-        if found and found[-1][1] == number - 1:
-            found[-1] = (found[-1][0], number)
+        if spans and spans[-1][1] == number - 1:
+            spans[-1] = (spans[-1][0], number)
         else:
-            found.append((number, number))
-    return found
+            spans.append((number, number))
+    return spans
 
 
 def write_spans(spans: Sequence[tuple[int, int]]) -> str:
@@ -119,9 +119,9 @@ Piece = tuple[Slot, int, int]
 def pieces_of(text: str, at: datetime | None) -> tuple[Piece, ...]:
     """Return the pieces of a message that was said at an instant: a slot is "sentence", or a kind of finding."""
     text = text[:_LONGEST]
-    made: list[Piece] = [("sentence", start, end) for start, end in units(text)]
-    found = (one for one in find_slots(text, at) if one[0] != "decision")
-    return (*made, *sorted(found, key=lambda one: one[1:]))
+    pieces: list[Piece] = [("sentence", start, end) for start, end in units(text)]
+    slots = (slot for slot in find_slots(text, at) if slot[0] != "decision")
+    return (*pieces, *sorted(slots, key=lambda piece: piece[1:]))
 
 
 def cite_pieces(text: str, at: datetime | None, numbers: tuple[int, ...]) -> str:
@@ -129,12 +129,12 @@ def cite_pieces(text: str, at: datetime | None, numbers: tuple[int, ...]) -> str
     out.
     """
     spans = sorted({pieces_of(text, at)[n][1:] for n in numbers})
-    told, last = "", 0
+    line, last = "", 0
     for start, end in spans:
         if end <= last:
             continue
         start = max(start, last)
         left_out = text[last:start].strip()
-        told += ("… " if left_out else "") + " ".join(text[start:end].split()) + " "
+        line += ("… " if left_out else "") + " ".join(text[start:end].split()) + " "
         last = end
-    return told.rstrip() + (" …" if text[last:].strip() else "")
+    return line.rstrip() + (" …" if text[last:].strip() else "")

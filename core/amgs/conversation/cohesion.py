@@ -1,4 +1,4 @@
-"""How much the messages before a gap and those after it speak of the same thing, by their meaning and their words."""
+"""Measure the cohesion of the messages before a gap with those after it, by their meaning and their words."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def cohesion(texts: Sequence[str], vectors: Vector, expected: float) -> Cohesion
     widths = [max(2, round(share * expected)) for share in _WINDOWS]
     meaning = [_between(meanings, width, apart) for width in widths]
     lexical, lexical_far = _between(words, widths[-1], apart)
-    adjacent = (1 - _WORDS) * np.mean([found for found, _ in meaning], axis=0) + _WORDS * lexical
+    adjacent = (1 - _WORDS) * np.mean([near for near, _ in meaning], axis=0) + _WORDS * lexical
     far = (1 - _WORDS) * float(np.mean([far for _, far in meaning])) + _WORDS * lexical_far
     return Cohesion(adjacent, far, depths(adjacent))
 

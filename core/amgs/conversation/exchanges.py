@@ -60,41 +60,49 @@ _Said = tuple[str, str, list[list[str]], str]
 
 def digest(messages: Sequence[ContextMessage]) -> str:
     """Return the SHA-256 of what a model reads of messages, as JSON in UTF-8."""
-    told = json.dumps([_list_content(one) for one in messages], ensure_ascii=False, separators=(",", ":"))
-    return hashlib.sha256(told.encode("utf-8", "surrogatepass")).hexdigest()
+    text = json.dumps([_list_content(message) for message in messages], ensure_ascii=False, separators=(",", ":"))
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def row(exchange: GatewayExchange, held: Mapping[int, Message]) -> ExchangeRow:
-    """Return an exchange as it is kept. held: the messages of its conversation by number, as far as there are any."""
+def row(exchange: GatewayExchange, originals: Mapping[int, Message]) -> ExchangeRow:
+    """Return an exchange as it is kept. originals: the messages of its conversation by number, as far as there
+    are any.
+    """
     last = max(exchange.until, exchange.answered)
     sent = exchange.messages
-    told = {name: getattr(exchange, name) for name in _TOLD} | {"digest": digest(sent) if sent else ""}
-    told["asked"] = max((n for n, m in held.items() if m.role == "user" and n <= exchange.until), default=0)
+    data = {name: getattr(exchange, name) for name in _TOLD} | {"digest": digest(sent) if sent else ""}
+    data["asked"] = max((n for n, m in originals.items() if m.role == "user" and n <= exchange.until), default=0)
     # What the conversation does not hold: a question that begins none, an answer to what was answered before.
-    if not told["asked"]:
-        told["question"] = exchange.asked[:_SHOWN]
+    if not data["asked"]:
+        data["question"] = exchange.asked[:_SHOWN]
     if not exchange.answered:
-        told["answer"] = exchange.said[:_SHOWN]
+        data["answer"] = exchange.said[:_SHOWN]
     # What the agent sent back otherwise than it was said, and the lines that stand for what was left out.
-    told["sent"] = [
-        [*one.numbers, one.fate, one.tokens, *([] if _is_original(one, held) else _list_content(one))] for one in sent
+    data["sent"] = [
+        [
+            *message.numbers,
+            message.fate,
+            message.tokens,
+            *([] if _is_original(message, originals) else _list_content(message)),
+        ]
+        for message in sent
     ]
     if (context := exchange.context) is not None:
-        told["context"] = {name: getattr(context, name) for name in _PLANNED} | {
+        data["context"] = {name: getattr(context, name) for name in _PLANNED} | {
             "spans": [astuple(span) for span in context.spans],
-            "ledger": [astuple(one) for one in context.ledger],
+            "ledger": [astuple(line) for line in context.ledger],
             "costs": context.costs,
             "worths": [round(worth, _DIGITS) for worth in context.worths],
         }
-    record = json.dumps(told, ensure_ascii=False, separators=(",", ":"))
+    record = json.dumps(data, ensure_ascii=False, separators=(",", ":"))
     count = None if exchange.prompts is None else len(exchange.prompts)
     return ExchangeRow(exchange.number, exchange.at, exchange.conversation, last, record, exchange.usage, count)
 
 
 def numbers(row: ExchangeRow) -> tuple[int, ...]:
     """Return the numbers of the question and of the answer's messages."""
-    told = _read(row)
-    asked, until, answered = (int(told.get(name, 0)) for name in ("asked", "until", "answered"))
+    data = _read(row)
+    asked, until, answered = (int(data.get(name, 0)) for name in ("asked", "until", "answered"))
     return (*([asked] if asked else []), *range(until + 1, answered + 1))
 
 
@@ -103,34 +111,34 @@ def plan(row: ExchangeRow) -> str:
     return str((_read(row).get("context") or {}).get("plan", ""))
 
 
-def summarise(row: ExchangeRow, held: Mapping[int, Message]) -> GatewayExchange:
-    """Return an exchange without what was sent. held: the messages that `numbers` names."""
-    made = _exchange(row, held)
-    return replace(made, asked=made.asked[:_SHOWN], said=made.said[:_SHOWN])
+def summarise(row: ExchangeRow, originals: Mapping[int, Message]) -> GatewayExchange:
+    """Return an exchange without what was sent. originals: the messages that `numbers` names."""
+    exchange = _exchange(row, originals)
+    return replace(exchange, asked=exchange.asked[:_SHOWN], said=exchange.said[:_SHOWN])
 
 
-def rebuild(row: ExchangeRow, held: Mapping[int, Message]) -> GatewayExchange:
-    """Return an exchange with what the model was sent, but for its prompts. held: the messages of its conversation; see
-    `GatewayExchange.missing` for what cannot be put together again.
+def rebuild(row: ExchangeRow, originals: Mapping[int, Message]) -> GatewayExchange:
+    """Return an exchange with what the model was sent, but for its prompts. originals: the messages of its
+    conversation; see `GatewayExchange.missing` for what cannot be put together again.
     """
-    told, made = _read(row), _exchange(row, held)
-    if not told.get("sent"):
-        return replace(made, missing="" if told else "this version of the program cannot read what was kept of it")
-    gone = [n for one in told["sent"] if len(one) == 4 and (n := int(one[0])) not in held]
+    data, exchange = _read(row), _exchange(row, originals)
+    if not data.get("sent"):
+        return replace(exchange, missing="" if data else "this version of the program cannot read what was kept of it")
+    gone = [n for entry in data["sent"] if len(entry) == 4 and (n := int(entry[0])) not in originals]
     if gone:
-        return replace(made, missing=f"#{gone[0]} of {made.conversation!r} is no longer held")
-    messages = tuple(_message(one, held) for one in told["sent"])
-    if digest(messages) != made.digest:
-        return replace(made, missing="the messages that are held are not those that were sent")
-    planned = told.get("context")
+        return replace(exchange, missing=f"#{gone[0]} of {exchange.conversation!r} is no longer held")
+    messages = tuple(_message(entry, originals) for entry in data["sent"])
+    if digest(messages) != exchange.digest:
+        return replace(exchange, missing="the messages that are held are not those that were sent")
+    planned = data.get("context")
     if planned is None:
-        return replace(made, whole=messages)
-    spans = tuple(ContextSpan(*one) for one in planned["spans"])
-    ledger = tuple(LedgerRow(*one) for one in planned["ledger"])
+        return replace(exchange, whole=messages)
+    spans = tuple(ContextSpan(*values) for values in planned["spans"])
+    ledger = tuple(LedgerRow(*values) for values in planned["ledger"])
     fields: dict[str, Any] = {name: planned[name] for name in _PLANNED}
     context = OptimisedContext(
-        conversation=made.conversation,
-        query=made.asked,
+        conversation=exchange.conversation,
+        query=exchange.asked,
         messages=messages,
         spans=spans,
         ledger=ledger,
@@ -138,11 +146,11 @@ def rebuild(row: ExchangeRow, held: Mapping[int, Message]) -> GatewayExchange:
         worths=tuple(planned.get("worths", ())),
         **fields,
     )
-    return replace(made, context=context)
+    return replace(exchange, context=context)
 
 
-def _exchange(row: ExchangeRow, held: Mapping[int, Message]) -> GatewayExchange:
-    told = _read(row)
+def _exchange(row: ExchangeRow, originals: Mapping[int, Message]) -> GatewayExchange:
+    data = _read(row)
     fields: dict[str, Any] = {
         "interface": "",
         "model": "",
@@ -155,15 +163,16 @@ def _exchange(row: ExchangeRow, held: Mapping[int, Message]) -> GatewayExchange:
         "first_byte_ms": 0.0,
         "all_ms": 0.0,
     }
-    fields |= {name: told[name] for name in _TOLD if name in told}
-    asked = held.get(int(told.get("asked", 0)))
-    answer = (held.get(n) for n in range(int(told.get("until", 0)) + 1, int(told.get("answered", 0)) + 1))
+    fields |= {name: data[name] for name in _TOLD if name in data}
+    asked = originals.get(int(data.get("asked", 0)))
+    answer = (originals.get(n) for n in range(int(data.get("until", 0)) + 1, int(data.get("answered", 0)) + 1))
     return GatewayExchange(
         number=row.number,
         at=row.at,
         conversation=row.conversation,
-        asked=asked.text if asked is not None else str(told.get("question", "")),
-        said="\n\n".join(one.text for one in answer if one is not None and one.text) or str(told.get("answer", "")),
+        asked=asked.text if asked is not None else str(data.get("question", "")),
+        said="\n\n".join(message.text for message in answer if message is not None and message.text)
+        or str(data.get("answer", "")),
         context=None,
         usage=row.usage,
         **fields,
@@ -175,8 +184,8 @@ def _list_content(message: ContextMessage) -> _Said:
     return message.role, message.text, calls, message.answers
 
 
-def _is_original(sent: ContextMessage, held: Mapping[int, Message]) -> bool:
-    original = held.get(sent.numbers[0])
+def _is_original(sent: ContextMessage, originals: Mapping[int, Message]) -> bool:
+    original = originals.get(sent.numbers[0])
     return (
         sent.fate == "kept"
         and original is not None
@@ -185,23 +194,23 @@ def _is_original(sent: ContextMessage, held: Mapping[int, Message]) -> bool:
     )
 
 
-def _message(told: Sequence[Any], held: Mapping[int, Message]) -> ContextMessage:
-    first, last, fate, tokens, *said = told
-    if said:
-        role, text, calls, answers = said
+def _message(entry: Sequence[Any], originals: Mapping[int, Message]) -> ContextMessage:
+    first, last, fate, tokens, *fields = entry
+    if fields:
+        role, text, calls, answers = fields
     else:
-        one = held[int(first)]
-        role, text, answers = one.role, one.text, one.answers
-        calls = [[call.id, call.name, call.arguments] for call in one.calls]
-    made: Role = role
+        original = originals[int(first)]
+        role, text, answers = original.role, original.text, original.answers
+        calls = [[call.id, call.name, call.arguments] for call in original.calls]
+    known_role: Role = role
     return ContextMessage(
-        (int(first), int(last)), made, text, fate, int(tokens), "", tuple(ToolCall(*c) for c in calls), answers
+        (int(first), int(last)), known_role, text, fate, int(tokens), "", tuple(ToolCall(*c) for c in calls), answers
     )
 
 
 def _read(row: ExchangeRow) -> dict[str, Any]:
     try:
-        told = json.loads(row.record)
+        data = json.loads(row.record)
     except ValueError:
         return {}
-    return told if isinstance(told, dict) else {}
+    return data if isinstance(data, dict) else {}

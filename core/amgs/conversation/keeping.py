@@ -43,7 +43,7 @@ def source_of(conversation: str, session: int) -> str:
 def sources_of(storage: Storage, conversation: str) -> list[str]:
     """Return the sources that hold something of a conversation."""
     start = source_of(conversation, 0)[:-1]
-    named = [one.name for one in storage.sources.names() if one.name.startswith(start)]
+    named = [source.name for source in storage.sources.names() if source.name.startswith(start)]
     wanted = [name for name in named if name[len(start) :].isdecimal()]
     return sorted({piece.source for piece in storage.sources.held(wanted)}) if wanted else []
 
@@ -66,8 +66,8 @@ def add(
         return ConversationAdded(conversation, first, first - 1, 0, tuple(notes))
     messages = [_placed(message, now.tzinfo) for message in messages]
     with storage.transaction():
-        made: list[RawBlock] = []
-        held: list[StoredMessage] = []
+        blocks: list[RawBlock] = []
+        stored_messages: list[StoredMessage] = []
         numbers = number_sessions((*before, *messages))
         source, last = "", ""
         if before:
@@ -79,16 +79,16 @@ def add(
             drafts = list(_drafts(conversation, source, message, last))
             if drafts:
                 last = str(drafts[-1].meta["source"])
-            made += drafts
-            held.append(StoredMessage(message, tuple(block_id(d.content) for d in drafts)))
+            blocks += drafts
+            stored_messages.append(StoredMessage(message, tuple(block_id(d.content) for d in drafts)))
         report = raw_blocks.ingest(
-            storage, made, now, told=f"conversation {conversation}", source_of=lambda piece: file_of(piece)
+            storage, blocks, now, origin=f"conversation {conversation}", source_of=lambda piece: file_of(piece)
         )
         operation = report.operation
         if operation is None:
-            told = f"{plural(len(messages), 'message')} of conversation {conversation}"
-            operation = journal.write(storage, KIND, now, told, []).id
-        storage.messages.add(conversation, held, operation)
+            summary = f"{plural(len(messages), 'message')} of conversation {conversation}"
+            operation = journal.write(storage, KIND, now, summary, []).id
+        storage.messages.add(conversation, stored_messages, operation)
         mentions.note(storage, conversation, messages, operation)
     return ConversationAdded(
         conversation, first, messages[-1].number, len(report.added), tuple(notes), operation, len(report.again)
@@ -99,16 +99,16 @@ def read_held(
     storage: Storage, conversation: str, first: int = 1, last: int | None = None
 ) -> tuple[StoredMessage, ...]:
     """Return the messages of a conversation; raises UnknownConversationError for one that is not held."""
-    found = storage.messages.held(conversation, first, last)
-    if not found and not storage.messages.count(conversation):
-        known = [one.name for one in storage.messages.conversations()]
-        told = (
+    stored_messages = storage.messages.held(conversation, first, last)
+    if not stored_messages and not storage.messages.count(conversation):
+        known = [summary.name for summary in storage.messages.conversations()]
+        way_out = (
             f"The conversations are: {', '.join(known[:5])}{', …' if len(known) > 5 else ''}."
             if known
             else "None is held."
         )
-        raise UnknownConversationError(f"There is no conversation {conversation[:60]!r}.", way_out=told)
-    return found
+        raise UnknownConversationError(f"There is no conversation {conversation[:60]!r}.", way_out=way_out)
+    return stored_messages
 
 
 def check_name(conversation: str) -> None:
@@ -123,8 +123,8 @@ def check_name(conversation: str) -> None:
 
 def _last_place(storage: Storage, source: str) -> str:
     """Return the name of the last piece of a session; empty where there is none."""
-    found = storage.sources.held([source])
-    return found[-1].locator if found else ""
+    source_pieces = storage.sources.held([source])
+    return source_pieces[-1].locator if source_pieces else ""
 
 
 def _drafts(conversation: str, source: str, message: Message, before: str) -> Iterator[RawBlock]:
@@ -152,12 +152,12 @@ def _drafts(conversation: str, source: str, message: Message, before: str) -> It
 
 def pieces(text: str) -> tuple[str, ...]:
     """Return a text in parts that an embedder reads whole."""
-    found: list[str] = []
+    parts: list[str] = []
     for part in cut(text, _PIECE):
         size = approximate_tokens(part)
         limit = len(part) if size <= _WORD_PIECES else max(len(part) * _WORD_PIECES // size, 1)
-        found += cut(part, limit)
-    return tuple(found)
+        parts += cut(part, limit)
+    return tuple(parts)
 
 
 _LONGEST = LONGEST_NAME - 8
@@ -172,43 +172,50 @@ class NewMessages:
     messages: tuple[tuple[Message, tuple[str, ...]], ...]
 
 
-def placed(storage: Storage, found: Sequence[ForeignConversation]) -> list[NewMessages]:
+def placed(storage: Storage, conversations: Sequence[ForeignConversation]) -> list[NewMessages]:
     """Under which name each conversation is kept, and which of its messages are new.
 
     One that goes on from what is held under its name is continued, and one that is held whole is left out. Where
     another conversation has the name, a number stands behind it.
     """
-    made: dict[str, NewMessages] = {}
-    for one in found:
-        wanted = _fit(one.name)
+    by_name: dict[str, NewMessages] = {}
+    for conversation in conversations:
+        wanted = _fit(conversation.name)
         for number in itertools.count(1):
             name = wanted if number == 1 else f"{wanted} ({number})"
-            if name in made:
+            if name in by_name:
                 continue
-            held = [each.message for each in storage.messages.held(name)]
-            if all(_same(*pair) for pair in zip(held, (m for m, _ in one.messages), strict=False)):
-                made[name] = NewMessages(name, one.messages[len(held) :])
+            history = [stored_message.message for stored_message in storage.messages.held(name)]
+            if all(_same(*pair) for pair in zip(history, (m for m, _ in conversation.messages), strict=False)):
+                by_name[name] = NewMessages(name, conversation.messages[len(history) :])
                 break
-    return [one for one in made.values() if one.messages]
+    return [new_messages for new_messages in by_name.values() if new_messages.messages]
 
 
 def keep(storage: Storage, new: Sequence[NewMessages], operation: int, zone: tzinfo | None) -> None:
     """Keep the messages, as part of an operation of the journal. zone: of those that do not tell theirs."""
-    for one in new:
-        storage.messages.add(one.conversation, [StoredMessage(*each) for each in one.messages], operation)
-        said = [_placed(message, zone) for message, _ in one.messages]
-        mentions.note(storage, one.conversation, said, operation)
+    for new_messages in new:
+        storage.messages.add(
+            new_messages.conversation, [StoredMessage(*pair) for pair in new_messages.messages], operation
+        )
+        messages = [_placed(message, zone) for message, _ in new_messages.messages]
+        mentions.note(storage, new_messages.conversation, messages, operation)
 
 
 def _placed(message: Message, zone: tzinfo | None) -> Message:
     return message if message.at is None else replace(message, at=place(message.at, zone))
 
 
-def _same(held: Message, found: Message) -> bool:
-    return (held.role, held.text, held.at, held.answers) == (found.role, found.text, found.at, found.answers)
+def _same(original: Message, message: Message) -> bool:
+    return (original.role, original.text, original.at, original.answers) == (
+        message.role,
+        message.text,
+        message.at,
+        message.answers,
+    )
 
 
 def _fit(name: str) -> str:
     """Return a name that a conversation can have."""
-    told = "".join(one if one.isprintable() and one != "#" else " " for one in name)
-    return " ".join(told.split())[:_LONGEST].strip() or "conversation"
+    text = "".join(character if character.isprintable() and character != "#" else " " for character in name)
+    return " ".join(text.split())[:_LONGEST].strip() or "conversation"

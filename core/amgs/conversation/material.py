@@ -1,4 +1,4 @@
-"""What a strategy plans with: the messages, what each costs and is worth, and what must stay."""
+"""Input of a strategy's plan: the messages, their costs and worth, and those that must stay."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class MessageCounter:
 
     @property
     def estimated(self) -> bool:
-        """Whether no tokenizer is known."""
+        """Return whether no tokenizer is known."""
         return self.name == ESTIMATE
 
     def cost(self, message: Message | ContextMessage) -> int:
@@ -130,12 +130,12 @@ class Material:
 
     def piece_cost(self, place: int, number: int) -> int:
         """Return tokens of a piece where it stands among others."""
-        found = self._piece_costs.get((place, number))
-        if found is None:
+        cost = self._piece_costs.get((place, number))
+        if cost is None:
             _, start, end = self.pieces(place)[number]
-            told = " ".join(self.messages[place].text[start:end].split())
-            found = self._piece_costs[place, number] = self.count(f"… {told} …")
-        return found
+            text = " ".join(self.messages[place].text[start:end].split())
+            cost = self._piece_costs[place, number] = self.count(f"… {text} …")
+        return cost
 
     def cite_cost(self, place: int) -> int:
         """Return tokens of what says where a citation is from: a number and a name, or the line of an output of a
@@ -148,12 +148,12 @@ class Material:
 
     def tokens(self, place: int, fate: Fate) -> int:
         """Return tokens of a message with a fate, at most; marks that it shares with its neighbours aside."""
-        told, pieces = fate
-        if told == "kept":
+        kind, pieces = fate
+        if kind == "kept":
             return self.costs[place]
-        if told == "masked":
+        if kind == "masked":
             return self.masked[place]
-        if told == "digested":
+        if kind == "digested":
             return self.cite_cost(place) + sum(self.piece_cost(place, number) for number in pieces)
         return 0
 

@@ -14,7 +14,7 @@ from amgs.clock import aware
 from amgs.errors import MessageError
 from amgs.exchange.importers.parsing import instant
 from amgs.sessions.lines import name
-from amgs.sessions.messages import LISTS, THOUGHTS, TIMES, SaidMessage, said_in, text_of, unwrapped
+from amgs.sessions.messages import LISTS, THOUGHTS, TIMES, SaidMessage, read_item_messages, text_of, unwrap_message
 from amgs.storable import why_unstorable
 from amgs.types.conversation import ROLES, Message, Role
 
@@ -36,15 +36,15 @@ class ReadConversation:
     notes: tuple[str, ...] = ()
 
 
-def read_messages(given: Sequence[GivenMessage], now: datetime, before: Sequence[Message] = ()) -> ReadConversation:
+def read_messages(messages: Sequence[GivenMessage], now: datetime, before: Sequence[Message] = ()) -> ReadConversation:
     """Return the messages that follow on others of the conversation.
 
     A result follows its call, and a call has one result. A time that no message can have is left out and noted.
     Raises MessageError, which names the message, for what is no conversation.
     """
     reading = _Reading(now, before)
-    for place, one in enumerate(given, 1):
-        reading.take(one, place)
+    for place, message in enumerate(messages, 1):
+        reading.take(message, place)
     return ReadConversation(tuple(reading.made), tuple(reading.notes()))
 
 
@@ -54,11 +54,11 @@ def messages_in(data: Any) -> list[Any]:
     Raises MessageError for any other.
     """
     if isinstance(data, dict):
-        held = next((data[key] for key in LISTS if isinstance(data.get(key), list)), None)
-        if held is None:
+        messages = next((data[key] for key in LISTS if isinstance(data.get(key), list)), None)
+        if messages is None:
             return [data]
         system = data.get("system")
-        return [{"role": "system", "content": system}, *held] if system else list(held)
+        return [{"role": "system", "content": system}, *messages] if system else list(messages)
     if not isinstance(data, list):
         raise MessageError(
             "That is no list of messages.", way_out='Give a JSON list of objects with "role" and "content".'
@@ -89,57 +89,57 @@ class _Reading:
         for message in before:
             self._follow(message, message.number)
 
-    def take(self, one: GivenMessage, place: int) -> None:
-        """One of the messages that were given, the `place`th."""
-        if isinstance(one, Message):
-            self._add(one, place)
+    def take(self, message: GivenMessage, place: int) -> None:
+        """Take in the `place`th of the input messages."""
+        if isinstance(message, Message):
+            self._add(message, place)
             return
-        if not isinstance(one, Mapping):
+        if not isinstance(message, Mapping):
             raise _wrong(place, "is no object", "Give an object with a role and a content.")
-        said = unwrapped(one)
-        if said.get("type") in THOUGHTS:
+        fields = unwrap_message(message)
+        if fields.get("type") in THOUGHTS:
             self._note(place, "what the model thought is no memory")
             return
-        at = self._time({**one, **said}, place)
-        for each in said_in(said):
-            self._add(replace(self._message(each, said, place), at=at), place)
+        at = self._time({**message, **fields}, place)
+        for utterance in read_item_messages(fields):
+            self._add(replace(self._message(utterance, fields, place), at=at), place)
 
     def notes(self) -> Iterator[str]:
         """Yield what was not taken as it was given: a line for each reason, however many messages it befell."""
-        for reason, found in self._left.items():
-            place, example = found[0]
-            more = f" and {len(found) - 1:,} more" if found[1:] else ""
+        for reason, examples in self._left.items():
+            place, example = examples[0]
+            more = f" and {len(examples) - 1:,} more" if examples[1:] else ""
             yield f"Message {place}{more}: {reason}{f' ({example})' if example else ''}."
 
     def _note(self, place: int, reason: str, example: str = "") -> None:
         self._left.setdefault(reason, []).append((place, example))
 
-    def _message(self, said: SaidMessage, item: Mapping[str, Any], place: int) -> Message:
-        if any(not call.name for call in said.calls):
+    def _message(self, utterance: SaidMessage, item: Mapping[str, Any], place: int) -> Message:
+        if any(not call.name for call in utterance.calls):
             raise _wrong(place, "makes a call that names no tool", "Name the function that is called.")
         return Message(
             0,
-            _role(said.role, place),
-            self._text(said.content, place),
-            speaker=said.speaker,
-            calls=said.calls,
-            answers=said.answers or (self._last_call(said.speaker) if said.role == "tool" else ""),
-            pinned=item.get("pinned") is True and said.part is None,
+            _role(utterance.role, place),
+            self._text(utterance.content, place),
+            speaker=utterance.speaker,
+            calls=utterance.calls,
+            answers=utterance.answers or (self._last_call(utterance.speaker) if utterance.role == "tool" else ""),
+            pinned=item.get("pinned") is True and utterance.part is None,
         )
 
     def _text(self, content: Any, place: int) -> str:
         return text_of(content, note=lambda _kind, _path, reason: self._note(place, reason))
 
-    def _time(self, said: Mapping[str, Any], place: int) -> datetime | None:
-        given = next((said[key] for key in ("at", *TIMES) if said.get(key) not in (None, "")), None)
-        if given is None:
+    def _time(self, fields: Mapping[str, Any], place: int) -> datetime | None:
+        stamp = next((fields[key] for key in ("at", *TIMES) if fields.get(key) not in (None, "")), None)
+        if stamp is None:
             return None
-        at = aware(given) if isinstance(given, datetime) else instant(given)
+        at = aware(stamp) if isinstance(stamp, datetime) else instant(stamp)
         if at is None:
-            self._note(place, "its time cannot be read and was left out", repr(name(given)[:40]))
+            self._note(place, "its time cannot be read and was left out", repr(name(stamp)[:40]))
         elif not _EARLIEST <= at <= self.now + _AHEAD:
-            told = "in the future" if at > self.now else "before 1900"
-            self._note(place, f"its time is {told} and was left out", f"{at:%Y-%m-%d}")
+            problem = "in the future" if at > self.now else "before 1900"
+            self._note(place, f"its time is {problem} and was left out", f"{at:%Y-%m-%d}")
             at = None
         return at
 
@@ -175,19 +175,19 @@ class _Reading:
         if message.role != "tool":
             return
         if message.answers not in self.open:
-            told = (
+            problem = (
                 f"of the call {message.answers[:40]!r}, which no message before it makes"
                 if message.answers
                 else "of no call"
             )
-            raise _wrong(place, f"is a result {told}", "Give the call first, or leave the result out.")
+            raise _wrong(place, f"is a result {problem}", "Give the call first, or leave the result out.")
         if message.answers in self.answered:
             raise _wrong(place, f"is a second result of the call {message.answers[:40]!r}", "Leave one of them out.")
         self.answered.add(message.answers)
 
 
-def _wrong(place: int, told: str, way_out: str) -> MessageError:
-    return MessageError(f"Message {place} {told}.", way_out=f"{way_out} {_UNCHANGED}")
+def _wrong(place: int, problem: str, way_out: str) -> MessageError:
+    return MessageError(f"Message {place} {problem}.", way_out=f"{way_out} {_UNCHANGED}")
 
 
 def _check_text(message: Message, place: int) -> None:
@@ -195,9 +195,9 @@ def _check_text(message: Message, place: int) -> None:
         raise _wrong(place, f"holds {why}, which cannot be stored", "Mend its text.")
 
 
-def _role(told: str, place: int) -> Role:
-    role = next((known for known in ROLES if known == told), None)
+def _role(text: str, place: int) -> Role:
+    role = next((known for known in ROLES if known == text), None)
     if role is None:
-        told = f"has the role {told!r}" if told else "has no role"
-        raise _wrong(place, told, "The roles are system, user, assistant and tool.")
+        text = f"has the role {text!r}" if text else "has no role"
+        raise _wrong(place, text, "The roles are system, user, assistant and tool.")
     return role

@@ -38,28 +38,28 @@ _PLAN = re.compile(r"(\d{1,9})(?:@\d{1,9})?:(?:k([\d,-]*))?(?:;m([\d,-]*))?(?:;d
 
 def encode(messages: Sequence[Message], fates: Sequence[Fate]) -> str:
     """Return the fates of all messages of a conversation."""
-    told = list(zip(messages, fates, strict=True))
-    kept, masked = (write_spans(runs(m.number for m, own in told if own == fate)) for fate in (KEPT, MASKED))
-    cites = [".".join(map(str, (m.number, *own[1]))) for m, own in told if own[0] == "digested"]
+    pairs = list(zip(messages, fates, strict=True))
+    whole, masked = (write_spans(runs(m.number for m, own in pairs if own == fate)) for fate in (KEPT, MASKED))
+    cites = [".".join(map(str, (m.number, *own[1]))) for m, own in pairs if own[0] == "digested"]
     last = messages[-1].number if messages else 0
-    return f"{last}:k{kept}" + (f";m{masked}" if masked else "") + (f";d{','.join(cites)}" if cites else "")
+    return f"{last}:k{whole}" + (f";m{masked}" if masked else "") + (f";d{','.join(cites)}" if cites else "")
 
 
 def decode(plan: str, messages: Sequence[Message]) -> list[Fate]:
     """Return the fates of the messages; those that came after the plan was made are kept. Raises UsageError for no
     plan.
     """
-    found = _PLAN.fullmatch(plan)
-    if found is None:
+    match = _PLAN.fullmatch(plan)
+    if match is None:
         raise UsageError(
             f"{plan[:40]!r} is no plan.",
             title="Not a plan",
             way_out="Give back what an earlier context has as its plan, or nothing.",
         )
-    until, kept, masked, cites = int(found[1]), _numbers(found[2]), _numbers(found[3]), _cites(found[4])
+    until, whole, masked, cites = int(match[1]), _numbers(match[2]), _numbers(match[3]), _cites(match[4])
     fates = []
     for message in messages:
-        if message.number > until or message.number in kept:
+        if message.number > until or message.number in whole:
             fates.append(KEPT)
         elif message.number in masked:
             fates.append(MASKED)
@@ -73,25 +73,27 @@ def until(plan: str) -> int:
     return int(plan.partition(":")[0].partition("@")[0])
 
 
-def _decode_cites(message: Message, given: Cited) -> Fate:
-    size = len(pieces_of(message.text, message.at)) if given and not message.calls else 0
-    pieces = tuple(sorted({number for number in given if number < size}))
+def _decode_cites(message: Message, numbers: Cited) -> Fate:
+    size = len(pieces_of(message.text, message.at)) if numbers and not message.calls else 0
+    pieces = tuple(sorted({number for number in numbers if number < size}))
     return ("digested", pieces) if pieces else DROPPED
 
 
 def _numbers(text: str | None) -> set[int]:
-    spans = [one.split("-") for one in (text or "").split(",") if one]
-    found = set[int]()
+    spans = [part.split("-") for part in (text or "").split(",") if part]
+    numbers = set[int]()
     for span in spans:
         first, last = span[0], span[-1]
         if first.isdecimal() and last.isdecimal() and int(last) - int(first) < 10_000_000:
-            found.update(range(int(first), int(last) + 1))
-    return found
+            numbers.update(range(int(first), int(last) + 1))
+    return numbers
 
 
 def _cites(text: str | None) -> dict[int, Cited]:
-    given = [[int(n) for n in one.split(".") if n and len(n) < 10] for one in (text or "").split(",") if one]
-    return {one[0]: tuple(one[1:]) for one in given if one}
+    citations = [
+        [int(n) for n in citation.split(".") if n and len(n) < 10] for citation in (text or "").split(",") if citation
+    ]
+    return {numbers[0]: tuple(numbers[1:]) for numbers in citations if numbers}
 
 
 _TRIES = 4
@@ -225,11 +227,11 @@ _SUMMARISED, _SENTENCES = 60, 4
 
 def summarise_dropped(messages: Sequence[Message]) -> str:
     """Quote the sentences of messages that weigh most, in the order of time, each with its handle."""
-    said = [m for m in messages if m.role in ("user", "assistant") and m.text.strip()][-_SUMMARISED:]
-    (spans,) = key_sentences([m.text for m in said], [(0, len(said))], _SENTENCES)
+    turns = [m for m in messages if m.role in ("user", "assistant") and m.text.strip()][-_SUMMARISED:]
+    (spans,) = key_sentences([m.text for m in turns], [(0, len(turns))], _SENTENCES)
     return " ".join(
-        f"{handle(said[span.place].number, said[span.place].number)} "
-        + " ".join(said[span.place].text[span.start : span.end].split())
+        f"{handle(turns[span.place].number, turns[span.place].number)} "
+        + " ".join(turns[span.place].text[span.start : span.end].split())
         for span in sorted(spans, key=lambda span: (span.place, span.start))
     )
 
@@ -262,12 +264,12 @@ def _recall(draft: Draft, most: int) -> int:
 def _lines(messages: Sequence[Message], costs: Sequence[int], counter: MessageCounter) -> dict[int, ContextMessage]:
     """Return the outputs of tools as one line each, where that is shorter, by place."""
     tools = {call.id: call.name for message in messages for call in message.calls}
-    made = {
+    lines = {
         place: mask_output(message, tools.get(message.answers, ""), costs[place], counter)
         for place, message in enumerate(messages)
         if message.role == "tool"
     }
-    return {place: line for place, line in made.items() if line.tokens < costs[place]}
+    return {place: line for place, line in lines.items() if line.tokens < costs[place]}
 
 
 def _keep_critical(material: Material, budget: int) -> Draft:

@@ -1,5 +1,5 @@
-"""What stays together (a call with its results, a question with its answer), and how firmly each message is kept,
-by itself or because somebody said so.
+"""Group messages that belong together (a call with its results, a question with its answer), and rate the protection of
+each, by itself or on request.
 """
 
 from __future__ import annotations
@@ -22,8 +22,10 @@ from amgs.types.conversation import ConversationKept, Message, OptimisedContext
 
 
 class Protection(IntEnum):
-    """How firmly a message is kept. CRITICAL: always; HIGH, and after it MEDIUM: before everything that has to be worth
-    it, each within its share of the room.
+    """Protection level of a message.
+
+    CRITICAL: always; HIGH, and after it MEDIUM: before everything that has to be worth it, each within its share of the
+    room.
     """
 
     NONE = 0
@@ -34,8 +36,9 @@ class Protection(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class Protected:
-    """How firmly a message is kept, and why. spans: characters of it that are enough where it is long; none: it is kept
-    whole.
+    """Protection of a message and its reason.
+
+    spans: characters of it that are enough where it is long; none: it is kept whole.
     """
 
     level: Protection = Protection.NONE
@@ -111,12 +114,12 @@ def find_personal(messages: Sequence[Message]) -> dict[int, Protected]:
                 who[message.speaker] = (place, (start, end))
             if _PREFERENCE.search(sentence) and not sentence.endswith("?"):
                 prefers.setdefault(place, []).append((start, end))
-    found = {
+    protections = {
         place: Protected(Protection.HIGH, "what the user prefers", tuple(spans)) for place, spans in prefers.items()
     }
     for place, span in who.values():
-        found[place] = Protected(Protection.CRITICAL, "who the user is", (span, *prefers.get(place, ())))
-    return found
+        protections[place] = Protected(Protection.CRITICAL, "who the user is", (span, *prefers.get(place, ())))
+    return protections
 
 
 _READ = 20_000
@@ -137,22 +140,22 @@ def atoms(messages: Sequence[Message]) -> tuple[tuple[int, ...], ...]:
             place = group[place]
         return place
 
-    made: dict[str, int] = {}
+    call_places: dict[str, int] = {}
     asked: int | None = None
     for place, message in enumerate(messages):
         for call in message.calls:
-            made[call.id] = place
-        if message.role == "tool" and message.answers in made:
-            group[root(place)] = root(made[message.answers])
+            call_places[call.id] = place
+        if message.role == "tool" and message.answers in call_places:
+            group[root(place)] = root(call_places[message.answers])
         elif message.role == "user":
             asked = place if asks(message.text) else None
         elif message.role == "assistant" and asked is not None and message.text.strip() and not message.calls:
             group[root(place)] = root(asked)
             asked = None
-    found: dict[int, list[int]] = {}
+    groups: dict[int, list[int]] = {}
     for place in range(len(messages)):
-        found.setdefault(root(place), []).append(place)
-    return tuple(sorted(tuple(one) for one in found.values()))
+        groups.setdefault(root(place), []).append(place)
+    return tuple(sorted(tuple(atom) for atom in groups.values()))
 
 
 def asks(text: str) -> bool:
@@ -168,18 +171,18 @@ def find_important(messages: Sequence[Message]) -> dict[int, str]:
 
     Only of those who speak: what a tool puts out decides and promises nothing.
     """
-    said = [n for n, m in enumerate(messages) if m.role in ("user", "assistant") and m.text.strip()]
-    texts = [messages[n].text for n in said]
-    found = {
-        said[act.place]: _OPEN[act.kind]
-        for act in acts(texts, [messages[n].speaker or messages[n].role for n in said])
+    places = [n for n, m in enumerate(messages) if m.role in ("user", "assistant") and m.text.strip()]
+    texts = [messages[n].text for n in places]
+    reasons = {
+        places[act.place]: _OPEN[act.kind]
+        for act in acts(texts, [messages[n].speaker or messages[n].role for n in places])
         if act.closed_by is None
     }
-    for place in said:
+    for place in places:
         first = next(find_slots(messages[place].text), None)  # decisions come before all else
         if first is not None and first[0] == "decision":
-            found[place] = "a decision"
-    return found
+            reasons[place] = "a decision"
+    return reasons
 
 
 KIND = "keep"
@@ -200,8 +203,8 @@ def change(
         done = None
         if changed:
             spans = ", ".join(handle(*span) for span in runs(sorted(changed)))
-            told = f"{spans} of conversation {conversation} {'no longer kept' if drop else 'kept'} in every context"
-            done = journal.write(storage, KIND, now, told, []).id
+            summary = f"{spans} of conversation {conversation} {'no longer kept' if drop else 'kept'} in every context"
+            done = journal.write(storage, KIND, now, summary, []).id
             note = storage.messages.fall if drop else storage.messages.stand
             note(conversation, changed, done)
         return ConversationKept(conversation, handles_of(storage, conversation), done)
@@ -220,11 +223,11 @@ def keep_what_fits(
     except ImpossibleBudgetError:
         if standing <= must:
             raise
-        found, told = choose(must), "what is kept by hand does not fit into the budget"
+        context, remark = choose(must), "what is kept by hand does not fit into the budget"
         spans = tuple(
-            replace(span, because=f"{span.because}; {told}")
+            replace(span, because=f"{span.because}; {remark}")
             if span.fate != "kept" and any(span.first <= number <= span.last for number in standing)
             else span
-            for span in found.spans
+            for span in context.spans
         )
-        return replace(found, spans=spans, replanned=told)
+        return replace(context, spans=spans, replanned=remark)

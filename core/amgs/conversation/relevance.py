@@ -1,4 +1,4 @@
-"""What each message of a conversation is worth for a query, as log odds that add up layer by layer.
+"""Relevance of each message of a conversation for a query, as log odds that add up layer by layer.
 
 First the evidence of the search for every message by itself. A message is then worth what stands around it, as far as a
 topic of its session reaches, for each of the tokens that it takes: an answer seldom stands alone. What whole passages
@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from amgs.conversation.cohesion import centre
 from amgs.conversation.messages import number_sessions
-from amgs.conversation.segments import expected_topics
+from amgs.conversation.segments import estimate_topics
 from amgs.decay import hours_between
 from amgs.index.vector import unit
 from amgs.retrieval.features import FEATURES, Features
@@ -93,24 +93,24 @@ class Relevance:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class MessageEvidence:
-    """What the search says of n messages: parts (n, k), what each of its FEATURES adds; named (n,), whether somebody
-    whom the query names says it. Of a message in pieces the best piece speaks; one without any is as bad as the worst.
+    """Search evidence for n messages: parts (n, k), what each of its FEATURES adds; named (n,), whether somebody whom
+    the query names says it. A message in pieces counts as its best piece; one without any is as bad as the worst.
     """
 
     parts: Floats
     named: NDArray[np.bool_]
 
     @classmethod
-    def of(cls, found: Features, pieces: Sequence[Sequence[int]]) -> MessageEvidence:
+    def of(cls, features: Features, pieces: Sequence[Sequence[int]]) -> MessageEvidence:
         """pieces: of each message the numbers of its blocks."""
-        parts = contributions(found)
+        parts = contributions(features)
         parts[:, list(FEATURES).index("no_answer")] = 0.0  # a question is kept with its answer
         linear = parts.sum(axis=1)
-        row_of = {number: row for row, number in enumerate(found.numbers.tolist())}
+        row_of = {number: row for row, number in enumerate(features.numbers.tolist())}
         rows = [[row_of[n] for n in numbers if n in row_of] for numbers in pieces]
         worst = int(linear.argmin())
-        best = np.array([max(each, key=lambda row: linear[row], default=worst) for each in rows])
-        return cls(parts[best], found.named[best])
+        best = np.array([max(message_rows, key=lambda row: linear[row], default=worst) for message_rows in rows])
+        return cls(parts[best], features.named[best])
 
     @property
     def linear(self) -> Floats:
@@ -130,24 +130,24 @@ def relevance(
 
     Every message is weighed, found by a layer of the search or not. All zeros for a query without words.
     """
-    numbers = storage.blocks.numbers_of(sorted({one for m in messages for one in m.blocks}))
+    numbers = storage.blocks.numbers_of(sorted({block_id for m in messages for block_id in m.blocks}))
     if not numbers or not any(c.isalnum() for c in query):
         return Relevance.none(len(messages))
     sources = replace(sources, embed=cache(sources.embed))  # the query is asked for twice
     every = tuple(sorted(numbers.values()))
     request = RetrievalRequest(query, BlockFilter(statuses=STATUSES), within=every, present=every, most=0)
-    found = gather(request, sources).evidence
-    if found is None:
+    features = gather(request, sources).evidence
+    if features is None:
         return Relevance.none(len(messages))
     pieces = [[numbers[block] for block in m.blocks if block in numbers] for m in messages]
-    evidence = MessageEvidence.of(found, pieces)
-    said = [m.message for m in messages]
-    meanings = centre([m.text for m in said], _vectors(pieces, sources))
-    of, weights = number_sessions(said), np.asarray(costs, float)
+    evidence = MessageEvidence.of(features, pieces)
+    plain_messages = [m.message for m in messages]
+    meanings = centre([m.text for m in plain_messages], _vectors(pieces, sources))
+    of, weights = number_sessions(plain_messages), np.asarray(costs, float)
     columns = passages(evidence, weights, of, meanings, sources.embed(query))
     if half_life := settings.conversation.half_life_hours:
         columns["decay"] = decay(
-            settings.conversation.decay, ages(said, sources.clock.now()) / half_life, evidence.linear
+            settings.conversation.decay, ages(plain_messages, sources.clock.now()) / half_life, evidence.linear
         )
     return weigh(evidence, weights, of, columns)
 
@@ -164,9 +164,9 @@ def passages(
     around = spread(meanings, of, _PASSAGE, _PASSAGE)
     length = np.linalg.norm(around, axis=1)
     near = np.divide(around @ asked, length, out=np.zeros_like(length), where=length > 0)
-    held = np.where(evidence.named, costs, 0.0)
-    floor = spread(held, of, _FLOOR, _FLOOR) / spread(costs, of, _FLOOR, _FLOOR)
-    return {"passage_meaning": _deviations(near), "floor": floor - held.sum() / costs.sum()}
+    named_costs = np.where(evidence.named, costs, 0.0)
+    floor = spread(named_costs, of, _FLOOR, _FLOOR) / spread(costs, of, _FLOOR, _FLOOR)
+    return {"passage_meaning": _deviations(near), "floor": floor - named_costs.sum() / costs.sum()}
 
 
 def ages(messages: Sequence[Message], now: datetime) -> Floats:
@@ -215,7 +215,7 @@ def weigh(evidence: MessageEvidence, costs: Floats, of: Sequence[int], columns: 
     place = {layer: number for number, layer in enumerate(RELEVANCE_LAYERS)}
     parts = np.zeros((total.size, len(RELEVANCE_LAYERS)))
     for name, column in zip(FEATURES, evidence.parts.T, strict=True):
-        parts[:, place[LAYER_OF[name]]] += sum(WEIGHTS[one] for one in near) * column
+        parts[:, place[LAYER_OF[name]]] += sum(WEIGHTS[column_name] for column_name in near) * column
     for name in columns:
         parts[:, place[LAYER_OF[name]]] += adds[name]
     parts -= parts.mean(axis=0)
@@ -235,12 +235,12 @@ def rate(worths: Sequence[float] | Worths) -> Floats:
 def _vectors(pieces: Sequence[Sequence[int]], sources: Sources) -> Vector:
     """Return (n, d), the mean of each message's pieces, of unit length; zeros for one that waits to be consolidated."""
     known = sources.vectors.vectors([number for numbers in pieces for number in numbers])
-    made = np.zeros((len(pieces), sources.vectors.dimension), dtype=np.float32)
+    means = np.zeros((len(pieces), sources.vectors.dimension), dtype=np.float32)
     for place, numbers in enumerate(pieces):
-        found = [known[number] for number in numbers if number in known]
-        if found:
-            made[place] = found[0] if len(found) == 1 else np.mean(found, axis=0)
-    return unit(made)
+        vectors = [known[number] for number in numbers if number in known]
+        if vectors:
+            means[place] = vectors[0] if len(vectors) == 1 else np.mean(vectors, axis=0)
+    return unit(means)
 
 
 def _deviations(values: Floats) -> Floats:
@@ -258,18 +258,18 @@ def spread(
     ahead, in expected topics of the session. Linear in n: a kernel of straight lines is the sum of its bends, summed
     twice.
     """
-    given = np.asarray(values, dtype=np.float64)
-    made = np.zeros_like(given)
+    signal = np.asarray(values, dtype=np.float64)
+    totals = np.zeros_like(signal)
     of = np.asarray(sessions)
     edges = [0, *(np.flatnonzero(np.diff(of)) + 1).tolist(), of.size]
     for start, stop in pairwise(edges):
         size = stop - start
-        topic = size / expected_topics(size)
+        topic = size / estimate_topics(size)
         back, ahead = round(before * topic) + 1, round(after * topic) + 1
-        bends = np.zeros((back + size + ahead, *given.shape[1:]))
-        bends[:size] += given[start:stop] / back
-        bends[back : back + size] -= given[start:stop] * (1.0 / back + 1.0 / ahead)
-        bends[back + ahead :] += given[start:stop] / ahead
+        bends = np.zeros((back + size + ahead, *signal.shape[1:]))
+        bends[:size] += signal[start:stop] / back
+        bends[back : back + size] -= signal[start:stop] * (1.0 / back + 1.0 / ahead)
+        bends[back + ahead :] += signal[start:stop] / ahead
         lines = np.cumsum(np.cumsum(bends, axis=0), axis=0)
-        made[start:stop] = lines[back - 1 : back - 1 + size]
-    return made
+        totals[start:stop] = lines[back - 1 : back - 1 + size]
+    return totals

@@ -25,10 +25,10 @@ def gap(first: int, last: int, counter: MessageCounter) -> ContextMessage:
 
 def mask_output(message: Message, tool: str, tokens: int, counter: MessageCounter) -> ContextMessage:
     """Return an output of a tool as one line."""
-    told = f"[output of {tool or 'a tool'} left out, {tokens:,} tokens: {handle(message.number, message.number)}]"
+    line = f"[output of {tool or 'a tool'} left out, {tokens:,} tokens: {handle(message.number, message.number)}]"
     return _add_cost(
         ContextMessage(
-            (message.number, message.number), message.role, told, "masked", 0, message.speaker, (), message.answers
+            (message.number, message.number), message.role, line, "masked", 0, message.speaker, (), message.answers
         ),
         counter,
     )
@@ -48,7 +48,7 @@ def mark_cost(longest: int, counter: MessageCounter) -> int:
 
 
 def digest(
-    said: Sequence[tuple[Message, tuple[int, ...]]],
+    citations: Sequence[tuple[Message, tuple[int, ...]]],
     first: int,
     last: int,
     counter: MessageCounter,
@@ -60,39 +60,39 @@ def digest(
     summariser: writes it in words of its own, which the mark says, in no more tokens than the citations; where it does
     not, the citations stand.
     """
-    alone = len(said) == 1
-    message = said[0][0]
-    texts = [cite_pieces(one.text, one.at, pieces) for one, pieces in said]
+    alone = len(citations) == 1
+    message = citations[0][0]
+    texts = [cite_pieces(member.text, member.at, pieces) for member, pieces in citations]
     if alone:
-        told = texts[0]
+        body = texts[0]
     else:
-        told = "".join(
-            f"\n#{' '.join([str(one.number), *one.speaker.split()])}: {text}"
-            for (one, _), text in zip(said, texts, strict=True)
+        body = "".join(
+            f"\n#{' '.join([str(member.number), *member.speaker.split()])}: {text}"
+            for (member, _), text in zip(citations, texts, strict=True)
         )
     mark = _mark(first, last)
-    made = ContextMessage(
+    line = ContextMessage(
         (first, last),
         message.role,
-        f"{mark}{' ' if alone else ''}{told}",
+        f"{mark}{' ' if alone else ''}{body}",
         "digested",
         0,
         message.speaker if alone else "",
         (),
         message.answers,
-        tuple(one.number for one, _ in said),
+        tuple(member.number for member, _ in citations),
     )
-    made = _add_cost(made, counter)
+    line = _add_cost(line, counter)
     if summariser is not None:
         name = " ".join(summariser.name.split())[:40]
-        own = replace(made, text=f"[{handle(first, last)} summarised by {name}, not word for word]", tokens=0)
-        room = made.tokens - counter.cost(own)
-        given = [f"{one.speaker}: {one.text}" if one.speaker else one.text for one, _ in said]
-        words = " ".join(summariser.summarise(given, room).split()) if room > 0 else ""
+        own = replace(line, text=f"[{handle(first, last)} summarised by {name}, not word for word]", tokens=0)
+        room = line.tokens - counter.cost(own)
+        utterances = [f"{member.speaker}: {member.text}" if member.speaker else member.text for member, _ in citations]
+        words = " ".join(summariser.summarise(utterances, room).split()) if room > 0 else ""
         other = _add_cost(replace(own, text=f"{own.text} {words}"), counter)
-        if words and other.tokens <= made.tokens:
+        if words and other.tokens <= line.tokens:
             return other
-    return made
+    return line
 
 
 def render(
@@ -104,7 +104,7 @@ def render(
     summariser: AbstractiveSummariser | None = None,
 ) -> tuple[ContextMessage, ...]:
     """Return the messages with their fates. lines: those that are masked, by place. summariser: see `digest`."""
-    made: list[ContextMessage] = []
+    context_messages: list[ContextMessage] = []
     cites: list[tuple[Message, tuple[int, ...]]] = []
     start = 0  # of what stands nowhere yet
 
@@ -113,7 +113,9 @@ def render(
         nonlocal start
         if start < place:
             first, last = messages[start].number, messages[place - 1].number
-            made.append(digest(cites, first, last, counter, summariser) if cites else gap(first, last, counter))
+            context_messages.append(
+                digest(cites, first, last, counter, summariser) if cites else gap(first, last, counter)
+            )
             cites.clear()
         start = place
 
@@ -129,11 +131,11 @@ def render(
         start = place + 1
         if fate == "digested":
             here = message.number
-            made.append(digest([(message, pieces)], here, here, counter, summariser))
+            context_messages.append(digest([(message, pieces)], here, here, counter, summariser))
         else:
-            made.append(keep_whole(message, costs[place]) if fate == "kept" else lines[place])
+            context_messages.append(keep_whole(message, costs[place]) if fate == "kept" else lines[place])
     close(len(messages))
-    return tuple(made)
+    return tuple(context_messages)
 
 
 def _mark(first: int, last: int) -> str:

@@ -1,5 +1,5 @@
-"""How far a request begins as the one before it of its conversation did, and what of it had to be read a second time:
-a provider's cache serves the beginning that two requests share, and nothing behind the first difference.
+"""Measure the beginning that a request shares with the one before it of its conversation, and the part read again: a
+provider's cache serves the beginning that two requests share, and nothing behind the first difference.
 
 A provider reads the definitions of tools first, then the system prompt, then the messages.
 Source: Anthropic's reference of prompt caching.
@@ -30,11 +30,11 @@ def count_prompts(exchange: GatewayExchange, counter: MessageCounter) -> Gateway
     """Return the exchange with the tokens of its prompts."""
     if exchange.prompts is None:
         return exchange
-    prompts = tuple(replace(one, tokens=OVERHEAD + counter.count(one.text)) for one in exchange.prompts)
+    prompts = tuple(replace(prompt, tokens=OVERHEAD + counter.count(prompt.text)) for prompt in exchange.prompts)
     return replace(exchange, prompts=prompts)
 
 
-def changed_prompts(
+def find_changed_prompts(
     before: Mapping[PromptKind, Sequence[str]], after: Mapping[PromptKind, Sequence[str]]
 ) -> tuple[PromptKind, ...]:
     """Return which prompts differ. before, after: their ids by kind, in the order of the request."""
@@ -46,10 +46,12 @@ def compare(before: GatewayExchange, exchange: GatewayExchange, counter: Message
     """Return a request beside the one before it, both with what was sent and their prompts; None where that of one of
     them is not known.
     """
-    unknown = [one for one in (before, exchange) if one.missing or not one.messages or one.prompts is None]
+    unknown = [
+        request for request in (before, exchange) if request.missing or not request.messages or request.prompts is None
+    ]
     if unknown:
         return None
-    earlier, later = (list(_parts(one, counter)) for one in (before, exchange))
+    earlier, later = (list(_parts(request, counter)) for request in (before, exchange))
     pairs = zip(earlier, later, strict=False)
     shared = sum(1 for _ in takewhile(lambda pair: _reads_alike(*pair), pairs))
     changed: PrefixPart | None = None
@@ -57,29 +59,29 @@ def compare(before: GatewayExchange, exchange: GatewayExchange, counter: Message
         shared, changed = 0, "model"
     elif shared not in (len(earlier), len(later)):
         changed = _first(earlier[shared].kind, later[shared].kind)
-    had = Counter((one.kind, one.key) for one in earlier[shared:])
+    had = Counter((part.kind, part.key) for part in earlier[shared:])
     again = 0
-    for one in later[shared:]:
-        if had[one.kind, one.key] > 0:
-            had[one.kind, one.key] -= 1
-            again += one.tokens
+    for part in later[shared:]:
+        if had[part.kind, part.key] > 0:
+            had[part.kind, part.key] -= 1
+            again += part.tokens
     message = later[shared].numbers if changed == "message" else None
-    same = sum(one.tokens for one in later[:shared])
+    same = sum(part.tokens for part in later[:shared])
     return PrefixComparison(before.number, changed, message, same, again)
 
 
 def _parts(exchange: GatewayExchange, counter: MessageCounter) -> Iterator[_RequestPart]:
     """Yield what the model read, in its order."""
     waiting = list(exchange.prompts or ())
-    for one in [prompt for prompt in waiting if prompt.kind == "tools"]:
-        waiting.remove(one)
-        yield _prompt(one, counter)
+    for tool_prompt in [prompt for prompt in waiting if prompt.kind == "tools"]:
+        waiting.remove(tool_prompt)
+        yield _prompt(tool_prompt, counter)
     for message in exchange.messages:
         while waiting and waiting[0].after < message.numbers[1]:
             yield _prompt(waiting.pop(0), counter)
-        said = (message.role, message.text, message.calls, message.answers)
-        yield _RequestPart("message", said, message.tokens or counter.cost(message), message.numbers)
-    yield from (_prompt(one, counter) for one in waiting)
+        key = (message.role, message.text, message.calls, message.answers)
+        yield _RequestPart("message", key, message.tokens or counter.cost(message), message.numbers)
+    yield from (_prompt(last_prompt, counter) for last_prompt in waiting)
 
 
 def _prompt(prompt: GatewayPrompt, counter: MessageCounter) -> _RequestPart:
@@ -87,8 +89,8 @@ def _prompt(prompt: GatewayPrompt, counter: MessageCounter) -> _RequestPart:
     return _RequestPart(prompt.kind, prompt.text, tokens)
 
 
-def _reads_alike(one: _RequestPart, other: _RequestPart) -> bool:
-    return (one.kind, one.key) == (other.kind, other.key)
+def _reads_alike(part: _RequestPart, other: _RequestPart) -> bool:
+    return (part.kind, part.key) == (other.kind, other.key)
 
 
 def _first(*kinds: PrefixPart) -> PrefixPart:

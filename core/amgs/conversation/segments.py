@@ -37,7 +37,7 @@ def topic_changes(texts: Sequence[str], vectors: Vector) -> Floats:
     """Return (n - 1,): how likely the topic changes at each gap between n messages of one sitting."""
     if len(texts) < 2:
         return np.zeros(0)
-    expected = len(texts) / expected_topics(len(texts))
+    expected = len(texts) / estimate_topics(len(texts))
     evidence = weigh_gaps(texts, cohesion(texts, vectors, expected))
     log_odds = evidence @ np.asarray(WEIGHTS) + BIAS + prior_log_odds(len(texts))
     return np.asarray(1.0 / (1.0 + np.exp(-log_odds)))
@@ -47,14 +47,14 @@ def find_terms(texts: Sequence[str]) -> list[tuple[str, ...]]:
     """Find the words of each text that tell it best from the others, at most five."""
     counted = [stems(text) for text in texts]
     among = Counter(stem for words in counted for stem in words)
-    told = []
+    terms = []
     for text, words in zip(texts, counted, strict=True):
         weight = {
             stem: (1 + math.log(count)) * math.log((1 + len(texts)) / among[stem]) for stem, count in words.items()
         }
         best = sorted(weight, key=lambda stem: (-weight[stem], stem))[:_TERMS]
-        told.append(tuple(spell_stem(text, stem) for stem in best))
-    return told
+        terms.append(tuple(spell_stem(text, stem) for stem in best))
+    return terms
 
 
 FEATURES = ("depth", "apart", "opens", "closed", "asked", "length")
@@ -85,7 +85,7 @@ _CUE_LENGTH = 4_000
 """Characters at either end of a message in which a cue is looked for."""
 
 
-def expected_topics(messages: int) -> float:
+def estimate_topics(messages: int) -> float:
     """Return how many topics a conversation of so many messages has, before it is read: 1 + ln n.
 
     Nobody divides a talk of a thousand turns into three hundred topics: people divide it at the grain of the whole.
@@ -93,14 +93,14 @@ def expected_topics(messages: int) -> float:
     return 1.0 + math.log(max(1, messages))
 
 
-def weigh_gaps(texts: Sequence[str], found: Cohesion) -> Floats:
+def weigh_gaps(texts: Sequence[str], measures: Cohesion) -> Floats:
     """Return (n - 1, 6): what speaks for a boundary at each gap, the columns of FEATURES; cues and lengths against
     their own mean.
     """
     before = [text.rstrip()[-_CUE_LENGTH:] for text in texts[:-1]]
     after = [text[:_CUE_LENGTH] for text in texts[1:]]
-    said = np.log1p([len(text.split()) for text in texts])
-    padded = np.concatenate([said[1:], np.full(_AHEAD - 1, -math.inf)])
+    lengths = np.log1p([len(text.split()) for text in texts])
+    padded = np.concatenate([lengths[1:], np.full(_AHEAD - 1, -math.inf)])
     longest = np.lib.stride_tricks.sliding_window_view(padded, _AHEAD).max(axis=1)
     cues = np.array(
         [
@@ -109,7 +109,7 @@ def weigh_gaps(texts: Sequence[str], found: Cohesion) -> Floats:
         ],
         dtype=np.float64,
     )
-    return np.column_stack([found.depth, found.far - found.cohesion, cues - cues.mean(axis=0)])
+    return np.column_stack([measures.depth, measures.far - measures.cohesion, cues - cues.mean(axis=0)])
 
 
 def prior_log_odds(messages: int) -> float:

@@ -1,4 +1,6 @@
-"""What of a text must not be lost: names, numbers, dates, paths, commands, ids, decisions, each with its place."""
+"""Find the parts of a text that must not be lost: names, numbers, dates, paths, commands, ids, decisions, with
+places.
+"""
 
 from __future__ import annotations
 
@@ -98,23 +100,23 @@ def find_slots(
         if _DECISION.search(sentence) and not _UNDECIDED.search(sentence) and not sentence.endswith("?"):
             yield "decision", start, end
     taken: list[tuple[int, int]] = []
-    for found in COMMAND.finditer(text):
-        group = found.lastindex or 0
-        taken.append(found.span(group))
-        yield "command", *found.span(group)
+    for match in COMMAND.finditer(text):
+        group = match.lastindex or 0
+        taken.append(match.span(group))
+        yield "command", *match.span(group)
     for block in _SHELL.finditer(text):
-        for found in _LINE_OF_SHELL.finditer(text, *block.span(1)):
-            if not _overlaps(found, taken):
-                taken.append(found.span(1))
-                yield "command", *found.span(1)
+        for match in _LINE_OF_SHELL.finditer(text, *block.span(1)):
+            if not _overlaps(match, taken):
+                taken.append(match.span(1))
+                yield "command", *match.span(1)
     within = len(taken)
-    for found in _ID.finditer(text):
-        taken.append(found.span())
-        yield "id", *found.span()
-    for found in PATH.finditer(text):
-        if not _FRACTION.fullmatch(found[0]) and not _overlaps(found, taken[within:]):
-            taken.append(found.span())
-            yield "path", *found.span()
+    for match in _ID.finditer(text):
+        taken.append(match.span())
+        yield "id", *match.span()
+    for match in PATH.finditer(text):
+        if not _FRACTION.fullmatch(match[0]) and not _overlaps(match, taken[within:]):
+            taken.append(match.span())
+            yield "path", *match.span()
     for date in dates_in(text, written or _UNKNOWN):
         sure = date.interval.confidence >= _LEAST and not _VERSION.fullmatch(date.text)
         if sure and not any(a < date.end and date.start < b for a, b in taken[within:]):
@@ -126,14 +128,14 @@ def find_slots(
         ("name", names or names_of([text])),
     )
     for slot, pattern in patterns:
-        for found in pattern.finditer(text):
-            if not _overlaps(found, taken):
-                taken.append(found.span())
-                yield slot, *found.span()
+        for match in pattern.finditer(text):
+            if not _overlaps(match, taken):
+                taken.append(match.span())
+                yield slot, *match.span()
 
 
-def _overlaps(found: re.Match[str], taken: list[tuple[int, int]]) -> bool:
-    return any(a < found.end() and found.start() < b for a, b in taken)
+def _overlaps(match: re.Match[str], taken: list[tuple[int, int]]) -> bool:
+    return any(a < match.end() and match.start() < b for a, b in taken)
 
 
 NO_NAMES = re.compile(r"(?!)")
@@ -163,12 +165,12 @@ def names_of(texts: Sequence[str], speakers: Sequence[str] = ()) -> re.Pattern[s
 
 def find_names(text: str) -> list[str]:
     """Return what one text alone may name: its runs of capitalised words, without a word that only opens a sentence."""
-    found = []
+    names = []
     for use in read_names(text)[0].uses:
         rest = use.text.partition(" ")[2] if use.opens else use.text
         if rest and not use.software and _may_be(rest):
-            found.append(rest)
-    return list(dict.fromkeys(found))
+            names.append(rest)
+    return list(dict.fromkeys(names))
 
 
 def _may_be(form: str) -> bool:
@@ -187,13 +189,13 @@ _NEGATION = re.compile(
 )
 
 
-def elements_of(said: str, written: datetime | None, names: re.Pattern[str]) -> Iterator[tuple[ElementClass, int, int]]:
+def elements_of(text: str, written: datetime | None, names: re.Pattern[str]) -> Iterator[tuple[ElementClass, int, int]]:
     """Yield (class, start, end) of each finding in what a message says. names: see `names_of`."""
-    for slot, start, end in find_slots(said, written, names):
+    for slot, start, end in find_slots(text, written, names):
         if _is_class(slot):
             yield slot, start, end
-    for start, end in units(said):
-        sentence = said[start:end]
+    for start, end in units(text):
+        sentence = text[start:end]
         if commits(sentence):
             yield "commitment", start, end
         if denies(sentence):

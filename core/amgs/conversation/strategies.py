@@ -66,14 +66,14 @@ def _raise(draft: Draft, units: Sequence[Sequence[Atom]], levels: Sequence[Seque
     of its own, and between two it saves one.
     """
     of = {place: number for number, unit in enumerate(units) for atom in unit for place in atom}
-    given, latest = [0.0] * len(units), [0.0] * len(units)
+    values, latest = [0.0] * len(units), [0.0] * len(units)
     waiting: list[tuple[float, int, int]] = []
 
     def find_best(number: int) -> tuple[float, Level] | None:
         best = None
         for changes, value in levels[number]:
-            if value > given[number] and draft.used + (cost := draft.cost(changes)) <= draft.material.budget:
-                gain = (value - given[number]) / max(cost, 1)
+            if value > values[number] and draft.used + (cost := draft.cost(changes)) <= draft.material.budget:
+                gain = (value - values[number]) / max(cost, 1)
                 best = max(best or (0.0, ({}, 0.0)), (gain, (changes, value)), key=lambda way: way[0])
         return best
 
@@ -89,7 +89,7 @@ def _raise(draft: Draft, units: Sequence[Sequence[Atom]], levels: Sequence[Seque
         best = find_best(number) if gain == latest[number] else None
         if best is None:
             continue
-        changes, given[number] = best[1]
+        changes, values[number] = best[1]
         whole = all(fate != "digested" for fate, _ in changes.values())
         draft.change(changes, because if whole else f"{because}, in part")
         latest[number] = 0.0
@@ -100,11 +100,11 @@ def _raise(draft: Draft, units: Sequence[Sequence[Atom]], levels: Sequence[Seque
 
 def _atom_levels(material: Material, atom: Atom, strategy: ContextStrategy, weigh: Weigh) -> list[Level]:
     """Whole, or with its outputs of tools as a line each; of a long message one, two, four … sentences."""
-    made: list[Level] = []
+    levels: list[Level] = []
     tools = [place for place in atom if material.masked[place] < material.costs[place]]
     if tools:
         rest = sum(material.rates[place] * material.costs[place] for place in atom if place not in tools)
-        made.append(({**dict.fromkeys(atom, KEPT), **dict.fromkeys(tools, MASKED)}, rest))
+        levels.append(({**dict.fromkeys(atom, KEPT), **dict.fromkeys(tools, MASKED)}, rest))
     if strategy == "hybrid":
         cites: dict[int, Cited] = {}
         for place in (place for place in atom if material.costs[place] > _SHORT):
@@ -112,24 +112,24 @@ def _atom_levels(material: Material, atom: Atom, strategy: ContextStrategy, weig
             ranked = sorted(range(len(shares)), key=lambda n: (-shares[n] / material.piece_cost(place, n), n))
             for size in (2**step for step in range(len(ranked).bit_length())):
                 own = {**cites, place: tuple(sorted(ranked[:size]))}
-                made.append((material.cite(atom, own), _value(material, own, weigh)))
-    return [*made, (dict.fromkeys(atom, KEPT), material.value(atom))]
+                levels.append((material.cite(atom, own), _value(material, own, weigh)))
+    return [*levels, (dict.fromkeys(atom, KEPT), material.value(atom))]
 
 
 def _topic_levels(material: Material, topic: Sequence[Atom], strategy: ContextStrategy, weigh: Weigh) -> list[Level]:
     """Findings, an extract, the whole; of `topic` the extract alone."""
     extract = _extract(material, topic, weigh)
     cited = [extract] if strategy == "topic" else [_findings(material, topic), extract]
-    made: list[Level] = []
+    levels: list[Level] = []
     for cites in filter(None, cited):
         changes: dict[int, Fate] = {}
         for atom in topic:
             own = {place: cites[place] for place in atom if place in cites}
             changes |= material.cite(atom, own) if own else {}
-        made.append((changes, _value(material, cites, weigh)))
-    if made and strategy == "topic":
-        return made
-    return [*made, ({place: KEPT for atom in topic for place in atom}, sum(map(material.value, topic)))]
+        levels.append((changes, _value(material, cites, weigh)))
+    if levels and strategy == "topic":
+        return levels
+    return [*levels, ({place: KEPT for atom in topic for place in atom}, sum(map(material.value, topic)))]
 
 
 def _sentence_weights(material: Material) -> Weigh:
@@ -143,14 +143,14 @@ def _sentence_weights(material: Material) -> Weigh:
     @cache
     def weigh(place: int) -> tuple[float, ...]:
         text = material.messages[place].text
-        found = []
+        weights = []
         for number, (slot, start, end) in enumerate(material.pieces(place)):
             if slot == "sentence":
                 has = stems(text[start:end]) if total else {}
                 match = sum(weight[stem] for stem in has if stem in weight) / total if total else 0.0
-                found.append(material.piece_cost(place, number) * (1.0 + _MATCH * match))
-        every = sum(found)
-        return tuple(one / every for one in found)
+                weights.append(material.piece_cost(place, number) * (1.0 + _MATCH * match))
+        every = sum(weights)
+        return tuple(piece_weight / every for piece_weight in weights)
 
     return weigh
 
@@ -171,13 +171,13 @@ def _by_topic(draft: Draft) -> list[list[Atom]]:
     """
     material = draft.material
     topics = material.topics()
-    held: list[list[Atom]] = [[] for _ in topics]
+    groups: list[list[Atom]] = [[] for _ in topics]
     of = {place: n for n, (start, end) in enumerate(topics) for place in range(start, end)}
     for atom in material.atoms:
         if draft.is_dropped(atom):
-            held[of[atom[0]]].append(atom)
+            groups[of[atom[0]]].append(atom)
     most = max(int(material.budget * _LARGEST), 1)
-    return [part for atoms in held for part in _parts(material, atoms, most)]
+    return [part for atoms in groups for part in _parts(material, atoms, most)]
 
 
 def _parts(material: Material, atoms: list[Atom], most: int) -> Iterator[list[Atom]]:
@@ -200,13 +200,13 @@ def _extract(material: Material, topic: Sequence[Atom], weigh: Weigh) -> dict[in
         value = material.rates[place] * material.costs[place] * weigh(place)[number]
         return -value / material.piece_cost(place, number), place, number
 
-    found: dict[int, Cited] = {}
+    cites: dict[int, Cited] = {}
     for place, number in sorted(((p, n) for p in places for n in range(len(weigh(p)))), key=worth):
-        cost = material.piece_cost(place, number) + (0 if place in found else material.cite_cost(place))
+        cost = material.piece_cost(place, number) + (0 if place in cites else material.cite_cost(place))
         if cost <= room:
             room -= cost
-            found[place] = tuple(sorted((*found.get(place, ()), number)))
-    return found
+            cites[place] = tuple(sorted((*cites.get(place, ()), number)))
+    return cites
 
 
 def _findings(material: Material, topic: Sequence[Atom]) -> dict[int, Cited]:
@@ -218,10 +218,10 @@ def _findings(material: Material, topic: Sequence[Atom]) -> dict[int, Cited]:
             if slot != "sentence":
                 latest.pop((slot, text[start:end]), None)
                 latest[slot, text[start:end]] = (place, number)
-    found: dict[int, Cited] = {}
+    cites: dict[int, Cited] = {}
     for place, number in list(latest.values())[-_FINDINGS:]:
-        found[place] = tuple(sorted((*found.get(place, ()), number)))
-    return found
+        cites[place] = tuple(sorted((*cites.get(place, ()), number)))
+    return cites
 
 
 def _find_room(draft: Draft, atom: Atom) -> Mapping[int, Fate]:
@@ -239,7 +239,7 @@ def _keep_protected(draft: Draft, strategy: ContextStrategy) -> None:
     material, settings = draft.material, draft.material.settings
     free = material.budget - draft.used
     small = min(1.0, material.budget / max(settings.full_recent, 1)) if strategy == "extractive" else 1.0
-    said = frozenset(place for place, one in enumerate(material.protected) if one.spans)
+    personal_places = frozenset(place for place, protection in enumerate(material.protected) if protection.spans)
     for level, share, personal in (
         (Protection.HIGH, settings.preference_share, True),
         (Protection.HIGH, settings.recent_share * small, False),
@@ -247,7 +247,11 @@ def _keep_protected(draft: Draft, strategy: ContextStrategy) -> None:
     ):
         room = min(draft.used + int(free * share), material.budget)
         for atom in sorted(material.atoms, key=lambda atom: -atom[-1]):
-            if material.level(atom) == level and draft.is_dropped(atom) and said.isdisjoint(atom) != personal:
+            if (
+                material.level(atom) == level
+                and draft.is_dropped(atom)
+                and personal_places.isdisjoint(atom) != personal
+            ):
                 changes = material.protect(atom)
                 if draft.used + draft.cost(changes) > room:
                     break
@@ -307,14 +311,14 @@ _BLAND = frozenset(COMMON_WORDS) | frozenset(
 )
 
 
-def asked_classes(query: str) -> frozenset[ElementClass]:
+def find_asked_classes(query: str) -> frozenset[ElementClass]:
     """Return the classes of words that a question names where it names no subject; none for any other."""
-    found = frozenset(kind for kind, form in _ASKED.items() if form.search(query))
+    classes = frozenset(kind for kind, form in _ASKED.items() if form.search(query))
     rest = query
     for form in _ASKED.values():
         rest = form.sub(" ", rest)
     bare = all(word.lower() in _BLAND for word in _WORD.findall(rest)) and not any(map(str.isdigit, rest))
-    return found if bare else frozenset()
+    return classes if bare else frozenset()
 
 
 def cite_asked(draft: Draft) -> int:
@@ -322,7 +326,7 @@ def cite_asked(draft: Draft) -> int:
     than their share of the room; how many messages that is.
     """
     material = draft.material
-    classes = asked_classes(material.query)
+    classes = find_asked_classes(material.query)
     room = draft.used + int((material.budget - draft.used) * _SHARE)
     cited = 0
     for atom in sorted(material.atoms, key=lambda a: -a[-1]) if classes else ():

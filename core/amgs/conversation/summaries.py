@@ -56,51 +56,51 @@ def summary(
     parts: Sequence[tuple[int, int]],
     most: int,
 ) -> list[tuple[CitedSpan, ...]]:
-    """Of each part (start, end) of n messages, at most `most` sentences and its slots, in the order of time.
+    """Return for each part (start, end) of n messages at most `most` sentences and its slots, in the order of time.
 
     Sentences: see `key_sentences`. A finding that is told twice in a part is cited where it was said last.
     """
     names = names_of(texts)
     order = {slot: place for place, slot in enumerate(SLOTS)}
-    made = []
-    for (start, end), found in zip(parts, key_sentences(texts, parts, most), strict=True):
-        found += _findings(texts, times, start, end, names)
+    summaries = []
+    for (start, end), spans in zip(parts, key_sentences(texts, parts, most), strict=True):
+        spans += _findings(texts, times, start, end, names)
         for kind in _OPEN:
-            found += [
+            spans += [
                 CitedSpan(kind, act.place, act.start, act.end)
                 for act in acts
                 if act.kind == kind and act.closed_by is None and start <= act.place < end
             ][-_OF_SLOT:]
-        made.append(tuple(sorted(found, key=lambda one: (order[one.slot], one.place, one.start))))
-    return made
+        summaries.append(tuple(sorted(spans, key=lambda span: (order[span.slot], span.place, span.start))))
+    return summaries
 
 
 def key_sentences(texts: Sequence[str], parts: Sequence[tuple[int, int]], most: int) -> list[list[CitedSpan]]:
-    """Of each part (start, end) of n messages, at most `most` sentences, those that weigh most first.
+    """Return for each part (start, end) of n messages at most `most` sentences, the weightiest first.
 
     A sentence is worth what its words weigh, those that tell the part from the others most; none repeats another.
     """
     counted = [stems("\n".join(texts[a:b])) for a, b in parts]
     among = Counter(stem for words in counted for stem in words)
-    made = []
+    key_spans = []
     for (start, end), words in zip(parts, counted, strict=True):
         weight = {stem: (1 + math.log(n)) * math.log(1 + (1 + len(parts)) / among[stem]) for stem, n in words.items()}
-        made.append(_sentences(texts, start, end, weight, most))
-    return made
+        key_spans.append(_sentences(texts, start, end, weight, most))
+    return key_spans
 
 
 def _sentences(texts: Sequence[str], start: int, end: int, weight: dict[str, float], most: int) -> list[CitedSpan]:
     """Return the sentences that weigh most, none that repeats another."""
-    held: list[tuple[float, CitedSpan, frozenset[str]]] = []
+    candidates: list[tuple[float, CitedSpan, frozenset[str]]] = []
     for place in range(start, end):
         for a, b in sentences(texts[place]):
             words = frozenset(stems(texts[place][a:b]))
             if words:
                 worth = sum(weight[word] for word in words if word in weight) / math.sqrt(4 + len(words))
-                held.append((worth, CitedSpan("sentence", place, a, b), words))
-    held.sort(key=lambda one: (-one[0], one[1].place, one[1].start))
+                candidates.append((worth, CitedSpan("sentence", place, a, b), words))
+    candidates.sort(key=lambda candidate: (-candidate[0], candidate[1].place, candidate[1].start))
     taken: list[tuple[CitedSpan, frozenset[str]]] = []
-    for _, span, words in held:
+    for _, span, words in candidates:
         if len(taken) == most:
             break
         if all(len(words & other) < _ALIKE * min(len(words), len(other)) for _, other in taken):
@@ -118,5 +118,5 @@ def _findings(
             key = slot, texts[place][a:b].casefold()
             latest.pop(key, None)
             latest[key] = CitedSpan(slot, place, a, b)
-    held = list(latest.values())
-    return [span for slot in SLOTS for span in [one for one in held if one.slot == slot][-_OF_SLOT:]]
+    findings = list(latest.values())
+    return [span for slot in SLOTS for span in [finding for finding in findings if finding.slot == slot][-_OF_SLOT:]]

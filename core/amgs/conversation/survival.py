@@ -1,4 +1,4 @@
-"""What of messages is in a text word for word, what only a handle in it brings back, and what nothing does.
+"""Survival of messages in a text: there word for word, restored only by a handle in it, or lost.
 
 Counted for each class of words on its own: a mean over classes would hide that all paths are gone.
 """
@@ -33,19 +33,19 @@ class Element:
 
 def elements(messages: Sequence[Message], names: re.Pattern[str] | None = None) -> list[Element]:
     """Return the findings of messages in order. names: see `names_of`; learned from these messages unless given."""
-    said = [source(message) for message in messages]
-    known = names or names_of(said, [message.speaker for message in messages])
+    texts = [source(message) for message in messages]
+    known = names or names_of(texts, [message.speaker for message in messages])
     return [
         Element(kind, message.number, start, end, text[start:end])
-        for message, text in zip(messages, said, strict=True)
+        for message, text in zip(messages, texts, strict=True)
         for kind, start, end in elements_of(text, message.at, known)
     ]
 
 
 def survival(
-    found: Sequence[Element], originals: Sequence[Message], window: str, reached: Collection[int]
+    findings: Sequence[Element], originals: Sequence[Message], window: str, reached: Collection[int]
 ) -> tuple[ClassSurvival, ...]:
-    """Return what became of findings in a window that is made of messages, or says to be. found: of the originals.
+    """Return what became of findings in a window that is made of messages, or says to be. findings: of the originals.
 
     reached: numbers of the messages that a handle in the window brings back. Different findings are counted, not how
     often each is told; one is in the window where it stands there word for word, white space aside.
@@ -54,25 +54,25 @@ def survival(
     invented = find_invented(window, originals)
     classes = []
     for kind in ELEMENT_CLASSES:
-        held: dict[str, list[int]] = {}
-        for one in found:
-            if one.kind == kind:
-                held.setdefault(_plain(one.text), []).append(one.number)
-        gone = {value: places for value, places in held.items() if not holds(text, value)}
+        occurrences: dict[str, list[int]] = {}
+        for finding in findings:
+            if finding.kind == kind:
+                occurrences.setdefault(_plain(finding.text), []).append(finding.number)
+        gone = {value: places for value, places in occurrences.items() if not holds(text, value)}
         away = {value for value, places in gone.items() if any(number in reached for number in places)}
         missing = sorted(((places[-1], value) for value, places in gone.items()))[-_MISSING:]
         classes.append(
             ClassSurvival(
                 kind,
-                len(held),
-                len(held) - len(gone),
+                len(occurrences),
+                len(occurrences) - len(gone),
                 len(away),
                 len(gone) - len(away),
                 tuple((value, handle(number, number)) for number, value in reversed(missing)),
                 tuple(invented.get(kind, ())),
             )
         )
-    return tuple(one for one in classes if one.there or one.invented)
+    return tuple(outcome for outcome in classes if outcome.there or outcome.invented)
 
 
 def holds(text: str, value: str) -> bool:
@@ -90,8 +90,10 @@ def of_context(messages: Sequence[ContextMessage]) -> tuple[str, frozenset[int]]
     """Return the window of a context, without the lines that only mark a gap, and the numbers that its handles bring
     back.
     """
-    window = "\n".join(source(one) for one in messages if one.fate not in ("dropped", "masked"))
-    reached = {n for one in messages if one.fate != "kept" for n in range(one.numbers[0], one.numbers[1] + 1)}
+    window = "\n".join(source(message) for message in messages if message.fate not in ("dropped", "masked"))
+    reached = {
+        n for message in messages if message.fate != "kept" for n in range(message.numbers[0], message.numbers[1] + 1)
+    }
     return window, frozenset(reached)
 
 
@@ -103,7 +105,7 @@ def of_pieces(pieces: Sequence[TextPiece]) -> tuple[str, frozenset[int]]:
 
 def read_handles(text: str) -> frozenset[int]:
     """Return the numbers of the messages whose handles a text names."""
-    spans = [numbers(found[0]) for found in _HANDLE.finditer(text) if _rises(found[0])]
+    spans = [numbers(match[0]) for match in _HANDLE.finditer(text) if _rises(match[0])]
     return frozenset(n for first, last in spans for n in range(first, min(last, first + 1_000_000) + 1))
 
 
@@ -130,17 +132,17 @@ def _goes_on(text: str, edge: int, step: int) -> bool:
 
 def find_invented(window: str, originals: Sequence[Message]) -> dict[str, list[str]]:
     """Words of the exact classes that the window has and no message has, by class, each once."""
-    said = [source(message) for message in originals]
-    text = _plain("\n".join([*said, *(message.speaker for message in originals)]))
+    texts = [source(message) for message in originals]
+    text = _plain("\n".join([*texts, *(message.speaker for message in originals)]))
     without = _HANDLE.sub(" ", window)
-    made: dict[str, dict[str, None]] = {}
+    inventions: dict[str, dict[str, None]] = {}
     for kind, start, end in elements_of(without, None, NO_NAMES):
         value = _plain(without[start:end])
         if kind in EXACT and not holds(text, value):
-            made.setdefault(kind, {})[value] = None
+            inventions.setdefault(kind, {})[value] = None
     folded = text.casefold()
     names = [name for name in find_names(without) if not holds(folded, _plain(name).casefold())]
-    return {kind: list(values) for kind, values in made.items()} | ({"name": names} if names else {})
+    return {kind: list(values) for kind, values in inventions.items()} | ({"name": names} if names else {})
 
 
 def _plain(text: str) -> str:

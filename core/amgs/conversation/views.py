@@ -38,7 +38,9 @@ from amgs.types.conversation_views import (
 def topics(conversation: str, stored: Sequence[StoredMessage], vectors: Vector) -> ConversationTopics:
     """Find the topics of a conversation. vectors: (n, d) of its messages."""
     spans = find_topics(stored, vectors)
-    terms = find_terms(["\n".join(held.message.text for held in stored[start:end]) for start, end, _ in spans])
+    terms = find_terms(
+        ["\n".join(stored_message.message.text for stored_message in stored[start:end]) for start, end, _ in spans]
+    )
     return ConversationTopics(
         conversation,
         tuple(
@@ -50,17 +52,17 @@ def topics(conversation: str, stored: Sequence[StoredMessage], vectors: Vector) 
 
 def find_topics(stored: Sequence[StoredMessage], vectors: Vector) -> list[tuple[int, int, float]]:
     """Find (start, end, chance) of the topics of stored messages; see `cut_topics`."""
-    return cut_topics([held.message.text for held in stored], vectors, _sessions(stored))
+    return cut_topics([stored_message.message.text for stored_message in stored], vectors, _sessions(stored))
 
 
 def _sessions(stored: Sequence[StoredMessage]) -> list[tuple[int, int]]:
-    return spans_of(number_sessions([held.message for held in stored]))
+    return spans_of(number_sessions([stored_message.message for stored_message in stored]))
 
 
 def acts_of(conversation: str, stored: Sequence[StoredMessage], *, closed: bool) -> ConversationActs:
     """Find the acts of a conversation; those that are closed only where they are asked for."""
-    found = _acts(stored)
-    shown = [act for act in found if closed or act.closed_by is None]
+    dialogue_acts = _acts(stored)
+    shown = [act for act in dialogue_acts if closed or act.closed_by is None]
     return ConversationActs(
         conversation,
         tuple(
@@ -76,7 +78,7 @@ def acts_of(conversation: str, stored: Sequence[StoredMessage], *, closed: bool)
             )
             for act in shown
         ),
-        len(found) - len(shown),
+        len(dialogue_acts) - len(shown),
     )
 
 
@@ -84,8 +86,8 @@ def extract(
     conversation: str, stored: Sequence[StoredMessage], level: SummaryLevel, most: int, vectors: Vector
 ) -> ConversationExtract:
     """Summarise each part of a level, from the originals. most: sentences of a part. vectors: read for topics."""
-    texts = [held.message.text for held in stored]
-    times = [held.message.at for held in stored]
+    texts = [stored_message.message.text for stored_message in stored]
+    times = [stored_message.message.at for stored_message in stored]
     parts = {
         "turn": lambda: [(place, place + 1) for place in range(len(texts))],
         "topic": lambda: [(start, end) for start, end, _ in find_topics(stored, vectors)],
@@ -112,13 +114,19 @@ def vectors_of(stored: Sequence[StoredMessage], storage: Storage, embedder: Embe
     """Return (n, d), of unit length: of each message the mean of its pieces, made now where it waits to be
     consolidated.
     """
-    blocks = storage.blocks.get(sorted({i for one in stored for i in one.blocks}), embeddings=True)
-    held = [[blocks[i].embedding for i in one.blocks if i in blocks] for one in stored]
-    missing = [place for place, found in enumerate(held) if not found or any(v is None for v in found)]
+    blocks = storage.blocks.get(
+        sorted({i for stored_message in stored for i in stored_message.blocks}), embeddings=True
+    )
+    embeddings = [[blocks[i].embedding for i in stored_message.blocks if i in blocks] for stored_message in stored]
+    missing = [
+        place
+        for place, message_embeddings in enumerate(embeddings)
+        if not message_embeddings or any(v is None for v in message_embeddings)
+    ]
     whole = set(range(len(stored))).difference(missing)
     vectors = np.zeros((len(stored), embedder.dimension), dtype=np.float32)
     for place in whole:
-        vectors[place] = np.mean([v for v in held[place] if v is not None], axis=0)
+        vectors[place] = np.mean([v for v in embeddings[place] if v is not None], axis=0)
     if missing:
         vectors[missing] = embedder.embed([stored[place].message.text for place in missing])
     return normalised(vectors)
@@ -126,16 +134,22 @@ def vectors_of(stored: Sequence[StoredMessage], storage: Storage, embedder: Embe
 
 def _acts(stored: Sequence[StoredMessage]) -> list[DialogueAct]:
     """Find the acts of those who speak: what a tool puts out, or a system prompt says, asks and promises nothing."""
-    said = [n for n, held in enumerate(stored) if held.message.role in ("user", "assistant") and held.message.text]
-    found = acts([stored[n].message.text for n in said], [_speaker(stored[n]) for n in said])
+    turn_places = [
+        n
+        for n, stored_message in enumerate(stored)
+        if stored_message.message.role in ("user", "assistant") and stored_message.message.text
+    ]
+    dialogue_acts = acts([stored[n].message.text for n in turn_places], [_speaker(stored[n]) for n in turn_places])
     return [
-        replace(act, place=said[act.place], closed_by=None if act.closed_by is None else said[act.closed_by])
-        for act in found
+        replace(
+            act, place=turn_places[act.place], closed_by=None if act.closed_by is None else turn_places[act.closed_by]
+        )
+        for act in dialogue_acts
     ]
 
 
-def _speaker(held: StoredMessage) -> str:
-    return held.message.speaker or held.message.role
+def _speaker(stored_message: StoredMessage) -> str:
+    return stored_message.message.speaker or stored_message.message.role
 
 
 def _handle(stored: Sequence[StoredMessage], first: int, last: int) -> str:
@@ -159,7 +173,7 @@ def memories(
     """Return the memories of stored messages. acts: the open ones. statuses: of the blocks. recent: messages at
     hand.
     """
-    messages = [one.message for one in stored]
+    messages = [stored_message.message for stored_message in stored]
     costs = {message.number: counter.cost(message) for message in messages}
     answered = {message.answers for message in messages if message.answers}
     calls = [(message, call) for message in messages for call in message.calls]
@@ -184,14 +198,17 @@ def memories(
                 yield MemoryMember("working", "call", here, text, counter.count(text))
         for start, end in spans_of(number_sessions(messages)):
             first, last = messages[start].number, messages[end - 1].number
-            ids = {block for one in stored[start:end] for block in one.blocks}
-            kept = sum(statuses.get(block) == "consolidated" for block in ids)
-            text = f"{kept:,} of {len(ids):,} blocks consolidated"
+            ids = {block for stored_message in stored[start:end] for block in stored_message.blocks}
+            count = sum(statuses.get(block) == "consolidated" for block in ids)
+            text = f"{count:,} of {len(ids):,} blocks consolidated"
             yield MemoryMember("long-term", "session", handle(first, last), text, cost(first, last))
-        for topic in sorted(topics.topics, key=lambda one: (-one.chance, -numbers(one.handle)[0])):
-            told = ", ".join(topic.terms)
+        for topic in sorted(
+            topics.topics,
+            key=lambda conversation_topic: (-conversation_topic.chance, -numbers(conversation_topic.handle)[0]),
+        ):
+            label = ", ".join(topic.terms)
             own = cost(*numbers(topic.handle))
-            yield MemoryMember("episodic", "topic", topic.handle, told, own, topic.chance)
+            yield MemoryMember("episodic", "topic", topic.handle, label, own, topic.chance)
 
     last = messages[-1] if messages else None
     return ConversationMemories(

@@ -23,15 +23,15 @@ def find_changes(before: OptimisedContext, after: OptimisedContext) -> tuple[Fat
     a, b = _fates(before), _fates(after)
     changed = ((number, a[number], b[number]) for number in sorted(a.keys() & b.keys()) if a[number] != b[number])
     costs = dict(zip(a, before.costs, strict=True))
-    found: list[FateChange] = []
+    changes: list[FateChange] = []
     for number, was, now in changed:
-        last = found[-1] if found else None
+        last = changes[-1] if changes else None
         first = last.first if last and (last.last, last.before, last.after) == (number - 1, was, now) else number
         if first < number:
-            found.pop()
+            changes.pop()
         tokens = sum(costs[n] for n in range(first, number + 1))
-        found.append(FateChange(handle(first, number), first, number, was, now, tokens))
-    return tuple(found)
+        changes.append(FateChange(handle(first, number), first, number, was, now, tokens))
+    return tuple(changes)
 
 
 def reason(first: int, last: int, budget: int, plan: Plan) -> SpanReason:
@@ -43,9 +43,9 @@ def reason(first: int, last: int, budget: int, plan: Plan) -> SpanReason:
         fates = _fates(context)
         return all(fates[number] == "kept" for number in wanted)
 
-    kept, larger, impossible = keeps(now), None, ""
+    is_whole, larger, impossible = keeps(now), None, ""
     displaced: tuple[FateChange, ...] = ()
-    if not kept:
+    if not is_whole:
         larger = _least(budget, max(budget + 1, now.history), lambda tokens: keeps(plan(tokens, ())))
         try:
             moved = find_changes(now, plan(budget, wanted))
@@ -58,7 +58,7 @@ def reason(first: int, last: int, budget: int, plan: Plan) -> SpanReason:
         now.query,
         now.strategy,
         budget,
-        kept,
+        is_whole,
         tuple(span for span in now.spans if span.first <= last and span.last >= first),
         sum(now.costs[first - 1 : last]),
         now.estimated,

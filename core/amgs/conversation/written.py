@@ -50,7 +50,7 @@ class ModelSummariser:
         """
         prompt = _PROMPT.format(words=max(1, most_tokens * 2 // 3), messages="\n\n".join(texts))
         try:
-            return founded(self.model.write(prompt, most_tokens), texts)
+            return keep_founded_sentences(self.model.write(prompt, most_tokens), texts)
         except ModelError:
             return ""
 
@@ -65,21 +65,21 @@ def summarise_notes(texts: Sequence[str], query: str, most_tokens: int, model: T
         written = model.write(prompt, most_tokens)
     except ModelError:
         return {}
-    told: dict[int, str] = {}
-    for sentence, place in _founded(written, texts):
-        told[place] = f"{told[place]} {sentence}" if place in told else sentence
-    return told
+    summaries: dict[int, str] = {}
+    for sentence, place in _find_founded_sentences(written, texts):
+        summaries[place] = f"{summaries[place]} {sentence}" if place in summaries else sentence
+    return summaries
 
 
-def founded(text: str, sources: Sequence[str]) -> str:
+def keep_founded_sentences(text: str, sources: Sequence[str]) -> str:
     """Return the sentences of a text whose words stand in the sources, and whose names, numbers, dates, paths, commands
     and ids all do; and that deny something where the sentence of the sources that is most like them does. It cannot be
     told whether they are put together as the sources do.
     """
-    return " ".join(sentence for sentence, _ in _founded(text, sources))
+    return " ".join(sentence for sentence, _ in _find_founded_sentences(text, sources))
 
 
-def _founded(text: str, sources: Sequence[str]) -> Iterator[tuple[str, int]]:
+def _find_founded_sentences(text: str, sources: Sequence[str]) -> Iterator[tuple[str, int]]:
     """Yield the founded sentences, each with the place of the source that has the sentence most like it."""
     from amgs.conversation.cohesion import stems
     from amgs.conversation.slots import denies
@@ -91,8 +91,8 @@ def _founded(text: str, sources: Sequence[str]) -> Iterator[tuple[str, int]]:
         return denies(sentence) or _NO.search(sentence) is not None
 
     places = [(n, source[start:end]) for n, source in enumerate(sources) for start, end in sentences(source)]
-    told = [sentence for _, sentence in places]
-    stemmed = [frozenset(stems(sentence)) for sentence in told]
+    source_sentences = [sentence for _, sentence in places]
+    stemmed = [frozenset(stems(sentence)) for sentence in source_sentences]
     known = frozenset(stem for words in stemmed for stem in words)
     figures = frozenset(_FIGURE.findall("\n".join(sources)))
     originals = [Message(number, "user", source) for number, source in enumerate(sources, 1)]
@@ -109,9 +109,11 @@ def _founded(text: str, sources: Sequence[str]) -> Iterator[tuple[str, int]]:
         ):
             return None
         like = max(
-            range(len(told)), key=lambda n: len(words & stemmed[n]) / (1 + len(words | stemmed[n])), default=None
+            range(len(source_sentences)),
+            key=lambda n: len(words & stemmed[n]) / (1 + len(words | stemmed[n])),
+            default=None,
         )
-        if like is None or denying(sentence) != denying(told[like]):
+        if like is None or denying(sentence) != denying(source_sentences[like]):
             return None
         if len(words & known) < _FOUNDED * len(words) or find_invented(sentence, originals):
             return None
@@ -139,9 +141,9 @@ class RememberedSummariser:
     def summarise(self, texts: Sequence[str], most_tokens: int) -> str:
         """See `AbstractiveSummariser`; on one line."""
         key = tuple(texts), most_tokens
-        found = self._told.get(key)
-        if found is None:
+        summary = self._told.get(key)
+        if summary is None:
             if len(self._told) >= _HELD:
                 self._told.clear()
-            found = self._told[key] = " ".join(self.own.summarise(texts, most_tokens).split())
-        return found
+            summary = self._told[key] = " ".join(self.own.summarise(texts, most_tokens).split())
+        return summary

@@ -1,1 +1,1 @@
-"""What is derived from the store for readers: indexes, graph and order, as one immutable state of it."""
+"""Data derived from the store for readers: indexes, graph and order, as one immutable state of it."""

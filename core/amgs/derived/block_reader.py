@@ -42,19 +42,19 @@ class BlocksRead:
         self._bytes = 0
 
     def get(self, number: int) -> NumberedBlock | None:
-        found = self._newer.get(number)
-        if found is None and (found := self._older.get(number)) is not None:
-            self.add(found)
-        return found
+        numbered_block = self._newer.get(number)
+        if numbered_block is None and (numbered_block := self._older.get(number)) is not None:
+            self.add(numbered_block)
+        return numbered_block
 
-    def add(self, one: NumberedBlock) -> None:
+    def add(self, numbered_block: NumberedBlock) -> None:
         with self._lock:
-            if one.number in self._newer:
+            if numbered_block.number in self._newer:
                 return
-            self._bytes += sys.getsizeof(one.block.content) + _BESIDE_TEXT
+            self._bytes += sys.getsizeof(numbered_block.block.content) + _BESIDE_TEXT
             if self._bytes > BYTES_KEPT // 2:
                 self._older, self._newer, self._bytes = self._newer, {}, 0
-            self._newer[one.number] = one
+            self._newer[numbered_block.number] = numbered_block
 
     def without(self, changed: Collection[int]) -> BlocksRead:
         """Return what is still true once these blocks are changed. With none it is the same for both states, so that a
@@ -95,7 +95,7 @@ class StateReader:
         # What an earlier reader has read, with the structure and the change counter it is of.
         self._read_before: tuple[BlocksRead, int, int] | None = None
         if before is not None:
-            self._passing = {wanted: found for wanted, found in before._passing.items() if found[1] >= roll.whole_since}
+            self._passing = {wanted: entry for wanted, entry in before._passing.items() if entry[1] >= roll.whole_since}
             if before._roll.structure >= roll.whole_since:
                 self._numbers = before._numbers
                 self._read_before = before._read_before
@@ -113,35 +113,35 @@ class StateReader:
         # All else that a filter asks for stands still as long as the structure does.
         structure = self._roll.structure
         plain = wanted == BlockFilter(statuses=wanted.statuses)
-        found, at = self._passing.get(wanted, (None, -1))
-        if found is not None and at == structure:
-            return found
+        block_numbers, at = self._passing.get(wanted, (None, -1))
+        if block_numbers is not None and at == structure:
+            return block_numbers
         columns = self._storage.block_columns
         if plain:
-            found = self._roll.of(wanted.statuses)
-        elif found is None or wanted.as_of is not None:  # what held at an instant hangs on sources, too
-            found = columns.numbers(wanted)
+            block_numbers = self._roll.of(wanted.statuses)
+        elif block_numbers is None or wanted.as_of is not None:  # what held at an instant hangs on sources, too
+            block_numbers = columns.numbers(wanted)
         else:
             changed = self._roll.changed if at == self._roll.before else columns.statuses(since=at).numbers
-            found = joined(without(found, changed), columns.numbers(wanted, since=at))
+            block_numbers = joined(without(block_numbers, changed), columns.numbers(wanted, since=at))
         if len(self._passing) >= _FILTERS_KEPT:
             self._passing = {}
-        self._passing[wanted] = found, structure
-        return found
+        self._passing[wanted] = block_numbers, structure
+        return block_numbers
 
     def stored(self, numbers: Sequence[int]) -> Sequence[NumberedBlock]:
         if self._blocks is None:
             self._blocks = self._still_true()
         known = self._blocks
-        found = {n: one for n in numbers if (one := known.get(n)) is not None}
-        missing = [n for n in numbers if n not in found]
+        blocks = {n: numbered_block for n in numbers if (numbered_block := known.get(n)) is not None}
+        missing = [n for n in numbers if n not in blocks]
         if missing:
             read = self._storage.blocks.by_number(missing)
-            found.update((one.number, one) for one in read)
-            self._note({one.block.id: one.number for one in read})
-            for one in read:
-                known.add(one)
-        return [found[n] for n in sorted(numbers) if n in found]
+            blocks.update((numbered_block.number, numbered_block) for numbered_block in read)
+            self._note({numbered_block.block.id: numbered_block.number for numbered_block in read})
+            for numbered_block in read:
+                known.add(numbered_block)
+        return [blocks[n] for n in sorted(numbers) if n in blocks]
 
     def _still_true(self) -> BlocksRead:
         """Return what an earlier reader has read, less the blocks that were changed or reinforced since."""
@@ -157,15 +157,15 @@ class StateReader:
         return blocks.without(changed)
 
     def facts(self, numbers: Sequence[int]) -> ScoringFacts:
-        found = self.scoring().of(numbers)
+        columns = self.scoring().of(numbers)
         return ScoringFacts(
-            numbers=found.numbers,
-            ids=self._id_map().of(found.numbers),
-            reinforced=found.reinforced,
-            decay_lambda=found.decay_lambda,
-            confidence=found.confidence,
-            reinforcements=found.reinforcements,
-            superseded=found.superseded,
+            numbers=columns.numbers,
+            ids=self._id_map().of(columns.numbers),
+            reinforced=columns.reinforced,
+            decay_lambda=columns.decay_lambda,
+            confidence=columns.confidence,
+            reinforcements=columns.reinforcements,
+            superseded=columns.superseded,
         )
 
     def scoring(self) -> ScoringColumns:
@@ -182,8 +182,10 @@ class StateReader:
             changed = self._storage.block_columns.scoring(since=structure)
             earlier = ScoringColumns(
                 *(
-                    replaced(earlier.numbers, getattr(earlier, each.name), changed.numbers, getattr(changed, each.name))
-                    for each in fields(ScoringColumns)
+                    replaced(
+                        earlier.numbers, getattr(earlier, column.name), changed.numbers, getattr(changed, column.name)
+                    )
+                    for column in fields(ScoringColumns)
                 )
             )
         clocks = self._storage.block_columns.clocks(since=changes)
@@ -195,13 +197,13 @@ class StateReader:
 
     def numbers_of(self, ids: Sequence[str]) -> Mapping[str, int]:
         known = self._numbers
-        found = {i: known[i] for i in ids if i in known}
-        missing = [i for i in ids if i not in found]
+        numbers = {i: known[i] for i in ids if i in known}
+        missing = [i for i in ids if i not in numbers]
         if missing:
             read = dict(self._storage.blocks.numbers_of(missing))
             self._note(read)
-            found |= read
-        return found
+            numbers |= read
+        return numbers
 
     def ids(self, numbers: NDArray[np.int64]) -> NDArray[np.object_]:
         """Return the id of each number: (m,)."""
@@ -229,7 +231,7 @@ class State:
     _laid_out: list[SequenceIndex] = field(default_factory=list)
 
     def sequences(self) -> SequenceIndex:
-        """The order and the episodes of all blocks, laid out once."""
+        """Return the order and the episodes of all blocks, laid out once."""
         with self._lock:
             if not self._laid_out:
                 self._laid_out.append(self.lay_out(self.structure, self.graph.view()))

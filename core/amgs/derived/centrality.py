@@ -45,7 +45,7 @@ class StoredCentrality:
         self._known: tuple[int, CentralityOrigin | None, CentralitySnapshot | None] = (-1, None, None)
 
     def snapshot(self, changes: int) -> CentralitySnapshot | None:
-        """The scores as of a change counter, which this thread's snapshot has; None where there are none."""
+        """Return the scores as of the change counter of this thread's snapshot; None where there are none."""
         with self._lock:
             at, origin, known = self._known
         if at != changes:
@@ -77,22 +77,22 @@ class StoredCentrality:
             return True
         if was.structure == self._storage.structure_counter:
             return False
-        return _drifted(blocks, was.blocks) or _drifted(self._storage.edges.count(), was.edges)
+        return _has_drifted(blocks, was.blocks) or _has_drifted(self._storage.edges.count(), was.edges)
 
     def of(self, view: GraphView, structure: int) -> CentralityFound:
-        """The centrality of a view of this structure, worked out here."""
+        """Compute the centrality of a view of this structure."""
         origin = self._origin(structure, view.nodes.size, view.as_of)
         brief = self._storage.block_columns.brief(BRIEF_BYTES)
         return CentralityFound(origin, view.nodes, measure(telling(view, brief)).importance())
 
-    def keep(self, found: CentralityFound) -> bool:
+    def keep(self, centrality: CentralityFound) -> bool:
         """Have the store hold it; False where what is there is of the same graph or a later one."""
         with self._storage.transaction():
-            return self._storage.centrality.put(found.origin, found.numbers, found.scores)
+            return self._storage.centrality.put(centrality.origin, centrality.numbers, centrality.scores)
 
     def _origin(self, structure: int, blocks: int, at: datetime) -> CentralityOrigin:
         return CentralityOrigin(structure, blocks, self._storage.edges.count(), at)
 
 
-def _drifted(now: int, then: int) -> bool:
+def _has_drifted(now: int, then: int) -> bool:
     return abs(now - then) > now // _DRIFT

@@ -37,7 +37,7 @@ class EntityState:
 
 @dataclass(slots=True)
 class _Read:
-    """What was read of each block, by its number. at: the structure it is of. small: words in small letters."""
+    """Readings of blocks, by block number. at: the structure that they are of. small: words in lower case."""
 
     at: int = -1
     small: Counter[str] = field(default_factory=Counter)
@@ -52,7 +52,7 @@ class _Read:
 
 
 class EntityCatalogue:
-    """What each block says of names, kept by its number: only what is new is read, and the names are laid out anew."""
+    """Names in the text of blocks, by block number: only new blocks are read, and the names are laid out anew."""
 
     def __init__(self, storage: Storage) -> None:
         self._storage = storage
@@ -62,7 +62,7 @@ class EntityCatalogue:
 
     @property
     def seen(self) -> EntityState | None:
-        """The entities as they were last asked for; None before."""
+        """Entities of the latest request; None before."""
         return self._found
 
     def latest(self, state: State, progress: Progress | None = None) -> EntityState:
@@ -73,14 +73,14 @@ class EntityCatalogue:
             if self._found is None or self._read.at < state.structure:
                 read, self._read, self._found = self._read, _Read(), None
                 # What is stopped half way is dropped, and read anew.
-                read = self._caught_up(read, progress)
+                read = self._catch_up_names(read, progress)
                 speakers = _speakers(state)
                 index = lay_out(read.names, read.small, speakers=speakers, titled=read.titled, marked=read.marked)
                 read.at = state.structure
                 self._read, self._found = read, EntityState(index, dict(read.created))
             return self._found
 
-    def _caught_up(self, read: _Read, progress: Progress | None) -> _Read:
+    def _catch_up_names(self, read: _Read, progress: Progress | None) -> _Read:
         live = self._storage.block_columns.numbers(_LIVE)
         gone = np.setdiff1d(read.numbers, live)
         if gone.size and not self._forgotten(read, gone):
@@ -90,8 +90,8 @@ class EntityCatalogue:
         for start in range(0, wanted.size, _BATCH):
             if progress is not None:
                 progress(start, wanted.size, "reading names")
-            for one in self._storage.blocks.by_number(wanted[start : start + _BATCH].tolist()):
-                _take_in(read, one)
+            for numbered_block in self._storage.blocks.by_number(wanted[start : start + _BATCH].tolist()):
+                _take_in(read, numbered_block)
         return read
 
     def _forgotten(self, read: _Read, gone: NDArray[np.int64]) -> bool:
@@ -101,13 +101,13 @@ class EntityCatalogue:
             return False
         for number, content, _ in texts:
             read.small.subtract(read_names(content)[1])
-            for held in (read.names, read.titled, read.marked, read.created):
-                held.pop(number, None)
+            for table in (read.names, read.titled, read.marked, read.created):
+                table.pop(number, None)
         return True
 
 
-def _take_in(read: _Read, one: NumberedBlock) -> None:
-    number, block = one.number, one.block
+def _take_in(read: _Read, numbered_block: NumberedBlock) -> None:
+    number, block = numbered_block.number, numbered_block.block
     if number not in read.names:
         read.names[number], small = read_names(block.content)
         read.small.update(small)

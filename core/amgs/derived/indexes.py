@@ -1,4 +1,4 @@
-"""What is derived from the store and kept true to it: keyword index, vectors, graph.
+"""Indexes derived from the store and synchronised with it: keyword index, vectors, graph.
 
 Readers take the latest committed state under a lock, for the moment that catching up takes, and then read it without:
 what they hold is not changed any more. A thread that writes holds that lock no longer than they do.
@@ -58,7 +58,7 @@ class Derived:
         self._settings = settings
         beside = None if storage.file is None else Path(f"{storage.file}.index")
         self._kept = KeptArrays(storage)
-        self._search = SearchIndexes(storage, embedder, self._kept, folder=beside, roll=self._caught_up_roll)
+        self._search = SearchIndexes(storage, embedder, self._kept, folder=beside, roll=self._catch_up_roll)
         self.centrality = StoredCentrality(storage, settings.graph)
         self._entities: EntityCatalogue | None = None
         self._lock = threading.RLock()
@@ -91,9 +91,9 @@ class Derived:
         if here is not None:
             yield here
             return
-        with contextlib.ExitStack() as held:
+        with contextlib.ExitStack() as stack:
             with self._lock:
-                held.enter_context(self._storage.snapshot())
+                stack.enter_context(self._storage.snapshot())
                 self._here.state = self._latest()
             try:
                 yield self._here.state
@@ -111,14 +111,14 @@ class Derived:
         if here is not None:
             yield here
             return
-        with contextlib.ExitStack() as held:
+        with contextlib.ExitStack() as stack:
             with self._lock:
                 # The lock first and the snapshot then: whoever comes later never reads an earlier state.
-                held.enter_context(self.reading())
-                found = self._sources(self._here.state, words_alone=words_alone)
-                self._here.sources = None if words_alone else found
+                stack.enter_context(self.reading())
+                sources = self._sources(self._here.state, words_alone=words_alone)
+                self._here.sources = None if words_alone else sources
             try:
-                yield found
+                yield sources
             finally:
                 self._here.sources = None
 
@@ -129,7 +129,7 @@ class Derived:
 
     @property
     def entities(self) -> EntityCatalogue:
-        """What the blocks name; made when it is first asked for."""
+        """Return the catalogue of names in blocks, built on first use."""
         from amgs.derived.entities import EntityCatalogue
 
         with self._lock:
@@ -155,7 +155,7 @@ class Derived:
         up.
         """
         with self._lock, self.reading() as state:
-            words = self._search.held_words()
+            words = self._search.look_up_words()
             vectors = self._search.vectors(state.structure) if self._storage.meta.embedding_space() else None
             return {
                 "keyword index": words.documents,
@@ -202,8 +202,8 @@ class Derived:
             lambda: -1,
             self._clock,
             self._settings.graph,
-            kept=self._kept.graph,
-            recorded=self._recorded_centrality,
+            load_graph=self._kept.graph,
+            recorded=self._read_centrality,
             walks=lambda since: self._storage.edges.walked(since),
             brief=lambda: self._storage.block_columns.brief(BRIEF_BYTES),
         )
@@ -218,11 +218,11 @@ class Derived:
         if before is None or structure != before.structure:
             if self._graph.version >= 0:
                 self._seen_graph = self._graph
-            roll = self._caught_up_roll(structure)
+            roll = self._catch_up_roll(structure)
             self._graph = self._graph.successor(
                 structure,
                 lambda: (self._storage.edges.table(), roll.live),
-                lambda view, version, highest: self._caught_up_graph(roll, view, version, highest),
+                lambda view, version, highest: self._catch_up_graph(roll, view, version, highest),
                 highest=roll.highest,
             )
         elif changes == before.changes:
@@ -231,8 +231,8 @@ class Derived:
             return before
         reader = StateReader(
             self._storage,
-            lambda: self._caught_up_id_map(structure),
-            self._caught_up_roll(structure),
+            lambda: self._catch_up_id_map(structure),
+            self._catch_up_roll(structure),
             changes,
             None if before is None else before.blocks,
         )
@@ -258,28 +258,28 @@ class Derived:
     def _lay_out(self, structure: int, view: GraphView) -> SequenceIndex:
         """Return the order and the episodes of all blocks of a structure, from the last that was laid out."""
         known, at = self._sequences
-        kept = self._kept.order() if known is None else None
-        if kept is not None:
-            known, at = kept
+        order = self._kept.order() if known is None else None
+        if order is not None:
+            known, at = order
         if known is not None and at == structure:
-            if kept is not None:
+            if order is not None:
                 self._sequences, self._laid_on = (known, at), view.source
             return known
         if at > structure:  # a later reader was faster
             known, at = None, -1
         traits = BlockFeatures.none() if known is None else known.traits
-        gone = without(traits.numbers, self._caught_up_roll(structure).numbers)
+        gone = without(traits.numbers, self._catch_up_roll(structure).numbers)
         fresh = self._storage.block_columns.traits(since=at)
         traits = traits.without(gone).merged(fresh)
-        made = None
+        sequences = None
         if known is not None and not gone.size and view.source is self._laid_on:
-            made = appended(known, traits)
-        made = made or lay_out(traits, view)
+            sequences = appended(known, traits)
+        sequences = sequences or lay_out(traits, view)
         if structure > self._sequences[1]:
-            self._sequences, self._laid_on = (made, structure), view.source
-        return made
+            self._sequences, self._laid_on = (sequences, structure), view.source
+        return sequences
 
-    def _caught_up_id_map(self, structure: int) -> IdMap:
+    def _catch_up_id_map(self, structure: int) -> IdMap:
         """Return the ids of all blocks; one of a later state serves an earlier one as well, for it only grows."""
         id_map, at = self._id_map
         if id_map is None:
@@ -289,7 +289,7 @@ class Derived:
             self._id_map = id_map, structure
         return id_map
 
-    def _recorded_centrality(self) -> CentralitySnapshot | None:
+    def _read_centrality(self) -> CentralitySnapshot | None:
         """Return the centrality that the store holds in the state that this thread reads."""
         state: State | None = getattr(self._here, "state", None)
         return self.centrality.snapshot(self._storage.change_counter if state is None else state.changes)
@@ -299,8 +299,8 @@ class Derived:
         with self.reading() as state:
             if not self.centrality.due():
                 return
-            found = self.centrality.of(state.graph.view(), state.structure)
-        self.centrality.keep(found)
+            centrality = self.centrality.of(state.graph.view(), state.structure)
+        self.centrality.keep(centrality)
 
     def _settle_centrality(self) -> None:
         """Do the same where this session has the graph at hand already."""
@@ -318,18 +318,18 @@ class Derived:
         A process that runs for long would hold all that came in its own memory otherwise, and compare each question
         with every one. Raises Cancelled where progress is.
         """
-        kept = self._kept
-        if not kept.keeps_vectors:
+        arrays = self._kept
+        if not arrays.keeps_vectors:
             return False
         with self._lock, self.reading() as state:
             vectors, at = self._search.vectors(state.structure), state.structure
             before = self._times_forgotten
         if not _worth_writing(vectors):
             return False
-        kept.put_vectors(at, vectors, self._settings.retrieval.approximate_from, progress)
+        arrays.put_vectors(at, vectors, self._settings.retrieval.approximate_from, progress)
         with self._lock:
             if self._times_forgotten != before:
-                kept.forget()  # no file keeps what was erased meanwhile
+                arrays.forget()  # no file keeps what was erased meanwhile
             else:
                 self._search.reopen_vectors()
         return True
@@ -338,34 +338,34 @@ class Derived:
         """Write beside the store what this session derived and the kept snapshots lack, where it would take long to
         derive again.
         """
-        kept = self._kept
+        arrays = self._kept
         graph = self._graph if self._graph.version >= 0 else self._seen_graph or self._graph
-        view = graph.last if kept.lacks("graph", graph.version) else None
+        view = graph.last if arrays.lacks("graph", graph.version) else None
         if view is not None and view.nodes.size >= WORTH_KEEPING:
-            kept.put_graph(graph.version, view, graph.highest)
+            arrays.put_graph(graph.version, view, graph.highest)
         sequences, at = self._sequences
         long = sequences is not None and sequences.traits.numbers.size >= WORTH_KEEPING
-        if sequences is not None and long and kept.lacks("blocks", at):
-            ids = self._caught_up_id_map(self._storage.structure_counter)
-            kept.put_order(at, sequences, ids)
-        vectors, at = self._search.latest_vectors() if kept.keeps_vectors else (None, -1)
+        if sequences is not None and long and arrays.lacks("blocks", at):
+            ids = self._catch_up_id_map(self._storage.structure_counter)
+            arrays.put_order(at, sequences, ids)
+        vectors, at = self._search.latest_vectors() if arrays.keeps_vectors else (None, -1)
         if vectors is not None and _worth_writing(vectors):
-            kept.put_vectors(at, vectors, self._settings.retrieval.approximate_from)
+            arrays.put_vectors(at, vectors, self._settings.retrieval.approximate_from)
 
-    def _caught_up_roll(self, structure: int) -> Roll:
+    def _catch_up_roll(self, structure: int) -> Roll:
         """Return which blocks there are in this state; the latest one is kept."""
         known = self._roll
         if known is None or known.structure > structure:  # a reader of an earlier state, beside a later one
-            made = Roll.read(self._storage.block_columns, structure, self._kept.embedded())
+            roll = Roll.read(self._storage.block_columns, structure, self._kept.embedded())
         elif known.structure == structure:
             return known
         else:
-            made = known.caught_up(self._storage.block_columns, structure)
-        if known is None or made.structure > known.structure:
-            self._roll = made
-        return made
+            roll = known.caught_up(self._storage.block_columns, structure)
+        if known is None or roll.structure > known.structure:
+            self._roll = roll
+        return roll
 
-    def _caught_up_graph(self, roll: Roll, view: GraphView, version: int, highest: int) -> GraphView | None:
+    def _catch_up_graph(self, roll: Roll, view: GraphView, version: int, highest: int) -> GraphView | None:
         """Return the view of a state from an earlier one; None where reading all edges anew is as fast, or needed."""
         keys = self._storage.edges.changed(version)
         came = without(roll.live, view.nodes)
@@ -386,5 +386,5 @@ class Derived:
 
 
 def _worth_writing(vectors: VectorIndex) -> bool:
-    """A short tail is caught up faster than a long base is written."""
+    """Return whether to write: a short tail is caught up faster than a long base is written."""
     return vectors.tail + vectors.gone > max(WORTH_KEEPING, len(vectors) // 20)

@@ -1,4 +1,4 @@
-"""What is derived and kept beside the file of a store from one opening to the next."""
+"""Derived data stored beside the file of a store from one opening to the next."""
 
 from __future__ import annotations
 
@@ -39,13 +39,13 @@ class KeptArrays:
 
     def damage(self) -> list[Fault]:
         """Return kept files that are not what was written; they are removed, and derived anew at the next open."""
-        found = []
+        faults = []
         for name, snapshots in self._snapshots.items():
             bad = snapshots.damage(self._storage.meta.store_id())
             if bad:
                 snapshots.forget()
-                found.append(Fault(f"kept {name}", bad, repairable=True))
-        return found
+                faults.append(Fault(f"kept {name}", bad, repairable=True))
+        return faults
 
     # --- reading ------------------------------------------------------------------------------------------
 
@@ -54,30 +54,30 @@ class KeptArrays:
         snapshots = self._snapshots[name]
         if snapshots.is_empty:
             return None
-        found = snapshots.latest(self._storage.meta.store_id())
-        return None if found is None or found.stamp.revision > self._storage.structure_counter else found
+        generation = snapshots.latest(self._storage.meta.store_id())
+        return None if generation is None or generation.stamp.revision > self._storage.structure_counter else generation
 
     def graph(self) -> live.KeptGraph | None:
         """Return the graph."""
-        kept = self.latest("graph")
-        return None if kept is None else live.read(kept)
+        generation = self.latest("graph")
+        return None if generation is None else live.read(generation)
 
     def order(self) -> tuple[SequenceIndex, int] | None:
         """Return the order of all blocks, and the structure it is of."""
-        kept = self.latest("blocks")
-        return None if kept is None else (sequence_index.read(kept), kept.stamp.revision)
+        generation = self.latest("blocks")
+        return None if generation is None else (sequence_index.read(generation), generation.stamp.revision)
 
     def embedded(self) -> tuple[Numbers, int] | None:
         """Return the blocks that have a vector among those kept, and the structure that they are of; None without
         any.
         """
-        kept = self.latest("vectors")
-        return None if kept is None else (kept.array("numbers"), kept.stamp.revision)
+        generation = self.latest("vectors")
+        return None if generation is None else (generation.array("numbers"), generation.stamp.revision)
 
     def ids(self) -> IdMap:
         """Return the ids of all blocks, none where they were not kept."""
-        kept = self.latest("blocks")
-        return IdMap.none() if kept is None else IdMap(kept.array("roll"), kept.array("ids"))
+        generation = self.latest("blocks")
+        return IdMap.none() if generation is None else IdMap(generation.array("roll"), generation.array("ids"))
 
     # --- writing ------------------------------------------------------------------------------------------
 
@@ -85,19 +85,19 @@ class KeptArrays:
         """Return whether a snapshot can be written and is not of this revision already."""
         if revision < 0 or not self._snapshots[name].writable:
             return False
-        kept = self.latest(name)
-        return kept is None or kept.stamp.revision != revision
+        generation = self.latest(name)
+        return generation is None or generation.stamp.revision != revision
 
     def put_graph(self, version: int, view: GraphView, highest: int) -> None:
         """Keep a graph. highest: the highest number of a block then."""
-        said = live.said(view, highest)
-        with self._snapshots["graph"].writing(self._stamp(version), said) as folder:
+        header = live.said(view, highest)
+        with self._snapshots["graph"].writing(self._stamp(version), header) as folder:
             live.write(folder, view)
 
     def put_order(self, structure: int, sequences: SequenceIndex, ids: IdMap) -> None:
         """Keep the order of all blocks, and their ids."""
-        said = sequence_index.said(sequences)
-        with self._snapshots["blocks"].writing(self._stamp(structure), said) as folder:
+        header = sequence_index.said(sequences)
+        with self._snapshots["blocks"].writing(self._stamp(structure), header) as folder:
             sequence_index.write(folder, sequences)
             save_arrays(folder, {"roll": ids.numbers, "ids": ids.ids})
 
@@ -105,13 +105,13 @@ class KeptArrays:
         self, structure: int, vectors: VectorIndex, approximate_from: int, progress: Progress | None = None
     ) -> None:
         """Keep the vectors; with the graph of near ones from so many on. Raises Cancelled where progress is."""
-        said = {"space": list(self._storage.meta.embedding_space() or ())}
-        with self._snapshots["vectors"].writing(self._stamp(structure), said) as folder:
+        header = {"space": list(self._storage.meta.embedding_space() or ())}
+        with self._snapshots["vectors"].writing(self._stamp(structure), header) as folder:
             vectors.write(folder, approximate_from=approximate_from, progress=progress)
 
     @property
     def keeps_vectors(self) -> bool:
-        """Whether vectors can be kept."""
+        """Return whether vectors can be stored."""
         return self._snapshots["vectors"].writable
 
     # --- inside -------------------------------------------------------------------------------------------

@@ -50,8 +50,8 @@ class RawVectors:
     def of(self, text: str) -> Vector:
         """Return the vector (d,) of a text."""
         with self._lock:
-            found = self._computed.get(text)
-        if found is None:
-            found = self._embed(text)
-            self.computed([text], found[None])
-        return found
+            vector = self._computed.get(text)
+        if vector is None:
+            vector = self._embed(text)
+            self.computed([text], vector[None])
+        return vector

@@ -1,4 +1,4 @@
-"""Which blocks there are and which index holds each, caught up by revision instead of read anew."""
+"""Blocks and the index that holds each, caught up by revision instead of read anew."""
 
 from __future__ import annotations
 
@@ -38,8 +38,8 @@ class Roll:
         every = storage.statuses(embedded=known is None)
         embedded = every.embedded
         if known is not None:
-            held, at = known
-            embedded = contains(held, every.numbers)
+            numbers, at = known
+            embedded = contains(numbers, every.numbers)
             changed = storage.statuses(since=at)
             embedded[places(every.numbers, changed.numbers)] = changed.embedded
         return cls(structure, structure, every.numbers, every.status, embedded)
@@ -62,22 +62,22 @@ class Roll:
 
     @property
     def highest(self) -> int:
-        """The highest number, 0 without a block."""
+        """Highest block number, 0 without a block."""
         return int(self.numbers[-1]) if self.numbers.size else 0
 
     @cached_property
     def live(self) -> Numbers:
-        """The blocks of the graph."""
+        """Blocks of the graph."""
         return self.of(("raw", "consolidated"))
 
     @cached_property
     def searchable(self) -> Numbers:
-        """The blocks of the keyword index."""
+        """Blocks of the keyword index."""
         return self.of(("raw", "consolidated", "archived"))
 
     @cached_property
     def with_vector(self) -> Numbers:
-        """The blocks of the vector index."""
+        """Blocks of the vector index."""
         return self.numbers[self.embedded]
 
     def of(self, statuses: Collection[str]) -> Numbers:

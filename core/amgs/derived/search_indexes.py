@@ -47,14 +47,14 @@ class SearchIndexes:
         self,
         storage: Storage,
         embedder: Embedder,
-        kept: KeptArrays,
+        arrays: KeptArrays,
         *,
         folder: Path | None,
         roll: Callable[[int], Roll],
     ) -> None:
         self._storage = storage
         self._embedder = embedder
-        self._kept = kept
+        self._kept = arrays
         self._roll = roll
         own = None if folder is None else folder / "keyword"
         self._keyword = KeywordIndex.open(own, read_only=storage.read_only)
@@ -70,10 +70,10 @@ class SearchIndexes:
         """
         if self._words is None or self._words_at != structure:
             check_space(self._storage, self._embedder)
-            self._words, self._words_at = self.held_words(), structure
+            self._words, self._words_at = self.look_up_words(), structure
         return self._words
 
-    def held_words(self) -> LexicalIndex:
+    def look_up_words(self) -> LexicalIndex:
         """Give the same, looked up anew and whatever embedder is at hand."""
         self.catch_up()
         return self._keyword.view()
@@ -82,7 +82,7 @@ class SearchIndexes:
         """Return the vectors of a structure; they are not changed any more."""
         index, at = self._vectors, self._vectors_at
         if index is None:
-            index, at = self._opened_vectors()
+            index, at = self._open_vectors()
         elif at != structure:
             index = index.copy()
         if at != structure:
@@ -93,7 +93,7 @@ class SearchIndexes:
         return index
 
     def latest_vectors(self) -> tuple[VectorIndex | None, int]:
-        """The vectors that were last asked for and their structure counter; None and -1 before."""
+        """Return the last requested vector index and its structure counter; None and -1 before the first."""
         return self._vectors, self._vectors_at
 
     def reopen_vectors(self) -> None:
@@ -122,11 +122,11 @@ class SearchIndexes:
 
     def faults(self) -> list[Fault]:
         """Return where an index does not hold what the store holds, after catching up."""
-        found = self._keyword_faults()
+        index_faults = self._keyword_faults()
         space = self._storage.meta.embedding_space()
         if space is None or space == (self._embedder.name, self._embedder.dimension):
-            found += self._vector_faults()
-        return found
+            index_faults += self._vector_faults()
+        return index_faults
 
     def _keyword_faults(self) -> list[Fault]:
         self.catch_up()
@@ -137,19 +137,19 @@ class SearchIndexes:
 
     def _vector_faults(self) -> list[Fault]:
         try:
-            held = self.vectors(self._storage.structure_counter).numbers
+            numbers = self.vectors(self._storage.structure_counter).numbers
         except (ModelError, StoreCorruptError) as error:
             return [Fault("vector index", error.message)]
-        off = np.setxor1d(held, self._storage.block_columns.embedded()).size
-        found = [Fault("vector index", _differing(off), repairable=True)] if off else []
-        return found + self._kept.damage()
+        off = np.setxor1d(numbers, self._storage.block_columns.embedded()).size
+        faults = [Fault("vector index", _differing(off), repairable=True)] if off else []
+        return faults + self._kept.damage()
 
-    def _opened_vectors(self) -> tuple[VectorIndex, int]:
+    def _open_vectors(self) -> tuple[VectorIndex, int]:
         """Read the vectors kept beside the store, and their revision; none and -1 without any."""
         space = self._storage.meta.embedding_space()
-        kept = self._kept.latest("vectors")
-        if kept is not None and space is not None and kept.said.get("space") == list(space):
-            return VectorIndex(space[1], Base.read(kept)), kept.stamp.revision
+        generation = self._kept.latest("vectors")
+        if generation is not None and space is not None and generation.said.get("space") == list(space):
+            return VectorIndex(space[1], Base.read(generation)), generation.stamp.revision
         return VectorIndex(space[1] if space is not None else self._embedder.dimension), -1
 
 

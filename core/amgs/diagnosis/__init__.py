@@ -1,1 +1,1 @@
-"""Why an answer missed a fact, and what would have brought it in."""
+"""Diagnose why an answer missed a fact and find what would bring it in."""

@@ -1,4 +1,4 @@
-"""Which request led to an answer: the one that is named, else the latest that brought the answer's words."""
+"""Find the request that led to an answer: the named one, else the latest that returned the answer's words."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ _LATEST = 50
 
 def of_call(context: MemoryContext, number: int) -> DiagnosedRequest:
     """Return a call that was recorded by the gateway; raises NotFoundError for one that is not kept."""
-    found = GatewayLog(context).exchange(number)
-    made = _call(found.number, found.asked, found.conversation, found.at, "the one that was named")
-    return made if found.context is None else replace(made, budget=found.context.budget)
+    exchange = GatewayLog(context).exchange(number)
+    request = _call(exchange.number, exchange.asked, exchange.conversation, exchange.at, "the one that was named")
+    return request if exchange.context is None else replace(request, budget=exchange.context.budget)
 
 
 def of_question(
@@ -40,10 +40,10 @@ def of_question(
     wanted = plain(question)
     name = frame and registry.find(frame, context.definitions()).name
     if budget is None and weights is None:
-        for one in _rows(context, _LATEST, searches=not name):
-            made_for = one.name if isinstance(one, AssemblyRecord) else ""
-            if plain(one.query) == wanted and name in ("", made_for):
-                return _request(one, "the latest with this question")
+        for row in _rows(context, _LATEST, searches=not name):
+            made_for = row.name if isinstance(row, AssemblyRecord) else ""
+            if plain(row.query) == wanted and name in ("", made_for):
+                return _request(row, "the latest with this question")
     because = "no log has this question, so it was asked now"
     return DiagnosedRequest("question", question, because, "", name or FRAME, budget, weights)
 
@@ -53,14 +53,14 @@ def of_answer(context: MemoryContext, answer: str) -> DiagnosedRequest:
     if answer.strip():
         for row in context.storage.exchanges.latest(_LATEST):
             stored = context.storage.messages.some(row.conversation, set(exchanges.numbers(row)))
-            said = exchanges.summarise(row, {n: one.message for n, one in stored.items()})
-            if facts.exactly(said.said, answer):
+            exchange = exchanges.summarise(row, {n: stored_message.message for n, stored_message in stored.items()})
+            if facts.exactly(exchange.said, answer):
                 return replace(of_call(context, row.number), because="it was answered so")
     rows = list(_rows(context, _LATEST))
     first = next(iter(rows), None)
     if answer.strip():
         # A small memory gives the same blocks for every question: whichever gave the answer foremost was meant.
-        places = [_place(_blocks(context, one), answer) for one in rows]
+        places = [_place(_blocks(context, log_row), answer) for log_row in rows]
         best = min(places, default=_NOWHERE)
         if best < _NOWHERE:
             return _request(rows[places.index(best)], "the latest that brought what was answered")
@@ -76,16 +76,16 @@ def of_answer(context: MemoryContext, answer: str) -> DiagnosedRequest:
 
 def logged(context: MemoryContext, limit: int) -> Iterator[DiagnosedRequest]:
     """Yield the latest logged assemblies and searches, the latest first."""
-    return (_request(one, "logged") for one in _rows(context, limit))
+    return (_request(row, "logged") for row in _rows(context, limit))
 
 
 def calls_of(context: MemoryContext, conversation: str, limit: int) -> Iterator[DiagnosedRequest]:
     """Yield the latest calls that were recorded of a conversation, with the budget that each had."""
-    for one in GatewayLog(context).exchanges(limit):
-        if one.conversation == conversation and one.asked:
-            whole = GatewayLog(context).exchange(one.number)
+    for exchange in GatewayLog(context).exchanges(limit):
+        if exchange.conversation == conversation and exchange.asked:
+            whole = GatewayLog(context).exchange(exchange.number)
             budget = None if whole.context is None else whole.context.budget
-            yield replace(_call(one.number, one.asked, conversation, one.at, "logged"), budget=budget)
+            yield replace(_call(exchange.number, exchange.asked, conversation, exchange.at, "logged"), budget=budget)
 
 
 def _place(blocks: Sequence[Block], answer: str) -> int:
@@ -94,24 +94,24 @@ def _place(blocks: Sequence[Block], answer: str) -> int:
 
 
 def _rows(context: MemoryContext, limit: int, *, searches: bool = True) -> Iterator[AssemblyRecord | SearchRow]:
-    found: list[AssemblyRecord | SearchRow] = list(context.storage.assemblies.latest(limit))
+    rows: list[AssemblyRecord | SearchRow] = list(context.storage.assemblies.latest(limit))
     if searches:
-        found += context.searches.latest(limit)
+        rows += context.searches.latest(limit)
     # A clock that stands still gives several the same instant; the number orders those of one kind.
-    yield from sorted((one for one in found if one.query.strip()), key=_when, reverse=True)
+    yield from sorted((row for row in rows if row.query.strip()), key=_when, reverse=True)
 
 
-def _when(one: AssemblyRecord | SearchRow) -> tuple[datetime, bool, int]:
-    if isinstance(one, AssemblyRecord):
-        return one.as_of, True, one.serial
-    return one.at, False, one.serial
+def _when(row: AssemblyRecord | SearchRow) -> tuple[datetime, bool, int]:
+    if isinstance(row, AssemblyRecord):
+        return row.as_of, True, row.serial
+    return row.at, False, row.serial
 
 
-def _request(one: AssemblyRecord | SearchRow, because: str) -> DiagnosedRequest:
-    if isinstance(one, AssemblyRecord):
-        return DiagnosedRequest("assembly", one.query, because, one.id, one.name, one.budget, one.weights, at=one.as_of)
+def _request(row: AssemblyRecord | SearchRow, because: str) -> DiagnosedRequest:
+    if isinstance(row, AssemblyRecord):
+        return DiagnosedRequest("assembly", row.query, because, row.id, row.name, row.budget, row.weights, at=row.as_of)
     return DiagnosedRequest(
-        "search", one.query, because, str(one.serial), places=one.places, weights=_weights(one), at=one.at
+        "search", row.query, because, str(row.serial), places=row.places, weights=_weights(row), at=row.at
     )
 
 
@@ -123,11 +123,11 @@ def _call(number: int, asked: str, conversation: str, at: datetime, because: str
     return DiagnosedRequest("gateway call", asked, because, str(number), at=at, conversation=conversation)
 
 
-def _ids(one: AssemblyRecord | SearchRow) -> tuple[str, ...]:
+def _ids(row: AssemblyRecord | SearchRow) -> tuple[str, ...]:
     """Return the ids, or their beginnings, of the blocks that a logged request gave, the best first."""
-    if isinstance(one, AssemblyRecord):
-        return one.selected
-    return tuple(each.block for each in unpack(one.candidates)[0][: one.places])
+    if isinstance(row, AssemblyRecord):
+        return row.selected
+    return tuple(candidate.block for candidate in unpack(row.candidates)[0][: row.places])
 
 
 def given(context: MemoryContext, request: DiagnosedRequest) -> list[Block]:
@@ -139,10 +139,10 @@ def given(context: MemoryContext, request: DiagnosedRequest) -> list[Block]:
     return [] if row is None else _blocks(context, row)
 
 
-def _blocks(context: MemoryContext, one: AssemblyRecord | SearchRow) -> list[Block]:
-    ids = [full for each in _ids(one) for full in context.storage.blocks.expand(each, 1)]
-    found = context.storage.blocks.get(ids)
-    return [found[i] for i in ids if i in found]
+def _blocks(context: MemoryContext, row: AssemblyRecord | SearchRow) -> list[Block]:
+    ids = [full for prefix in _ids(row) for full in context.storage.blocks.expand(prefix, 1)]
+    blocks = context.storage.blocks.get(ids)
+    return [blocks[i] for i in ids if i in blocks]
 
 
 def plain(text: str) -> str:

@@ -1,5 +1,5 @@
-"""Whether a case of a file of questions holds of a memory: a search or a frame is asked, and nothing is changed; and
-questions that were judged, as such cases; and what moved since an earlier run.
+"""Check cases of a question file against a memory by a search or a frame, without changes; turn judged questions into
+such cases; report changes since an earlier run.
 """
 
 from __future__ import annotations
@@ -42,12 +42,12 @@ def check(case: QuestionCase, memory: Answering) -> CaseOutcome:
     names a frame that is not there, InputError for a session that cannot be read.
     """
     answered = _answered(case, memory)
-    blocks, texts, where = [one.block for one in answered.given], answered.texts, answered.where
+    blocks, texts, where = [candidate.block for candidate in answered.given], answered.texts, answered.where
     faults = [f"“{text}” is not in {where}" for text in case.must_contain if not _in(text, texts)]
     for text in case.must_not_contain:
         if _in(text, texts):
-            held = next((n for n, block in enumerate(blocks, 1) if exactly(block.content, text)), None)
-            faults.append(f"“{text}” is in {where}{f', at {held}' if held else ''}")
+            position = next((n for n, block in enumerate(blocks, 1) if exactly(block.content, text)), None)
+            faults.append(f"“{text}” is in {where}{f', at {position}' if position else ''}")
     rank = _rank(case.must_contain, blocks)
     if case.rank is not None and not faults and (rank is None or rank > case.rank):
         faults.append(f"at rank {rank}, not {case.rank}" if rank else "no one block contains all of it")
@@ -56,7 +56,7 @@ def check(case: QuestionCase, memory: Answering) -> CaseOutcome:
             faults.append("how likely the memory holds an answer is not known for such a question")
         elif (answered.chance >= EVEN) != case.answerable:
             faults.append(f"the memory holds an answer with a chance of {answered.chance:.2f}")
-    hits = tuple(_hit(one, number, case) for number, one in enumerate(answered.given, 1))
+    hits = tuple(_hit(candidate, number, case) for number, candidate in enumerate(answered.given, 1))
     return CaseOutcome(case, tuple(faults), rank, hits)
 
 
@@ -65,18 +65,18 @@ def holding(case: QuestionCase, memory: Answering) -> QuestionCase | None:
     from its first day on says nothing of what changed since.
     """
     texts = _answered(case, memory).texts
-    kept = replace(
+    valid_case = replace(
         case,
         must_contain=tuple(text for text in case.must_contain if _in(text, texts)),
         must_not_contain=tuple(text for text in case.must_not_contain if not _in(text, texts)),
     )
-    return kept if kept.must_contain or kept.must_not_contain else None
+    return valid_case if valid_case.must_contain or valid_case.must_not_contain else None
 
 
 @dataclass(frozen=True, slots=True)
 class _Answered:
-    """What is given for a case: its blocks, the texts that are looked through, where they are in words, and the chance
-    that the memory holds an answer; None where that is not known.
+    """Response to a case: its blocks, the texts to look through, a description of them in words, and the chance that
+    the memory holds an answer; None where unknown.
     """
 
     given: Sequence[Candidate]
@@ -93,28 +93,30 @@ def _answered(case: QuestionCase, memory: Answering) -> _Answered:
     if case.frame:
         frame = memory.assemble(case.frame, query=case.question, reinforce=False, as_of=case.as_of)
         return _Answered(frame.selected, [frame.text], f"the text of {frame.name}", None)
-    found = memory.search(case.question, top_k=max(TOP, case.rank or 0), as_of=case.as_of)
-    texts = [hit.block.content for hit in found.hits]
-    return _Answered(found.hits, texts, f"the {len(texts)} best hits", found.answerable)
+    result = memory.search(case.question, top_k=max(TOP, case.rank or 0), as_of=case.as_of)
+    texts = [hit.block.content for hit in result.hits]
+    return _Answered(result.hits, texts, f"the {len(texts)} best hits", result.answerable)
 
 
-def _hit(one: Candidate, rank: int, case: QuestionCase) -> CaseHit:
-    parts = {"keyword": one.lexical, "vector": one.vector, "graph": one.graph}
-    parts |= {name: getattr(one.parts, name) for name in COMPONENTS}
-    wanted = any(exactly(one.block.content, text) for text in case.must_contain)
+def _hit(candidate: Candidate, rank: int, case: QuestionCase) -> CaseHit:
+    parts = {"keyword": candidate.lexical, "vector": candidate.vector, "graph": candidate.graph}
+    parts |= {name: getattr(candidate.parts, name) for name in COMPONENTS}
+    wanted = any(exactly(candidate.block.content, text) for text in case.must_contain)
     shown = tuple((name, round(value, 4)) for name, value in parts.items() if value)
-    return CaseHit(one.block.id, one.block.title, rank, round(one.score, 4), one.layers, shown, wanted)
+    return CaseHit(
+        candidate.block.id, candidate.block.title, rank, round(candidate.score, 4), candidate.layers, shown, wanted
+    )
 
 
 def _in(text: str, texts: Sequence[str]) -> bool:
-    return any(exactly(each, text) for each in texts)
+    return any(exactly(passage, text) for passage in texts)
 
 
 def _rank(wanted: Sequence[str], blocks: Sequence[Block]) -> int | None:
     if not wanted:
         return None
-    held = (n for n, block in enumerate(blocks, 1) if all(exactly(block.content, text) for text in wanted))
-    return next(held, None)
+    ranks = (n for n, block in enumerate(blocks, 1) if all(exactly(block.content, text) for text in wanted))
+    return next(ranks, None)
 
 
 _WORDS = 12
@@ -129,20 +131,20 @@ def judged(context: MemoryContext, limit: int) -> tuple[QuestionCase, ...]:
     """
     rows = context.storage.forecasts.cases(decided=True, limit=limit)
     blocks = context.storage.blocks.get({outcome.block_id for outcome, *_ in rows})
-    found: dict[tuple[str, str], tuple[str, dict[str, bool]]] = {}
+    questions: dict[tuple[str, str], tuple[str, dict[str, bool]]] = {}
     for outcome, question, *_ in rows:
         if not question.strip() or not outcome.frame or outcome.block_id not in blocks:
             continue
         key = outcome.frame, asked.plain(question)
-        _, verdicts = found.setdefault(key, (question.strip(), {}))
+        _, verdicts = questions.setdefault(key, (question.strip(), {}))
         verdicts.setdefault(outcome.block_id, bool(outcome.actual))
     cases = []
-    for (frame, _), (question, verdicts) in found.items():
-        told = {
+    for (frame, _), (question, verdicts) in questions.items():
+        texts = {
             useful: tuple(_telling(blocks[i], question) for i, was in verdicts.items() if was is useful)[:_MOST]
             for useful in (True, False)
         }
-        cases.append(QuestionCase(question, told[True], told[False], frame=frame))
+        cases.append(QuestionCase(question, texts[True], texts[False], frame=frame))
     return tuple(cases)
 
 
@@ -164,7 +166,7 @@ _PASSED = 3
 
 def compare(before: Sequence[CaseOutcome], after: Sequence[CaseOutcome]) -> CaseComparison:
     """Return both runs, case by case; a case that was edited since is another one."""
-    earlier = {one.case: one for one in before}
+    earlier = {outcome.case: outcome for outcome in before}
     same, moved, added = 0, [], []
     for now in after:
         was = earlier.pop(now.case, None)
@@ -181,32 +183,32 @@ def reasons(before: CaseOutcome, after: CaseOutcome) -> tuple[str, ...]:
     """Return why a case moved: where its wanted block was and is, what part of its score moved most, and what passed
     it.
     """
-    was, now = _wanted(before), _wanted(after)
+    was, now = _find_wanted_hit(before), _find_wanted_hit(after)
     known = {hit.block for hit in before.hits}
-    told: list[str] = []
+    clauses: list[str] = []
     if was is None and now is None:
         came = [hit for hit in after.hits if hit.block not in known]
         return tuple(f"{_named(hit)} came in, at rank {hit.rank}" for hit in came[:_PASSED])
     if was is None and now is not None:
-        told.append(f"{_named(now)} came in, at rank {now.rank}")
+        clauses.append(f"{_named(now)} came in, at rank {now.rank}")
     elif was is not None:
         same = next((hit for hit in after.hits if hit.block == was.block), None)
-        told.append(_course(was, same, len(after.hits)))
+        clauses.append(_course(was, same, len(after.hits)))
         if same is not None:
-            told += _parts(was, same)
-        passed = _passed(before, after, was, same)
-        told += [f"{_named(hit)} {_since(hit, before)} came before it, at rank {hit.rank}" for hit in passed]
-    return tuple(told)
+            clauses += _parts(was, same)
+        passed = _list_overtaking_hits(before, after, was, same)
+        clauses += [f"{_named(hit)} {_since(hit, before)} came before it, at rank {hit.rank}" for hit in passed]
+    return tuple(clauses)
 
 
-def _wanted(outcome: CaseOutcome) -> CaseHit | None:
+def _find_wanted_hit(outcome: CaseOutcome) -> CaseHit | None:
     """Return the block at the outcome's rank, else the first that contains one of the wanted texts."""
     return next((hit for hit in outcome.hits if (hit.rank == outcome.rank if outcome.rank else hit.wanted)), None)
 
 
-def _course(was: CaseHit, now: CaseHit | None, given: int) -> str:
+def _course(was: CaseHit, now: CaseHit | None, count: int) -> str:
     if now is None:
-        return f"{_named(was)} was at rank {was.rank} and is not among the {given} that are given"
+        return f"{_named(was)} was at rank {was.rank} and is not among the {count} that are given"
     if now.rank == was.rank:
         return f"{_named(was)} stays at rank {was.rank}"
     return f"{_named(was)} went from rank {was.rank} to {now.rank}"
@@ -217,19 +219,19 @@ def _parts(was: CaseHit, now: CaseHit) -> list[str]:
     of its score that fell, or rose, most. What moved the other way explains nothing.
     """
     fell = now.rank > was.rank
-    told = []
+    clauses = []
     layers = _without(was.layers, now.layers) if fell else _without(now.layers, was.layers)
     if layers:
-        told.append(f"{'no longer' if fell else 'now'} found by {', '.join(layers)}")
+        clauses.append(f"{'no longer' if fell else 'now'} found by {', '.join(layers)}")
     before, after = dict(was.parts), dict(now.parts)
     moves = {name: after.get(name, 0.0) - before.get(name, 0.0) for name in (*before, *after)}
     most = max(moves, key=lambda name: -moves[name] if fell else moves[name], default="")
     if most and abs(moves[most]) >= _LEAST and (moves[most] < 0) == fell:
-        told.append(f"its {most} moved from {before.get(most, 0.0):.2f} to {after.get(most, 0.0):.2f}")
-    return told
+        clauses.append(f"its {most} moved from {before.get(most, 0.0):.2f} to {after.get(most, 0.0):.2f}")
+    return clauses
 
 
-def _passed(before: CaseOutcome, after: CaseOutcome, was: CaseHit, now: CaseHit | None) -> list[CaseHit]:
+def _list_overtaking_hits(before: CaseOutcome, after: CaseOutcome, was: CaseHit, now: CaseHit | None) -> list[CaseHit]:
     """Return what is before the wanted block now and was not: the best first; where it is gone, as far as its place
     was.
     """
@@ -239,12 +241,12 @@ def _passed(before: CaseOutcome, after: CaseOutcome, was: CaseHit, now: CaseHit 
 
 
 def _since(hit: CaseHit, before: CaseOutcome) -> str:
-    was = next((one.rank for one in before.hits if one.block == hit.block), None)
+    was = next((earlier_hit.rank for earlier_hit in before.hits if earlier_hit.block == hit.block), None)
     return "(not given before)" if was is None else f"(from rank {was})"
 
 
 def _without(some: Sequence[str], others: Sequence[str]) -> list[str]:
-    return [one for one in some if one not in others]
+    return [name for name in some if name not in others]
 
 
 def _named(hit: CaseHit) -> str:

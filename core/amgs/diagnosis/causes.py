@@ -1,5 +1,5 @@
-"""Where a block that holds a fact fell out of a request: the cause, and the chain of evidence up to it;
-and whether it stood as tokens when an answer was decoded.
+"""Find the cause for which a block that holds a fact fell out of a request, with the chain of evidence; and whether its
+tokens were in the context of an answer.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def find(context: MemoryContext, request: DiagnosedRequest, fact: str, block: Bl
     then = _then(context, request, block)
     if then is not None:
         steps.append(DiagnosisStep("then", then.admitted, f"{then.because} ({then.as_of:%Y-%m-%d %H:%M})"))
-    steps += [_layer(each.layer, each.verdict, each.because) for each in now.layers]
+    steps += [_layer(layer_verdict.layer, layer_verdict.verdict, layer_verdict.because) for layer_verdict in now.layers]
     admitted = now.admitted if then is None else then.admitted
     if admitted:
         return _given(context, request, fact, now, shown, steps)
@@ -54,16 +54,16 @@ def find(context: MemoryContext, request: DiagnosedRequest, fact: str, block: Bl
 def _now(context: MemoryContext, request: DiagnosedRequest, block: Block) -> tuple[Explanation, Candidate | None]:
     """Return the block in the request as it would go now, and as a candidate of it; leaves no trace."""
     if not request.frame:
-        found = Retrieval(context).why(
+        explanation = Retrieval(context).why(
             request.query, block.id, top_k=request.places, filter=None, weights=request.weights
         )
-        return found, found.candidate
+        return explanation, explanation.candidate
     frame = look(context, request)
     mine = [c for c in frame.candidates if c.block.id == block.id]
     shown = next((c for c in mine if c.fate == "selected"), None)
     child = shown.child if shown is not None else asking(context, request.frame).name
     told = Frames(context).why(
-        frame.name, request.query, block.id, budget=request.budget, weights=request.weights, child=child, made=frame
+        frame.name, request.query, block.id, budget=request.budget, weights=request.weights, child=child, frame=frame
     )
     return told, shown or told.candidate
 
@@ -111,8 +111,8 @@ def _state(block: Block) -> DiagnosisStep:
 
 
 def _layer(layer: str, verdict: str, because: str) -> DiagnosisStep:
-    held = {"passed": True, "missed": False}.get(verdict)
-    return DiagnosisStep(layer, held, because)
+    has_passed = {"passed": True, "missed": False}.get(verdict)
+    return DiagnosisStep(layer, has_passed, because)
 
 
 # --- the cause --------------------------------------------------------------------------------------------
@@ -126,26 +126,26 @@ def _given(
     shown: Candidate | None,
     steps: list[DiagnosisStep],
 ) -> FactFate:
-    """Of a block that was in: whether the passage of it that was written holds the fact."""
+    """Return the fate of a fact whose block was in: whether the passage that was written holds it."""
     part = shown if request.frame and shown is not None and shown.passage is not None else None
     if part is not None and facts.says_less(part.excerpt, facts.said(part.block), fact):
-        told = "its block was shortened, and the passage that was written leaves the fact out"
-        steps.append(DiagnosisStep("passage", False, told))
-        needed = _budget_needed(context, request, fact, part.block) or _doubled(context, request)
-        return FactFate("over budget", f"Over budget: {told}.", tuple(steps), now, needed)
-    told = "The fact was in front of the model: nothing in the memory kept it out."
-    return FactFate("in the context", told, tuple(steps), now)
+        reason = "its block was shortened, and the passage that was written leaves the fact out"
+        steps.append(DiagnosisStep("passage", False, reason))
+        needed = _budget_needed(context, request, fact, part.block) or _double_budget(context, request)
+        return FactFate("over budget", f"Over budget: {reason}.", tuple(steps), now, needed)
+    reason = "The fact was in front of the model: nothing in the memory kept it out."
+    return FactFate("in the context", reason, tuple(steps), now)
 
 
 def _mended(
     context: MemoryContext, request: DiagnosedRequest, block: Block, then: Explanation, steps: list[DiagnosisStep]
 ) -> FactFate:
-    """Of a block that was out and would be in now: by what has changed since."""
+    """Return the fate of a fact whose block was out and would be in now, by the change since."""
     steps.append(DiagnosisStep("now", True, "it would be in now"))
     number = context.storage.blocks.numbers_of([block.id])[block.id]
-    made = context.storage.assemblies.matching(request.id) if request.kind == "assembly" else ()
+    assemblies = context.storage.assemblies.matching(request.id) if request.kind == "assembly" else ()
     since = "; it is mended since"
-    if made and number > made[0].last_number:
+    if assemblies and number > assemblies[0].last_number:
         return FactFate("not stored", f"Not stored then: it came after{since}.", tuple(steps), then)
     if then.candidate is None:
         return FactFate("not found", f"Not found then{since}.", tuple(steps), then)
@@ -163,31 +163,31 @@ def _fallen(
     steps: list[DiagnosisStep],
 ) -> FactFate:
     if block.status == "raw":
-        told = "Not consolidated: its block waits in the inbox, where no frame takes it from."
-        return FactFate("not consolidated", told, tuple(steps), now)
+        verdict = "Not consolidated: its block waits in the inbox, where no frame takes it from."
+        return FactFate("not consolidated", verdict, tuple(steps), now)
     if block.superseded:
         return FactFate("superseded", f"Superseded: its block was {_state(block).told}.", tuple(steps), now)
     if block.status != "consolidated":
         return FactFate("set aside", f"Set aside: its block is {block.status}.", tuple(steps), now)
     if now.fell_at in FINDERS or now.fell_at == "prefilter":
-        told = f"Not found: no layer brought its block; the {now.fell_at} layer came nearest: {now.because}."
+        verdict = f"Not found: no layer brought its block; the {now.fell_at} layer came nearest: {now.because}."
         if now.fell_at == "prefilter":
-            told = f"Not found: the conditions of {now.frame or 'the search'} refuse its block; {now.because}."
-        return FactFate("not found", told, tuple(steps), now)
+            verdict = f"Not found: the conditions of {now.frame or 'the search'} refuse its block; {now.because}."
+        return FactFate("not found", verdict, tuple(steps), now)
     fate = "" if now.candidate is None else now.candidate.fate
     if fate == "over_budget":
         needed = _budget_needed(context, request, fact, block)
         if needed is not None:
-            given = look(context, request).budget
-            steps.append(DiagnosisStep("budget", False, f"{needed:,} tokens would hold it, {given:,} were given"))
-            told = f"Over budget: {needed:,} tokens would hold it, {given:,} were given."
-            return FactFate("over budget", told, tuple(steps), now, needed)
+            budget = look(context, request).budget
+            steps.append(DiagnosisStep("budget", False, f"{needed:,} tokens would hold it, {budget:,} were given"))
+            verdict = f"Over budget: {needed:,} tokens would hold it, {budget:,} were given."
+            return FactFate("over budget", verdict, tuple(steps), now, needed)
         steps.append(DiagnosisStep("budget", None, "others fill even a budget twice as large"))
-    told = f"Out-voted: found, and others were taken; {now.because}."
-    return FactFate("out-voted", told, tuple(steps), now, now.rank)
+    verdict = f"Out-voted: found, and others were taken; {now.because}."
+    return FactFate("out-voted", verdict, tuple(steps), now, now.rank)
 
 
-def _doubled(context: MemoryContext, request: DiagnosedRequest) -> int:
+def _double_budget(context: MemoryContext, request: DiagnosedRequest) -> int:
     """Return the largest budget that counts as more of the same: the frame's own, or twice the one that was given."""
     own = registry.find(request.frame, context.definitions()).budget
     return max(own, _MORE * (request.budget or own))
@@ -202,7 +202,7 @@ def _budget_needed(context: MemoryContext, request: DiagnosedRequest, fact: str,
         chosen = look(context, request, budget=budget).selected
         return any(c.block.id == block.id and not facts.says_less(c.excerpt, facts.said(block), fact) for c in chosen)
 
-    most = _doubled(context, request)
+    most = _double_budget(context, request)
     least = look(context, request).budget
     if not taken(most):
         return None
@@ -222,26 +222,26 @@ def find_decoded(
     """Return the finding about a block that was in the context; "collapsed" where the tokens of it that were left do
     not say what its sentence that carries the fact says.
     """
-    spans = [one for one in reading.spans if one.block == block.id]
+    spans = [span for span in reading.spans if span.block == block.id]
     start, end = facts.place(fact, block, context)
-    over = [one for one in spans if one.level and one.start < end and start < one.end]
+    over = [span for span in spans if span.level and span.start < end and start < span.end]
     if not over:
         return finding
     length = len(block.content)
     carrying = block.content[round(start * length) : round(end * length)]
     if facts.stems(carrying) & facts.stems(fact):
         left = " ".join(
-            block.content[round(one.start * length) : round(one.end * length)]
-            for one in sorted(spans, key=lambda one: one.start)
-            if not one.level
+            block.content[round(span.start * length) : round(span.end * length)]
+            for span in sorted(spans, key=lambda span: span.start)
+            if not span.level
         )
         gone = facts.says_less(left, carrying, fact)
     else:
-        covered = sum(min(one.end, end) - max(one.start, start) for one in over)
+        covered = sum(min(span.end, end) - max(span.start, start) for span in over)
         gone = covered > _MOST * (end - start)
     if not gone:
         return finding
-    level = max(one.level for one in over)
-    told = f"a gist of level {level} stood for it at step {reading.step}"
-    step = DiagnosisStep("working context", False, told)
-    return replace(finding, cause="collapsed", verdict=f"Collapsed: {told}.", steps=(*finding.steps, step))
+    level = max(span.level for span in over)
+    reason = f"a gist of level {level} stood for it at step {reading.step}"
+    step = DiagnosisStep("working context", False, reason)
+    return replace(finding, cause="collapsed", verdict=f"Collapsed: {reason}.", steps=(*finding.steps, step))

@@ -1,4 +1,4 @@
-"""Whether a model that read a conversation was sent the messages that say a fact, and why not."""
+"""Check whether a model that read a conversation was sent the messages that state a fact, and why not."""
 
 from __future__ import annotations
 
@@ -24,7 +24,9 @@ _FATES = {
 
 @dataclass(frozen=True, slots=True)
 class SentConversation:
-    """What a model read of a conversation. spans: of what was made of it; none where it went on whole."""
+    """Context of a conversation as a model read it. spans: of the rewritten conversation; none where it went on
+    whole.
+    """
 
     messages: tuple[ContextMessage, ...]
     spans: tuple[ContextSpan, ...]
@@ -34,8 +36,9 @@ class SentConversation:
 
 @dataclass(frozen=True, slots=True)
 class ConversationFate:
-    """What became of a message that says a fact. handle: of the message, where it was left out. block: the piece of it
-    that says the fact, where a block told it.
+    """Fate of a message that states a fact.
+
+    handle: of the message, where it was left out. block: the piece of it that states the fact, where a block did.
     """
 
     finding: FactFate
@@ -46,67 +49,76 @@ class ConversationFate:
 def sent(context: MemoryContext, request: DiagnosedRequest) -> SentConversation:
     """Return what was sent in a recorded call, or what a conversation would be made into now for a question."""
     if request.kind == "gateway call":
-        found = GatewayLog(context).exchange(int(request.id))
-        spans = () if found.context is None else found.context.spans
-        return SentConversation(found.messages, spans, found.until or None, found.missing)
-    made = Conversations(context).optimise(request.conversation, request.query, budget=request.budget)
-    return SentConversation(made.messages, made.spans, None)
+        exchange = GatewayLog(context).exchange(int(request.id))
+        spans = () if exchange.context is None else exchange.context.spans
+        return SentConversation(exchange.messages, spans, exchange.until or None, exchange.missing)
+    new_context = Conversations(context).optimise(request.conversation, request.query, budget=request.budget)
+    return SentConversation(new_context.messages, new_context.spans, None)
 
 
 def in_words(
-    context: MemoryContext, request: DiagnosedRequest, fact: str, given: SentConversation
+    context: MemoryContext, request: DiagnosedRequest, fact: str, conversation: SentConversation
 ) -> ConversationFate | None:
     """Return what became of the message that says a fact in its words, or in most of them; None where none does."""
-    if given.missing:
+    if conversation.missing:
         return None
-    here = next((one for one in given.messages if facts.says(one.text, fact)), None)
+    here = next((message for message in conversation.messages if facts.says(message.text, fact)), None)
     if here is not None:
         return _sent(f"{handle(*here.numbers)}, {here.role}, was sent and says it")
-    held = context.storage.messages.held(request.conversation, 1, given.until)
-    said = [one.message for one in held if facts.says(one.message.text, fact)]
-    best = max(said, key=lambda m: (facts.exactly(m.text, fact), facts.share(m.text, fact)), default=None)
-    return None if best is None else _left_out(best, given, "")
+    stored_messages = context.storage.messages.held(request.conversation, 1, conversation.until)
+    messages = [
+        stored_message.message for stored_message in stored_messages if facts.says(stored_message.message.text, fact)
+    ]
+    best = max(messages, key=lambda m: (facts.exactly(m.text, fact), facts.share(m.text, fact)), default=None)
+    return None if best is None else _explain_left_out(best, conversation, "")
 
 
 def in_blocks(
-    context: MemoryContext, request: DiagnosedRequest, fact: str, given: SentConversation, matches: Sequence[FactMatch]
+    context: MemoryContext,
+    request: DiagnosedRequest,
+    fact: str,
+    conversation: SentConversation,
+    matches: Sequence[FactMatch],
 ) -> ConversationFate | None:
     """Return what became of the message that the likeliest of some blocks is a piece of; None where no message has one.
     matches: blocks that are taken to hold the fact, the likeliest first.
     """
-    if given.missing:
+    if conversation.missing:
         return None
-    held = context.storage.messages.held(request.conversation, 1, given.until)
-    of = {block: one.message for one in held for block in one.blocks}
-    match = next((one for one in matches if one.block.id in of), None)
+    stored_messages = context.storage.messages.held(request.conversation, 1, conversation.until)
+    of = {block: stored_message.message for stored_message in stored_messages for block in stored_message.blocks}
+    match = next((fact_match for fact_match in matches if fact_match.block.id in of), None)
     if match is None:
         return None
     message = of[match.block.id]
-    for one in given.messages:
-        covers = one.numbers[0] <= message.number <= one.numbers[1] or message.number in one.cited
-        if covers and not facts.says_less(one.text, message.text, fact):
-            told = f"#{message.number}, {message.speaker or message.role}, was sent and says it {facts.how(match)}"
-            return replace(_sent(told), block=match.block)
-    return replace(_left_out(message, given, f" {facts.how(match)}"), block=match.block)
+    for context_message in conversation.messages:
+        covers = (
+            context_message.numbers[0] <= message.number <= context_message.numbers[1]
+            or message.number in context_message.cited
+        )
+        if covers and not facts.says_less(context_message.text, message.text, fact):
+            evidence = f"#{message.number}, {message.speaker or message.role}, was sent and says it {facts.how(match)}"
+            return replace(_sent(evidence), block=match.block)
+    return replace(_explain_left_out(message, conversation, f" {facts.how(match)}"), block=match.block)
 
 
-def _sent(told: str) -> ConversationFate:
-    said = "The fact was in front of the model: it was sent with the conversation."
-    return ConversationFate(FactFate("in the context", said, (DiagnosisStep("conversation", True, told),)), "")
+def _sent(evidence: str) -> ConversationFate:
+    verdict = "The fact was in front of the model: it was sent with the conversation."
+    return ConversationFate(FactFate("in the context", verdict, (DiagnosisStep("conversation", True, evidence),)), "")
 
 
-def _left_out(saying: Message, given: SentConversation, how: str) -> ConversationFate:
+def _explain_left_out(saying: Message, conversation: SentConversation, how: str) -> ConversationFate:
     """Return the fate of a message that was not sent, or not what it says. how: it says the fact."""
-    span = next((s for s in given.spans if s.first <= saying.number <= s.last), None)
+    span = next((s for s in conversation.spans if s.first <= saying.number <= s.last), None)
     fate = "dropped" if span is None else span.fate
     because = span.because if span is not None else ""
     named = f"#{saying.number}"
-    told = f"{named} says it{how}; {_FATES.get(fate, fate)}{f', {because}' if because else ''}"
+    reason = f"{named} says it{how}; {_FATES.get(fate, fate)}{f', {because}' if because else ''}"
     steps = (
         DiagnosisStep("said", True, f"{named}, {saying.speaker or saying.role}: “{_short(saying.text)}”"),
-        DiagnosisStep("conversation", False, told),
+        DiagnosisStep("conversation", False, reason),
     )
-    verdict = f"Left out of the conversation: {told}."
+    verdict = f"Left out of the conversation: {reason}."
     return ConversationFate(FactFate("left out of the conversation", verdict, steps), named)
 
 

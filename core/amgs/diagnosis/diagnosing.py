@@ -45,8 +45,9 @@ class _Found:
 
 
 class Diagnosing:
-    """Why an answer missed a fact, as `memory.diagnosis`. To diagnose leaves no trace; fixes are tried in a copy of the
-    memory.
+    """Diagnosis of missed facts, as `memory.diagnosis`.
+
+    A diagnosis leaves no trace; fixes are tried in a copy of the memory.
     """
 
     def __init__(self, context: MemoryContext) -> None:
@@ -75,31 +76,31 @@ class Diagnosing:
             raise UsageError("No fact is given.", way_out="Say which fact was missed, in a sentence.")
         questions = bounds.count("The number of questions", asked_of.get("questions", 20))
         request = self._request(answer, asked_of)
-        found = self._found(request, missed, asked_of.get("block", ""))
-        finding = found.finding
-        if read is not None and found.block is not None and finding.cause == "in the context":
-            finding = causes.find_decoded(self._context, finding, found.block, missed, read)
-        source = self._answered_from(request, answer)
+        location = self._found(request, missed, asked_of.get("block", ""))
+        finding = location.finding
+        if read is not None and location.block is not None and finding.cause == "in the context":
+            finding = causes.find_decoded(self._context, finding, location.block, missed, read)
+        source = self._find_answer_block(request, answer)
         steps = (_asked(request), *_answered(source), *finding.steps)
-        made = Diagnosis(
+        diagnosis = Diagnosis(
             answer,
             missed,
             request,
             finding.cause,
             finding.verdict,
             steps,
-            found.block,
-            found.matches,
+            location.block,
+            location.matches,
             source,
             finding.explanation,
         )
         mended = any(step.step == "now" for step in finding.steps)
         if not questions or mended:
-            return made
+            return diagnosis
         if finding.cause != "left out of the conversation":
             request = _in_memory(request)
-        candidates = fixes.proposed(self._context, request, finding, missed, found.block, found.handle)
-        return self._tried(made, request, candidates, questions, progress) if candidates else made
+        candidates = fixes.proposed(self._context, request, finding, missed, location.block, location.handle)
+        return self._tried(diagnosis, request, candidates, questions, progress) if candidates else diagnosis
 
     def fix(
         self, answer: str, missed: str, *, progress: Progress | None = None, **asked_of: Unpack[DiagnosisArguments]
@@ -110,13 +111,13 @@ class Diagnosing:
         """
         return self.carry_out(self.diagnose(answer, missed, progress=progress, **asked_of))
 
-    def carry_out(self, made: Diagnosis) -> FixApplied:
+    def carry_out(self, diagnosis: Diagnosis) -> FixApplied:
         """Carry out the fix that a diagnosis proposes. Raises UsageError where it proposes none, or one that is no
         change of the memory.
         """
-        if made.trial is None:
-            raise UsageError(made.verdict, title="Nothing to apply", way_out="No change is proposed.")
-        return self.apply(made.trial.fix)
+        if diagnosis.trial is None:
+            raise UsageError(diagnosis.verdict, title="Nothing to apply", way_out="No change is proposed.")
+        return self.apply(diagnosis.trial.fix)
 
     def apply(self, fix: ProposedFix) -> FixApplied:
         """Carry a fix out as it was proposed, all of it or nothing; `undo` takes its operations back.
@@ -129,9 +130,9 @@ class Diagnosing:
         """Return the best hits for a fact among blocks in every state: those that `judged` tells apart."""
         return facts.hits(fact, self._context)
 
-    def judged(self, fact: str, found: Sequence[Candidate]) -> tuple[FactMatch, ...]:
+    def judged(self, fact: str, candidates: Sequence[Candidate]) -> tuple[FactMatch, ...]:
         """Return each of some hits by how it says a fact, the best first."""
-        return facts.judged(fact, found)
+        return facts.judged(fact, candidates)
 
     def judged_questions(self, limit: int = 2000) -> tuple[QuestionCase, ...]:
         """Return the questions of the latest verdicts as cases of a test: what was judged useful must be in the answer,
@@ -157,9 +158,9 @@ class Diagnosing:
 
     # --- inside -----------------------------------------------------------------------------------------
 
-    def _request(self, answer: str, given: DiagnosisArguments) -> DiagnosedRequest:
-        exchange, conversation = given.get("exchange"), given.get("conversation", "")
-        question, budget = given.get("question", ""), given.get("budget")
+    def _request(self, answer: str, arguments: DiagnosisArguments) -> DiagnosedRequest:
+        exchange, conversation = arguments.get("exchange"), arguments.get("conversation", "")
+        question, budget = arguments.get("question", ""), arguments.get("budget")
         if exchange is not None:
             return asked.of_call(self._context, exchange)
         if conversation:
@@ -167,7 +168,7 @@ class Diagnosing:
             because = "the conversation that was named"
             return DiagnosedRequest("conversation", question, because, budget=budget, conversation=conversation)
         if question.strip():
-            frame, weights = given.get("frame", ""), given.get("weights")
+            frame, weights = arguments.get("frame", ""), arguments.get("weights")
             return asked.of_question(self._context, question, frame, budget, weights)
         return asked.of_answer(self._context, answer)
 
@@ -175,15 +176,15 @@ class Diagnosing:
         """Return where the fact fell out: of the conversation that was asked of, or of the memory."""
         sent = conversation_causes.sent(self._context, request) if request.conversation else None
         if sent is not None and not block:
-            told = conversation_causes.in_words(self._context, request, missed, sent)
-            if told is not None:
-                return _Found(told.finding, handle=told.handle)
+            fate = conversation_causes.in_words(self._context, request, missed, sent)
+            if fate is not None:
+                return _Found(fate.finding, handle=fate.handle)
         every = facts.matching(missed, self._context, block)
-        matches = tuple(one for one in every if block or facts.holds(one))
+        matches = tuple(fact_match for fact_match in every if block or facts.holds(fact_match))
         if sent is not None:
-            told = conversation_causes.in_blocks(self._context, request, missed, sent, matches)
-            if told is not None:
-                return _Found(told.finding, told.block, matches, told.handle)
+            fate = conversation_causes.in_blocks(self._context, request, missed, sent, matches)
+            if fate is not None:
+                return _Found(fate.finding, fate.block, matches, fate.handle)
         match = facts.chosen(missed, matches)
         if match is None:
             step = DiagnosisStep("stored", False, _nowhere(every))
@@ -195,16 +196,16 @@ class Diagnosing:
         finding = causes.find(self._context, _in_memory(request), missed, match.block)
         return _Found(replace(finding, steps=(step, *finding.steps)), match.block, matches)
 
-    def _answered_from(self, request: DiagnosedRequest, answer: str) -> Block | None:
+    def _find_answer_block(self, request: DiagnosedRequest, answer: str) -> Block | None:
         """Return the block of what the request gave that says the answer, the best first."""
         if not answer.strip() or request.conversation or request.kind == "question":
             return None
-        given = asked.given(self._context, request)
-        return next((one for one in given if facts.says(one.content, answer)), None)
+        blocks = asked.given(self._context, request)
+        return next((block for block in blocks if facts.says(block.content, answer)), None)
 
     def _tried(
         self,
-        made: Diagnosis,
+        diagnosis: Diagnosis,
         request: DiagnosedRequest,
         candidates: tuple[ProposedFix, ...],
         questions: int,
@@ -214,21 +215,21 @@ class Diagnosing:
         and moves the fewest; the first where none works.
         """
         tried: list[FixTrial] = []
-        with trials(self._context, request, made.missed, made.block, questions, progress) as trying:
+        with trials(self._context, request, diagnosis.missed, diagnosis.block, questions, progress) as trying:
             for fix in candidates:
                 tried.append(trying.of(fix, progress))
                 if tried[-1].works and len(tried[-1].moved) <= _FEW:
                     break
-        best = min(tried, key=lambda one: (not one.works, max(len(one.moved), _FEW)))
-        others = tuple(one for one in tried if one is not best)
-        return replace(made, trial=best, others=others)
+        best = min(tried, key=lambda fix_trial: (not fix_trial.works, max(len(fix_trial.moved), _FEW)))
+        others = tuple(fix_trial for fix_trial in tried if fix_trial is not best)
+        return replace(diagnosis, trial=best, others=others)
 
 
 def _nowhere(matches: Sequence[FactMatch]) -> str:
-    """That no block says a fact, and which come nearest: whoever knows better can name one."""
+    """Return a message that no block states a fact, with the nearest blocks: whoever knows better can name one."""
     if not matches:
         return "no block says it in its words"
-    near = ", ".join(f"{one.block.id[:12]} “{one.block.title}”" for one in matches[:_NEAREST])
+    near = ", ".join(f"{match.block.id[:12]} “{match.block.title}”" for match in matches[:_NEAREST])
     meant = "if one of them is meant, name it with `--block`"
     return f"no block says it in its words; a search for it finds {near}; {meant}"
 

@@ -1,4 +1,4 @@
-"""Which blocks hold a fact, whatever became of them: in its words, or in most of them; and which come near.
+"""Find the blocks that hold a fact, whatever became of them, in its words or in most of them, and the nearest ones.
 
 What is near in meaning is named and not taken: a rule that was fitted to tell by meaning which block holds a fact named
 no more causes on conversations that it was not fitted on than taking none.
@@ -47,17 +47,17 @@ def share(text: str, fact: str) -> float:
     """Return the share of the fact's words that a text holds, in [0, 1]; 0 where it lacks one of the fact's numbers or
     names: what is said of another person or day is another fact.
     """
-    wanted, held = stems(fact), stems(text)
+    wanted, text_stems = stems(fact), stems(text)
     needed = numbers(fact) | names(fact)
-    if not wanted or needed - held:
+    if not wanted or needed - text_stems:
         return 0.0
-    return len(wanted & held) / len(wanted)
+    return len(wanted & text_stems) / len(wanted)
 
 
 def stems(text: str) -> frozenset[str]:
     """Return the stems of a text's words, the commonest words left out unless there are no others."""
-    found = frozenset(_analyzer().analyze(make_storable(text)))
-    return found - _common() or found
+    all_stems = frozenset(_analyzer().analyze(make_storable(text)))
+    return all_stems - _common() or all_stems
 
 
 def numbers(text: str) -> frozenset[str]:
@@ -74,10 +74,10 @@ def says_less(part: str, whole: str, fact: str) -> bool:
     """Return whether a part of a text leaves out what the whole says of a fact: one of its numbers or names, or so many
     of its words that the rest says something else.
     """
-    wanted, kept = stems(fact), stems(part)
-    held = wanted & stems(whole)
-    needed = (numbers(fact) | names(fact)) & held
-    return bool(needed - kept) or len(wanted & kept) < len(held) - _LESS * len(wanted)
+    wanted, part_stems = stems(fact), stems(part)
+    whole_stems = wanted & stems(whole)
+    needed = (numbers(fact) | names(fact)) & whole_stems
+    return bool(needed - part_stems) or len(wanted & part_stems) < len(whole_stems) - _LESS * len(wanted)
 
 
 def place_in(text: str, fact: str) -> tuple[float, float]:
@@ -92,13 +92,13 @@ def place_in(text: str, fact: str) -> tuple[float, float]:
 
 def sentences(text: str) -> list[tuple[int, int]]:
     """Return where each sentence of a text stands: characters [start, end)."""
-    found, at = [], 0
+    spans, at = [], 0
     for sentence in re.split(r"(?<=[.!?])\s+|\n+", text):
         start = text.index(sentence, at)
         at = start + len(sentence)
         if _WORD.search(sentence):
-            found.append((start, at))
-    return found
+            spans.append((start, at))
+    return spans
 
 
 def _plain(text: str) -> str:
@@ -129,8 +129,8 @@ def matching(fact: str, context: MemoryContext, block: str = "") -> tuple[FactMa
     one that is meant, whatever it holds.
     """
     if block:
-        found = context.block(block)
-        return (FactMatch(found, "words", share(found.content, fact), 0.0),)
+        stored_block = context.block(block)
+        return (FactMatch(stored_block, "words", share(stored_block.content, fact), 0.0),)
     return judged(fact, hits(fact, context))
 
 
@@ -147,12 +147,12 @@ def holds(match: FactMatch) -> bool:
     return match.how != "near"
 
 
-def judged(fact: str, found: Sequence[Candidate]) -> tuple[FactMatch, ...]:
+def judged(fact: str, candidates: Sequence[Candidate]) -> tuple[FactMatch, ...]:
     """Return each of some hits by how it says a fact, the best first; those that do not in the order of the search."""
-    speakers = _speakers(found)
-    meant = {one for one in set(speakers.values()) - {""} if stems(fact) & stems(one)}
+    speakers = _speakers(candidates)
+    meant = {speaker for speaker in set(speakers.values()) - {""} if stems(fact) & stems(speaker)}
     matches: list[FactMatch] = []
-    for hit in found:
+    for hit in candidates:
         content = hit.block.content
         said_share = share(content, fact)
         # What is said by another person than those the fact names is another fact, unless it says so.
@@ -163,21 +163,21 @@ def judged(fact: str, found: Sequence[Candidate]) -> tuple[FactMatch, ...]:
             matches.append(FactMatch(hit.block, "words", said_share, hit.vector))
         else:
             matches.append(FactMatch(hit.block, "near", said_share, hit.vector))
-    said_well = {id(one): -(one.share + one.cosine) if holds(one) else 0.0 for one in matches}
-    return tuple(sorted(matches, key=lambda one: (_ORDER.index(one.how), said_well[id(one)])))
+    said_well = {id(match): -(match.share + match.cosine) if holds(match) else 0.0 for match in matches}
+    return tuple(sorted(matches, key=lambda match: (_ORDER.index(match.how), said_well[id(match)])))
 
 
-def _speakers(found: Sequence[Candidate]) -> dict[str, str]:
+def _speakers(candidates: Sequence[Candidate]) -> dict[str, str]:
     """Return who said each hit: the name that its text begins with, where another hit begins with it too, since a
     message may say who wrote it in its own text; else the speaker that is noted.
     """
-    begun = {hit.block.id: match[1] for hit in found if (match := _SAYS.match(said(hit.block)))}
+    begun = {hit.block.id: match[1] for hit in candidates if (match := _SAYS.match(said(hit.block)))}
     often = Counter(begun.values())
     return {
         hit.block.id: begun[hit.block.id]
         if often[begun.get(hit.block.id, "")] > 1
         else str(hit.block.meta.get("speaker") or "")
-        for hit in found
+        for hit in candidates
     }
 
 
@@ -196,17 +196,17 @@ def place(fact: str, block: Block, context: MemoryContext) -> tuple[float, float
     words, and is nearest to it in meaning.
     """
     content = block.content
-    found = sentences(content)
-    if len(found) < 2 or exactly(content, fact):
+    spans = sentences(content)
+    if len(spans) < 2 or exactly(content, fact):
         return place_in(content, fact)
     wanted = stems(fact)
-    told = [content[start:end] for start, end in found]
-    mine, *vectors = context.embedder.embed([fact, *told])
+    texts = [content[start:end] for start, end in spans]
+    mine, *vectors = context.embedder.embed([fact, *texts])
     worth = [
         len(wanted & stems(text)) / max(len(wanted), 1) + float(vector @ mine)
-        for text, vector in zip(told, vectors, strict=True)
+        for text, vector in zip(texts, vectors, strict=True)
     ]
-    start, end = found[worth.index(max(worth))]
+    start, end = spans[worth.index(max(worth))]
     return start / len(content), end / len(content)
 
 
@@ -221,9 +221,9 @@ def chosen(fact: str, matches: Sequence[FactMatch]) -> FactMatch | None:
         m for m in matches if m.how == best.how != "near" and m.share + m.cosine >= best.share + best.cosine - _NEAR
     ]
     if len(alike) > 1:
-        told = "; ".join(f"{m.block.id[:12]} “{m.block.title}”" for m in alike[:5])
+        listing = "; ".join(f"{m.block.id[:12]} “{m.block.title}”" for m in alike[:5])
         raise UsageError(
-            f"{len(alike)} blocks hold {fact[:80]!r}: {told}.",
+            f"{len(alike)} blocks hold {fact[:80]!r}: {listing}.",
             title="Several blocks hold the fact",
             way_out="Say more of the fact, or give the start of the id of the block that is meant.",
         )

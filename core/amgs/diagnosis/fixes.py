@@ -42,8 +42,8 @@ def proposed(
         case "set aside" if block is not None:
             return (ProposedFix("reinstate", f"Bring the {block.status} block back.", block=block.id), called)
         case "superseded" if block is not None:
-            told = "Let the block hold again, beside the newer one."
-            return (ProposedFix("restore", told, block=block.id), called)
+            proposal = "Let the block hold again, beside the newer one."
+            return (ProposedFix("restore", proposal, block=block.id), called)
         case "not found":
             return (called,)
         case "out-voted":
@@ -51,11 +51,11 @@ def proposed(
         case "over budget":
             return (*_budget(context, request, finding), called)
         case "left out of the conversation":
-            told = f"Always keep {handle} of {request.conversation} whole."
-            return (ProposedFix("keep", told, conversation=request.conversation, handle=handle),)
+            proposal = f"Always keep {handle} of {request.conversation} whole."
+            return (ProposedFix("keep", proposal, conversation=request.conversation, handle=handle),)
         case "collapsed" if block is not None:
-            told = "Pin the block in the working context, so that it stays as tokens."
-            return (ProposedFix("expand", told, block=block.id),)
+            proposal = "Pin the block in the working context, so that it stays as tokens."
+            return (ProposedFix("expand", proposal, block=block.id),)
         case _:
             return ()
 
@@ -64,21 +64,21 @@ def _budget(context: MemoryContext, request: DiagnosedRequest, finding: FactFate
     if finding.needed is None:
         return ()
     own = registry.find(request.frame, context.definitions())
-    given = own.budget if request.budget is None else request.budget
-    more = finding.needed - given
-    if given < own.budget:  # whoever asked wanted less than the frame has
-        told = f"Ask with {finding.needed:,} tokens, {more:,} more than were given."
-        return (ProposedFix("budget", told, applies=False, budget=finding.needed),)
-    told = f"Raise the budget of {own.name} by {more:,} tokens, to {finding.needed:,}."
-    return (ProposedFix("frame", told, definition=replace(own, budget=finding.needed)),)
+    budget = own.budget if request.budget is None else request.budget
+    more = finding.needed - budget
+    if budget < own.budget:  # whoever asked wanted less than the frame has
+        proposal = f"Ask with {finding.needed:,} tokens, {more:,} more than were given."
+        return (ProposedFix("budget", proposal, applies=False, budget=finding.needed),)
+    proposal = f"Raise the budget of {own.name} by {more:,} tokens, to {finding.needed:,}."
+    return (ProposedFix("frame", proposal, definition=replace(own, budget=finding.needed)),)
 
 
 def _in_frame(context: MemoryContext, request: DiagnosedRequest, finding: FactFate) -> tuple[ProposedFix, ...]:
     """Return other definitions of the part that asks: less of the best match is enough, more blocks, other weights."""
     if not request.frame or finding.explanation is None:
         return ()
-    part, told = asking(context, request.frame), finding.explanation
-    candidate, rule, made = told.candidate, part.rule, []
+    part, explanation = asking(context, request.frame), finding.explanation
+    candidate, rule, fixes = explanation.candidate, part.rule, []
     if candidate is not None and candidate.fate == "below_threshold" and rule.similarity_share:
         best = _best_match(candidate.because, rule.similarity_share)
         if best:
@@ -86,15 +86,15 @@ def _in_frame(context: MemoryContext, request: DiagnosedRequest, finding: FactFa
             changed = replace(part, rule=replace(rule, similarity_share=share))
             least = f"{share:.0%} as well as the best, not {rule.similarity_share:.0%}"
             words = f"Let {part.name} take what matches {least}."
-            made.append(ProposedFix("frame", words, definition=changed))
+            fixes.append(ProposedFix("frame", words, definition=changed))
     if candidate is not None and candidate.fate == "not_in_top_k" and rule.top_k:
-        changed = replace(part, rule=replace(rule, top_k=told.rank))
-        made.append(ProposedFix("frame", f"Let {part.name} take {told.rank} blocks.", definition=changed))
-    if told.change is not None and request.weights is None:
-        values = ",".join(f"{getattr(told.change.weights, name):.3f}" for name in COMPONENTS)
-        words = f"Score {part.name} with the weights {values} (moved by {told.change.distance:.3f})."
-        made.append(ProposedFix("frame", words, definition=part.weighed(told.change.weights)))
-    return tuple(made)
+        changed = replace(part, rule=replace(rule, top_k=explanation.rank))
+        fixes.append(ProposedFix("frame", f"Let {part.name} take {explanation.rank} blocks.", definition=changed))
+    if explanation.change is not None and request.weights is None:
+        values = ",".join(f"{getattr(explanation.change.weights, name):.3f}" for name in COMPONENTS)
+        words = f"Score {part.name} with the weights {values} (moved by {explanation.change.distance:.3f})."
+        fixes.append(ProposedFix("frame", words, definition=part.weighed(explanation.change.weights)))
+    return tuple(fixes)
 
 
 def _best_match(because: str, share: float) -> float:
@@ -110,8 +110,8 @@ def _best_match(because: str, share: float) -> float:
 def _places(request: DiagnosedRequest, finding: FactFate) -> tuple[ProposedFix, ...]:
     if request.frame or finding.needed is None:
         return ()
-    told = f"Ask for {finding.needed} hits instead of {request.places}."
-    return (ProposedFix("places", told, applies=False, places=finding.needed),)
+    proposal = f"Ask for {finding.needed} hits instead of {request.places}."
+    return (ProposedFix("places", proposal, applies=False, places=finding.needed),)
 
 
 # --- carrying out -----------------------------------------------------------------------------------------
@@ -128,7 +128,7 @@ def apply(context: MemoryContext, fix: ProposedFix) -> FixApplied:
         return FixApplied(fix, f"{fix.definition.name} was changed.", before=before)
     with storage.transaction():
         if fix.kind in ("add", "also called"):
-            return _added(context, fix)
+            return _add_block(context, fix)
         if fix.kind == "consolidate":
             done = _consolidated(context, [fix.block])
             return FixApplied(fix, "The block was consolidated.", (done,))
@@ -137,12 +137,12 @@ def apply(context: MemoryContext, fix: ProposedFix) -> FixApplied:
             return FixApplied(fix, "The block is back.", storage.journal.latest(1))
         if fix.kind == "restore":
             return FixApplied(fix, "The block holds again.", (_restored(context, fix.block),))
-        kept = Conversations(context).keep(fix.conversation, fix.handle)
-        done_by = storage.journal.latest(1) if kept.operation is not None else ()
+        keeping = Conversations(context).keep(fix.conversation, fix.handle)
+        done_by = storage.journal.latest(1) if keeping.operation is not None else ()
         return FixApplied(fix, f"{fix.handle} is always kept.", done_by)
 
 
-def _added(context: MemoryContext, fix: ProposedFix) -> FixApplied:
+def _add_block(context: MemoryContext, fix: ProposedFix) -> FixApplied:
     storage = context.storage
     report = Intake(context).ingest_text(fix.text, meta={"source": f"diagnosis: {fix.kind}"})
     done: list[JournalEntry] = [] if report.operation is None else list(storage.journal.latest(1))
@@ -152,9 +152,9 @@ def _added(context: MemoryContext, fix: ProposedFix) -> FixApplied:
         done.insert(0, _consolidated(context, waiting))
     about = storage.blocks.get([fix.block]).get(fix.block) if fix.block else None
     if about is not None and about.status == "consolidated":
-        for one in ids:
-            if one != about.id:
-                annotate.add_edge(storage, one, about.id, context.clock.now(), kind=ALSO_CALLED)
+        for block_id in ids:
+            if block_id != about.id:
+                annotate.add_edge(storage, block_id, about.id, context.clock.now(), kind=ALSO_CALLED)
                 done.insert(0, storage.journal.latest(1)[0])
     return FixApplied(fix, f"{len(ids)} block{'s were' if len(ids) > 1 else ' was'} added.", tuple(done))
 
@@ -176,12 +176,12 @@ def _consolidated(context: MemoryContext, ids: Sequence[str]) -> JournalEntry:
 def _restored(context: MemoryContext, block_id: str) -> JournalEntry:
     """Return a superseded block without its marks, and without the edges that say so."""
     before = context.storage.blocks.get([block_id])[block_id]
-    after = replace(annotate.held_again(before), status="consolidated")
+    after = replace(annotate.lift_supersession(before), status="consolidated")
     gone: list[tuple[Edge | None, Edge | None]] = [
         (edge, None)
         for edge in context.storage.edges.touching([block_id])
         if edge.relation_type == "supersedes" and edge.target_id == block_id
     ]
-    told = f"{before.title} holds again"
+    summary = f"{before.title} holds again"
     change = Change(((before, after),), edges=tuple(gone))
-    return carry_out(context.storage, RESTORED, change, told, context.clock.now())
+    return carry_out(context.storage, RESTORED, change, summary, context.clock.now())

@@ -1,5 +1,5 @@
-"""What the labelled questions of a memory need of its frames: each is assembled with less and less to spend, for as
-long as everything is in that it must rest on.
+"""Measure the budget that the labelled questions of a memory need of its frames: assemble each with less and less as
+long as it holds everything it must rest on.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class LabelledQuestion:
 
     def held(self, frame: Frame) -> bool:
         """Return whether all of it stands in a frame."""
-        if not self.blocks <= {one.block.id for one in frame.selected}:
+        if not self.blocks <= {candidate.block.id for candidate in frame.selected}:
             return False
         return bool(self.blocks or self.texts) and all(exactly(frame.text, text) for text in self.texts)
 
@@ -52,21 +52,21 @@ def labelled(context: MemoryContext, cases: Sequence[QuestionCase]) -> tuple[Lab
     """Return the cases of a file that say what must be in, then what verdicts and answers tell, the oldest first. A
     question whose useful blocks have left the memory, or are superseded, is no longer about it and left out.
     """
-    made = {
-        (one.frame or asked.FRAME, asked.plain(one.question)): LabelledQuestion(
-            one.frame or asked.FRAME, one.question, texts=one.must_contain
+    questions = {
+        (case.frame or asked.FRAME, asked.plain(case.question)): LabelledQuestion(
+            case.frame or asked.FRAME, case.question, texts=case.must_contain
         )
-        for one in cases
-        if one.must_contain and one.as_of is None and not one.session
+        for case in cases
+        if case.must_contain and case.as_of is None and not case.session
     }
     judged = context.storage.forecasts.judged_questions(_LATEST)
-    held = context.storage.blocks.get({i for *_, ids in judged for i in ids})
-    there = {i for i, block in held.items() if not block.superseded}
+    blocks = context.storage.blocks.get({i for *_, ids in judged for i in ids})
+    there = {i for i, block in blocks.items() if not block.superseded}
     for frame, question, ids in judged:
         if there.issuperset(ids):
-            one = LabelledQuestion(frame, question, frozenset(ids))
-            made.setdefault((frame, asked.plain(question)), one)
-    return tuple(made.values())
+            labelled_question = LabelledQuestion(frame, question, frozenset(ids))
+            questions.setdefault((frame, asked.plain(question)), labelled_question)
+    return tuple(questions.values())
 
 
 def of_frames(
@@ -76,16 +76,18 @@ def of_frames(
     trace.
     """
     known = context.definitions()
-    questions = [one for one in labelled(context, cases) if one.frame in known]
-    found: dict[str, list[int | None]] = defaultdict(list)
+    questions = [question for question in labelled(context, cases) if question.frame in known]
+    budgets: dict[str, list[int | None]] = defaultdict(list)
     if questions:
         load(context.embedder, "the encoder")
         with context.derived.searching() as sources:
-            for number, one in enumerate(questions):
+            for number, question in enumerate(questions):
                 if progress is not None:
                     progress(number, len(questions), "asking for less and less")
-                found[one.frame].append(least_budget(with_less(context, one, known, sources), one.held))
-    return tuple(FrameNeeds(name, coverage.version(name, known), tuple(own)) for name, own in found.items())
+                budgets[question.frame].append(
+                    least_budget(with_less(context, question, known, sources), question.held)
+                )
+    return tuple(FrameNeeds(name, coverage.version(name, known), tuple(own)) for name, own in budgets.items())
 
 
 def with_less(
@@ -95,11 +97,13 @@ def with_less(
     definition = registry.find(question.frame, known)
     request = pipeline.FrameRequest(question.text)
     pools = {
-        atom.name: Assembler(context).scored(definition, atom, pipeline.asked_in(definition, atom, request), sources)
+        atom.name: Assembler(context).scored(
+            definition, atom, pipeline.derive_request(definition, atom, request), sources
+        )
         for atom in registry.leaves(definition, known)
     }
 
-    def made(budget: int) -> Frame:
+    def build_frame(budget: int) -> Frame:
         return pipeline.build(
             definition,
             pipeline.FrameRequest(question.text, budget),
@@ -110,20 +114,20 @@ def with_less(
             pools,
         )
 
-    return made
+    return build_frame
 
 
-def least_budget(made: Callable[[int], Frame], held: Callable[[Frame], bool]) -> int | None:
+def least_budget(build_frame: Callable[[int], Frame], fits: Callable[[Frame], bool]) -> int | None:
     """Return the budget from which on a frame holds what it must, in tokens; None where MOST do not do."""
     budget = MOST
-    if not held(made(budget)):
+    if not fits(build_frame(budget)):
         return None
-    while budget > 1 and held(made(budget // 2)):
+    while budget > 1 and fits(build_frame(budget // 2)):
         budget //= 2
     missed = budget // 2
     while budget - missed > max(1, missed // _FINE):
         middle = (missed + budget) // 2
-        if held(made(middle)):
+        if fits(build_frame(middle)):
             budget = middle
         else:
             missed = middle

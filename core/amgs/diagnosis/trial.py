@@ -75,26 +75,26 @@ class Trials:
         if self._before is None:
             self._before = self._answers(progress)
         changes = map(_moved, self.others, self._before, after)
-        return FixTrial(fix, True, len(self.others), tuple(one for one in changes if one is not None))
+        return FixTrial(fix, True, len(self.others), tuple(change for change in changes if change is not None))
 
     def _answers(self, progress: Progress | None) -> tuple[Answer, ...]:
         """Return what the others get of the copy as it is."""
-        found = []
-        for number, one in enumerate(self.others):
+        answers = []
+        for number, request in enumerate(self.others):
             if progress is not None:
                 progress(number, len(self.others), "asking other questions")
-            found.append(answer(self.copy, one))
-        return tuple(found)
+            answers.append(answer(self.copy, request))
+        return tuple(answers)
 
     def _works(self, request: DiagnosedRequest, fix: ProposedFix, added: Sequence[str]) -> bool:
         """Return whether what is given says the fact, by its block, by its message or by what was added."""
         wanted = {*added, *(() if self.block is None else (self.block.id,))}
         if request.conversation and self.request.kind in ("gateway call", "conversation"):
-            made = conversation_causes.sent(self.copy, replace(request, kind="conversation"))
+            conversation = conversation_causes.sent(self.copy, replace(request, kind="conversation"))
             first, last = numbers(fix.handle) if fix.handle else (0, 0)
             return any(
-                first <= one.numbers[0] <= last if one.fate == "kept" else facts.says(one.text, self.fact)
-                for one in made.messages
+                first <= message.numbers[0] <= last if message.fate == "kept" else facts.says(message.text, self.fact)
+                for message in conversation.messages
             )
         if not request.frame:
             hits = Retrieval(self.copy).search(request.query, top_k=request.places, weights=request.weights).hits
@@ -139,8 +139,8 @@ def answer(context: MemoryContext, request: DiagnosedRequest) -> Answer:
     messages.
     """
     if request.conversation:
-        made = conversation_causes.sent(context, replace(request, kind="conversation"))
-        return {str(m.numbers[0]): f"#{m.numbers[0]}" for m in made.messages if m.fate == "kept"}
+        conversation = conversation_causes.sent(context, replace(request, kind="conversation"))
+        return {str(m.numbers[0]): f"#{m.numbers[0]}" for m in conversation.messages if m.fate == "kept"}
     if not request.frame:
         hits = Retrieval(context).search(request.query, top_k=request.places, weights=request.weights).hits
         return {hit.block.id: hit.block.title for hit in hits}
@@ -162,20 +162,20 @@ def _others(context: MemoryContext, request: DiagnosedRequest, questions: int) -
         logged = asked.calls_of(context, request.conversation, _LOGGED)
     else:
         logged = asked.logged(context, _LOGGED)
-    found: dict[tuple[str, str], DiagnosedRequest] = {}
-    for one in logged:
-        key = (one.frame, asked.plain(one.query))
+    requests: dict[tuple[str, str], DiagnosedRequest] = {}
+    for logged_request in logged:
+        key = (logged_request.frame, asked.plain(logged_request.query))
         if key[1] != asked.plain(request.query):
-            found.setdefault(key, one)
-    return tuple(found.values())[:questions]
+            requests.setdefault(key, logged_request)
+    return tuple(requests.values())[:questions]
 
 
 def _made(copy: MemoryContext, done: FixApplied) -> tuple[str, ...]:
     """Return ids of the blocks that a fix added."""
     if done.fix.kind not in ("add", "also called"):
         return ()
-    found = [journal.detail(copy.storage, entry.id, 100).blocks for entry in done.operations]
-    return tuple(dict.fromkeys(one.id for blocks in found for one in blocks))
+    block_groups = [journal.detail(copy.storage, entry.id, 100).blocks for entry in done.operations]
+    return tuple(dict.fromkeys(block.id for blocks in block_groups for block in blocks))
 
 
 def _moved(request: DiagnosedRequest, before: Answer, after: Answer) -> MovedAnswer | None:
@@ -217,9 +217,9 @@ def calibrated(
 def _asked(
     copy: MemoryContext, cases: Sequence[QuestionCase], done: int, progress: Progress | None
 ) -> list[CaseOutcome]:
-    found = []
+    outcomes = []
     for number, case in enumerate(cases, done):
         if progress is not None:
             progress(number, 2 * len(cases), "asking")
-        found.append(check(case, CopyAnswering(copy)))
-    return found
+        outcomes.append(check(case, CopyAnswering(copy)))
+    return outcomes

@@ -69,13 +69,13 @@ def read(path: Path) -> StoreDocument:
         raise of_another_form(path, data.get("version"))
     try:
         return StoreDocument(
-            data["schema"], data["counter"], {str(name): _table(given) for name, given in data["tables"].items()}
+            data["schema"], data["counter"], {str(name): _table(table) for name, table in data["tables"].items()}
         )
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise damaged(path, repr(error)) from error
 
 
-def _table(given: dict[str, Any]) -> tuple[tuple[TableColumn, ...], list[tuple[Any, ...]]]:
-    columns = tuple(TableColumn(str(name), str(kind)) for name, kind in given["columns"])
-    rows = [tuple(inward(v, c.type) for v, c in zip(row, columns, strict=True)) for row in given["rows"]]
+def _table(table: dict[str, Any]) -> tuple[tuple[TableColumn, ...], list[tuple[Any, ...]]]:
+    columns = tuple(TableColumn(str(name), str(kind)) for name, kind in table["columns"])
+    rows = [tuple(inward(v, c.type) for v, c in zip(row, columns, strict=True)) for row in table["rows"]]
     return columns, rows

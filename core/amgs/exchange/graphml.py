@@ -36,8 +36,8 @@ def lines(storage: Storage, header: Header) -> Iterator[str]:
         yield f'<key id="t_{table}" for="graph" attr.name={quoteattr(table)} attr.type="string"/>\n'
     for kind, columns in (("node", nodes), ("edge", edges)):
         for c in columns:
-            told = _TYPES.get(c.type, "string")
-            yield f'<key id="{kind[0]}_{c.name}" for="{kind}" attr.name="{c.name}" attr.type="{told}"/>\n'
+            type_name = _TYPES.get(c.type, "string")
+            yield f'<key id="{kind[0]}_{c.name}" for="{kind}" attr.name="{c.name}" attr.type="{type_name}"/>\n'
     yield '<graph id="memory" edgedefault="directed">\n'
     opening = {
         "version": VERSION,
@@ -88,9 +88,9 @@ def read(path: Path) -> StoreDocument:
 
 
 def _document(graph: ElementTree.Element, header: dict[str, Any]) -> StoreDocument:
-    columns = {t: tuple(TableColumn(n, k) for n, k in given) for t, given in header["columns"].items()}
-    told = _values(graph)
-    found: dict[str, tuple[tuple[TableColumn, ...], list[tuple[Any, ...]]]] = {}
+    columns = {t: tuple(TableColumn(n, k) for n, k in pairs) for t, pairs in header["columns"].items()}
+    values = _values(graph)
+    tables: dict[str, tuple[tuple[TableColumn, ...], list[tuple[Any, ...]]]] = {}
     for table, cs in columns.items():
         if table in (_NODES, _EDGES):
             tag, mark = ("node", "n") if table == _NODES else ("edge", "e")
@@ -98,10 +98,11 @@ def _document(graph: ElementTree.Element, header: dict[str, Any]) -> StoreDocume
             rows = [_read_row(_values(element), mark, cs) for element in elements]
         else:
             rows = [
-                tuple(inward(v, c.type) for v, c in zip(row, cs, strict=True)) for row in json.loads(told[f"t_{table}"])
+                tuple(inward(v, c.type) for v, c in zip(row, cs, strict=True))
+                for row in json.loads(values[f"t_{table}"])
             ]
-        found[table] = (cs, rows)
-    return StoreDocument(header["schema"], header["counter"], found)
+        tables[table] = (cs, rows)
+    return StoreDocument(header["schema"], header["counter"], tables)
 
 
 def _outward(row: Sequence[Any], columns: Sequence[TableColumn]) -> list[Any]:
@@ -124,11 +125,11 @@ def _data(key: str, text: str) -> str:
 
 def _values(element: ElementTree.Element) -> dict[str, str]:
     """Return the data of an element by key."""
-    found = {}
-    for one in element.findall(f"{{{_SPACE}}}data"):
-        text = one.text or ""
-        found[one.attrib["key"]] = json.loads(text[len(_CODED) :]) if text.startswith(_CODED) else text
-    return found
+    values = {}
+    for child in element.findall(f"{{{_SPACE}}}data"):
+        text = child.text or ""
+        values[child.attrib["key"]] = json.loads(text[len(_CODED) :]) if text.startswith(_CODED) else text
+    return values
 
 
 def _read_row(values: dict[str, str], mark: str, columns: Sequence[TableColumn]) -> tuple[Any, ...]:

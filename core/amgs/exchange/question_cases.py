@@ -19,7 +19,7 @@ from amgs.clock import parse_instant
 from amgs.errors import InputError
 from amgs.types.question_case import CaseHit, CaseOutcome, QuestionCase
 
-_NAMES = tuple(each.name for each in fields(QuestionCase))
+_NAMES = tuple(field.name for field in fields(QuestionCase))
 _TEXTS = ("must_contain", "must_not_contain")
 
 
@@ -28,15 +28,15 @@ def read_cases(path: Path) -> tuple[QuestionCase, ...]:
     import yaml
 
     try:
-        given = yaml.safe_load(path.read_text(encoding="utf-8"))
+        records = yaml.safe_load(path.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
-        told = " ".join(str(getattr(error, "strerror", None) or error).split())
-        raise InputError(f"{path} cannot be read: {told}.", way_out="Give a YAML list of questions.") from error
-    if given is None:
+        reason = " ".join(str(getattr(error, "strerror", None) or error).split())
+        raise InputError(f"{path} cannot be read: {reason}.", way_out="Give a YAML list of questions.") from error
+    if records is None:
         return ()
-    if not isinstance(given, list):
+    if not isinstance(records, list):
         raise InputError(f"{path} holds no list.", way_out="Begin each case with a dash and the key “question”.")
-    return tuple(case_of(one, f"Case {number} of {path}") for number, one in enumerate(given, 1))
+    return tuple(case_of(record, f"Case {number} of {path}") for number, record in enumerate(records, 1))
 
 
 def append_case(path: Path, case: QuestionCase) -> int:
@@ -50,13 +50,13 @@ def append_case(path: Path, case: QuestionCase) -> int:
     before = read_cases(path) if path.exists() else ()
     if case in before:
         return len(before)
-    told = yaml.safe_dump([as_plain(case)], sort_keys=False, allow_unicode=True, width=110)
+    yaml_text = yaml.safe_dump([as_plain(case)], sort_keys=False, allow_unicode=True, width=110)
     try:
         text = path.read_text(encoding="utf-8") if path.exists() else ""
         if before:
-            path.write_text(f"{text.rstrip()}\n{told}", encoding="utf-8")
+            path.write_text(f"{text.rstrip()}\n{yaml_text}", encoding="utf-8")
         else:
-            path.write_text(f"{text}{told}", encoding="utf-8")
+            path.write_text(f"{text}{yaml_text}", encoding="utf-8")
     except OSError as error:
         raise InputError(
             f"{path} cannot be written: {error.strerror}.", title="Nothing was written", way_out="Choose another file."
@@ -66,40 +66,40 @@ def append_case(path: Path, case: QuestionCase) -> int:
 
 def as_plain(case: QuestionCase) -> dict[str, Any]:
     """Return a case as the file has it, without what it does not ask."""
-    told: dict[str, Any] = {}
+    record: dict[str, Any] = {}
     for name in _NAMES:
         value = getattr(case, name)
         if value not in (None, (), ""):
-            told[name] = list(value) if name in _TEXTS else value
+            record[name] = list(value) if name in _TEXTS else value
     if case.as_of is not None:
-        told["as_of"] = case.as_of.isoformat()
-    return told
+        record["as_of"] = case.as_of.isoformat()
+    return record
 
 
-def case_of(given: Any, where: str) -> QuestionCase:
+def case_of(record: Any, where: str) -> QuestionCase:
     """Return a case as the file has it; raises InputError, which says where, for anything else."""
-    if not isinstance(given, dict) or not str(given.get("question") or "").strip():
+    if not isinstance(record, dict) or not str(record.get("question") or "").strip():
         raise InputError(f"{where} has no question.", way_out="Give it the key “question” with a text.")
-    unknown = [str(name) for name in given if name not in _NAMES]
+    unknown = [str(name) for name in record if name not in _NAMES]
     if unknown:
         raise InputError(f"{where} has the unknown key {unknown[0]!r}.", way_out=f"The keys are {', '.join(_NAMES)}.")
-    texts = {name: _texts(given.get(name), f"{where}: {name}") for name in _TEXTS}
-    rank, answerable = given.get("rank"), given.get("answerable")
+    texts = {name: _texts(record.get(name), f"{where}: {name}") for name in _TEXTS}
+    rank, answerable = record.get("rank"), record.get("answerable")
     if rank is not None and (isinstance(rank, bool) or not isinstance(rank, int) or rank < 1):
         raise InputError(f"{where}: rank is a number from 1, not {rank!r}.", way_out="For example rank: 3.")
     if answerable is not None and not isinstance(answerable, bool):
         raise InputError(f"{where}: answerable is true or false, not {answerable!r}.", way_out="Write true.")
     if rank is not None and not texts["must_contain"]:
         raise InputError(f"{where} asks for a rank of nothing.", way_out="Say what it must contain.")
-    frame, session = (str(given.get(name) or "") for name in ("frame", "session"))
-    if session and (rank is not None or answerable is not None or frame or given.get("as_of")):
+    frame, session = (str(record.get(name) or "") for name in ("frame", "session"))
+    if session and (rank is not None or answerable is not None or frame or record.get("as_of")):
         raise InputError(
             f"{where} asks a session for what only a memory has.",
             way_out="Beside session give question, must_contain and must_not_contain alone.",
         )
-    as_of = _instant(given.get("as_of"), where)
+    as_of = _instant(record.get("as_of"), where)
     return QuestionCase(
-        str(given["question"]).strip(),
+        str(record["question"]).strip(),
         **texts,
         rank=rank,
         answerable=answerable,
@@ -109,20 +109,20 @@ def case_of(given: Any, where: str) -> QuestionCase:
     )
 
 
-def _texts(given: Any, where: str) -> tuple[str, ...]:
-    found = [] if given is None else given if isinstance(given, list) else [given]
-    if not all(isinstance(one, str | int | float) and str(one).strip() for one in found):
+def _texts(data: Any, where: str) -> tuple[str, ...]:
+    values = [] if data is None else data if isinstance(data, list) else [data]
+    if not all(isinstance(value, str | int | float) and str(value).strip() for value in values):
         raise InputError(f"{where} is a text or a list of texts.", way_out="Put the text into quotes.")
-    return tuple(str(one) for one in found)
+    return tuple(str(value) for value in values)
 
 
-def _instant(given: Any, where: str) -> datetime | None:
-    if given is None:
+def _instant(value: Any, where: str) -> datetime | None:
+    if value is None:
         return None
     try:
-        return parse_instant(given.isoformat() if isinstance(given, date) else str(given))
+        return parse_instant(value.isoformat() if isinstance(value, date) else str(value))
     except ValueError:
-        raise InputError(f"{where}: invalid time {given!r}.", way_out="Write 2026-03-01.") from None
+        raise InputError(f"{where}: invalid time {value!r}.", way_out="Write 2026-03-01.") from None
 
 
 FORMAT = "amgs questions 1"
@@ -130,20 +130,20 @@ FORMAT = "amgs questions 1"
 
 def write_run(path: Path, outcomes: Sequence[CaseOutcome]) -> None:
     """Keep what became of the cases, in place of what the file held. Raises InputError where it cannot be written."""
-    given = {
+    run = {
         "format": FORMAT,
         "outcomes": [
             {
-                "case": as_plain(one.case),
-                "faults": list(one.faults),
-                "rank": one.rank,
-                "hits": [asdict(hit) | {"parts": dict(hit.parts)} for hit in one.hits],
+                "case": as_plain(outcome.case),
+                "faults": list(outcome.faults),
+                "rank": outcome.rank,
+                "hits": [asdict(hit) | {"parts": dict(hit.parts)} for hit in outcome.hits],
             }
-            for one in outcomes
+            for outcome in outcomes
         ],
     }
     try:
-        path.write_text(json.dumps(given, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
+        path.write_text(json.dumps(run, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
     except OSError as error:
         raise InputError(
             f"{path} cannot be written: {error.strerror}.", title="Nothing was written", way_out="Choose another file."
@@ -153,28 +153,28 @@ def write_run(path: Path, outcomes: Sequence[CaseOutcome]) -> None:
 def read_run(path: Path) -> tuple[CaseOutcome, ...]:
     """Return the outcomes of a kept run. Raises InputError for a file that cannot be read or holds something else."""
     try:
-        given = json.loads(path.read_text(encoding="utf-8"))
-        if given["format"] != FORMAT:
+        run = json.loads(path.read_text(encoding="utf-8"))
+        if run["format"] != FORMAT:
             raise ValueError("another format")
-        return tuple(_outcome(one) for one in given["outcomes"])
+        return tuple(_outcome(outcome) for outcome in run["outcomes"])
     except OSError as error:
         raise InputError(f"{path} cannot be read: {error.strerror}.", way_out="Give the file of a kept run.") from error
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise InputError(f"{path} is no kept run of questions.", way_out="Keep one first.") from error
 
 
-def _outcome(given: dict[str, Any]) -> CaseOutcome:
+def _outcome(outcome: dict[str, Any]) -> CaseOutcome:
     hits = tuple(
         CaseHit(
-            str(one["block"]),
-            str(one["title"]),
-            int(one["rank"]),
-            float(one["score"]),
-            tuple(map(str, one["layers"])),
-            tuple((str(name), float(value)) for name, value in one["parts"].items()),
-            bool(one["wanted"]),
+            str(hit["block"]),
+            str(hit["title"]),
+            int(hit["rank"]),
+            float(hit["score"]),
+            tuple(map(str, hit["layers"])),
+            tuple((str(name), float(value)) for name, value in hit["parts"].items()),
+            bool(hit["wanted"]),
         )
-        for one in given["hits"]
+        for hit in outcome["hits"]
     )
-    rank = None if given["rank"] is None else int(given["rank"])
-    return CaseOutcome(case_of(given["case"], "A case"), tuple(map(str, given["faults"])), rank, hits)
+    rank = None if outcome["rank"] is None else int(outcome["rank"])
+    return CaseOutcome(case_of(outcome["case"], "A case"), tuple(map(str, outcome["faults"])), rank, hits)

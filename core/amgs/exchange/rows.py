@@ -169,15 +169,15 @@ class _JournalRow(Row):
 
     @model_validator(mode="after")
     def _states(self) -> _JournalRow:
-        given = self.__dict__
-        state = _STATES.get(given["target"])
+        row = self.__dict__
+        state = _STATES.get(row["target"])
         for name in ("before", "after"):
-            if state is not None and given[name] is not None:
+            if state is not None and row[name] is not None:
                 try:
-                    state.model_validate(json.loads(given[name]))
+                    state.model_validate(json.loads(row[name]))
                 except (ValueError, TypeError, OverflowError) as error:
-                    raise ValueError(f"{name} is no state of a {given['target']}") from error
-        if given["target"] == "edge" and given["key"].count(" ") < 2:
+                    raise ValueError(f"{name} is no state of a {row['target']}") from error
+        if row["target"] == "edge" and row["key"].count(" ") < 2:
             raise ValueError("the key of an edge is source, target and relation")
         return self
 
@@ -187,8 +187,8 @@ class _PromptRow(Row):
 
     @model_validator(mode="after")
     def _hashes(self) -> _PromptRow:
-        given = self.__dict__
-        if prompt_id(given["content"]) != given["id"]:
+        row = self.__dict__
+        if prompt_id(row["content"]) != row["id"]:
             raise ValueError("the content does not hash to the id")
         return self
 
@@ -214,8 +214,8 @@ def _check_definition(definition: FrameDefinition) -> None:
 
 
 def _check_definitions(data: Any) -> None:
-    for one in data:
-        _check_definition(decode(one))
+    for definition in data:
+        _check_definition(decode(definition))
 
 
 class _FrameRow(Row):
@@ -324,19 +324,19 @@ def faults(storage: Storage) -> list[Fault]:
 
     `amgs.lifecycle.verify` looks at the embeddings of blocks, of which a value each would be an object here.
     """
-    found: list[Fault] = []
+    row_faults: list[Fault] = []
     for table, columns in storage.tables.schema().items():
-        kept = tuple(column for column in columns if (table, column.name) != ("memory_blocks", "embedding"))
+        plain_columns = tuple(column for column in columns if (table, column.name) != ("memory_blocks", "embedding"))
         rows = (
             [value.tolist() if isinstance(value, np.ndarray) else value for value in row]
-            for batch in storage.tables.rows(table, kept)
+            for batch in storage.tables.rows(table, plain_columns)
             for row in batch
         )
-        refused = islice(_refused(_model(table, kept), kept, rows), _MOST_COMPLAINTS)
-        found += [Fault(f"{table}, row {number}", why) for number, why in refused]
+        refused = islice(_refused(_model(table, plain_columns), plain_columns, rows), _MOST_COMPLAINTS)
+        row_faults += [Fault(f"{table}, row {number}", why) for number, why in refused]
     meta = storage.tables.rows("meta", storage.tables.schema()["meta"])
     own = {str(key): str(value) for batch in meta for key, value in batch}
-    return found + [Fault("meta", why) for why in _of_meta(own)]
+    return row_faults + [Fault("meta", why) for why in _of_meta(own)]
 
 
 def _refused(
@@ -358,38 +358,38 @@ def _told(error: ValidationError) -> str:
     reason = first["msg"].removeprefix("Value error, ").replace("Input should", "it should")
     if first["type"] in ("missing", "value_error"):
         return f"{place}: {reason}".removeprefix(": ")
-    given = repr(first["input"])
-    shown = given if len(given) <= _LONGEST_VALUE else f"{given[: _LONGEST_VALUE - 1]}…"
+    value = repr(first["input"])
+    shown = value if len(value) <= _LONGEST_VALUE else f"{value[: _LONGEST_VALUE - 1]}…"
     return f"{place} is {shown}: {reason}"
 
 
 def _together(tables: Tables) -> list[str]:
     """Return what is wrong between rows that are each well formed."""
-    columns, given = tables["memory_blocks"]
+    columns, rows = tables["memory_blocks"]
     names = [column.name for column in columns]
-    ids = [row[names.index("id")] for row in given]
+    ids = [row[names.index("id")] for row in rows]
     if len(set(ids)) < len(ids):
         twice = len(ids) - len(set(ids))
         return [f"memory_blocks: {twice} {'id occurs' if twice == 1 else 'ids occur'} more than once"]
-    vectors = [row[names.index("embedding")] for row in given] if "embedding" in names else []
+    vectors = [row[names.index("embedding")] for row in rows] if "embedding" in names else []
     sizes = {len(vector) for vector in vectors if vector is not None}
-    kept = {str(key): str(value) for key, value in tables["meta"][1]} if "meta" in tables else {}
-    if wrong := _of_meta(kept):
+    meta = {str(key): str(value) for key, value in tables["meta"][1]} if "meta" in tables else {}
+    if wrong := _of_meta(meta):
         return [f"meta: {wrong[0]}"]
-    if sizes and (not kept.get(EMBEDDER) or sizes != {int(kept.get(DIMENSION, 0))}):
+    if sizes and (not meta.get(EMBEDDER) or sizes != {int(meta.get(DIMENSION, 0))}):
         return [f"memory_blocks: embeddings of {sorted(sizes)[:3]} values, where meta names another length or none"]
     return []
 
 
-def _of_meta(kept: Mapping[str, str]) -> list[str]:
+def _of_meta(meta: Mapping[str, str]) -> list[str]:
     """Return what is wrong with what a store keeps about itself, by key."""
     return [
-        f"{key} is {kept[key][:_LONGEST_VALUE]!r}, not a count"
+        f"{key} is {meta[key][:_LONGEST_VALUE]!r}, not a count"
         for key in (DIMENSION, "highest_number")
-        if key in kept and not (kept[key].isdecimal() and int(kept[key]) <= LARGEST)
+        if key in meta and not (meta[key].isdecimal() and int(meta[key]) <= LARGEST)
     ] + [
         f"{key} is {value[:_LONGEST_VALUE]!r}, not what questions need"
-        for key, value in kept.items()
+        for key, value in meta.items()
         if key.startswith(NEEDS) and not coverage.readable(value)
     ]
 

@@ -52,16 +52,16 @@ def _check_depth(value: Any, depth: int) -> None:
         _check_depth(below, depth + 1)
 
 
-def _texts(data: Any, each: int) -> None:
+def _texts(data: Any, width: int) -> None:
     """Raise ValueError where the data are no lists of so many texts."""
-    for one in data:
-        if not isinstance(one, list) or len(one) != each or not all(isinstance(t, str) for t in one):
+    for row in data:
+        if not isinstance(row, list) or len(row) != width or not all(isinstance(t, str) for t in row):
             raise ValueError("it is another kind of list")
 
 
-def _numbers(data: Any, each: int) -> None:
+def _numbers(data: Any, count: int) -> None:
     """Raise ValueError where the data are not so many whole numbers."""
-    if not isinstance(data, list) or len(data) != each or not all(type(n) is int and n >= 0 for n in data):
+    if not isinstance(data, list) or len(data) != count or not all(type(n) is int and n >= 0 for n in data):
         raise ValueError("it is no list of numbers")
 
 
@@ -122,7 +122,7 @@ Scores = Annotated[str, readable(lambda data: Weights(**data), "set of weights")
 
 
 class _Metadata(BaseModel):
-    """What the engine reads of a block's metadata; the rest may be any JSON."""
+    """Metadata of a block that the engine reads; the rest may be any JSON."""
 
     model_config = ConfigDict(extra="allow", strict=True)
 

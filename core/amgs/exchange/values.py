@@ -40,7 +40,7 @@ class StoreDocument:
 
 @dataclass(frozen=True, slots=True)
 class Header:
-    """What a file says of itself before its rows."""
+    """Header of a file: its facts before the rows."""
 
     schema: int
     counter: int
@@ -74,8 +74,8 @@ def inward(value: Any, kind: str) -> Any:
 
 def _short(why: object) -> str:
     """Return a reason on one line; some repeat the whole value."""
-    told = " ".join(str(why).split())
-    return told if len(told) <= _LONGEST else f"{told[: _LONGEST - 1]}…"
+    reason = " ".join(str(why).split())
+    return reason if len(reason) <= _LONGEST else f"{reason[: _LONGEST - 1]}…"
 
 
 def unreadable(path: Path, error: OSError) -> InputError:

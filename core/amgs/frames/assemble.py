@@ -51,7 +51,7 @@ class FrameSection:
 
 @dataclass(frozen=True, slots=True)
 class Template:
-    """How a frame is written: an assembly strategy, and what its opening says."""
+    """Template of a frame: an assembly strategy and the facts of its opening."""
 
     assembly: Assembly
     name: str
@@ -60,7 +60,9 @@ class Template:
 
     @property
     def grouped(self) -> bool:
-        """Whether blocks of one day and source stand under one heading, which costs less than citing each in full."""
+        """Return whether blocks of one day and source stand under one heading, which costs less than a full citation of
+        each.
+        """
         return self.assembly == "template"
 
     def opening(self) -> str:
@@ -91,12 +93,12 @@ class Template:
         return "\n" + f"[{'] '.join(group_of(block))}".rstrip() + "\n" if self.grouped else ""
 
     def block(self, candidate: Candidate, content: Content | None = None) -> tuple[TextSpan, ...]:
-        """One block with the words around it, which cite its id, and its source where no heading of a group does; its
-        content stands in full, quoted, but for a passage of it and in a summary. content: what is written instead.
+        """Return one block with the words around it, which cite its id, and its source where no heading of a group
+        does; its content stands in full, quoted, except in a passage or a summary. content: text in its place.
         """
         block = candidate.block
         if self.assembly == "structured":
-            return _structured(candidate)
+            return _structure_block(candidate)
         if self.assembly == "summary":
             sentence = (TextSpan(key_sentence(block.content, self.query), block.id),)
             return _quoted(
@@ -104,7 +106,7 @@ class Template:
             )
         if self.assembly == "raw":
             return _quoted(*(content or _content)(candidate), TextSpan(f"\n{citation(candidate)}\n\n"))
-        return _quoted(TextSpan(_cited(candidate)), *(content or _content)(candidate), TextSpan("\n"))
+        return _quoted(TextSpan(_cite_block(candidate)), *(content or _content)(candidate), TextSpan("\n"))
 
     def cost(self, candidate: Candidate, count_tokens: CountTokens) -> int:
         """Return tokens of one block with the words around it, without the heading of its group."""
@@ -151,10 +153,10 @@ def groups(candidates: Sequence[Candidate]) -> list[list[Candidate]]:
     """Return candidates by their group, the groups in the order in which they first come up; within one as it was
     written: by time, then by part.
     """
-    found: dict[GroupKey, list[Candidate]] = {}
+    members: dict[GroupKey, list[Candidate]] = {}
     for candidate in candidates:
-        found.setdefault(group_of(candidate.block), []).append(candidate)
-    return [sorted(each, key=_as_written) for each in found.values()]
+        members.setdefault(group_of(candidate.block), []).append(candidate)
+    return [sorted(group, key=_as_written) for group in members.values()]
 
 
 def _as_written(candidate: Candidate) -> tuple[datetime, int]:
@@ -166,7 +168,7 @@ def key_sentence(content: str, query: str) -> str:
     """Return the sentence that stands for a text: the one that shares most words with the query, else the first;
     headings last.
     """
-    sentences = [found.group().strip() for found in SENTENCE.finditer(content)]
+    sentences = [match.group().strip() for match in SENTENCE.finditer(content)]
     prose = [s for s in sentences if s and not s.startswith("#")] or [s for s in sentences if s]
     if not prose:
         return content
@@ -182,37 +184,37 @@ def citation(candidate: Candidate) -> str:
 
 def _content(candidate: Candidate) -> tuple[TextSpan, ...]:
     """Return the content of a block, or its passage, with … where the content goes on."""
-    block, told = candidate.block, candidate.passage
-    if told is None:
+    block, passage = candidate.block, candidate.passage
+    if passage is None:
         return (TextSpan(block.content, block.id),)
     return (
-        TextSpan("…" if block.content[: told.start].strip() else ""),
-        TextSpan(block.content[told.start : told.end], block.id),
-        TextSpan("…" if block.content[told.end :].strip() else ""),
+        TextSpan("…" if block.content[: passage.start].strip() else ""),
+        TextSpan(block.content[passage.start : passage.end], block.id),
+        TextSpan("…" if block.content[passage.end :].strip() else ""),
     )
 
 
-def _cited(candidate: Candidate) -> str:
+def _cite_block(candidate: Candidate) -> str:
     """Return the id, and the headings that the block stands under where what is written does not open with them."""
-    block, told = candidate.block, candidate.passage
+    block, passage = candidate.block, candidate.passage
     ended = f", superseded {block.valid_to:%Y-%m-%d}" if block.valid_to is not None else ""
-    path = " › ".join(untold(block.content[0 if told is None else told.start :], block.meta))
+    path = " › ".join(untold(block.content[0 if passage is None else passage.start :], block.meta))
     return f"({block.id[:ID]}{ended}) {path}{chr(10) if path else ''}"
 
 
 def _quoted(*pieces: TextSpan) -> tuple[TextSpan, ...]:
     """Return the pieces of a block, with what is its own quoted; JSON quotes by itself."""
-    made: list[TextSpan] = []
+    spans: list[TextSpan] = []
     before = "\n"
     for piece in pieces:
         if piece.block_id is not None:
             piece = replace(piece, text=quote_text(piece.text, opens_line=before.endswith("\n")))
-        made.append(piece)
+        spans.append(piece)
         before = piece.text or before
-    return tuple(made)
+    return tuple(spans)
 
 
-def _structured(candidate: Candidate) -> tuple[TextSpan, ...]:
+def _structure_block(candidate: Candidate) -> tuple[TextSpan, ...]:
     block = candidate.block
     facts = {
         "id": block.id,
@@ -272,8 +274,8 @@ class Shortener:
         self._around: dict[tuple[str, str], int] = {}
 
     def __call__(self, candidate: Candidate, left: int) -> Candidate:
-        """The candidate with a passage that costs no more than a block may and than is left, where the whole costs
-        more; else the candidate as it is.
+        """Return the candidate with a passage within the limit of a block and the rest of the budget where the whole
+        costs more; else the candidate as it is.
         """
         most = max(LONGEST_WHOLE, min(left // 3, LONGEST_OF_A_THIRD), left // SHARE)
         if candidate.tokens <= min(most, left) or self._template.assembly == "summary":
@@ -287,12 +289,12 @@ class Shortener:
         key = (candidate.block.id, room)
         if key not in self._made:
             self._made[key] = self._cut(candidate, room, around)
-        made = self._made[key]
-        if made.passage is None:
+        excerpt = self._made[key]
+        if excerpt.passage is None:
             return candidate
-        cut = f"cut to {made.tokens} of {candidate.tokens} tokens"
+        cut = f"cut to {excerpt.tokens} of {candidate.tokens} tokens"
         because = f"{candidate.because}; {cut}" if candidate.because else cut
-        return replace(candidate, passage=made.passage, tokens=made.tokens, because=because)
+        return replace(candidate, passage=excerpt.passage, tokens=excerpt.tokens, because=because)
 
     def _cost_around(self, candidate: Candidate) -> int:
         """Return what the words around the content cost."""

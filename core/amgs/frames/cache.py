@@ -71,7 +71,7 @@ def _shares(importance: Importance) -> dict[str, float]:
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """What was true when an assembly was kept. tagged: ids of the self-tagged blocks, with their centrality."""
+    """State at which an assembly was stored. tagged: ids of the self-tagged blocks, with their centrality."""
 
     computed_at: datetime
     structure: int
@@ -79,28 +79,28 @@ class Held:
     tagged: Importance
 
 
-def stale(held: Held, now: Held, definition: FrameDefinition, *, hours: float, of_self: bool) -> str:
+def stale(assembly: Held, now: Held, definition: FrameDefinition, *, hours: float, of_self: bool) -> str:
     """Return why a kept assembly may not serve now; empty when it may.
 
     hours: how long it stays fresh. of_self: a frame of identity lives through other changes of the memory and
     falls only with a self-tagged block that came or went, or with a shift of centrality; any other frame falls with
     every change of blocks and edges.
     """
-    age = hours_between(held.computed_at, now.computed_at)
+    age = hours_between(assembly.computed_at, now.computed_at)
     if hours <= 0:
         return f"{definition.name} is made anew for every query"
     if age < 0:
         return "the clock went back"
     if age > hours:
         return f"it is {age:.1f} hours old and fresh for {hours:g}"
-    if held.definition != now.definition:
+    if assembly.definition != now.definition:
         return f"the definition of {definition.name} was changed"
     if not of_self:
-        return "" if held.structure == now.structure else "the memory was changed"
-    come, gone = now.tagged.keys() - held.tagged.keys(), held.tagged.keys() - now.tagged.keys()
+        return "" if assembly.structure == now.structure else "the memory was changed"
+    come, gone = now.tagged.keys() - assembly.tagged.keys(), assembly.tagged.keys() - now.tagged.keys()
     if come or gone:
         return f"{len(come)} self-tagged blocks came and {len(gone)} left"
-    moved = shift(held.tagged, now.tagged)
+    moved = shift(assembly.tagged, now.tagged)
     return f"centrality within the identity shifted by {moved:.2f}" if moved > LARGEST_SHIFT else ""
 
 
@@ -116,11 +116,11 @@ def encode(frame: Frame, *, whole: bool = False) -> str:
     plain["as_of"] = frame.as_of.isoformat()
     plain["remarks"] = list(frame.remarks)
     plain["weights"] = _values(frame.weights)
-    plain["spans"] = [_values(one) for one in frame.spans]
-    plain["ledger"] = [_values(one) for one in frame.ledger]
-    plain["layers"] = [_values(one) for one in frame.layers]
-    plain["parts"] = [[one.name, _values(one.weights), one.gather] for one in frame.parts]
-    plain["candidates"] = [candidate_out(one) for one in (frame.candidates if whole else frame.selected)]
+    plain["spans"] = [_values(span) for span in frame.spans]
+    plain["ledger"] = [_values(entry) for entry in frame.ledger]
+    plain["layers"] = [_values(layer) for layer in frame.layers]
+    plain["parts"] = [[part.name, _values(part.weights), part.gather] for part in frame.parts]
+    plain["candidates"] = [candidate_out(candidate) for candidate in (frame.candidates if whole else frame.selected)]
     if whole and frame.coverage is not None:
         plain["coverage"] = _values(frame.coverage)
     return json.dumps(plain, ensure_ascii=False)
@@ -138,17 +138,17 @@ def decode(text: str, blocks: Callable[[list[str]], Mapping[str, Block]]) -> Fra
 
 def _frame(data: dict[str, Any], blocks: Callable[[list[str]], Mapping[str, Block]]) -> Frame:
     rows = data.pop("candidates")
-    found = blocks([row["block"] for row in rows])
+    stored_blocks = blocks([row["block"] for row in rows])
     return Frame(
         **{
             **data,
             "as_of": parse_instant(data["as_of"]),
             "remarks": tuple(data["remarks"]),
             "weights": Weights(*data["weights"]),
-            "spans": tuple(Span(*one) for one in data["spans"]),
-            "ledger": tuple(LedgerEntry(*one) for one in data["ledger"]),
-            "layers": tuple(LayerReport(*one) for one in data["layers"]),
-            "candidates": tuple(candidate_in(row, found) for row in rows),
+            "spans": tuple(Span(*span) for span in data["spans"]),
+            "ledger": tuple(LedgerEntry(*entry) for entry in data["ledger"]),
+            "layers": tuple(LayerReport(*layer) for layer in data["layers"]),
+            "candidates": tuple(candidate_in(row, stored_blocks) for row in rows),
             "parts": tuple(
                 FramePart(name, Weights(*weights), gather) for name, weights, gather in data.get("parts", ())
             ),
@@ -157,35 +157,35 @@ def _frame(data: dict[str, Any], blocks: Callable[[list[str]], Mapping[str, Bloc
     )
 
 
-def _values(one: Any) -> list[Any]:
+def _values(record: Any) -> list[Any]:
     # Not `fields(one)`, which sorts out the kinds of fields anew for each of thousands of values.
-    return [getattr(one, name) for name in one.__dataclass_fields__]
+    return [getattr(record, name) for name in record.__dataclass_fields__]
 
 
-def candidate_out(one: Candidate) -> dict[str, Any]:
+def candidate_out(candidate: Candidate) -> dict[str, Any]:
     """Return a candidate as JSON knows it, its block by the id."""
-    plain = {name: getattr(one, name) for name in one.__dataclass_fields__}
-    passage = None if one.passage is None else _values(one.passage)
-    written = {"block": one.block.id, "parts": _values(one.parts), "layers": list(one.layers)}
+    plain = {name: getattr(candidate, name) for name in candidate.__dataclass_fields__}
+    passage = None if candidate.passage is None else _values(candidate.passage)
+    written = {"block": candidate.block.id, "parts": _values(candidate.parts), "layers": list(candidate.layers)}
     return {**plain, **written, "passage": passage}
 
 
-def _coverage_in(told: Any) -> FrameCoverage | None:
-    if told is None:
+def _coverage_in(coverage: Any) -> FrameCoverage | None:
+    if coverage is None:
         return None
-    questions, share, costs = told
+    questions, share, costs = coverage
     return FrameCoverage(int(questions), float(share), tuple((float(level), cost) for level, cost in costs))
 
 
-def _passage_in(told: Any) -> PassageSpan | None:
-    if told is None:
+def _passage_in(passage: Any) -> PassageSpan | None:
+    if passage is None:
         return None
-    start, end, matches = told
+    start, end, matches = passage
     return PassageSpan(int(start), int(end), tuple((int(first), int(last)) for first, last in matches))
 
 
 def candidate_in(row: Mapping[str, Any], blocks: Mapping[str, Block]) -> Candidate:
-    """The candidate that `candidate_out` wrote; raises StoreCorruptError when its block is gone."""
+    """Return the candidate that `candidate_out` wrote; raise StoreCorruptError when its block is gone."""
     if row["block"] not in blocks:
         raise StoreCorruptError(
             f"Block {row['block'][:12]} of a cached frame is gone.", way_out="Assemble the frame again."
@@ -232,7 +232,7 @@ def encode_pool(scored: ScoredPool, serial: int) -> str:
     return json.dumps(
         {
             "serial": serial,
-            "candidates": [candidate_out(one) for one in scored.candidates],
+            "candidates": [candidate_out(candidate) for candidate in scored.candidates],
             "weights": [getattr(scored.weights, name) for name in COMPONENTS],
             "remarks": list(scored.remarks),
         },
@@ -246,8 +246,8 @@ def decode_pool(text: str, blocks: Callable[[list[str]], Mapping[str, Block]]) -
     """
     try:
         data = json.loads(text)
-        found = blocks([row["block"] for row in data["candidates"]])
-        candidates = tuple(candidate_in(row, found) for row in data["candidates"])
+        stored_blocks = blocks([row["block"] for row in data["candidates"]])
+        candidates = tuple(candidate_in(row, stored_blocks) for row in data["candidates"])
         scored = ScoredPool(candidates, Weights(*data["weights"]), (), remarks=tuple(data["remarks"]))
         return scored, int(data["serial"])
     except (StoreCorruptError, *DAMAGED):

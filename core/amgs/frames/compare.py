@@ -44,12 +44,15 @@ def jaccard(first: frozenset[str], second: frozenset[str]) -> float:
 
 def _best(frame: Frame) -> dict[str, Candidate]:
     """Return each block once: where it was selected, else where it scored highest."""
-    found: dict[str, Candidate] = {}
-    for one in frame.candidates:
-        before = found.get(one.block.id)
-        if before is None or (one.fate == "selected", one.score) > (before.fate == "selected", before.score):
-            found[one.block.id] = one
-    return found
+    candidates: dict[str, Candidate] = {}
+    for candidate in frame.candidates:
+        before = candidates.get(candidate.block.id)
+        if before is None or (candidate.fate == "selected", candidate.score) > (
+            before.fate == "selected",
+            before.score,
+        ):
+            candidates[candidate.block.id] = candidate
+    return candidates
 
 
 def _side(label: str, frame: Frame) -> Side:
@@ -75,16 +78,16 @@ def _moved(
     left_weights: WeightsOf,
     right_weights: WeightsOf,
 ) -> RankChange:
-    one = right or left
-    if one is None:
+    candidate = right or left
+    if candidate is None:
         raise ValueError("a block that moved is a candidate on one side at least")
     parts = None
     if left is not None and right is not None:
-        first = left.parts.weighted(left_weights[left.child])
-        second = right.parts.weighted(right_weights[right.child])
+        first = left.parts.weigh_parts(left_weights[left.child])
+        second = right.parts.weigh_parts(right_weights[right.child])
         parts = ScoreParts(*(getattr(second, n) - getattr(first, n) for n in COMPONENTS))
     return RankChange(
-        one.block,
+        candidate.block,
         left_rank,
         right_rank,
         None if left is None else left.score,
@@ -99,21 +102,21 @@ def _because(left: Candidate | None, right: Candidate | None, parts: ScoreParts 
         return "not a candidate on the left"
     if right is None:
         return "not a candidate on the right"
-    said = [c.because for c in (left, right) if c.fate != "selected" and c.because]
+    reasons = [c.because for c in (left, right) if c.fate != "selected" and c.because]
     if parts is not None:
         name = max(COMPONENTS, key=lambda n: abs(getattr(parts, n)))
         change = getattr(parts, name)
         if abs(change) >= 0.0005:
-            said.append(f"{name} {change:+.3f}")
+            reasons.append(f"{name} {change:+.3f}")
         elif left.fate == right.fate == "selected":
-            said.append("others moved around it")
-    return "; ".join(said)
+            reasons.append("others moved around it")
+    return "; ".join(reasons)
 
 
-def _order(one: RankChange) -> tuple[int, int, str]:
+def _order(change: RankChange) -> tuple[int, int, str]:
     """Return those that came, those that left, those that changed rank; by the rank that counts."""
-    if one.left_rank is None:
-        return 0, one.right_rank or 0, one.block.id
-    if one.right_rank is None:
-        return 1, one.left_rank, one.block.id
-    return 2, -abs(one.left_rank - one.right_rank), one.block.id
+    if change.left_rank is None:
+        return 0, change.right_rank or 0, change.block.id
+    if change.right_rank is None:
+        return 1, change.left_rank, change.block.id
+    return 2, -abs(change.left_rank - change.right_rank), change.block.id

@@ -26,7 +26,7 @@ class Pool:
 
     @property
     def mass(self) -> float:
-        """The sum of the scores of what may be chosen."""
+        """Sum of the scores of the selectable candidates."""
         return sum(c.score for c in self.candidates if c.fate == "selected")
 
 
@@ -56,9 +56,9 @@ def fill(definition: FrameDefinition, budget: int, pools: Pools, known: Definiti
     if not definition.is_composite:
         return _fill_atomic(definition, budget, pools[definition.name], taken)
     if definition.rescore is not None:
-        pools = {name: _rescored(pool, definition.rescore) for name, pool in pools.items()}
+        pools = {name: _rescore_pool(pool, definition.rescore) for name, pool in pools.items()}
     if definition.merge == "intersection":
-        pools = _intersected(definition, pools, known)
+        pools = _intersect_pools(definition, pools, known)
     parts: list[Filled] = []
     offering = {child.name: _offers(child.name, pools, known) for child in definition.children}
     fixed = _shares(definition, budget, pools, known)
@@ -66,9 +66,9 @@ def fill(definition: FrameDefinition, budget: int, pools: Pools, known: Definiti
     for child in definition.children:
         left = budget - sum(part.used for part in parts)
         share = 1.0 if child.name == last else child.share
-        given = fixed.get(child.name, int(left * share)) if offering[child.name] else 0
-        filled = fill(find(child.name, known), given, pools, known, taken)
-        entry = LedgerEntry(child.name, max(given, 0), filled.used, filled.blocks)
+        grant = fixed.get(child.name, int(left * share)) if offering[child.name] else 0
+        filled = fill(find(child.name, known), grant, pools, known, taken)
+        entry = LedgerEntry(child.name, max(grant, 0), filled.used, filled.blocks)
         parts.append(replace(filled, ledger=(entry,)))
     # In a chain who the agent is keeps to its share, and the rest of the budget goes to what comes after it.
     closed = {leaf.name for leaf in leaves(definition, known) if leaf.rule.gather == "identity"}
@@ -139,14 +139,14 @@ def _tokens(candidates: Iterable[Candidate]) -> int:
     return sum(c.tokens for c in candidates if c.fate == "selected")
 
 
-def _rescored(pool: Pool, weights: Weights) -> Pool:
+def _rescore_pool(pool: Pool, weights: Weights) -> Pool:
     """Return the pool under the composite's own weights, in falling score."""
-    scored = [replace(c, score=c.parts.weighted(weights).total()) for c in pool.candidates]
+    scored = [replace(c, score=c.parts.weigh_parts(weights).total()) for c in pool.candidates]
     return replace(pool, candidates=tuple(sorted(scored, key=lambda c: (-c.score, c.block.id))))
 
 
-def _intersected(definition: FrameDefinition, pools: Pools, known: Definitions) -> dict[str, Pool]:
-    """The pools with everything dropped that some child does not offer."""
+def _intersect_pools(definition: FrameDefinition, pools: Pools, known: Definitions) -> dict[str, Pool]:
+    """Return the pools without the candidates that some child does not offer."""
     offers: dict[str, frozenset[str]] = {}
     for child in definition.children:
         parts = [pools[leaf.name].eligible for leaf in leaves(find(child.name, known), known)]

@@ -36,7 +36,7 @@ from amgs.types import Block, BlockFilter, Candidate, Frame, FrameDefinition, Fr
 
 @dataclass(frozen=True, slots=True)
 class FrameRequest:
-    """What is asked of a frame; budget (tokens) and weights stand in for those of the definition when given.
+    """Request for a frame; budget (tokens) and weights replace those of the definition when set.
 
     For a composite, weights stand in for those of every child. as_of: of what held at that instant, None for now.
     """
@@ -65,11 +65,11 @@ def build(
     sources: Sources,
     settings: Settings,
     count_tokens: CountTokens,
-    kept: Mapping[str, ScoredPool] = MappingProxyType({}),
+    scored_pools: Mapping[str, ScoredPool] = MappingProxyType({}),
 ) -> Frame:
     """Assemble a frame. Its tokens never exceed its budget, the template's own words included.
 
-    kept: scored candidates of children, by name, which are taken over as they are.
+    scored_pools: scored candidates of children, by name, which are taken over as they are.
 
     Raises BudgetError for a budget that is not positive, UnknownFrameError when a child is not registered.
     """
@@ -82,9 +82,9 @@ def build(
     atoms = leaves(definition, known)
     has_query = any(c.isalnum() for c in request.query)
     scored = {
-        atom.name: _with_vectors(kept[atom.name], sources)
-        if atom.name in kept
-        else score_frame(atom, asked_in(definition, atom, request), sources, settings, template, count_tokens)
+        atom.name: _with_vectors(scored_pools[atom.name], sources)
+        if atom.name in scored_pools
+        else score_frame(atom, derive_request(definition, atom, request), sources, settings, template, count_tokens)
         for atom in atoms
     }
     if has_query:
@@ -136,14 +136,14 @@ def rewrite_summary(
     tokens = count_tokens(assembled.text)
     if not written or tokens > frame.budget:
         return frame
-    told = f"{by} wrote of {plural(len(written), 'block')}; a sentence stays only if the block has its words"
-    return replace(frame, text=assembled.text, spans=assembled.spans, tokens=tokens, remarks=(*frame.remarks, told))
+    remark = f"{by} wrote of {plural(len(written), 'block')}; a sentence stays only if the block has its words"
+    return replace(frame, text=assembled.text, spans=assembled.spans, tokens=tokens, remarks=(*frame.remarks, remark))
 
 
 def choosable(
     frame: Frame, definition: FrameDefinition, sources: Sources, count_tokens: CountTokens
 ) -> dict[str, ScoredPool]:
-    """The scored candidates that a frame chose from, by part, as they were before it chose."""
+    """Return the scored candidates that a frame chose from, by part, in their state before the choice."""
     template = Template(definition.assembly, definition.name, frame.query, frame.as_of)
     return {
         part.name: _with_vectors(
@@ -166,7 +166,7 @@ def _choosable(candidate: Candidate, template: Template, count_tokens: CountToke
     return replace(whole, fate="selected", because="")
 
 
-def asked_in(parent: FrameDefinition, atom: FrameDefinition, request: FrameRequest) -> FrameRequest:
+def derive_request(parent: FrameDefinition, atom: FrameDefinition, request: FrameRequest) -> FrameRequest:
     """Return what a frame is asked as part of another: an identity does not depend on the question (AMGS §10.2)."""
     if parent.is_composite and atom.rule.gather == "identity":
         return replace(request, query="")
@@ -184,7 +184,7 @@ def score_frame(
     """Return steps 1 and 2 for an atomic frame: gather its pool and score it."""
     has_query = any(c.isalnum() for c in request.query)
     shared = effective(definition, request.weights, has_query=has_query)
-    wanted = windowed(definition, request, sources)
+    wanted = apply_window(definition, request, sources)
     asked, members = asked_of(definition, wanted, request.query, shared.weights, sources, settings)
     gathered = gather(asked, sources)
     own = {c.block.id: members.get(gathered.numbers[c.block.id], Belonging("")) for c in gathered.candidates}
@@ -221,7 +221,7 @@ def asked_of(
     return replace(plain, present=numbers, within=numbers), members
 
 
-def windowed(definition: FrameDefinition, request: FrameRequest, sources: Sources) -> BlockFilter:
+def apply_window(definition: FrameDefinition, request: FrameRequest, sources: Sources) -> BlockFilter:
     """Return the frame's filter for what holds now, or held as of the request, with the frame's time window; a block's
     last reinforcement is never before its creation.
     """
@@ -230,8 +230,8 @@ def windowed(definition: FrameDefinition, request: FrameRequest, sources: Source
     if rule.window_hours is None:
         return wanted
     since = earlier(sources.clock.now(), timedelta(hours=rule.window_hours))
-    given = wanted.reinforced_since
-    return replace(wanted, reinforced_since=since if given is None else max(since, given))
+    earliest = wanted.reinforced_since
+    return replace(wanted, reinforced_since=since if earliest is None else max(since, earliest))
 
 
 def _relevant(candidates: list[Candidate], share: float) -> list[Candidate]:
@@ -272,7 +272,9 @@ def _about_the_question(
     result = dict(scored)
     for place, atom in enumerate(atoms):
         if atom.rule.gather == "filter":
-            behind = definition.merge == "priority_chain" and any(one in asking for one in atoms[:place])
+            behind = definition.merge == "priority_chain" and any(
+                earlier_atom in asking for earlier_atom in atoms[:place]
+            )
             own = tuple(offered(c, behind) for c in scored[atom.name].candidates)
             result[atom.name] = replace(scored[atom.name], candidates=own)
     return result
@@ -283,8 +285,8 @@ def _with_vectors(scored: ScoredPool, sources: Sources) -> ScoredPool:
         return scored
     numbers = sources.blocks.numbers_of([c.block.id for c in scored.candidates])
     known = {number: block_id for block_id, number in numbers.items()}
-    found = sources.vectors.vectors(sorted(known))
-    return replace(scored, vectors={known[n]: vector for n, vector in found.items()})
+    vectors = sources.vectors.vectors(sorted(known))
+    return replace(scored, vectors={known[n]: vector for n, vector in vectors.items()})
 
 
 def _vectors(candidates: tuple[Candidate, ...], gathered: Gathered, sources: Sources) -> dict[str, Vector]:
@@ -331,7 +333,7 @@ def _sections(candidates: tuple[Candidate, ...], *, titled: bool) -> list[FrameS
 
 
 def _waterfall(atoms: Sequence[FrameDefinition], scored: Mapping[str, ScoredPool]) -> tuple[LayerReport, ...]:
-    """The reports a frame shows: those of the first part that asked by the query, else of the first part."""
+    """Return the reports that a frame shows: those of the first part that used the query, else of the first part."""
     asking = [atom.name for atom in atoms if atom.rule.asks]
     return scored[(asking or [atoms[0].name])[0]].layers
 

@@ -1,4 +1,4 @@
-"""What WORLD and TASK choose from: what is known about a subject, and what a task needs (AMGS §4.2).
+"""Candidate pools of WORLD and TASK: knowledge about a subject, and needs of a task (AMGS §4.2).
 
 Each begins with the first hits of a search and walks on from there, one by meaning and category, the other by edges.
 """
@@ -56,7 +56,7 @@ def gather_task(query: str, wanted: BlockFilter, rule: SelectionRule, sources: S
     the edges of these lead to.
     """
     hits = _hits(query, wanted, rule, sources)
-    members = {number: Belonging(told) for number, hit in hits if (told := _for_tasks(hit.block))}
+    members = {number: Belonging(reason) for number, hit in hits if (reason := _for_tasks(hit.block))}
     if any(map(str.isalnum, query)):
         for place, (number, _) in enumerate(hits[:FIRST_OF_A_TASK], 1):
             members.setdefault(number, Belonging(f"hit {place} of the search"))

@@ -62,21 +62,21 @@ def order(definitions: Definitions) -> tuple[str, ...]:
 
 
 def leaves(definition: FrameDefinition, known: Definitions) -> tuple[FrameDefinition, ...]:
-    """The atomic frames a definition comes down to, each once, in the order in which they are filled."""
+    """Return the atomic frames of a definition, without repeats, in the order in which they are filled."""
     if not definition.is_composite:
         return (definition,)
-    found: dict[str, FrameDefinition] = {}
+    definitions: dict[str, FrameDefinition] = {}
     for child in definition.children:
-        found.update((leaf.name, leaf) for leaf in leaves(find(child.name, known), known))
-    return tuple(found.values())
+        definitions.update((leaf.name, leaf) for leaf in leaves(find(child.name, known), known))
+    return tuple(definitions.values())
 
 
 def tree(definition: FrameDefinition, known: Definitions) -> tuple[FrameDefinition, ...]:
     """Return a definition and everything below it, each once."""
-    found = {definition.name: definition}
+    definitions = {definition.name: definition}
     for child in definition.children:
-        found.update((one.name, one) for one in tree(find(child.name, known), known))
-    return tuple(found.values())
+        definitions.update((descendant.name, descendant) for descendant in tree(find(child.name, known), known))
+    return tuple(definitions.values())
 
 
 def check_budget(budget: int) -> int:

@@ -1,4 +1,4 @@
-"""What `memory.frames` answers: cached frames, comparisons."""
+"""Results of `memory.frames`: cached frames, comparisons."""
 
 from __future__ import annotations
 

@@ -1,6 +1,4 @@
-"""What a frame's weights come to for what it looks at: a part that nothing in the pool can have is shared
-out.
-"""
+"""Adapt a frame's weights to its pool: the weight of a component that nothing in the pool can have is shared out."""
 
 from __future__ import annotations
 
@@ -43,10 +41,10 @@ def effective(definition: FrameDefinition, asked: Weights | None, *, has_query: 
     if not has_query:
         missing.append("similarity")
     lost = [name for name in COMPONENTS if name in missing and getattr(weights, name) > 0]
-    kept = {name: getattr(weights, name) for name in COMPONENTS if name not in missing}
-    if not lost or sum(kept.values()) <= 0:
+    components = {name: getattr(weights, name) for name in COMPONENTS if name not in missing}
+    if not lost or sum(components.values()) <= 0:
         return EffectiveWeights(weights)
-    return EffectiveWeights(Weights.normalised(**kept), _remark(definition.name, weights, lost))
+    return EffectiveWeights(Weights.normalised(**components), _remark(definition.name, weights, lost))
 
 
 def _remark(name: str, weights: Weights, lost: Sequence[str]) -> str:

@@ -23,7 +23,7 @@ _BALANCE = 0.15
 
 @dataclass(slots=True)
 class Taken:
-    """What an assembly holds so far. A composite's children share it, so that none takes what another has.
+    """Content of an assembly so far. The children of a composite share it, so that none takes a block of another.
 
     vectors: unit embeddings (d,) by block id. threshold: cosine from which two blocks say the same, if they do not
     differ in what they say; None: only equal content. shorten: gives a candidate that costs more than it may, with so
@@ -66,8 +66,8 @@ class Taken:
         """
         begun = (candidate.child, group_of(candidate.block)) in self._begun
         heading = 0 if begun else self.heading(candidate.block)
-        made = self.shorten(candidate, left - heading)
-        return replace(made, tokens=made.tokens + heading)
+        excerpt = self.shorten(candidate, left - heading)
+        return replace(excerpt, tokens=excerpt.tokens + heading)
 
     def add(self, candidate: Candidate) -> None:
         """Take the candidate."""
@@ -82,7 +82,7 @@ class Taken:
 
 
 class _Twins:
-    """Which of the candidates say the same as another and later."""
+    """Candidates that repeat another and are later."""
 
     def __init__(self, candidates: Sequence[Candidate], taken: Taken) -> None:
         self._candidates, self._threshold = candidates, taken.threshold
@@ -94,8 +94,8 @@ class _Twins:
         self._row = {place: row for row, place in enumerate(self._places)}
         if self._places:
             self._vectors = np.stack([taken.vectors[candidates[i].block.id] for i in self._places])
-            said = [microseconds_of(_said_at(candidates[i])) for i in self._places]
-            self._first_later = np.searchsorted(said, np.array(said) + _NEWER // timedelta(microseconds=1))
+            instants = [microseconds_of(_said_at(candidates[i])) for i in self._places]
+            self._first_later = np.searchsorted(instants, np.array(instants) + _NEWER // timedelta(microseconds=1))
 
     def newer(self, at: int, waiting: Collection[int]) -> int | None:
         """Return the place of the latest of those waiting that says the same as the candidate at a place, and later."""
@@ -106,10 +106,12 @@ class _Twins:
         if first == len(self._places):
             return None
         alike = np.flatnonzero(self._vectors[first:] @ self._vectors[row] >= self._threshold)
-        told = self._candidates
+        candidates = self._candidates
         near = [place for place in (self._places[first + k] for k in alike.tolist()) if place in waiting]
-        twins = [place for place in near if not say_otherwise(told[at].block, told[place].block)]
-        return max(twins, key=lambda i: (_said_at(told[i]), told[i].score, told[i].block.id), default=None)
+        twins = [place for place in near if not say_otherwise(candidates[at].block, candidates[place].block)]
+        return max(
+            twins, key=lambda i: (_said_at(candidates[i]), candidates[i].score, candidates[i].block.id), default=None
+        )
 
 
 def _said_at(candidate: Candidate) -> datetime:
@@ -164,11 +166,11 @@ def select(candidates: Sequence[Candidate], budget: int, rule: SelectionRule, ta
                 candidate = newer
                 fate, because = _fate(candidate, at, picked, rule, taken)
         if fate == "selected":
-            made = taken.written(candidate, left)
-            if made.tokens <= left:
-                candidate, because = made, made.because
+            rendering = taken.written(candidate, left)
+            if rendering.tokens <= left:
+                candidate, because = rendering, rendering.because
             else:
-                fate, because = "over_budget", over_budget(made.tokens, left)
+                fate, because = "over_budget", over_budget(rendering.tokens, left)
         decided[at] = replace(candidate, fate=fate, because=because)
         if fate == "selected":
             taken.add(candidate)
@@ -191,13 +193,13 @@ def refill(candidates: Sequence[Candidate], left: int, taken: Taken) -> tuple[Ca
         if repeated:
             result[at] = replace(candidate, fate="duplicate", because=repeated)
             continue
-        made = taken.written(replace(candidate, because="in the budget that others left"), left - used)
-        if made.tokens <= left - used:
-            taken.add(made)
-            used += made.tokens
-            result[at] = replace(made, fate="selected")
+        rendering = taken.written(replace(candidate, because="in the budget that others left"), left - used)
+        if rendering.tokens <= left - used:
+            taken.add(rendering)
+            used += rendering.tokens
+            result[at] = replace(rendering, fate="selected")
         else:
-            result[at] = replace(candidate, because=over_budget(made.tokens, left - used))
+            result[at] = replace(candidate, because=over_budget(rendering.tokens, left - used))
     return tuple(result)
 
 

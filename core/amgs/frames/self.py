@@ -1,4 +1,4 @@
-"""Who is self: an explicit tag, nearness to the root anchor, and a threshold, together (AMGS §10.1)."""
+"""Decide membership in self by an explicit tag, nearness to the root anchor and a threshold, together (AMGS §10.1)."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _MOST = 200
 
 @dataclass(frozen=True, slots=True)
 class Belonging:
-    """Why a block belongs to a frame whatever the layers say; lower tiers are chosen first."""
+    """Reason for a block's membership in a frame whatever the layers say; lower tiers are chosen first."""
 
     because: str
     tier: int = 0

@@ -140,7 +140,7 @@ Given = Mapping[str, str]
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """Where a frame's definition comes from, in a word and in a sentence."""
+    """Origin of a frame's definition, in a word and in a sentence."""
 
     name: str
     kind: Kind
@@ -154,7 +154,7 @@ def mark(definition: FrameDefinition) -> str:
 
 
 def renewal(
-    stored: Definitions, given: Given, shipped: Sequence[FrameDefinition]
+    stored: Definitions, versions: Given, shipped: Sequence[FrameDefinition]
 ) -> tuple[tuple[FrameDefinition, ...], Given]:
     """Return which of the shipped definitions, children before parents, a store should take, and what it was given
     then.
@@ -162,29 +162,29 @@ def renewal(
     Those it has never had, and those it has as they once shipped. One that would close a cycle through the
     operator's own frames is left out.
     """
-    known, after = dict(stored), dict(given)
+    known, after = dict(stored), dict(versions)
     written = []
-    for one in shipped:
-        present, before = known.get(one.name), given.get(one.name)
-        if present == one:
-            after[one.name] = mark(one)
+    for definition in shipped:
+        present, before = known.get(definition.name), versions.get(definition.name)
+        if present == definition:
+            after[definition.name] = mark(definition)
             continue
         if present is not None and before != mark(present):
             continue
         try:
-            known = registry.register(one, known)
+            known = registry.register(definition, known)
         except AmgsError:
             continue
-        written.append(one)
-        after[one.name] = mark(one)
+        written.append(definition)
+        after[definition.name] = mark(definition)
     return tuple(written), after
 
 
 def renew(storage: Storage, shipped: Sequence[FrameDefinition]) -> None:
     """Bring the shipped definitions of a store up to date, in one transaction when there is anything to do."""
-    given = _read(storage)
-    written, after = renewal(registry.by_name(storage.frames.everything()), given, shipped)
-    if written or after != given:
+    versions = _read(storage)
+    written, after = renewal(registry.by_name(storage.frames.everything()), versions, shipped)
+    if written or after != versions:
         with storage.transaction():
             storage.frames.put(written)
             _write(storage, after)
@@ -198,18 +198,20 @@ def reset(storage: Storage, definition: FrameDefinition) -> None:
 
 def origins(storage: Storage, known: Definitions, shipped: Sequence[FrameDefinition]) -> tuple[Origin, ...]:
     """Return where each registered definition comes from, in the order of the registry."""
-    given, ours = _read(storage), registry.by_name(shipped)
-    return tuple(_origin(one, ours.get(one.name), given.get(one.name)) for one in known.values())
+    versions, ours = _read(storage), registry.by_name(shipped)
+    return tuple(
+        _origin(definition, ours.get(definition.name), versions.get(definition.name)) for definition in known.values()
+    )
 
 
-def _origin(one: FrameDefinition, ours: FrameDefinition | None, given: str | None) -> Origin:
+def _origin(definition: FrameDefinition, ours: FrameDefinition | None, version: str | None) -> Origin:
     if ours is None:
-        return Origin(one.name, "own", "yours")
-    if one == ours:
-        return Origin(one.name, "shipped", "shipped")
-    newer = given is not None and given != mark(ours)
-    told = "changed here" + ("; another ships by now" if newer else "")
-    return Origin(one.name, "changed", f"{told}: `frame delete {one.name}` gives the shipped one back")
+        return Origin(definition.name, "own", "yours")
+    if definition == ours:
+        return Origin(definition.name, "shipped", "shipped")
+    newer = version is not None and version != mark(ours)
+    remark = "changed here" + ("; another ships by now" if newer else "")
+    return Origin(definition.name, "changed", f"{remark}: `frame delete {definition.name}` gives the shipped one back")
 
 
 def check(storage: Storage) -> None:
@@ -232,7 +234,7 @@ def _read(storage: Storage) -> dict[str, str]:
         ) from error
 
 
-def _write(storage: Storage, given: Given) -> None:
+def _write(storage: Storage, versions: Given) -> None:
     # Earlier versions kept when a frame was renewed, and read it.
-    rows = {name: {"mark": version, "renewed_at": None} for name, version in given.items()}
+    rows = {name: {"mark": version, "renewed_at": None} for name, version in versions.items()}
     storage.meta.put(_KEY, json.dumps(rows, sort_keys=True))

@@ -1,5 +1,6 @@
-"""Why a block is in a frame or not: its fate among the candidates, or the layer that kept it from them. Of a
-past assembly it is told from the scores, finders and fates of the moment: nothing is assembled again, no block is read.
+"""Explain the presence or absence of a block in a frame by its fate among the candidates, or the layer that stopped it.
+
+For a past assembly the stored scores, finders and fates are used: nothing is assembled again, no block is read.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from numpy.typing import NDArray
 
 from amgs.errors import UsageError
 from amgs.frames.assemble import CountTokens
-from amgs.frames.pipeline import FrameRequest, asked_in, asked_of, build, choosable, windowed
+from amgs.frames.pipeline import FrameRequest, apply_window, asked_of, build, choosable, derive_request
 from amgs.frames.registry import Definitions, leaves
 from amgs.frames.score import effective
 from amgs.retrieval import why as retrieval
@@ -41,7 +42,7 @@ from amgs.types.explanation import MinimumChange, Verdict
 
 
 class Ranked(Protocol):
-    """What a candidate is measured against."""
+    """Peer that a candidate is compared with."""
 
     @property
     def score(self) -> float: ...
@@ -52,7 +53,7 @@ class Ranked(Protocol):
 def told(
     candidate: Candidate,
     peers: Sequence[Ranked],
-    found: Sequence[LayerVerdict],
+    verdicts: Sequence[LayerVerdict],
     *,
     query: str,
     frame: str,
@@ -61,14 +62,14 @@ def told(
 ) -> Explanation:
     """Return where a candidate stands among its peers (itself with them) and why it was taken or not.
 
-    found: what brought it. as_of: the instant of a past assembly.
+    verdicts: what brought it. as_of: the instant of a past assembly.
     """
-    chosen = [one.score for one in peers if one.fate == "selected"]
+    chosen = [peer.score for peer in peers if peer.fate == "selected"]
     needed = min(chosen, default=0.0)
     taken = candidate.fate == "selected"
     verb = "is" if as_of is None else "was"
     because = candidate.because or (f"it {verb} in the frame" if taken else candidate.fate.replace("_", " "))
-    rank = 1 + sum(one.score > candidate.score for one in peers)
+    rank = 1 + sum(peer.score > candidate.score for peer in peers)
     score: Verdict = "passed" if taken or candidate.score >= needed else "missed"
     stands = f"rank {rank} of {len(peers)} in {candidate.child}"
     return Explanation(
@@ -85,7 +86,7 @@ def told(
         needed=needed,
         candidate=candidate,
         layers=(
-            *found,
+            *verdicts,
             LayerVerdict("score", score, candidate.score, needed, stands),
             LayerVerdict("selection", "passed" if taken else "missed", None, None, because),
         ),
@@ -100,36 +101,36 @@ def encode(frame: Frame) -> str:
     return pack(map(_stored, frame.candidates), weights)
 
 
-def _stored(one: Candidate) -> StoredCandidate:
+def _stored(candidate: Candidate) -> StoredCandidate:
     return StoredCandidate(
-        one.block.id,
-        one.child,
-        one.score,
-        tuple(getattr(one.parts, name) for name in COMPONENTS),
-        one.lexical,
-        one.vector,
-        one.graph,
-        one.layers,
-        one.fate,
-        one.because,
-        one.tokens,
+        candidate.block.id,
+        candidate.child,
+        candidate.score,
+        tuple(getattr(candidate.parts, name) for name in COMPONENTS),
+        candidate.lexical,
+        candidate.vector,
+        candidate.graph,
+        candidate.layers,
+        candidate.fate,
+        candidate.because,
+        candidate.tokens,
     )
 
 
 def explain(record: AssemblyRecord, text: str, block: Block) -> Explanation:
     """Return why a block was in a past assembly or not, from what was kept of it. text: what `encode` wrote."""
     every, weights = unpack(text)
-    mine = [one for one in every if block.id.startswith(one.block)]
+    mine = [candidate for candidate in every if block.id.startswith(candidate.block)]
     if not mine:
         return _absent(record, every, weights, block)
-    one = next((c for c in mine if c.fate == "selected"), mine[0])
+    candidate = next((c for c in mine if c.fate == "selected"), mine[0])
     return told(
-        as_it_was(one, block),
-        [c for c in every if c.child == one.child],
-        (LayerVerdict("prefilter", "passed", None, None, "it was a candidate"), *found_by(one)),
+        as_it_was(candidate, block),
+        [c for c in every if c.child == candidate.child],
+        (LayerVerdict("prefilter", "passed", None, None, "it was a candidate"), *found_by(candidate)),
         query=record.query,
         frame=record.name,
-        weights=weights.get(one.child, weights[WHOLE]),
+        weights=weights.get(candidate.child, weights[WHOLE]),
         as_of=record.as_of,
     )
 
@@ -152,7 +153,7 @@ def _absent(
         of=len(every),
         places=len(record.selected),
         score=0.0,
-        needed=min((one.score for one in every if one.fate == "selected"), default=0.0),
+        needed=min((candidate.score for candidate in every if candidate.fate == "selected"), default=0.0),
         candidate=None,
         layers=(LayerVerdict("candidates", "missed", None, None, because),),
         weights=weights[WHOLE],
@@ -170,11 +171,11 @@ def why(
     block: Block,
     number: int,
     child: str | None = None,
-    made: Frame | None = None,
+    assembly: Frame | None = None,
 ) -> Explanation:
     """Assemble the frame, leaving no trace, and say what became of one block in it.
 
-    made: the frame as it was made, which is explained in place of one that is assembled and scored again.
+    assembly: the frame as it was made, which is explained in place of one that is assembled and scored again.
     child: the part of a composite that is asked about; else the one that took the block, or the first that has it.
     Raises UsageError for a part that the frame has not.
     """
@@ -186,14 +187,14 @@ def why(
     atoms = {leaf.name: leaf for leaf in leaves(definition, known)}
     if child is not None and child not in atoms:
         raise UsageError(f"{definition.name} has no child {child!r}.", way_out=f"Its children are {', '.join(atoms)}.")
-    frame = made or assembled(request.weights)
+    frame = assembly or assembled(request.weights)
     mine = [c for c in frame.candidates if c.block.id == block.id and child in (None, c.child)]
     if not mine:
         # Of a composite that part speaks that asks by the query.
         asking = (leaf for leaf in atoms.values() if leaf.rule.asks)
         atom = atoms[child] if child is not None else next(asking, next(iter(atoms.values())))
         part = _Part(definition, atom, request, sources, settings)
-        if part.asked.within is not None and not retrieval.refused_by(block, part.asked.filter):
+        if part.asked.within is not None and not retrieval.find_unmet_condition(block, part.asked.filter):
             because = f"it belongs to none of what {atom.name} takes: {_TAKEN[atom.rule.gather]}"
             return retrieval.turn_away(part.asked, block, definition.name, because, atom.rule.pool)
         return retrieval.why(part.asked, block, number, sources, atom.rule.pool, frame=definition.name)
@@ -214,8 +215,8 @@ def why(
 
         def takes(budget: int) -> bool:
             asked = replace(request, budget=budget)
-            given = build(definition, asked, known, sources, settings, count_tokens, pools)
-            return block.id in {c.block.id for c in given.selected}
+            trial_frame = build(definition, asked, known, sources, settings, count_tokens, pools)
+            return block.id in {c.block.id for c in trial_frame.selected}
 
         fall = replace(fall, budget_change=_budget_change(frame.budget, takes))
     if candidate.fate == "below_threshold":
@@ -223,8 +224,8 @@ def why(
 
         def takes_with(changed: FrameDefinition) -> bool:
             whole = changed if definition.name == changed.name else definition
-            given = build(whole, request, {**known, changed.name: changed}, sources, settings, count_tokens)
-            return block.id in {c.block.id for c in given.selected}
+            trial_frame = build(whole, request, {**known, changed.name: changed}, sources, settings, count_tokens)
+            return block.id in {c.block.id for c in trial_frame.selected}
 
         fall = replace(fall, minimum_change=_minimum_change(candidate, _peers(frame, candidate), atom, takes_with))
     change = _change(frame, candidate, part.weights)
@@ -253,11 +254,11 @@ class _Part:
         settings: Settings,
     ) -> None:
         self._sources, self._atom = sources, atom
-        query = asked_in(definition, atom, request).query
+        query = derive_request(definition, atom, request).query
         self._has_query = any(c.isalnum() for c in query)
         self.weights = effective(atom, request.weights, has_query=self._has_query).weights
         self.asked, self._members = asked_of(
-            atom, windowed(atom, request, sources), query, self.weights, sources, settings
+            atom, apply_window(atom, request, sources), query, self.weights, sources, settings
         )
 
     def finders(self, block: Block, number: int) -> tuple[LayerVerdict, ...]:
@@ -266,8 +267,8 @@ class _Part:
         if not self._has_query:
             return (brought,)
         gathered = gather(replace(self.asked, most=None), self._sources)
-        found = retrieval.finders(self.asked, block, number, gathered, self._sources)
-        return (brought, *found)
+        verdicts = retrieval.finders(self.asked, block, number, gathered, self._sources)
+        return (brought, *verdicts)
 
     def _present(self, number: int) -> str:
         rule = self._atom.rule
@@ -320,11 +321,11 @@ def _change(frame: Frame, candidate: Candidate, weights: Weights) -> WeightChang
     peers = _peers(frame, candidate)
     places = sum(c.fate == "selected" for c in peers)
     row = next(i for i, c in enumerate(peers) if c.block.id == candidate.block.id)
-    found = admission(_parts(peers), row, weight_row(weights), places)
-    if found is None:
+    adjustment = admission(_parts(peers), row, weight_row(weights), places)
+    if adjustment is None:
         return None
-    changed = Weights.normalised(**dict(zip(COMPONENTS, found.weights.tolist(), strict=True)))
-    return WeightChange(changed, found.distance, found.rank)
+    changed = Weights.normalised(**dict(zip(COMPONENTS, adjustment.weights.tolist(), strict=True)))
+    return WeightChange(changed, adjustment.distance, adjustment.rank)
 
 
 def _peers(frame: Frame, candidate: Candidate) -> list[Candidate]:

@@ -83,10 +83,10 @@ def of_brief(view: GraphView, brief: NDArray[np.int64]) -> NDArray[np.bool_]:
     no centrality: short turns resemble each other, and would be the most central blocks of every conversation.
     """
     quiet = np.isin(view.nodes, brief)
-    found: NDArray[np.bool_] = quiet[view.source] | quiet[view.target]
-    for row in np.flatnonzero(found).tolist():
-        found[row] = view.columns.relation[row] in LIKENESS_AND_PLACE
-    return found
+    mask: NDArray[np.bool_] = quiet[view.source] | quiet[view.target]
+    for row in np.flatnonzero(mask).tolist():
+        mask[row] = view.columns.relation[row] in LIKENESS_AND_PLACE
+    return mask
 
 
 def telling(view: GraphView, brief: NDArray[np.int64]) -> GraphView:

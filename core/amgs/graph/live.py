@@ -36,7 +36,7 @@ class KeptGraph:
 def write(folder: Path, view: GraphView) -> None:
     """Write a view into a folder."""
     c = view.columns
-    names, codes = _coded(c.relation)
+    names, codes = _code_relations(c.relation)
     save_arrays(
         folder,
         {
@@ -62,27 +62,27 @@ def said(view: GraphView, highest: int) -> Mapping[str, Any]:
     return {"as_of": microseconds_of(view.as_of), "highest": highest}
 
 
-def read(kept: Generation) -> KeptGraph:
+def read(generation: Generation) -> KeptGraph:
     """Return the graph of a generation, as of when it was written: its strengths, like its clocks, are of then."""
-    nodes, source, target = (kept.array(name) for name in ("nodes", "source", "target"))
-    names = np.array([str(name) for name in kept.array("relations")], dtype=object)
+    nodes, source, target = (generation.array(name) for name in ("nodes", "source", "target"))
+    names = np.array([str(name) for name in generation.array("relations")], dtype=object)
     columns = EdgeColumns(
         source=nodes[source],
         target=nodes[target],
-        relation=names[kept.array("relation")] if names.size else np.zeros(0, dtype=object),
-        weight=kept.array("weight"),
-        confidence=kept.array("confidence"),
-        created=kept.array("created"),
-        reinforced=kept.array("reinforced"),
-        decay_lambda=kept.array("decay_lambda"),
+        relation=names[generation.array("relation")] if names.size else np.zeros(0, dtype=object),
+        weight=generation.array("weight"),
+        confidence=generation.array("confidence"),
+        created=generation.array("created"),
+        reinforced=generation.array("reinforced"),
+        decay_lambda=generation.array("decay_lambda"),
     )
-    as_of: datetime = EPOCH + timedelta(microseconds=int(kept.said["as_of"]))
-    ties = Ties(kept.array("starts"), kept.array("neighbour"), kept.array("edge"))
+    as_of: datetime = EPOCH + timedelta(microseconds=int(generation.said["as_of"]))
+    ties = Ties(generation.array("starts"), generation.array("neighbour"), generation.array("edge"))
     view = GraphView(nodes, columns, source, target, strengths(columns, as_of), as_of, ties)
-    return KeptGraph(view, kept.stamp.revision, int(kept.said["highest"]))
+    return KeptGraph(view, generation.stamp.revision, int(generation.said["highest"]))
 
 
-def _coded(relation: NDArray[np.object_]) -> tuple[list[str], NDArray[np.int16]]:
+def _code_relations(relation: NDArray[np.object_]) -> tuple[list[str], NDArray[np.int16]]:
     """Return the relations' names, and each edge's as a place among them."""
     place: dict[str, int] = {}
     codes = [place.setdefault(str(name), len(place)) for name in relation.tolist()]
@@ -99,7 +99,7 @@ not know all that changed since."""
 
 
 def _unknown(view: GraphView, version: int, highest: int) -> None:
-    """The `CatchUp` of a graph that knows nothing of what changed."""
+    """Return nothing: the `CatchUp` of a graph without knowledge of changes."""
     del view, version, highest
 
 
@@ -120,10 +120,10 @@ class LiveGraph:
     `ttl_seconds`.
 
     version: rises whenever the edges or the live blocks change. The TTL is for decay: within it strengths are
-    taken to stand still, and the NetworkX graph made of them is walked again. kept: what lies beside the store from an
-    earlier session. recorded: the centrality that the store holds, by which a large graph is scored. walks: the
-    edges walked since an instant, by which an old view is renewed. brief: the blocks whose likeness and place count
-    for no centrality, by number.
+    taken to stand still, and the NetworkX graph made of them is walked again. load_graph: reads what lies beside the
+    store from an earlier session. recorded: the centrality that the store holds, by which a large graph is scored.
+    walks: the edges walked since an instant, by which an old view is renewed. brief: the blocks whose likeness and
+    place count for no centrality, by number.
     """
 
     def __init__(
@@ -133,7 +133,7 @@ class LiveGraph:
         clock: Clock,
         settings: GraphSettings,
         *,
-        kept: Callable[[], KeptGraph | None] = lambda: None,
+        load_graph: Callable[[], KeptGraph | None] = lambda: None,
         recorded: Callable[[], CentralitySnapshot | None] = lambda: None,
         walks: Callable[[int], WalkColumns | EdgeColumns] = lambda _: EdgeColumns.none(),
         brief: Callable[[], NDArray[np.int64]] = lambda: np.zeros(0, np.int64),
@@ -144,7 +144,7 @@ class LiveGraph:
         self._version = version
         self._clock = clock
         self._settings = settings
-        self._kept = kept
+        self._kept = load_graph
         self._recorded = recorded
         self._walks = walks
         self._brief = brief
@@ -165,26 +165,26 @@ class LiveGraph:
 
         Readers of this one go on with what they have.
         """
-        made = LiveGraph(
+        graph = LiveGraph(
             load or self._load,
             lambda: version,
             self._clock,
             self._settings,
-            kept=self._kept if self._view is None else lambda: None,
+            load_graph=self._kept if self._view is None else lambda: None,
             recorded=self._recorded,
             walks=self._walks,
             brief=self._brief,
             highest=highest,
             ttl_seconds=self._ttl_seconds,
         )
-        made._catch_up = catch_up
+        graph._catch_up = catch_up
         view = self._view
-        made._earlier = self._earlier if view is None else (view, self._at_version, self._highest)
-        return made
+        graph._earlier = self._earlier if view is None else (view, self._at_version, self._highest)
+        return graph
 
     @property
     def version(self) -> int:
-        """The version of the view that serves, -1 before the first."""
+        """Version of the view that serves, -1 before the first."""
         return self._at_version
 
     def forget(self) -> None:
@@ -248,21 +248,23 @@ class LiveGraph:
 
     @property
     def highest(self) -> int:
-        """The highest number of a block in it."""
+        """Highest number of a block in the graph."""
         return self._highest
 
     @property
     def last(self) -> GraphView | None:
-        """The view that was made last, however old; None before the first."""
+        """Latest view, however old; None before the first."""
         return self._view
 
     def _opened(self, version: int) -> GraphView | None:
-        """The kept view when it is of this version, else it is caught up from."""
-        kept = self._kept()
-        if kept is None or kept.version == version:
-            return None if kept is None else kept.view
+        """Return the stored view when it is of this version; else save it as the base for catching up and
+        return None.
+        """
+        graph = self._kept()
+        if graph is None or graph.version == version:
+            return None if graph is None else graph.view
         if self._earlier is None:
-            self._earlier = kept.view, kept.version, kept.highest
+            self._earlier = graph.view, graph.version, graph.highest
         return None
 
     def _stale(self, view: GraphView, age: timedelta) -> bool:

@@ -53,7 +53,7 @@ class Adjacency:
 
 @dataclass(frozen=True, eq=False)
 class Ties:
-    """Where each node's edges are, in both directions: places starts[i] to starts[i + 1] are those of node i.
+    """Edges of each node, in both directions: places starts[i] to starts[i + 1] are those of node i.
 
     starts: (n + 1,). neighbour: (k,) node indices, ascending in each row; edge: (k,) rows of the edges. Loops are
     left out. It does not change while the edges stand, whatever their strengths do.
@@ -103,7 +103,7 @@ class GraphView:
 
     @cached_property
     def network(self) -> networkx.Graph[int]:
-        """The adjacency as a NetworkX graph, made when it is walked first: nodes are indices, weights strengths."""
+        """Adjacency as a NetworkX graph, built on first use: nodes are indices, weights are strengths."""
         import networkx
 
         rows, ends = self.adjacency.rows(), self.adjacency.neighbour
@@ -178,20 +178,21 @@ def materialise(columns: EdgeColumns, nodes: NDArray[np.int64], now: datetime) -
     """Return the view at `now`: nodes are the live blocks; edges to any other block are left out."""
     nodes = np.unique(np.asarray(nodes, dtype=np.int64))
     inside = np.isin(columns.source, nodes) & np.isin(columns.target, nodes)
-    kept = columns if bool(inside.all()) else _rows(columns, np.flatnonzero(inside))
+    inner_columns = columns if bool(inside.all()) else _rows(columns, np.flatnonzero(inside))
     return GraphView(
         nodes=nodes,
-        columns=kept,
-        source=np.searchsorted(nodes, kept.source).astype(np.int64),
-        target=np.searchsorted(nodes, kept.target).astype(np.int64),
-        strength=strengths(kept, now),
+        columns=inner_columns,
+        source=np.searchsorted(nodes, inner_columns.source).astype(np.int64),
+        target=np.searchsorted(nodes, inner_columns.target).astype(np.int64),
+        strength=strengths(inner_columns, now),
         as_of=now,
     )
 
 
 def refresh_view(view: GraphView, walks: WalkColumns | EdgeColumns, now: datetime) -> GraphView:
-    """The view at `now`, its edges as they were but for the clocks of those walked since. Walks of edges it does not
-    have are left out.
+    """Return the view at `now` with the same edges and new clocks for those walked since.
+
+    Walks of edges that it lacks are left out.
     """
     clocks = view.columns.reinforced.copy()
     for begin, end, relation, instant in zip(
@@ -262,7 +263,7 @@ def caught_up(
     gone = without(view.nodes, nodes)
     appended = not gone.size and np.array_equal(nodes[: view.nodes.size], view.nodes)
     stays = np.ones(view.source.size, dtype=np.bool_)
-    stays[[row for one in changed for row in _rows_of(view.columns, one)]] = False
+    stays[[row for key in changed for row in _rows_of(view.columns, key)]] = False
     if gone.size:
         alive = ~np.isin(view.nodes, gone, assume_unique=True)
         stays &= alive[view.source] & alive[view.target]
@@ -271,11 +272,13 @@ def caught_up(
         if not appended:
             place = np.searchsorted(nodes, view.nodes).astype(np.int64)
             ends = (place[view.source], place[view.target])
-        laid = _extended(view, nodes.size) if appended else None
+        laid = _extend_ties(view, nodes.size) if appended else None
         return GraphView(nodes, view.columns, *ends, view.strength, view.as_of, laid)
-    kept = _rows(view.columns, stays)
-    at = [_place(kept, fresh, row) for row in range(fresh.source.size)]
-    columns = EdgeColumns(*(np.insert(getattr(kept, c.name), at, getattr(fresh, c.name)) for c in fields(EdgeColumns)))
+    old_columns = _rows(view.columns, stays)
+    at = [_place(old_columns, fresh, row) for row in range(fresh.source.size)]
+    columns = EdgeColumns(
+        *(np.insert(getattr(old_columns, c.name), at, getattr(fresh, c.name)) for c in fields(EdgeColumns))
+    )
     strength = np.insert(view.strength[stays], at, strengths(fresh, view.as_of))
     source = np.searchsorted(nodes, columns.source).astype(np.int64)
     target = np.searchsorted(nodes, columns.target).astype(np.int64)
@@ -298,7 +301,7 @@ def _rows_of(columns: EdgeColumns, edge: EdgeNumbers) -> list[int]:
     return (here + first).tolist()  # type: ignore[no-any-return]
 
 
-def _extended(view: GraphView, size: int) -> Ties | None:
+def _extend_ties(view: GraphView, size: int) -> Ties | None:
     """Return the ties of the view, where they are laid, with blocks at the end that have no edges."""
     laid = view.__dict__.get("ties") or view.laid
     if laid is None:

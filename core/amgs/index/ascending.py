@@ -19,8 +19,8 @@ def places(ascending: Numbers, values: Numbers) -> Numbers:
     off = ascending[at] != values
     if off.any():
         some = values[off]
-        found = np.minimum(np.searchsorted(ascending, some), ascending.size - 1)
-        at[off] = np.where(ascending[found] == some, found, -1)
+        positions = np.minimum(np.searchsorted(ascending, some), ascending.size - 1)
+        at[off] = np.where(ascending[positions] == some, positions, -1)
     return np.asarray(at, dtype=np.int64)
 
 
@@ -29,23 +29,24 @@ def contains(ascending: Numbers, values: Numbers) -> NDArray[np.bool_]:
     return places(ascending, values) >= 0
 
 
-def without(one: Numbers, other: Numbers) -> Numbers:
-    """What the first has and the second has not. Where both begin alike, as two states of a store do, only the rest is
-    compared.
+def without(numbers: Numbers, other: Numbers) -> Numbers:
+    """Return the numbers of the first that the second lacks.
+
+    A common start, as two states of a store have it, is not compared again.
     """
-    same = _common(one, other)
-    rest = one[same:]
+    same = _common(numbers, other)
+    rest = numbers[same:]
     return rest[~contains(other[same:], rest)]
 
 
-def joined(one: Numbers, other: Numbers) -> Numbers:
+def joined(numbers: Numbers, other: Numbers) -> Numbers:
     """Return what either has."""
-    new = without(other, one)
+    new = without(other, numbers)
     if not new.size:
-        return one
-    if not one.size or one[-1] < new[0]:
-        return np.concatenate([one, new])
-    return np.insert(one, np.searchsorted(one, new), new)
+        return numbers
+    if not numbers.size or numbers[-1] < new[0]:
+        return np.concatenate([numbers, new])
+    return np.insert(numbers, np.searchsorted(numbers, new), new)
 
 
 def replaced(numbers: Numbers, column: NDArray[Any], changed: Numbers, values: NDArray[Any]) -> NDArray[Any]:
@@ -54,19 +55,19 @@ def replaced(numbers: Numbers, column: NDArray[Any], changed: Numbers, values: N
     """
     at = places(numbers, changed)
     known = at >= 0
-    made = column.copy()
-    made[at[known]] = values[known]
+    new_column = column.copy()
+    new_column[at[known]] = values[known]
     new = changed[~known]
     if not new.size:
-        return made
+        return new_column
     if not numbers.size or numbers[-1] < new[0]:
-        return np.concatenate([made, values[~known]])
-    return np.insert(made, np.searchsorted(numbers, new), values[~known])
+        return np.concatenate([new_column, values[~known]])
+    return np.insert(new_column, np.searchsorted(numbers, new), values[~known])
 
 
-def _common(one: Numbers, other: Numbers) -> int:
+def _common(numbers: Numbers, other: Numbers) -> int:
     """Return how many values both begin with alike."""
-    size = min(one.size, other.size)
-    differs = one[:size] != other[:size]
+    size = min(numbers.size, other.size)
+    differs = numbers[:size] != other[:size]
     first = int(np.argmax(differs)) if size else 0
     return first if size and differs[first] else size

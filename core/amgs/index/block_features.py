@@ -1,4 +1,4 @@
-"""What a block is, whatever is asked: its episode, who speaks in it, its length, whether it asks; as columns.
+"""Features of a block that do not depend on a query: its episode, speaker and length, whether it asks; as columns.
 
 Derived from the store like the other indexes, and held in memory: retrieval compares a whole pool by these
 columns without reading a block.
@@ -73,7 +73,7 @@ class BlockFeatures:
             return self
         places = {name: place for place, name in enumerate(self.names)}
         name = np.array(
-            [places.setdefault(one, len(places)) if one else NOBODY for one in changed.name], dtype=np.int32
+            [places.setdefault(person, len(places)) if person else NOBODY for person in changed.name], dtype=np.int32
         )
         sentences = np.maximum(changed.sentences, 1)
         fresh = BlockFeatures(
@@ -86,7 +86,8 @@ class BlockFeatures:
             tuple(places),
         )
         columns = {
-            one: replaced(self.numbers, getattr(self, one), fresh.numbers, getattr(fresh, one)) for one in _COLUMNS
+            column: replaced(self.numbers, getattr(self, column), fresh.numbers, getattr(fresh, column))
+            for column in _COLUMNS
         }
         return BlockFeatures(**columns, names=fresh.names)
 

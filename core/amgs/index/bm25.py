@@ -28,8 +28,8 @@ class TextBm25:
         size = self._norm.size
         total = np.zeros(size)
         for word in dict.fromkeys(query):
-            held = self._holders.get(word, [])
-            weight = math.log(1 + (size - len(held) + 0.5) / (len(held) + 0.5))
-            for row, count in held:
+            postings = self._holders.get(word, [])
+            weight = math.log(1 + (size - len(postings) + 0.5) / (len(postings) + 0.5))
+            for row, count in postings:
                 total[row] += weight * count * (K1 + 1) / (count + self._norm[row])
         return total

@@ -1,4 +1,4 @@
-"""Which names of a store are the same, what type each is of, and which blocks hold it.
+"""Resolve the names of a store: merge equal names, infer the type of each, and list the blocks that hold it.
 
 Made from what each text says of names (`text/name_uses.py`), all of them at once: whether a capitalised word is a name,
 and whose name a first name is, only the whole store tells.
@@ -56,14 +56,14 @@ class NamedThing:
 
     @property
     def mentions(self) -> int:
-        """How often it is named."""
+        """Number of mentions."""
         return sum(self.blocks.values())
 
     @property
     def because(self) -> str:
-        """The kinds of cues that speak for its type, the commonest first."""
+        """Kinds of cues that support its type, the commonest first."""
         spoken = [(count, kind) for (type_, kind), count in self.cues.items() if type_ == self.type]
-        return ", ".join(kind for _, kind in sorted(spoken, key=lambda one: (-one[0], one[1])))
+        return ", ".join(kind for _, kind in sorted(spoken, key=lambda pair: (-pair[0], pair[1])))
 
 
 @dataclass(frozen=True)
@@ -84,21 +84,23 @@ class EntityIndex:
         than their own number of blocks lets expect.
         """
         shared = Counter(place for block in thing.blocks for place in self._of_block.get(block, ()))
-        found = [(self.things[place], count) for place, count in shared.items() if self.things[place] is not thing]
-        return tuple(sorted(found, key=lambda one: (-one[1] * one[1] / len(one[0].blocks), -one[1], one[0].name)))
+        neighbours = [(self.things[place], count) for place, count in shared.items() if self.things[place] is not thing]
+        return tuple(
+            sorted(neighbours, key=lambda pair: (-pair[1] * pair[1] / len(pair[0].blocks), -pair[1], pair[0].name))
+        )
 
     @cached_property
     def _of_block(self) -> Mapping[int, tuple[int, ...]]:
-        held: dict[int, list[int]] = defaultdict(list)
+        places_by_block: dict[int, list[int]] = defaultdict(list)
         for place, thing in enumerate(self.things):
             for number in thing.blocks:
-                held[number].append(place)
-        return {number: tuple(places) for number, places in held.items()}
+                places_by_block[number].append(place)
+        return {number: tuple(places) for number, places in places_by_block.items()}
 
 
 @dataclass(slots=True)
 class _Tally:
-    """What the store says of one name, under its key. whole: the form that others abbreviate."""
+    """Facts of the store about a name, under its key. whole: the form that others abbreviate."""
 
     forms: Counter[str] = field(default_factory=Counter)
     blocks: Counter[int] = field(default_factory=Counter)
@@ -151,7 +153,7 @@ def lay_out(
     things = [
         NamedThing(t.name, _type(t), _by_count(t.forms), dict(sorted(t.blocks.items())), _counted(t))
         for t in tallies.values()
-        if t.blocks and not (t.software and not _hinted(t))
+        if t.blocks and not (t.software and not _has_project_cue(t))
     ]
     things.sort(key=lambda thing: (-thing.mentions, thing.name))
     keys: dict[str, int] = {}
@@ -185,7 +187,7 @@ def _names(readings: Mapping[int, NameReading], small: Mapping[str, int]) -> fro
         and (
             not all(small.get(word.lower(), 0) > count for word in text.split())
             if " " in text
-            else _shaped(text) or (count > small.get(text.lower(), 0) and 12 * count >= opening[text])
+            else _has_inner_capitals(text) or (count > small.get(text.lower(), 0) and 12 * count >= opening[text])
         )
     )
 
@@ -196,7 +198,7 @@ def _without_first(text: str) -> str:
     return rest if rest[:1].isupper() else ""
 
 
-def _shaped(word: str) -> bool:
+def _has_inner_capitals(word: str) -> bool:
     """Return whether a word has capitals within that no rule of writing asks for: PyTorch, and not PYTORCH."""
     return not word.isupper() and any(c.isupper() for c in word[1:])
 
@@ -229,11 +231,11 @@ def _add_cues(
         _cue(tallies, name, cue, number)
     for number, speaker in speakers.items():
         _cue(tallies, speaker, ("person", "speaks"), number)
-    for number, given in titled.items():
-        for name in given:
+    for number, titles in titled.items():
+        for name in titles:
             _cue(tallies, name, ("project", "named in the source"), number)
-    for number, given in marked.items():
-        for name in given:
+    for number, titles in marked.items():
+        for name in titles:
             _cue(tallies, name, ("topic", "marked"), number)
 
 
@@ -244,10 +246,10 @@ def _cue(tallies: Mapping[str, _Tally], name: str, cue: tuple[str, str], number:
 
 
 def _by_count(forms: Mapping[str, int]) -> dict[str, int]:
-    return dict(sorted(forms.items(), key=lambda one: (-one[1], one[0])))
+    return dict(sorted(forms.items(), key=lambda pair: (-pair[1], pair[0])))
 
 
-def _hinted(tally: _Tally) -> bool:
+def _has_project_cue(tally: _Tally) -> bool:
     return any(type_ == "project" and kind in ("hosted", "installed") for type_, kind in tally.cues)
 
 
@@ -256,23 +258,23 @@ def _counted(tally: _Tally) -> dict[tuple[str, str], int]:
 
 
 def _type(tally: _Tally) -> EntityType:
-    """The type for which cues enough agree, and most of all; unknown without one."""
+    """Return the type with the most cues if enough agree; unknown without one."""
     total = sum(len(blocks) for blocks in tally.cues.values())
     weights: Counter[str] = Counter()
     counts: Counter[str] = Counter()
-    held: dict[str, set[int]] = defaultdict(set)
+    blocks_by_type: dict[str, set[int]] = defaultdict(set)
     for (type_, kind), blocks in tally.cues.items():
         strength = 2 if kind in _STRONG else 1
         weights[type_] += strength if len(blocks) >= min(_NO_NOISE, _NOISE * total) else 0
         counts[type_] += len(blocks) * strength
-        held[type_] |= blocks
+        blocks_by_type[type_] |= blocks
     if not weights:
         return "unknown"
     best = max(weights, key=lambda type_: (counts[type_], weights[type_], type_))
     sure = (
         weights[best] >= _ENOUGH
         and counts[best] >= _SHARE * counts.total()
-        and len(held[best]) >= _HELD * len(tally.blocks)
+        and len(blocks_by_type[best]) >= _HELD * len(tally.blocks)
     )
     return _AS_TYPE[best] if sure else "unknown"
 
@@ -300,15 +302,15 @@ def _join_spaced(tallies: dict[str, _Tally]) -> None:
 def _join_plurals(tallies: dict[str, _Tally]) -> None:
     """`APIs` to `API`: where both are names, and neither is a person's."""
     for key in [k for k in tallies if k.endswith("s") and len(k) > 3 and k[:-1] in tallies]:
-        one, many = tallies[key[:-1]], tallies[key]
-        same = many.name == f"{one.name}s" and one.blocks.total() >= many.blocks.total()
-        if same and "person" not in (_type(one), _type(many)):
-            one.absorb(many)
+        singular, many = tallies[key[:-1]], tallies[key]
+        same = many.name == f"{singular.name}s" and singular.blocks.total() >= many.blocks.total()
+        if same and "person" not in (_type(singular), _type(many)):
+            singular.absorb(many)
             del tallies[key]
 
 
 def _join_parts(tallies: dict[str, _Tally]) -> None:
-    """A person's first name, last name and initials to the whole name, where the store has one such person only."""
+    """Join a person's first name, last name and initials to the full name, where the store has only one such person."""
     whole: dict[str, list[str]] = defaultdict(list)
     for key, tally in tallies.items():
         parts = _parts(tally.name)
@@ -345,8 +347,8 @@ def _one_person(part: _Tally, whole: _Tally) -> bool:
 
 
 def _as_often(part: _Tally, whole: _Tally) -> bool:
-    """A last name is shared by a family: it is one person's only where that person is often named in full; for a first
-    name twice will do.
+    """Return whether the full name is frequent enough for its part: twice for a first name; more for a last name, which
+    a family shares.
     """
     first = _parts(whole.name)[0] == _parts(part.name)[0]
     full = whole.blocks.total()

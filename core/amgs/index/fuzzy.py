@@ -46,7 +46,7 @@ def corrections(
     from rapidfuzz import process
     from rapidfuzz.distance import OSA
 
-    found: list[StemCorrection] = []
+    fixes: list[StemCorrection] = []
     for stem in list(unknown)[:MOST_WORDS]:
         word = typed.get(stem, stem)
         edits_to: dict[str, int] = {}
@@ -59,5 +59,5 @@ def corrections(
         ranked = sorted((edits, -vocabulary[known], known) for known, edits in edits_to.items())
         # Only the nearest: "dome" must not also be found as "done" when "domes" was one edit closer.
         for edits, _, known in [r for r in ranked if r[0] == ranked[0][0]][:MOST_CORRECTIONS]:
-            found.append(StemCorrection(stem, known, edits, 1.0 - edits / max(len(word), 1)))
-    return tuple(found)
+            fixes.append(StemCorrection(stem, known, edits, 1.0 - edits / max(len(word), 1)))
+    return tuple(fixes)

@@ -26,7 +26,7 @@ class IdMap:
 
     @property
     def last(self) -> int:
-        """The highest number it holds, 0 when it is empty."""
+        """Highest number in the map, 0 when it is empty."""
         return int(self.numbers[-1]) if self.numbers.size else 0
 
     def with_(self, numbers: NDArray[np.int64], ids: Sequence[str]) -> IdMap:

@@ -81,7 +81,7 @@ class KeywordIndex(LexicalIndex):
         it. Opened for reading only, nothing on disk is touched; what is missing is then built in memory, as it is
         where the directory cannot be written. One that cannot be written is read from a copy.
         """
-        stamp = _trusted_stamp(directory) if directory is not None else None
+        stamp = _read_trusted_stamp(directory) if directory is not None else None
         if directory is not None and not (read_only and stamp is None):
             with contextlib.suppress(OSError, ValueError):
                 if stamp is None and directory.exists():
@@ -90,13 +90,13 @@ class KeywordIndex(LexicalIndex):
                     directory.mkdir(parents=True, exist_ok=True)
                 return cls(directory, _index_in(directory), stamp, read_only=read_only)
             # Tantivy needs a lock in the directory even to read.
-            with contextlib.suppress(OSError, ValueError), contextlib.ExitStack() as held:
-                copied = held.enter_context(TemporaryDirectory())
+            with contextlib.suppress(OSError, ValueError), contextlib.ExitStack() as stack:
+                copied = stack.enter_context(TemporaryDirectory())
                 shutil.copytree(directory, copied, dirs_exist_ok=True)
                 opened = cls(directory, _index_in(Path(copied)), stamp, read_only=True)
-                opened._copied = held.pop_all()
+                opened._copied = stack.pop_all()
                 return opened
-        return cls(None, _registered(Index(_schema())), None, read_only=False)
+        return cls(None, _register_tokenizer(Index(_schema())), None, read_only=False)
 
     def view(self) -> KeywordIndex:
         """Return what is held now, to be searched while this index goes on; it is never written."""
@@ -104,7 +104,7 @@ class KeywordIndex(LexicalIndex):
 
     @property
     def stamp(self) -> Stamp | None:
-        """What it was last caught up with; None when it is new."""
+        """Stamp of the last catch-up; None for a new index."""
         return self._stamp
 
     @property
@@ -210,9 +210,9 @@ class KeywordIndex(LexicalIndex):
                 writer.rollback()
             raise
         self._index.reload()
-        kept = without(self._numbers, gone)
+        rest = without(self._numbers, gone)
         self._refresh()
-        self._known = joined(kept, np.sort(np.array(added, dtype=np.int64)))
+        self._known = joined(rest, np.sort(np.array(added, dtype=np.int64)))
 
     def _document(self, number: int, content: str) -> Document:
         text = cut(content)
@@ -226,7 +226,7 @@ class KeywordIndex(LexicalIndex):
 
     def _move_to_memory(self) -> None:
         self._directory, self._read_only, self._writer = None, False, None
-        self._index = _registered(Index(_schema()))
+        self._index = _register_tokenizer(Index(_schema()))
         self._refresh()
         self._known = None
 
@@ -255,7 +255,7 @@ class KeywordIndex(LexicalIndex):
             for text, weight in stems
             if _field(text) == _STEMS
         ]
-        of_names = [(self._identifier_query(each), weight) for each, weight in identifiers]
+        of_names = [(self._identifier_query(identifier), weight) for identifier, weight in identifiers]
         return self._run([*of_words, *of_names], limit, allowed)
 
     def frequency(self, stem: str) -> int:
@@ -294,16 +294,16 @@ class KeywordIndex(LexicalIndex):
         # them.
         look = min(2 * limit, self.documents)
         while True:
-            found = self._searcher.search(query, look, count=False).hits
-            scores, numbers = _unpacked(self._searcher, found)
-            passes = np.ones(len(found), dtype=bool) if allowed is None else contains(allowed, numbers)
-            if int(passes.sum()) >= limit or len(found) < look or look >= self.documents:
+            hits = self._searcher.search(query, look, count=False).hits
+            scores, numbers = _unpacked(self._searcher, hits)
+            passes = np.ones(len(hits), dtype=bool) if allowed is None else contains(allowed, numbers)
+            if int(passes.sum()) >= limit or len(hits) < look or look >= self.documents:
                 break
             look = min(4 * look, self.documents)
         passes &= scores > 0
         numbers, rounded = numbers[passes], np.array([round(score, 5) for score in scores[passes].tolist()])
         best = np.lexsort((numbers, -rounded))[:limit]
-        return [Hit(*found) for found in zip(numbers[best].tolist(), rounded[best].tolist(), strict=True)]
+        return [Hit(*pair) for pair in zip(numbers[best].tolist(), rounded[best].tolist(), strict=True)]
 
     def _identifier_query(self, identifier: Identifier) -> Query:
         whole = _term_query(self._schema, _IDENTIFIERS, identifier.exact)
@@ -319,9 +319,9 @@ class KeywordIndex(LexicalIndex):
         self._remembering = lru_cache(_REMEMBERED)(partial(_best_postings, self._schema, self._searcher))
 
     def _held(self) -> NDArray[np.int64]:
-        """The numbers as the files have them; read once, at open."""
-        found = self._searcher.search(Query.all_query(), self.documents, count=False).hits if self.documents else []
-        return np.sort(_unpacked(self._searcher, found)[1])
+        """Numbers in the files; read once, at open."""
+        hits = self._searcher.search(Query.all_query(), self.documents, count=False).hits if self.documents else []
+        return np.sort(_unpacked(self._searcher, hits)[1])
 
     def _write(self) -> IndexWriter:
         if self._writer is None:
@@ -347,13 +347,13 @@ def _schema() -> Schema:
     return builder.build()
 
 
-def _registered(index: Index) -> Index:
+def _register_tokenizer(index: Index) -> Index:
     index.register_tokenizer("cut", cut_analyzer())
     return index
 
 
 def _index_in(directory: Path) -> Index:
-    return _registered(Index(_schema(), path=str(directory)))
+    return _register_tokenizer(Index(_schema(), path=str(directory)))
 
 
 def _field(stem: str) -> str:
@@ -369,20 +369,20 @@ def _best_postings(schema: Schema, searcher: Searcher, field: str, term: str, li
 
 
 def _unpacked(
-    searcher: Searcher, found: Sequence[tuple[float, DocAddress]]
+    searcher: Searcher, hits: Sequence[tuple[float, DocAddress]]
 ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    """Return the scores and the numbers of documents found: (k,), (k,)."""
+    """Return the scores and the numbers of documents hits: (k,), (k,)."""
     # Not unzipped: to unpack thousands of pairs takes longer than to find them.
-    scores = np.fromiter(map(itemgetter(0), found), np.float64, len(found))
-    numbers = searcher.fast_field_values("number", list(map(itemgetter(1), found))) if found else []
-    return scores, np.fromiter(numbers, np.int64, len(found))
+    scores = np.fromiter(map(itemgetter(0), hits), np.float64, len(hits))
+    numbers = searcher.fast_field_values("number", list(map(itemgetter(1), hits))) if hits else []
+    return scores, np.fromiter(numbers, np.int64, len(hits))
 
 
 def _term_query(schema: Schema, field: str, text: str) -> Query:
     return Query.term_query(schema, field, text, index_option="freq")
 
 
-def _trusted_stamp(directory: Path) -> Stamp | None:
+def _read_trusted_stamp(directory: Path) -> Stamp | None:
     """Return the stamp of an index whose format and checksum hold; None otherwise."""
     try:
         sealed = json.loads((directory / _STAMP).read_text(encoding="utf-8"))

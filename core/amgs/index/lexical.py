@@ -1,4 +1,4 @@
-"""What retrieval asks of an index of words, whatever keeps it: BM25 over stemmed words and whole identifiers.
+"""Interface of a word index for retrieval, whatever the store behind it: BM25 over stemmed words and whole identifiers.
 
 An index says which documents hold a stem or an identifier and ranks documents by weighted terms; how a query is cut
 into terms, and that an identifier is never crowded out, is the same for all of them.
@@ -95,7 +95,7 @@ class LexicalIndex(ABC):
     @property
     @abstractmethod
     def documents(self) -> int:
-        """How many documents it holds."""
+        """Number of documents."""
 
     @abstractmethod
     def frequency(self, stem: str) -> int:
@@ -161,16 +161,16 @@ class LexicalIndex(ABC):
         best = self.ranked(stems, limit, allowed, named)
         if not exact:
             return best
-        found = {hit.number: hit for hit in best}
+        hits_by_number = {hit.number: hit for hit in best}
         # An identifier is never crowded out of the pool by documents that share many common words.
-        missing = [number for number in exact if number not in found]
+        missing = [number for number in exact if number not in hits_by_number]
         if missing:
             hits = self.ranked(stems, len(missing), np.array(sorted(missing), dtype=np.int64), named)
-            found.update((hit.number, hit) for hit in hits)
-        ranked = [Hit(hit.number, hit.score, exact.get(hit.number, 0.0)) for hit in found.values()]
+            hits_by_number.update((hit.number, hit) for hit in hits)
+        ranked = [Hit(hit.number, hit.score, exact.get(hit.number, 0.0)) for hit in hits_by_number.values()]
         ranked.sort(key=lambda hit: (-hit.exact, -hit.score, hit.number))
-        kept = ranked[:limit]
-        return sorted(kept, key=lambda hit: (-hit.score, hit.number))
+        top = ranked[:limit]
+        return sorted(top, key=lambda hit: (-hit.score, hit.number))
 
     def content(self, query: LexicalQuery, without: Iterable[str] = ()) -> tuple[Term, ...]:
         """Return the terms that say what is asked about: all but the words `without`, the rarest MOST_CONTENT_TERMS.
@@ -184,14 +184,14 @@ class LexicalIndex(ABC):
         """Return the query with the nearest known stem for each word that was taken for a typo, as close as that is to
         it.
         """
-        read = {one.unknown: one for one in reversed(corrections)}
+        read = {correction.unknown: correction for correction in reversed(corrections)}
         if not read:
             return query
         terms = []
         for term in query.terms:
-            one = read.get(term.text)
-            known = term if one is None else self._term(one.known)
-            terms.append(term if one is None else replace(known, idf=one.closeness * known.idf))
+            correction = read.get(term.text)
+            known = term if correction is None else self._term(correction.known)
+            terms.append(term if correction is None else replace(known, idf=correction.closeness * known.idf))
         return replace(query, terms=tuple(dict.fromkeys(terms)))
 
     def stems(self, words: str, language: str = ENGLISH) -> list[str]:
@@ -236,11 +236,11 @@ class LexicalIndex(ABC):
             return list(word_analyzer().analyze(spaced_text))
         languages = dict.fromkeys((*((language,) if language in present else ()), ENGLISH, *present))
         words = words_of(spaced_text)
-        found = []
-        for each in zip(*(stemmed(words, name) for name in languages), strict=True):
-            stems = dict.fromkeys(each)
-            found.append(max(stems, key=self.frequency) if len(stems) > 1 else each[0])
-        return found
+        terms = []
+        for variants in zip(*(stemmed(words, name) for name in languages), strict=True):
+            stems = dict.fromkeys(variants)
+            terms.append(max(stems, key=self.frequency) if len(stems) > 1 else variants[0])
+        return terms
 
     def _exact(self, query: LexicalQuery, allowed: NDArray[np.int64] | None) -> dict[int, float]:
         """By number: the share of the query's identifiers that the document holds, each counted by its

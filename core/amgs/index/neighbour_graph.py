@@ -62,8 +62,8 @@ class Nearby:
 
     def nearest(self, query: Vector, count: int) -> NDArray[np.int64]:
         """Return numbers of about the `count` nearest, in no order that counts."""
-        found = self._index.search(query, count, threads=1)
-        return np.asarray(found.keys).astype(np.int64)
+        matches = self._index.search(query, count, threads=1)
+        return np.asarray(matches.keys).astype(np.int64)
 
 
 def _empty(dimension: int) -> Index:

@@ -57,9 +57,9 @@ def nearest(
     allowed: (n,) rows that may be found. own: the queries are the rows of the matrix from here on, and none
     is its own neighbour. Ties by row. Work is m·n·d multiplications; memory does not grow with n.
     """
-    found = Near.none(queries.shape[0], limit)
+    near = Near.none(queries.shape[0], limit)
     if limit <= 0 or not matrix.shape[0]:
-        return found
+        return near
     for start in range(0, queries.shape[0], _QUERIES):
         asked = queries[start : start + _QUERIES]
         place = None if own is None else own + start
@@ -67,8 +67,8 @@ def nearest(
         if within is not None:
             some = Within(within.queries[start : start + _QUERIES], within.rows, within.most)
         rows, cosines = _of_some(asked, matrix, limit, floor, allowed, place, some)
-        found.rows[start : start + _QUERIES], found.cosines[start : start + _QUERIES] = rows, cosines
-    return found
+        near.rows[start : start + _QUERIES], near.cosines[start : start + _QUERIES] = rows, cosines
+    return near
 
 
 def _of_some(
@@ -86,8 +86,8 @@ def _of_some(
         if allowed is not None:
             cosines[:, ~allowed[start : start + _COLUMNS]] = -2.0
         if own is not None and own < start + cosines.shape[1] and own + queries.shape[0] > start:
-            each = np.arange(max(own, start), min(own + queries.shape[0], start + cosines.shape[1]))
-            cosines[each - own, each - start] = -2.0
+            diagonal = np.arange(max(own, start), min(own + queries.shape[0], start + cosines.shape[1]))
+            cosines[diagonal - own, diagonal - start] = -2.0
         if within is not None:
             apart = np.abs(within.queries[:, None] - within.rows[None, start : start + _COLUMNS])
             cosines[apart > within.most] = -2.0
@@ -111,8 +111,8 @@ def _ranked(
     order = np.lexsort((rows, -cosines, asking))
     asking, rows, cosines = asking[order], rows[order], cosines[order]
     place = np.arange(asking.size) - np.searchsorted(asking, asking)
-    kept = place < limit
-    found = Near.none(queries, limit)
-    found.rows[asking[kept], place[kept]] = rows[kept]
-    found.cosines[asking[kept], place[kept]] = cosines[kept]
-    return found
+    within = place < limit
+    near = Near.none(queries, limit)
+    near.rows[asking[within], place[within]] = rows[within]
+    near.cosines[asking[within], place[within]] = cosines[within]
+    return near

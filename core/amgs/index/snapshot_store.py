@@ -27,7 +27,7 @@ _PART = ".part"
 
 @dataclass(frozen=True, slots=True)
 class Stamp:
-    """What derived files were built from: which store, at which revision of it."""
+    """Origin of derived files: the store and its revision."""
 
     store: str
     revision: int
@@ -60,21 +60,23 @@ class SnapshotStore:
 
     @property
     def is_empty(self) -> bool:
-        """Whether nothing at all lies there, or nothing that may be read."""
+        """Return whether the folder is missing or cannot be read."""
         return self._folder is None or not os.path.isdir(self._folder)  # noqa: PTH112 - never raises
 
     def latest(self, store: str) -> Generation | None:
         """Return the latest whole generation of a store; None when there is none."""
         if self._folder is None:
             return None
-        found = []
+        generations = []
         with suppress(OSError):
-            found = [one for one in map(self._read, self._folder.iterdir()) if one is not None]
-        own = [one for one in found if one.stamp.store == store]
-        return max(own, key=lambda one: one.stamp.revision, default=None)
+            generations = [
+                generation for generation in map(self._read, self._folder.iterdir()) if generation is not None
+            ]
+        own = [generation for generation in generations if generation.stamp.store == store]
+        return max(own, key=lambda generation: generation.stamp.revision, default=None)
 
     @contextmanager
-    def writing(self, stamp: Stamp, said: Mapping[str, Any]) -> Iterator[Path]:
+    def writing(self, stamp: Stamp, facts: Mapping[str, Any]) -> Iterator[Path]:
         """Yield a folder to write a new generation into; sealed and in place when the block ends without an error.
 
         What an older process left half written is removed, and so are the generations before.
@@ -87,7 +89,7 @@ class SnapshotStore:
         part.mkdir()
         try:
             yield part
-            self._seal(part, stamp, said)
+            self._seal(part, stamp, facts)
         except BaseException:
             shutil.rmtree(part, ignore_errors=True)
             raise
@@ -105,10 +107,10 @@ class SnapshotStore:
 
     def damage(self, store: str) -> str:
         """Return what is wrong with the latest generation, read in full; empty when nothing is."""
-        one = self.latest(store)
-        if one is None:
+        generation = self.latest(store)
+        if generation is None:
             return ""
-        bad = _differing(one.folder)
+        bad = _differing(generation.folder)
         return f"{', '.join(bad)} differ from what was written" if bad else ""
 
     def _read(self, folder: Path) -> Generation | None:
@@ -121,12 +123,12 @@ class SnapshotStore:
             sealed = json.loads((folder / _STAMP).read_text(encoding="utf-8"))
             stamp = Stamp(str(sealed["store"]), int(sealed["revision"]))
             whole = all((folder / name).stat().st_size == size for name, (size, _) in sealed["files"].items())
-            said: Mapping[str, Any] = sealed["said"]
+            facts: Mapping[str, Any] = sealed["said"]
         except (OSError, ValueError, KeyError, TypeError):
             return None
-        return Generation(folder, stamp, said) if whole and sealed["format"] == self._format else None
+        return Generation(folder, stamp, facts) if whole and sealed["format"] == self._format else None
 
-    def _seal(self, part: Path, stamp: Stamp, said: Mapping[str, Any]) -> None:
+    def _seal(self, part: Path, stamp: Stamp, facts: Mapping[str, Any]) -> None:
         files = {}
         for path in sorted(part.iterdir()):
             with path.open("rb") as file:
@@ -137,7 +139,7 @@ class SnapshotStore:
             "store": stamp.store,
             "revision": stamp.revision,
             "files": files,
-            "said": dict(said),
+            "said": dict(facts),
         }
         with (part / _STAMP).open("w", encoding="utf-8") as file:
             file.write(json.dumps(sealed))
@@ -152,7 +154,7 @@ def save_arrays(folder: Path, arrays: Mapping[str, NDArray[Any]]) -> None:
 
 
 def _differing(folder: Path) -> list[str]:
-    """The files of a generation that are not what was written."""
+    """Return the files of a generation that differ from those written."""
     files = json.loads((folder / _STAMP).read_text(encoding="utf-8"))["files"]
     return sorted(name for name, (_, checksum) in files.items() if _checksum(folder / name) != checksum)
 

@@ -1,4 +1,4 @@
-"""How text becomes index terms: stemmed words, and identifiers kept whole ("QX-7741-B", "v2.3.1")."""
+"""Turn text into index terms: stemmed words, and identifiers kept whole (`QX-7741-B`, `v2.3.1`)."""
 
 from __future__ import annotations
 
@@ -81,9 +81,9 @@ def words_of(text: str) -> list[str]:
 def stemmed(words: Sequence[str], language: str) -> list[str]:
     """Words of `words_of` as texts of this language are looked up, one by one."""
     analyzer = word_analyzer(language)
-    found = list(analyzer.analyze(" ".join(words)))
+    stems = list(analyzer.analyze(" ".join(words)))
     # One in small letters may be too long for a word, which it was not as it was written.
-    return found if len(found) == len(words) else [" ".join(analyzer.analyze(word)) for word in words]
+    return stems if len(stems) == len(words) else [" ".join(analyzer.analyze(word)) for word in words]
 
 
 def cut_analyzer() -> TextAnalyzer:
@@ -115,9 +115,9 @@ _LANGUAGE = "language:"
 
 @dataclass(frozen=True, slots=True)
 class CutText:
-    """What of a text is indexed: the stems of its words in order, those of the commonest apart, so that they do not
-    count to its length; those of its opening, the first paragraph with the headings above it, which says what a text
-    is about; and its identifiers in both forms.
+    """Index terms of a text: the stems of its words in order, those of the commonest apart, so that they do not count
+    towards its length; those of its opening, the first paragraph with the headings above it, which states its subject;
+    and its identifiers in both forms.
     """
 
     stems: tuple[str, ...]
@@ -127,7 +127,7 @@ class CutText:
 
 
 def cut(text: str) -> CutText:
-    """A text as an index of words holds it, by the stemmer of its language."""
+    """Cut a text into index terms, by the stemmer of its language."""
     text = make_storable(text)
     language = language_of(text)
     analyzer = word_analyzer(language)
@@ -160,16 +160,16 @@ def identifiers(text: str) -> tuple[Identifier, ...]:
     Of a path or an address the parts that are identifiers count too, so that a part number is found inside
     "store/QX-7741-B".
     """
-    found: dict[str, Identifier] = {}
+    by_exact: dict[str, Identifier] = {}
     text = without_spaceless(text)
     # No token spans white space, and most pieces are plain words: those need no closer look.
     looked_at = (piece for piece in text.lower().split() if not piece.strip(_AROUND_WORDS).isalpha())
     for token in (match.group() for piece in looked_at for match in _TOKEN.finditer(piece)):
         parts = _OUTER_CONNECTOR.split(token)
         for part in (token, *parts) if len(parts) > 1 else (token,):
-            if part not in found and len(part) <= LONGEST_IDENTIFIER and _is_identifier(part):
-                found[part] = Identifier(part, _CONNECTOR.sub("", part) or part)
-    return tuple(found.values())
+            if part not in by_exact and len(part) <= LONGEST_IDENTIFIER and _is_identifier(part):
+                by_exact[part] = Identifier(part, _CONNECTOR.sub("", part) or part)
+    return tuple(by_exact.values())
 
 
 _SECTION_NUMBER = re.compile(
@@ -198,8 +198,8 @@ def has_digit(identifier: Identifier) -> bool:
     return any(c.isdigit() for c in identifier.exact)
 
 
-def _both(found: Iterable[Identifier]) -> Iterable[str]:
-    for identifier in found:
+def _both(exact_names: Iterable[Identifier]) -> Iterable[str]:
+    for identifier in exact_names:
         yield identifier.exact
         if identifier.squeezed != identifier.exact:
             yield identifier.squeezed
@@ -235,7 +235,7 @@ class IdentifierTerm:
 
     @property
     def weight(self) -> float:
-        """How much of its BM25 counts."""
+        """Weight of its BM25."""
         return IDENTIFIER_SHARE * self.rarity
 
 
@@ -249,5 +249,5 @@ class LexicalQuery:
 
     @property
     def unknown(self) -> tuple[Term, ...]:
-        """The words that no document holds."""
+        """Words that no document holds."""
         return tuple(term for term in self.terms if term.document_frequency == 0)

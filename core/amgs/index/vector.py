@@ -61,11 +61,11 @@ class VectorIndex:
         """Return one that may be changed while this one is searched: it shares the vectors as long as rows are only
         added. Of this one no other copy may be changed.
         """
-        made = VectorIndex(self.dimension, self._base)
-        made._gone = self._gone.copy()
-        made._matrix, made._numbers, made._row_of = self._matrix, self._numbers, dict(self._row_of)
-        made._shares = True
-        return made
+        clone = VectorIndex(self.dimension, self._base)
+        clone._gone = self._gone.copy()
+        clone._matrix, clone._numbers, clone._row_of = self._matrix, self._numbers, dict(self._row_of)
+        clone._shares = True
+        return clone
 
     def __len__(self) -> int:
         return self._gone.size - self.gone + len(self._row_of)
@@ -73,22 +73,22 @@ class VectorIndex:
     @property
     def numbers(self) -> NDArray[np.int64]:
         """Numbers of the blocks it holds, ascending: (n,)."""
-        kept = self._base.numbers[~self._gone] if self.gone else self._base.numbers
-        return joined(kept, np.sort(self._numbers[: self.tail]))
+        base_numbers = self._base.numbers[~self._gone] if self.gone else self._base.numbers
+        return joined(base_numbers, np.sort(self._numbers[: self.tail]))
 
     @cached_property
     def gone(self) -> int:
-        """How many rows of the base have left or were replaced."""
+        """Number of rows of the base that are gone or replaced."""
         return int(self._gone.sum())
 
     @property
     def tail(self) -> int:
-        """How many rows came after the base."""
+        """Number of rows after the base."""
         return len(self._row_of)
 
     @property
     def approximate(self) -> bool:
-        """Whether the neighbour graph finds what is near."""
+        """Return whether the neighbour graph finds the nearest rows."""
         return self._base.nearby is not None
 
     # --- writing ----------------------------------------------------------------------------------------
@@ -99,10 +99,10 @@ class VectorIndex:
 
         Raises ModelError when the dimension is another, as after a change of the embedding model.
         """
-        given = np.asarray(vectors, dtype=np.float32).reshape(len(numbers), -1)
-        if len(numbers) and given.shape[1] != self.dimension:
+        matrix = np.asarray(vectors, dtype=np.float32).reshape(len(numbers), -1)
+        if len(numbers) and matrix.shape[1] != self.dimension:
             raise ModelError(
-                f"Embeddings of {given.shape[1]} values do not fit an index of {self.dimension}.",
+                f"Embeddings of {matrix.shape[1]} values do not fit an index of {self.dimension}.",
                 way_out="Use the embedding model that the store was made with.",
             )
         wanted = np.asarray(numbers, dtype=np.int64)
@@ -111,7 +111,7 @@ class VectorIndex:
         if any(number in self._row_of for number in wanted.tolist()):
             self._part()
         rows = [self._row_of.setdefault(number, len(self._row_of)) for number in wanted.tolist()]
-        self._matrix[rows], self._numbers[rows] = unit(given), wanted
+        self._matrix[rows], self._numbers[rows] = unit(matrix), wanted
 
     def remove(self, numbers: NDArray[np.int64] | Sequence[int]) -> None:
         """Forget vectors; unknown numbers are left alone. Of the tail the last row takes the place."""
@@ -143,11 +143,11 @@ class VectorIndex:
         matrix.flush()
         save_arrays(folder, {"numbers": numbers, "total": total, "second": second})
         if numbers.size >= approximate_from and installed("usearch"):
-            kept = self._base.numbers[~self._gone]
-            nearby = self._base.nearby if kept.size > 0.8 * self._gone.size else None
+            base_numbers = self._base.numbers[~self._gone]
+            nearby = self._base.nearby if base_numbers.size > 0.8 * self._gone.size else None
             known = nearby if isinstance(nearby, Nearby) else None
-            left = self._base.numbers[self._gone] if known is not None else kept[:0]
-            fresh = without(numbers, kept) if known is not None else numbers
+            left = self._base.numbers[self._gone] if known is not None else base_numbers[:0]
+            fresh = without(numbers, base_numbers) if known is not None else numbers
             Nearby.write(
                 folder / Nearby.FILE,
                 known,
@@ -180,15 +180,15 @@ class VectorIndex:
         after = self._base.numbers.size
         mask = np.zeros(after + self.tail, dtype=np.bool_)
         mask[self._findable(allowed)] = True
-        found = Near.none(queries.shape[0], limit)
+        near = Near.none(queries.shape[0], limit)
         for matrix, numbers, passes in (
             (self._base.matrix, self._base.numbers, mask[:after]),
             (self._matrix[: self.tail], self._numbers[: self.tail], mask[after:]),
         ):
             if numbers.size:
                 part = nearest(queries, matrix, limit, floor=floor, allowed=passes)
-                found = found.joined(Near(np.where(part.rows >= 0, numbers[part.rows], -1), part.cosines))
-        return found
+                near = near.joined(Near(np.where(part.rows >= 0, numbers[part.rows], -1), part.cosines))
+        return near
 
     def cosines(self, query: Vector, numbers: Sequence[int]) -> dict[int, float]:
         """Return cosine of each given block that has a vector."""
@@ -207,8 +207,8 @@ class VectorIndex:
         """Return the unit vector (d,) of each given block that has one."""
         wanted = np.asarray(numbers, dtype=np.int64)
         rows = self._locate(wanted)
-        held = rows >= 0
-        return dict(zip(wanted[held].tolist(), self._take(rows[held]), strict=True))
+        present = rows >= 0
+        return dict(zip(wanted[present].tolist(), self._take(rows[present]), strict=True))
 
     # --- inside, for Comparison -------------------------------------------------------------------------
 
@@ -317,24 +317,24 @@ class QueryVectors:
             top = np.arange(cosines.size)
         numbers = self._index._numbers_of(rows[top])
         order = np.lexsort((numbers, -cosines[top]))[:limit]
-        return list(zip(numbers[order].tolist(), _clipped(cosines[top[order]]).tolist(), strict=True))
+        return list(zip(numbers[order].tolist(), _clip_cosines(cosines[top[order]]).tolist(), strict=True))
 
     def of(self, numbers: Iterable[int]) -> dict[int, float]:
         """Return cosine of each given block that has a vector."""
         wanted = np.array(list(numbers), dtype=np.int64)
         rows = self._index._locate(wanted)
-        held = rows >= 0
-        beside = {n: self._beside[n] for n in wanted[~held].tolist() if n in self._beside}
-        if not held.any():
+        present = rows >= 0
+        beside = {n: self._beside[n] for n in wanted[~present].tolist() if n in self._beside}
+        if not present.any():
             return beside
-        cosines = self._cosines[rows[held]] if self._whole else self._measured(rows[held])
-        return dict(zip(wanted[held].tolist(), _clipped(cosines).tolist(), strict=True)) | beside
+        cosines = self._cosines[rows[present]] if self._whole else self._measured(rows[present])
+        return dict(zip(wanted[present].tolist(), _clip_cosines(cosines).tolist(), strict=True)) | beside
 
     def nearer(self, cosine: float) -> int:
         """Return how many of those that may be found are nearer than this, a cosine that `of` gave; by measuring
         all.
         """
-        return int((_clipped(self._found) > cosine).sum())
+        return int((_clip_cosines(self._found) > cosine).sum())
 
     @cached_property
     def spread(self) -> tuple[float, float]:
@@ -385,9 +385,9 @@ class QueryVectors:
         look = int(nearby.look * limit * len(index) / self._rows.size) + 1
         if look > FARTHEST_LOOK:
             return None
-        found = index._base.rows(np.sort(nearby.nearest(self._direction, look)))
+        base_rows = index._base.rows(np.sort(nearby.nearest(self._direction, look)))
         late = np.arange(index.tail, dtype=np.int64) + index._base.numbers.size
-        rows = np.concatenate([found[found >= 0], late])
+        rows = np.concatenate([base_rows[base_rows >= 0], late])
         rows = rows[contains(self._rows, rows)]
         return rows if rows.size >= min(limit, self._rows.size) else None
 
@@ -407,7 +407,7 @@ def _told(numbers: NDArray[Any], progress: Progress | None) -> Iterable[NDArray[
         yield numbers[start : start + _PLACED]
 
 
-def _clipped(cosines: NDArray[np.float32]) -> NDArray[np.float64]:
+def _clip_cosines(cosines: NDArray[np.float32]) -> NDArray[np.float64]:
     # Rounded: the last bits of a product depend on the size of the matrix, and a score must not.
     return np.clip(cosines.astype(np.float64), -1.0, 1.0).round(5)
 

@@ -31,8 +31,9 @@ class VectorRows(Protocol):
 
 
 class Neighbours(Protocol):
-    """What finds near rows without looking at all. look: it is asked for so many times what is wanted, so that
-    ranking anew by exact cosines has a choice.
+    """Search for near rows without a scan of all.
+
+    look: factor on the wanted count, so that a new ranking by exact cosines has a choice.
     """
 
     look: ClassVar[int]
@@ -64,15 +65,15 @@ class Base:
         )
 
     @classmethod
-    def read(cls, kept: Generation) -> Base:
+    def read(cls, generation: Generation) -> Base:
         """Return the base of a generation that `VectorIndex.write` wrote."""
-        beside = kept.folder / Nearby.FILE
+        beside = generation.folder / Nearby.FILE
         return cls(
-            kept.array("numbers"),
-            kept.array("matrix"),
-            kept.array("total"),
-            kept.array("second"),
-            Nearby.view(beside, kept.array("total").size) if beside.exists() and installed("usearch") else None,
+            generation.array("numbers"),
+            generation.array("matrix"),
+            generation.array("total"),
+            generation.array("second"),
+            Nearby.view(beside, generation.array("total").size) if beside.exists() and installed("usearch") else None,
         )
 
     def rows(self, numbers: NDArray[np.int64]) -> NDArray[np.int64]:

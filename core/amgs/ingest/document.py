@@ -1,6 +1,4 @@
-"""What every reader makes of a file: of its bytes a text, and of that a text in passages, or the turns of a
-conversation.
-"""
+"""Result of every reader for a file: its bytes as text, and the text as passages or as turns of a conversation."""
 
 from __future__ import annotations
 
@@ -118,7 +116,7 @@ _MOST_FOREIGN = 0.15
 
 
 def decoded(raw: bytes) -> tuple[str, str]:
-    """The text, with LF line ends, and a warning (or "") where its encoding had to be guessed.
+    """Return the text with LF line ends and a warning (or an empty string) where its encoding had to be guessed.
 
     Raises UnfitError for what is no text.
     """
@@ -134,8 +132,8 @@ def decoded(raw: bytes) -> tuple[str, str]:
     mended = raw.decode("utf-8", "replace")
     bad = mended.count(_REPLACED)
     if sum(c > "\x7f" for c in mended) > 2 * bad:
-        told = f"it is not UTF-8 throughout (byte {at}); {bad} characters were replaced by {_REPLACED}"
-        return unified(mended), told
+        warning = f"it is not UTF-8 throughout (byte {at}); {bad} characters were replaced by {_REPLACED}"
+        return unified(mended), warning
     guessed = _western(raw)
     if guessed is None:
         raise UnfitError(f"it is not UTF-8 (byte {at}); save it as UTF-8")
@@ -143,7 +141,7 @@ def decoded(raw: bytes) -> tuple[str, str]:
 
 
 def unified(text: str) -> str:
-    """The text with LF line ends."""
+    """Return the text with LF line ends."""
     return text.replace("\r\n", "\n").replace("\r", "\n")
 
 

@@ -1,4 +1,6 @@
-"""What a source says of a text, in kinds that every later stage can rely on: texts, lists of texts, plain JSON."""
+"""Metadata of a text from its source, in kinds that every later stage can rely on: texts, lists of texts, plain
+JSON.
+"""
 
 from __future__ import annotations
 
@@ -48,19 +50,19 @@ def of_front_matter(front: Mapping[str, Any]) -> dict[str, Any]:
     """Front matter as metadata. A key that the engine itself writes, or that holds a text there and something nested
     here, keeps its value under `note_` and its name; the `name` in a nested one is its text.
     """
-    made: dict[str, Any] = {}
+    note_meta: dict[str, Any] = {}
     for key, value in front.items():
         nested = key in TEXTS | LISTS and _nested(value)
-        made[f"note_{key}" if key in _ENGINES or key in _VERDICTS or nested else key] = value
+        note_meta[f"note_{key}" if key in _ENGINES or key in _VERDICTS or nested else key] = value
         if nested and isinstance(value, Mapping) and isinstance(value.get("name"), str):
-            made[key] = value["name"]
-    return made
+            note_meta[key] = value["name"]
+    return note_meta
 
 
 def _nested(value: Any) -> bool:
     """Return whether it is more than a text or a list of texts."""
     return isinstance(value, Mapping) or (
-        isinstance(value, list) and any(isinstance(one, Mapping | list) for one in value)
+        isinstance(value, list) and any(isinstance(member, Mapping | list) for member in value)
     )
 
 
@@ -69,29 +71,29 @@ def fit(meta: Mapping[str, Any]) -> dict[str, Any]:
 
     Raises ValueError, whose text says what is wrong, for what no JSON can hold.
     """
-    made: dict[str, Any] = {}
+    clean_meta: dict[str, Any] = {}
     for key, value in meta.items():
         if not isinstance(key, str):
             raise ValueError(f"its metadata has a key that is no text, {key!r}")
         if value is None:
             continue
         if key in LISTS:
-            made[key] = _texts(key, value)
+            clean_meta[key] = _texts(key, value)
         elif key in TEXTS:
             text = ", ".join(_texts(key, value)) if isinstance(value, list | tuple) else _text(key, value)
             if text.strip():
-                made[key] = text
+                clean_meta[key] = text
         elif key == "follows":
-            made[key] = _before(value)
+            clean_meta[key] = _before(value)
         else:
-            made[key] = _plain(key, value, 0)
+            clean_meta[key] = _plain(key, value, 0)
     try:
-        json.dumps(made, ensure_ascii=False, allow_nan=False).encode("utf-8")
+        json.dumps(clean_meta, ensure_ascii=False, allow_nan=False).encode("utf-8")
     except UnicodeEncodeError:
         raise ValueError("its metadata holds half a surrogate pair, which cannot be stored") from None
     except ValueError:
         raise ValueError("its metadata holds a number that is infinite or none") from None
-    return made
+    return clean_meta
 
 
 def of_the_engine(key: str) -> bool:
@@ -101,23 +103,23 @@ def of_the_engine(key: str) -> bool:
 
 def tagged(meta: Mapping[str, Any], added: Sequence[str], removed: Sequence[str] = ()) -> dict[str, Any]:
     """Return the same metadata with tags added and removed by hand, and what was done by hand kept beside."""
-    kept = meta.get("tags_by_hand")
-    said = kept if isinstance(kept, Mapping) else {}
-    more = [tag for tag in dict.fromkeys((*said.get("added", ()), *added)) if tag not in removed]
-    less = [tag for tag in dict.fromkeys((*said.get("removed", ()), *removed)) if tag not in added]
-    made = {key: value for key, value in meta.items() if key not in ("tags", "tags_by_hand")}
+    stored_choices = meta.get("tags_by_hand")
+    choices = stored_choices if isinstance(stored_choices, Mapping) else {}
+    more = [tag for tag in dict.fromkeys((*choices.get("added", ()), *added)) if tag not in removed]
+    less = [tag for tag in dict.fromkeys((*choices.get("removed", ()), *removed)) if tag not in added]
+    rest = {key: value for key, value in meta.items() if key not in ("tags", "tags_by_hand")}
     written = meta.get("tags")
-    given = [str(tag) for tag in written] if isinstance(written, list | tuple) else []
-    tags = list(dict.fromkeys([*(tag for tag in given if tag not in less), *more]))
-    by_hand = {name: each for name, each in (("added", more), ("removed", less)) if each}
-    return made | ({"tags": tags} if tags else {}) | ({"tags_by_hand": by_hand} if by_hand else {})
+    old_tags = [str(tag) for tag in written] if isinstance(written, list | tuple) else []
+    tags = list(dict.fromkeys([*(tag for tag in old_tags if tag not in less), *more]))
+    by_hand = {name: tag_group for name, tag_group in (("added", more), ("removed", less)) if tag_group}
+    return rest | ({"tags": tags} if tags else {}) | ({"tags_by_hand": by_hand} if by_hand else {})
 
 
 def _texts(key: str, value: Any) -> list[str]:
     if isinstance(value, str):
         return [value] if value.strip() else []
     if isinstance(value, list | tuple):
-        return [_text(key, one) for one in value]
+        return [_text(key, member) for member in value]
     return [_text(key, value)]
 
 
@@ -146,7 +148,7 @@ def _plain(key: str, value: Any, depth: int) -> Any:
     if isinstance(value, date):
         return value.isoformat()
     if isinstance(value, Mapping):
-        return {str(name): _plain(key, one, depth + 1) for name, one in value.items()}
+        return {str(name): _plain(key, member, depth + 1) for name, member in value.items()}
     if isinstance(value, list | tuple):
-        return [_plain(key, one, depth + 1) for one in value]
+        return [_plain(key, member, depth + 1) for member in value]
     raise ValueError(f"its {key} holds a {type(value).__name__}, which cannot be stored")

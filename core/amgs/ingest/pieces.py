@@ -44,15 +44,15 @@ def pieces(document: ParsedDocument, limit: int) -> tuple[Piece, ...]:
     if len(whole) <= limit:
         start = document.text.find(whole)
         return (_piece(document, document.passages[:1], start, start + len(whole), whole),) if whole else ()
-    made = []
+    parts = []
     for group in _groups(document, limit):
         start, end = group[0].start, group[-1].end
         text = document.text[start:end]
         if document.form == "markdown":
             text = without_plumbing(text)
         if text.strip():
-            made.append(_piece(document, group, start, end, text.strip("\n").rstrip()))
-    return tuple(made)
+            parts.append(_piece(document, group, start, end, text.strip("\n").rstrip()))
+    return tuple(parts)
 
 
 def _piece(document: ParsedDocument, group: Sequence[Passage], start: int, end: int, text: str) -> Piece:
@@ -74,8 +74,8 @@ def _groups(document: ParsedDocument, limit: int) -> Iterator[list[Passage]]:
             # A heading goes with what it is the heading of.
             tail = _headings_at_end(group)
             moves = 0 < tail < len(group) and passage.end - group[-tail].start <= limit
-            kept, group = (group[:-tail], group[-tail:]) if moves else (group, [])
-            yield kept
+            head, group = (group[:-tail], group[-tail:]) if moves else (group, [])
+            yield head
         if fits:
             group.append(passage)
             continue
@@ -151,19 +151,19 @@ def _spans(
     segments = list(_between(cuts[0], text, start, end))
     if len(segments) == 1:
         return _spans(text, start, end, cuts[1:], limit, first)
-    made: list[tuple[int, int]] = []
+    spans: list[tuple[int, int]] = []
     current: tuple[int, int] | None = None
     for begin, stop in segments:
-        room = limit if made else first
+        room = limit if spans else first
         if current is not None and stop - current[0] <= room:
             current = (current[0], stop)
             continue
         if current is not None:
-            made.append(current)
+            spans.append(current)
             room = limit
         *before, current = _spans(text, begin, stop, cuts[1:], limit, room)
-        made += before
-    return made if current is None else [*made, current]
+        spans += before
+    return spans if current is None else [*spans, current]
 
 
 def _between(joint: re.Pattern[str], text: str, start: int, end: int) -> Iterator[tuple[int, int]]:

@@ -45,8 +45,8 @@ class RawBlock:
 
 @dataclass(frozen=True, slots=True)
 class FolderContents:
-    """What reading files gave: drafts in order, what was refused, the files that are no notes, and what of the others
-    could not be read.
+    """Result of reading files: drafts in order, refused files, files that are not notes, and unreadable files among the
+    others.
     """
 
     drafts: tuple[RawBlock, ...]
@@ -60,7 +60,7 @@ def ingest(
     drafts: Iterable[RawBlock],
     now: datetime,
     *,
-    told: str = "",
+    origin: str = "",
     names: Sequence[SourceName] = (),
     source_of: SourceOf = file_of,
     reread: Literal["", "file", "folder"] = "",
@@ -70,10 +70,10 @@ def ingest(
     """Write drafts as raw blocks, in one transaction; a block that is known gains the new source and no more, or holds
     again where it had been set aside, and counts as said when it was said last.
 
-    now: in the zone of drafts that do not tell theirs. What changed is one entry of the journal. told: where the drafts
-    come from, in words. names: what is known of their sources. source_of: the name of the source in which a piece has
-    this `source`. reread: what is read is no more said for that where it still
-    stands in its place: of a file that is named what was set aside holds again, of a folder nothing does.
+    now: in the zone of drafts that do not tell theirs. What changed is one entry of the journal. origin: where the
+    drafts come from, in words. names: what is known of their sources. source_of: the name of the source in which a
+    piece has this `source`. reread: what is read is no more said for that where it still stands in its place: of a file
+    that is named what was set aside holds again, of a folder nothing does.
 
     Refused: empty text, text that cannot be stored (`amgs.storable`), and metadata that no JSON can hold.
     """
@@ -96,14 +96,14 @@ def ingest(
                 progress(start, len(wanted), "ingesting")
             blocks: dict[str, Block] = {}
             repeats: list[RawBlock] = []
-            said: list[Saying] = []
+            sayings: list[Saying] = []
             corrected: list[Saying] = []
-            held_before = _held_before(storage, wanted[start : start + batch], source_of) if reread else set()
-            for given in wanted[start : start + batch]:
+            held_before = _read_old_places(storage, wanted[start : start + batch], source_of) if reread else set()
+            for raw_block in wanted[start : start + batch]:
                 try:
-                    draft = fit(given)
+                    draft = fit(raw_block)
                 except ValueError as error:
-                    refused.append(Refusal(shown(given.meta.get("source", "")), str(error)))
+                    refused.append(Refusal(shown(raw_block.meta.get("source", "")), str(error)))
                     continue
                 block = block_of(draft, here)
                 if isinstance(source := draft.meta.get("source"), str):
@@ -112,7 +112,7 @@ def ingest(
                 there = (draft.meta.get("source"), block.id) in held_before
                 corrected += [Saying(old, block.written, by=block.id) for old in draft.replaces]
                 if block.valid_to is None and not (there and reread == "folder"):
-                    said.append(Saying(block.id, block.written, anew=not there))
+                    sayings.append(Saying(block.id, block.written, anew=not there))
                 if block.id in blocks:
                     blocks[block.id] = say_later(blocks[block.id], block.written)
                     repeats.append(draft)
@@ -123,7 +123,7 @@ def ingest(
             added += [i for i in blocks if i in fresh]
             known += [i for i in blocks if i not in fresh]
             repeats += [RawBlock(b.content, meta=b.meta) for i, b in blocks.items() if i not in fresh]
-            back = hold_again(storage, [one for one in said if one.block_id not in fresh], now)
+            back = hold_again(storage, [saying for saying in sayings if saying.block_id not in fresh], now)
             again += back.ids
             repeated += back.repeated
             more += back.rows
@@ -133,19 +133,19 @@ def ingest(
             sourced.update(after.id for _, after in noted)
             for before, after in (*back.pairs, *ended, *noted):
                 gained[after.id] = (gained[after.id][0] if after.id in gained else before, after)
-        made = frozenset(added)
-        rows = [journal.made_row(i) for i in added]
-        rows += [journal.block_row(*pair) for i, pair in gained.items() if i not in made]
-        held = _new_places(storage, places, now)
-        if rows or held:
+        new_ids = frozenset(added)
+        rows = [journal.build_new_row(i) for i in added]
+        rows += [journal.block_row(*pair) for i, pair in gained.items() if i not in new_ids]
+        new_places = _new_places(storage, places, now)
+        if rows or new_places:
             summary = _summary(
-                len(added), len({*again}), len({*repeated}), len(sourced - {*again, *repeated, *added}), told
+                len(added), len({*again}), len({*repeated}), len(sourced - {*again, *repeated, *added}), origin
             )
             if replaced:
                 summary += f", in place of {plural(len(replaced), 'block')}"
             operation = journal.write(storage, KIND, now, summary, [*rows, *more])
-            storage.sources.add(held, operation.id)
-        put_names(storage, names, held)
+            storage.sources.add(new_places, operation.id)
+        put_names(storage, names, new_places)
         # The last moment to stop: after the commit there is nothing left to stop.
         if progress is not None:
             progress(len(wanted), len(wanted), "ingesting")
@@ -161,44 +161,44 @@ def ingest(
     )
 
 
-def _held_before(storage: Storage, drafts: Sequence[RawBlock], source_of: SourceOf) -> set[tuple[object, str]]:
+def _read_old_places(storage: Storage, drafts: Sequence[RawBlock], source_of: SourceOf) -> set[tuple[object, str]]:
     """Return the places, each with its block, that the sources of drafts hold already."""
     named = {str(draft.meta["source"]) for draft in drafts if draft.meta.get("source")}
-    pieces = storage.sources.held([source_of(one) or file_of(one) for one in named])
+    pieces = storage.sources.held([source_of(source) or file_of(source) for source in named])
     return {(piece.locator, piece.block_id) for piece in pieces}
 
 
 def _new_places(storage: Storage, places: Sequence[SourcePiece], now: datetime) -> list[SourcePiece]:
     """Return the places that no source has noted yet, each with its position among those of its source here."""
     order: Counter[str] = Counter()
-    known = storage.sources.held(list({one.source for one in places})) if places else ()
-    held = {(one.locator, one.block_id) for one in known}
-    sources = {one.source for one in known}
+    known = storage.sources.held(list({piece.source for piece in places})) if places else ()
+    known_pairs = {(piece.locator, piece.block_id) for piece in known}
+    sources = {piece.source for piece in known}
     fresh: list[SourcePiece] = []
-    for one in places:
-        order[one.source] += 1
-        if (one.locator, one.block_id) not in held:
-            held.add((one.locator, one.block_id))
-            since = now if one.source in sources else one.since
-            fresh.append(replace(one, position=order[one.source], since=since))
+    for piece in places:
+        order[piece.source] += 1
+        if (piece.locator, piece.block_id) not in known_pairs:
+            known_pairs.add((piece.locator, piece.block_id))
+            since = now if piece.source in sources else piece.since
+            fresh.append(replace(piece, position=order[piece.source], since=since))
     return fresh
 
 
-def put_names(storage: Storage, names: Sequence[SourceName], held: Iterable[SourcePiece]) -> None:
+def put_names(storage: Storage, names: Sequence[SourceName], pieces: Iterable[SourcePiece]) -> None:
     """Keep what is new of the names of sources; one of which nothing is known has no folder."""
-    wanted = {one.name: one for one in names}
-    unnamed = sorted({one.source for one in held} - wanted.keys())
-    known = {one.name: one for one in storage.sources.names()} if wanted or unnamed else {}
+    wanted = {source_name.name: source_name for source_name in names}
+    unnamed = sorted({piece.source for piece in pieces} - wanted.keys())
+    known = {source_name.name: source_name for source_name in storage.sources.names()} if wanted or unnamed else {}
     wanted |= {name: SourceName(name, "", name) for name in unnamed if name not in known}
-    storage.sources.put_names([one for name, one in wanted.items() if known.get(name) != one])
+    storage.sources.put_names([source_name for name, source_name in wanted.items() if known.get(name) != source_name])
 
 
-def _summary(added: int, again: int, repeated: int, sourced: int, told: str) -> str:
+def _summary(added: int, again: int, repeated: int, sourced: int, origin: str) -> str:
     """Return what an ingest did, for the journal."""
     parts = [plural(added, "block")] if added else []
     parts += tell_again(again, repeated)
     parts += [f"{plural(sourced, 'known block')} gained a source"] if sourced else []
-    return ", ".join(parts) + (f" from {told}" if told else "")
+    return ", ".join(parts) + (f" from {origin}" if origin else "")
 
 
 def fit(draft: RawBlock) -> RawBlock:
@@ -222,10 +222,10 @@ def block_of(draft: RawBlock, now: datetime) -> Block:
     content = canonical(draft.content)
     written = place(draft.created_at or now, now.tzinfo)
     at, now = as_utc(written), as_utc(now)
-    held = now if at > now else draft.valid_from  # what is dated ahead is known from today on
+    valid_from = now if at > now else draft.valid_from  # what is dated ahead is known from today on
     ended = draft.valid_to if draft.valid_to is not None and draft.valid_to <= now else None
     meta = _with_source({}, draft.meta) | offset_of(written)
-    return Block(block_id(content), content, at, at, meta=meta, valid_from=held, valid_to=ended)
+    return Block(block_id(content), content, at, at, meta=meta, valid_from=valid_from, valid_to=ended)
 
 
 def _with_source(meta: Mapping[str, Any], more: Mapping[str, Any]) -> dict[str, Any]:

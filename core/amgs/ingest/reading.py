@@ -40,7 +40,7 @@ _FOREIGN_MARKS = ("pyvenv.cfg", "CACHEDIR.TAG")
 
 @dataclass
 class _Found:
-    """What is below a folder: notes, other files by the ending of their names, and what cannot be looked into."""
+    """Content of a folder: notes, other files by the ending of their names, and refused entries."""
 
     notes: list[Path]
     others: dict[str, list[str]]
@@ -63,12 +63,12 @@ def read_folder(
         raise InputError(
             f"{folder} is not a folder.", way_out="Give a folder, or ingest the file by itself.", about="ingest"
         )
-    found = _found(folder)
+    listing = _found(folder)
     drafts: list[RawBlock] = []
-    refused, warnings = found.refused, found.foreign
-    for i, path in enumerate(found.notes):
+    refused, warnings = listing.refused, listing.foreign
+    for i, path in enumerate(listing.notes):
         if progress is not None:
-            progress(i, len(found.notes), "reading")
+            progress(i, len(listing.notes), "reading")
         reading = read_file(path, path.relative_to(folder).as_posix(), settings, dated=dated)
         drafts += reading.drafts
         warnings += reading.warnings
@@ -78,44 +78,44 @@ def read_folder(
         refused += [refusal for refusal in reading.refused if refusal.reason != _NOT_MEANT]
     passed_over = tuple(
         Skipped(shown(ending), len(names), tuple(map(shown, sorted(names))))
-        for ending, names in sorted(found.others.items())
+        for ending, names in sorted(listing.others.items())
     )
     return FolderContents(tuple(drafts), tuple(refused), passed_over, tuple(warnings))
 
 
 def _found(folder: Path) -> _Found:
-    found = _Found([], {}, [], [])
+    listing = _Found([], {}, [], [])
 
     def unreadable(error: OSError) -> None:
         where = Path(str(error.filename))
         if where == folder:
             raise InputError(f"{folder} cannot be read: {error.strerror}.", way_out="Check its permissions.") from error
         reason = f"the folder cannot be read: {error.strerror}"
-        found.refused.append(Refusal(where.relative_to(folder).as_posix(), reason))
+        listing.refused.append(Refusal(where.relative_to(folder).as_posix(), reason))
 
     for directory, below, names in os.walk(folder, onerror=unreadable):
         here = Path(directory)
-        kept = []
-        for name in sorted(one for one in below if not one.startswith(".")):
+        subfolders = []
+        for name in sorted(subfolder for subfolder in below if not subfolder.startswith(".")):
             if (here / name).is_symlink():
                 source = shown((here / name).relative_to(folder).as_posix())
-                found.foreign.append(Refusal(source, "it is a link to a folder; it was passed over"))
+                listing.foreign.append(Refusal(source, "it is a link to a folder; it was passed over"))
             elif name in _FOREIGN or any((here / name / mark).exists() for mark in _FOREIGN_MARKS):
                 source = shown((here / name).relative_to(folder).as_posix())
-                found.foreign.append(Refusal(source, "a program filled this folder; it was passed over"))
+                listing.foreign.append(Refusal(source, "a program filled this folder; it was passed over"))
             else:
-                kept.append(name)
-        below[:] = kept
+                subfolders.append(name)
+        below[:] = subfolders
         for name in names:
             if name[0] == ".":
                 continue
             if reader_of(name) is not None and (PurePosixPath(name).suffix or _holds_text(here / name)):
-                found.notes.append(here / name)
+                listing.notes.append(here / name)
             elif name != DESCRIPTION:
                 ending = PurePosixPath(name).suffix.lower()
-                found.others.setdefault(ending, []).append((here / name).relative_to(folder).as_posix())
-    found.notes.sort(key=lambda path: path.relative_to(folder).as_posix())
-    return found
+                listing.others.setdefault(ending, []).append((here / name).relative_to(folder).as_posix())
+    listing.notes.sort(key=lambda path: path.relative_to(folder).as_posix())
+    return listing
 
 
 def _holds_text(path: Path) -> bool:
@@ -160,9 +160,9 @@ def read_file(path: Path, source: str, settings: IngestSettings, *, dated: datet
     if document.form == "code":
         document = replace(document, title=path.name)
     changed = changed_at(status.st_mtime)
-    modified = _named_day(path.stem, _title(document), changed) or changed
-    found = drafts_of(document, source, modified, settings, dated=dated)
-    return replace(found, drafts=settings.mask(found.drafts)) if text is None else found
+    modified = _find_named_day(path.stem, _title(document), changed) or changed
+    contents = drafts_of(document, source, modified, settings, dated=dated)
+    return replace(contents, drafts=settings.mask(contents.drafts)) if text is None else contents
 
 
 def _decoded(raw: bytes) -> str | None:
@@ -181,7 +181,7 @@ def _title(document: ParsedDocument) -> str:
     return first.strip("# ") if first.startswith("#") else ""
 
 
-def _named_day(name: str, title: str, changed: datetime) -> datetime | None:
+def _find_named_day(name: str, title: str, changed: datetime) -> datetime | None:
     """Return the day that stands in a file's name or in its title, such as 2026-03-01-standup.md or "Minutes, 1 March
     2026"; None where there is none. A day in words after the file was changed is what it plans for, not when it was
     written.
@@ -190,8 +190,8 @@ def _named_day(name: str, title: str, changed: datetime) -> datetime | None:
     try:
         if named and (day := note_date("-".join(named.groups()))):
             return day
-        told = (note_date(text) for text in (re.sub(r"[-_]", " ", name), title))
-        return next((day for day in told if day is not None and day <= changed), None)
+        days = (note_date(text) for text in (re.sub(r"[-_]", " ", name), title))
+        return next((day for day in days if day is not None and day <= changed), None)
     except OverflowError:  # at the edge of the calendar
         return None
 
@@ -233,7 +233,7 @@ def drafts_of(
         return _refused(source, "it is empty")
     if document.form == "markdown" and not without_plumbing(document.text).strip():
         return _refused(source, "it holds nothing but comments and link definitions")
-    warnings = [Refusal(source, each) for each in document.warnings]
+    warnings = [Refusal(source, warning) for warning in document.warnings]
     written = front.get("date") or document.date
     try:
         at, doubt = _instant(written, modified)
@@ -269,13 +269,15 @@ def _references(document: ParsedDocument, parts: tuple[Piece, ...]) -> list[dict
     if document.form == "code":
         return [{} for _ in parts]
     labels = definitions(document.text) if document.form == "markdown" else {}
-    made = []
+    metas = []
     for part in parts:
         named = [
-            one for one in references(part.text, labels) if not PurePosixPath(one).suffix or reader_of(one) is not None
+            reference
+            for reference in references(part.text, labels)
+            if not PurePosixPath(reference).suffix or reader_of(reference) is not None
         ]
-        made.append({"refers_to": named} if named else {})
-    return made
+        metas.append({"refers_to": named} if named else {})
+    return metas
 
 
 def _instant(written: object, modified: datetime) -> tuple[datetime, str]:
@@ -287,9 +289,9 @@ def _instant(written: object, modified: datetime) -> tuple[datetime, str]:
         return written, ""
     if written is None or written == "":
         return modified, ""
-    found = note_date(written) if isinstance(written, str) else None
-    if found is not None:
-        return found, ""
+    instant = note_date(written) if isinstance(written, str) else None
+    if instant is not None:
+        return instant, ""
     return (modified, f"its date {written} cannot be read as a day; write it as 2026-03-01. The file's time stands in")
 
 
@@ -334,9 +336,9 @@ def _turns(
     for n, turn in enumerate(document.turns, 1):
         if turn.meta.get("session") != session:
             before, session = "", turn.meta.get("session")
-        said = cut(turn.text, limit)
-        for k, piece in enumerate(said, 1):
-            here = f"{source}#{n}" if len(said) == 1 else f"{source}#{n}#{k}"
+        cuts = cut(turn.text, limit)
+        for k, piece in enumerate(cuts, 1):
+            here = f"{source}#{n}" if len(cuts) == 1 else f"{source}#{n}#{k}"
             own = common | dict(turn.meta) | {"source": here, "turn": n, "turns": len(document.turns)}
             if turn.speaker:
                 own["speaker"] = turn.speaker

@@ -36,8 +36,10 @@ class Saying:
 
 @dataclass(frozen=True, slots=True)
 class HeldAgain:
-    """What was said again. ids: what holds again. repeated: what held, and counts as said later. pairs: (before, after)
-    of every block that changed. rows: of the journal, for edges and clocks.
+    """Restated blocks.
+
+    ids: those that hold again. repeated: those that held and now count as said later. pairs: (before, after) of every
+    changed block. rows: of the journal, for edges and clocks.
     """
 
     ids: tuple[str, ...]
@@ -52,29 +54,35 @@ def is_hidden(block: Block) -> bool:
 
 
 def say_later(block: Block, at: datetime) -> Block:
-    """The block as said last at an instant; itself where that is no later, or only the same request told twice."""
+    """Return the block as said last at an instant; the block itself where that is no later or a repeat of one
+    request.
+    """
     if at - block.said_at < _REPEATED:
         return block
     return replace(block, last_reinforced_at=as_utc(at), meta={**block.meta, "said_at": at.isoformat()})
 
 
-def hold_again(storage: Storage, said: Sequence[Saying], now: datetime) -> HeldAgain:
+def hold_again(storage: Storage, sayings: Sequence[Saying], now: datetime) -> HeldAgain:
     """Let texts that were said, in order, hold again where they are hidden, and count as said then where they are not;
     inside the transaction.
 
     What was said before it ended says nothing of today.
     """
-    seen = storage.blocks.get({one.block_id for one in said})
+    seen = storage.blocks.get({utterance.block_id for utterance in sayings})
     hidden = [block for block in seen.values() if is_hidden(block)]
-    later = [one for one in said if one.anew and say_later(seen[one.block_id], one.at) is not seen[one.block_id]]
+    later = [
+        utterance
+        for utterance in sayings
+        if utterance.anew and say_later(seen[utterance.block_id], utterance.at) is not seen[utterance.block_id]
+    ]
     if not hidden and not later:
         return HeldAgain((), (), (), ())
-    wanted = {block.id for block in hidden} | {one.block_id for one in later} | _successors(storage, hidden)
+    wanted = {block.id for block in hidden} | {utterance.block_id for utterance in later} | _successors(storage, hidden)
     present = storage.blocks.get(wanted, embeddings=True)
     first = dict(present)
     spoken: dict[str, datetime] = {}
     again: list[str] = []
-    for saying in said:
+    for saying in sayings:
         name, at = saying.block_id, saying.at
         if name not in present:
             continue
@@ -137,13 +145,13 @@ def end_replaced(storage: Storage, corrections: Sequence[Saying], now: datetime)
 
 def _successors(storage: Storage, hidden: Sequence[Block]) -> set[str]:
     """Return what took the place of blocks, what took the place of that, and so on."""
-    found: set[str] = set()
+    successors: set[str] = set()
     asked = {str(block.meta["superseded_by"]) for block in hidden if "superseded_by" in block.meta}
-    while asked := asked - found:
-        found |= asked
+    while asked := asked - successors:
+        successors |= asked
         blocks = storage.blocks.get(asked).values()
         asked = {str(block.meta["superseded_by"]) for block in blocks if "superseded_by" in block.meta}
-    return found
+    return successors
 
 
 def _rival(block: Block, present: dict[str, Block]) -> Block | None:
@@ -159,14 +167,19 @@ def _rival(block: Block, present: dict[str, Block]) -> Block | None:
 
 def _renewed(block: Block, at: datetime, now: datetime) -> Block:
     """Return the block as a text that comes in: consolidation looks at it anew."""
-    made = as_utc(max(at, block.said_at))
+    created_at = as_utc(max(at, block.said_at))
     meta = {key: value for key, value in block.meta.items() if key not in _PAST} | offset_of(at)
     if block.valid_to is not None:
         since = block.valid_from or block.created_at
         period = "/".join(as_utc(instant).isoformat() for instant in (since, block.valid_to))
         meta["held_before"] = [*meta.get("held_before", ()), period]
     return Block(
-        block.id, block.content, made, block.last_reinforced_at, meta=meta, valid_from=now if made > now else None
+        block.id,
+        block.content,
+        created_at,
+        block.last_reinforced_at,
+        meta=meta,
+        valid_from=now if created_at > now else None,
     )
 
 

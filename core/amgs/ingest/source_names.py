@@ -24,7 +24,9 @@ SENT: Final = "amgs-sent-"
 
 @dataclass(frozen=True, slots=True)
 class NamedReading:
-    """What was read with its sources named. names: every source in it, and known ones that lie elsewhere by now."""
+    """Result of a reading with its sources named. names: every source in it, and known ones that lie elsewhere
+    by now.
+    """
 
     reading: FolderContents
     names: tuple[SourceName, ...]
@@ -65,7 +67,7 @@ def followed(storage: Storage, folder: Path) -> tuple[SourceName, ...]:
     return _followed(storage.sources.names(), folder)[0]
 
 
-def moved_here(names: Iterable[SourceName], folder: Path) -> tuple[SourceName, ...]:
+def follow_move(names: Iterable[SourceName], folder: Path) -> tuple[SourceName, ...]:
     """Return the names of a folder that was moved here, at its new place; none where it is known, or was not moved."""
     return _followed(names, folder)[1]
 
@@ -73,19 +75,19 @@ def moved_here(names: Iterable[SourceName], folder: Path) -> tuple[SourceName, .
 def _followed(names: Iterable[SourceName], folder: Path) -> tuple[tuple[SourceName, ...], tuple[SourceName, ...]]:
     """Return the names, those of a folder that was moved here at its new place; and these by themselves."""
     every = tuple(names)
-    roots = dict.fromkeys(one.root for one in every if one.root)
+    roots = dict.fromkeys(source_name.root for source_name in every if source_name.root)
     if _Names(every).root_of(folder) is not None:
         return every, ()
     gone = next((r for r in roots if PurePath(r).name == folder.name and not Path(r).exists()), None)
     if gone is None:
         return every, ()
-    moved = tuple(replace(one, root=str(folder)) for one in every if one.root == gone)
-    return tuple(one for one in every if one.root != gone) + moved, moved
+    moved = tuple(replace(source_name, root=str(folder)) for source_name in every if source_name.root == gone)
+    return tuple(source_name for source_name in every if source_name.root != gone) + moved, moved
 
 
 def _claimed(storage: Storage, drafts: Iterable[RawBlock]) -> frozenset[str]:
     """Return sources that hold one of these texts."""
-    return frozenset(one.source for one in storage.sources.holding([block_id(d.content) for d in drafts]))
+    return frozenset(piece.source for piece in storage.sources.holding([block_id(d.content) for d in drafts]))
 
 
 class _Names:
@@ -93,17 +95,17 @@ class _Names:
 
     def __init__(self, known: Iterable[SourceName], claimed: frozenset[str] = frozenset()) -> None:
         self._claimed = claimed
-        self._by_name = {one.name: one for one in known}
-        self._by_place = {one.place: one for one in self._by_name.values() if one.root}
-        self._roots = Counter(one.root for one in self._by_name.values() if one.root)
+        self._by_name = {source_name.name: source_name for source_name in known}
+        self._by_place = {source_name.place: source_name for source_name in self._by_name.values() if source_name.root}
+        self._roots = Counter(source_name.root for source_name in self._by_name.values() if source_name.root)
         self._prefix: dict[str, str] = {}
 
     def root_of(self, folder: Path) -> tuple[str, str] | None:
         """Return the nearest known folder above, and the way down from it."""
-        for one in (folder, *folder.parents):
-            if str(one) in self._roots:
-                below = folder.relative_to(one).as_posix()
-                return str(one), "" if below == "." else f"{below}/"
+        for ancestor in (folder, *folder.parents):
+            if str(ancestor) in self._roots:
+                below = folder.relative_to(ancestor).as_posix()
+                return str(ancestor), "" if below == "." else f"{below}/"
         return None
 
     def of(self, folder: Path, path: str, among: Iterable[str], *, alone: bool = False) -> SourceName:
@@ -113,17 +115,21 @@ class _Names:
             return known
         root, below = self.root_of(folder) or (str(folder), "")
         if root not in self._prefix:
-            self._prefix[root] = self._chosen(root, [below + one for one in among], alone=alone)
+            self._prefix[root] = self._choose_prefix(root, [below + sibling for sibling in among], alone=alone)
         name = self._prefix[root] + below + path
         if self._taken(name, root):
             name = self._free(root, below + path)
-        made = SourceName(name, root, below + path)
-        self._by_name[name] = self._by_place[made.place] = made
-        return made
+        source_name = SourceName(name, root, below + path)
+        self._by_name[name] = self._by_place[source_name.place] = source_name
+        return source_name
 
-    def _chosen(self, root: str, paths: Iterable[str], *, alone: bool) -> str:
+    def _choose_prefix(self, root: str, paths: Iterable[str], *, alone: bool) -> str:
         """Return what stands before the paths of a folder: "" or a name and a slash."""
-        own = [one for one in self._by_name.values() if one.root == root and one.name.endswith(one.path)]
+        own = [
+            source_name
+            for source_name in self._by_name.values()
+            if source_name.root == root and source_name.name.endswith(source_name.path)
+        ]
         if own:
             return own[0].name[: len(own[0].name) - len(own[0].path)]
         if (alone or not self._roots) and not any(self._taken(path, root) for path in paths):
@@ -133,7 +139,9 @@ class _Names:
     def _free(self, root: str, path: str) -> str:
         folder, n = PurePath(root).name, 1
         name = f"{folder}/{path}"
-        while self._taken(name, root) or (not path and any(one.startswith(name) for one in self._by_name)):
+        while self._taken(name, root) or (
+            not path and any(known_name.startswith(name) for known_name in self._by_name)
+        ):
             n += 1
             name = f"{folder}-{n}/{path}"
         return name
@@ -154,9 +162,9 @@ def _named(source: str, names: Mapping[str, SourceName]) -> str:
 def _renamed(reading: FolderContents, name: Callable[[str], str]) -> FolderContents:
     """Return the same with other names for its sources."""
 
-    def draft(one: RawBlock) -> RawBlock:
-        named = {k: name(str(one.meta[k])) for k in ("source", "follows") if k in one.meta}
-        return replace(one, meta={**one.meta, **named})
+    def draft(raw_block: RawBlock) -> RawBlock:
+        named = {k: name(str(raw_block.meta[k])) for k in ("source", "follows") if k in raw_block.meta}
+        return replace(raw_block, meta={**raw_block.meta, **named})
 
     return replace(
         reading,

@@ -48,8 +48,8 @@ def edit(
     UsageError for a value out of range, a status that only the lifecycle gives, or metadata that only the engine
     writes.
     """
-    given = _checked_meta(meta or {})
-    kinds = list(dict.fromkeys(map(checked_category, categories or ([] if category is None else [category]))))
+    new_meta = _check_meta(meta or {})
+    kinds = list(dict.fromkeys(map(check_category, categories or ([] if category is None else [category]))))
     with storage.transaction():
         before = storage.blocks.get([block_id], embeddings=True).get(block_id)
         if before is None:
@@ -57,11 +57,11 @@ def edit(
         after = replace(
             before,
             category=kinds[0] if kinds else before.category,
-            confidence=before.confidence if confidence is None else checked_confidence(confidence),
+            confidence=before.confidence if confidence is None else check_confidence(confidence),
             decay_lambda=before.decay_lambda if decay_lambda is None else check_lambda(decay_lambda),
             is_self_component=before.is_self_component if is_self_component is None else is_self_component,
             status=before.status if status is None else _status(before, status),
-            meta={key: value for key, value in {**before.meta, **given}.items() if value != ""},
+            meta={key: value for key, value in {**before.meta, **new_meta}.items() if value != ""},
         )
         if kinds:
             after = with_categories(after, kinds)
@@ -73,10 +73,10 @@ def edit(
             gone = storage.edges.touching([block_id])
             storage.edges.delete([e.key for e in gone])
             rows += [journal.edge_row(e, None) for e in gone]
-        told = journal.changes(*({n: getattr(one, n) for n in _EDITABLE} for one in (before, after)))
-        told += [f"{key}={value}" if value else f"no {key}" for key, value in given.items()]
-        told += [f"categories {', '.join(after.categories)}"] if after.categories != before.categories else []
-        journal.write(storage, KIND, now, f"{before.title}: {', '.join(told)}", rows)
+        changes = journal.changes(*({n: getattr(version, n) for n in _EDITABLE} for version in (before, after)))
+        changes += [f"{key}={value}" if value else f"no {key}" for key, value in new_meta.items()]
+        changes += [f"categories {', '.join(after.categories)}"] if after.categories != before.categories else []
+        journal.write(storage, KIND, now, f"{before.title}: {', '.join(changes)}", rows)
         return after
 
 
@@ -88,8 +88,8 @@ def with_categories(block: Block, categories: Sequence[str]) -> Block:
     )
 
 
-def _checked_meta(given: Mapping[str, str]) -> dict[str, str]:
-    for key, value in given.items():
+def _check_meta(meta: Mapping[str, str]) -> dict[str, str]:
+    for key, value in meta.items():
         if of_the_engine(key) or key in _OF_THEIR_OWN or not key.isprintable() or not key.strip():
             raise UsageError(
                 f"The key {key!r} cannot be given by hand.", way_out="Give another key, or its own option."
@@ -99,10 +99,10 @@ def _checked_meta(given: Mapping[str, str]) -> dict[str, str]:
                 f"Metadata has at most {_LONGEST_KEY} characters a key and {_LONGEST_VALUE:,} a value.",
                 way_out="Make a longer text a block of its own.",
             )
-    return {key.strip().lower(): value.strip() for key, value in given.items()}
+    return {key.strip().lower(): value.strip() for key, value in meta.items()}
 
 
-def checked_category(name: str) -> str:
+def check_category(name: str) -> str:
     """Return the name without white space around it; raises UsageError for one that is none."""
     if not name.strip():
         raise UsageError("A category needs a name.", way_out="For example fact, person or decision.")
@@ -114,7 +114,7 @@ def checked_category(name: str) -> str:
     return name.strip()
 
 
-def checked_confidence(value: float) -> float:
+def check_confidence(value: float) -> float:
     """Return the value itself; raises UsageError for one that is not in [0, 1]."""
     if not 0 <= value <= 1:
         raise UsageError(
@@ -159,7 +159,7 @@ def annotate(
     What is done by hand outlasts a later reading of the block's source. Raises UnknownBlockError, and UsageError for a
     tag that is none, for one that is both added and removed, and for a note that is too long.
     """
-    added, removed = (list(dict.fromkeys(map(checked_tag, tags))) for tags in (add, remove))
+    added, removed = (list(dict.fromkeys(map(check_tag, tags))) for tags in (add, remove))
     if both := set(added) & set(removed):
         raise UsageError(f"The tag {min(both)} is both added and removed.", way_out="Choose one of them.")
     if note is not None and len(note) > _LONGEST_NOTE:
@@ -177,10 +177,10 @@ def annotate(
             return before
         after = replace(before, meta=meta)
         storage.blocks.update([after])
-        told = [f"+{tag}" for tag in added] + [f"-{tag}" for tag in removed]
-        told += ["note"] if note is not None else []
+        changes = [f"+{tag}" for tag in added] + [f"-{tag}" for tag in removed]
+        changes += ["note"] if note is not None else []
         row = journal.block_row(before, after)
-        journal.write(storage, NOTE, now, f"{before.title}: {', '.join(told)}", [row])
+        journal.write(storage, NOTE, now, f"{before.title}: {', '.join(changes)}", [row])
         return after
 
 
@@ -204,14 +204,14 @@ def add_edge(
             raise UsageError(f"The {name} of an edge must be between 0 and 1, got {value:g}.", way_out="")
     with storage.transaction():
         ends = joinable(storage, source_id, target_id, kind)
-        made = replace(made_edge(source_id, target_id, kind, now), weight=weight, confidence=confidence)
-        known = storage.edges.get([made.key]).get(made.key)
+        edge = replace(make_edge(source_id, target_id, kind, now), weight=weight, confidence=confidence)
+        known = storage.edges.get([edge.key]).get(edge.key)
         if known is not None:
-            made = replace(known, weight=weight, confidence=confidence)
-        if made != known:
-            change = Change(follow_edges(storage, [(known, made)], now), edges=((known, made),))
+            edge = replace(known, weight=weight, confidence=confidence)
+        if edge != known:
+            change = Change(follow_edges(storage, [(known, edge)], now), edges=((known, edge),))
             carry_out(storage, EDGE, change, f"{ends[0].title} → {ends[1].title} ({kind})", now)
-        return made
+        return edge
 
 
 def confirm_edge(storage: Storage, key: EdgeKey, now: datetime) -> Edge:
@@ -223,8 +223,8 @@ def confirm_edge(storage: Storage, key: EdgeKey, now: datetime) -> Edge:
             raise _no_edge(ends, key[2])
         sure = replace(known, confidence=1.0, last_reinforced_at=now)
         if sure != known:
-            told = f"confirmed {ends[0].title} → {ends[1].title} ({key[2]})"
-            carry_out(storage, EDGE, Change(edges=((known, sure),)), told, now)
+            summary = f"confirmed {ends[0].title} → {ends[1].title} ({key[2]})"
+            carry_out(storage, EDGE, Change(edges=((known, sure),)), summary, now)
         return sure
 
 
@@ -249,9 +249,9 @@ def remove_edges(
         if not gone:
             raise _no_edge(ends, kind)
         kinds = ", ".join(edge.relation_type for edge in gone)
-        told = f"removed {ends[0].title} → {ends[1].title} ({kinds})"
+        summary = f"removed {ends[0].title} → {ends[1].title} ({kinds})"
         cut = tuple((edge, None) for edge in gone)
-        return carry_out(storage, EDGE, Change(follow_edges(storage, cut, now), edges=cut), told, now)
+        return carry_out(storage, EDGE, Change(follow_edges(storage, cut, now), edges=cut), summary, now)
 
 
 def follow_edges(
@@ -269,19 +269,19 @@ def follow_edges(
         if after is not None:
             changed.append((older, superseded(older, newer, now)))
         elif older.meta.get("superseded_by") == newer.id:
-            changed.append((older, held_again(older)))
+            changed.append((older, lift_supersession(older)))
     return tuple(changed)
 
 
 def superseded(older: Block, newer: Block, now: datetime) -> Block:
     """Return a block marked with what took its place, from when that was said."""
-    said = as_utc(newer.said_at)
-    marks = {"superseded_by": newer.id, "superseded_at": said.isoformat()}
-    ended = min(max(said, as_utc(older.said_at)), now)
+    instant = as_utc(newer.said_at)
+    marks = {"superseded_by": newer.id, "superseded_at": instant.isoformat()}
+    ended = min(max(instant, as_utc(older.said_at)), now)
     return replace(older, meta={**older.meta, **marks}, valid_to=older.valid_to or ended)
 
 
-def held_again(block: Block) -> Block:
+def lift_supersession(block: Block) -> Block:
     """Return a superseded block without its marks."""
     meta = {key: value for key, value in block.meta.items() if key not in _MARKS}
     return replace(block, meta=meta, valid_to=None)
@@ -301,21 +301,21 @@ def joinable(storage: Storage, source_id: str, target_id: str, kind: str) -> tup
     ends = _block(storage, source_id), _block(storage, target_id)
     if source_id == target_id:
         raise UsageError("An edge needs two different blocks.", way_out="Give another block.")
-    for one in ends:
-        if one.status != "consolidated":
+    for end in ends:
+        if end.status != "consolidated":
             raise UsageError(
-                f"“{one.title}” is {one.status}; only consolidated blocks have edges.",
-                way_out="Consolidate the inbox first." if one.status == "raw" else "Choose another block.",
+                f"“{end.title}” is {end.status}; only consolidated blocks have edges.",
+                way_out="Consolidate the inbox first." if end.status == "raw" else "Choose another block.",
             )
     return ends
 
 
-def made_edge(source_id: str, target_id: str, kind: str, now: datetime) -> Edge:
+def make_edge(source_id: str, target_id: str, kind: str, now: datetime) -> Edge:
     """Return a new edge made by hand: sure, and decaying slowly."""
     return Edge(source_id, target_id, kind, DEFAULT_WEIGHT, 1.0, now, now, PROFILES["core"])
 
 
-def checked_tag(tag: str) -> str:
+def check_tag(tag: str) -> str:
     """Return the tag without white space and a number sign around it; raises UsageError for one that is none."""
     bare = tag.strip().removeprefix("#")
     if not bare or len(bare) > _LONGEST_TAG or not bare.isprintable() or "," in bare:
@@ -327,7 +327,7 @@ def checked_tag(tag: str) -> str:
 
 
 def _block(storage: Storage, block_id: str) -> Block:
-    found = storage.blocks.get([block_id]).get(block_id)
-    if found is None:
+    block = storage.blocks.get([block_id]).get(block_id)
+    if block is None:
         raise UnknownBlockError(f"There is no block {block_id[:12]}.", way_out="Search for the block by its words.")
-    return found
+    return block

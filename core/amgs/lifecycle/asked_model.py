@@ -1,5 +1,5 @@
-"""What a language model says of notes where somebody has one: their kinds and names, whether two are one, and where one
-turns to another subject. Rules check every answer, and one that is none changes nothing.
+"""Ask a language model about notes where one is set: their kinds and names, whether two are one, and the places of a
+change of subject. Rules check every answer, and an invalid one changes nothing.
 """
 
 from __future__ import annotations
@@ -47,8 +47,8 @@ def describe(note: str, model: TextModel) -> tuple[tuple[str, ...], tuple[str, .
     answer = _asked(_DESCRIBE.format(kinds=", ".join(_KINDS), note=note[:_SHOWN]), 80, model)
     first, _, second = answer.strip().partition("\n")
     kinds = tuple(dict.fromkeys(kind for kind in _WORD.findall(first.lower()) if kind in _KINDS))
-    told = (names.cleaned(name) for name in second.split(";"))
-    return kinds, tuple(dict.fromkeys(name for name in told if name and name in note))
+    mentions = (names.cleaned(name) for name in second.split(";"))
+    return kinds, tuple(dict.fromkeys(name for name in mentions if name and name in note))
 
 
 def say_the_same(first: str, second: str, model: TextModel) -> bool | None:
@@ -63,8 +63,8 @@ def find_turn(paragraphs: Sequence[str], model: TextModel) -> int:
     none.
     """
     shown = "\n\n".join(f"{n}. {' '.join(text.split())[:_SHOWN_PARAGRAPH]}" for n, text in enumerate(paragraphs, 1))
-    found = _NUMBER.search(_asked(_TURN.format(paragraphs=shown), 16, model))
-    number = int(found[0][:9]) if found else 0
+    match = _NUMBER.search(_asked(_TURN.format(paragraphs=shown), 16, model))
+    number = int(match[0][:9]) if match else 0
     return number - 1 if 1 < number <= len(paragraphs) else 0
 
 

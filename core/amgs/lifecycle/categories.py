@@ -1,4 +1,4 @@
-"""What kind of knowledge a block is, by rules that say why.
+"""Find the kind of knowledge of a block by rules that state their reason.
 
 Tags, folder, and the words it uses (AMGS §8.2).
 """
@@ -229,14 +229,14 @@ def categorise(content: str, meta: Mapping[str, Any]) -> CategoryVerdict:
         add(category, weight, reason)
     # Equal evidence goes to the category that the list names first: the longer-lived one.
     ranked = sorted(evidence, key=lambda c: (-evidence[c], _RANK.get(c, len(_RANK)), c))
-    said = [c for c in ranked if evidence[c] == 0.0 or evidence[c] >= _ENOUGH]
+    contenders = [c for c in ranked if evidence[c] == 0.0 or evidence[c] >= _ENOUGH]
     if not any(evidence.values()):
-        return CategoryVerdict(NOTE, 0.3, "no tag, folder or phrase decides", MOST_BITS, tuple(said))
+        return CategoryVerdict(NOTE, 0.3, "no tag, folder or phrase decides", MOST_BITS, tuple(contenders))
     best = ranked[0]
     # What a text says besides is no doubt about what it is.
-    doubt = _DOUBT + sum(weight for c, weight in evidence.items() if c not in said and c != best)
+    doubt = _DOUBT + sum(weight for c, weight in evidence.items() if c not in contenders and c != best)
     confidence = evidence[best] / (evidence[best] + doubt)
-    further = tuple(c for c in said if c != best)
+    further = tuple(c for c in contenders if c != best)
     return CategoryVerdict(best, round(confidence, 4), ", ".join(reasons[best][:4]), _bits(evidence), further)
 
 
@@ -245,26 +245,26 @@ def _by_words(content: str, manual: bool, named: frozenset[str]) -> Iterator[tup
 
     named: what the source calls itself: beside that a weak cue may add to it; by itself it is none.
     """
-    told = prose(content)
-    talk = is_talk(told)
+    body = prose(content)
+    talk = is_talk(body)
     if talk:
         yield "dialogue", _WHOLE, "turns of several speakers"
-    statements = [s for s in _STATEMENT.split(told) if s.strip()]
+    statements = [s for s in _STATEMENT.split(body) if s.strip()]
     for category, cues in _CUES.items():
         if (manual and category not in _OF_MANUALS) or (talk and category not in named):
             continue
         whole = _AS_A_WHOLE.get(category)
-        if whole is not None and (match := whole.search(told)):
+        if whole is not None and (match := whole.search(body)):
             yield category, _WHOLE, f"“{' '.join(match[0].split())[:40]}”"
-        held = [[pattern.search(s) for _, pattern in cues] for s in statements]
-        found = [
+        matches = [[pattern.search(s) for _, pattern in cues] for s in statements]
+        hits = [
             (weight, next(m for m in column if m))
-            for (weight, _), column in zip(cues, zip(*held, strict=True), strict=False)
+            for (weight, _), column in zip(cues, zip(*matches, strict=True), strict=False)
             if any(column)
         ]
-        share = sum(map(any, held)) / max(1, len(held))
-        counts = category in named or (share >= _SHARE and sum(weight for weight, _ in found) >= _ENOUGH)
-        for weight, match in found:
+        share = sum(map(any, matches)) / max(1, len(matches))
+        counts = category in named or (share >= _SHARE and sum(weight for weight, _ in hits) >= _ENOUGH)
+        for weight, match in hits:
             if counts or weight >= _ENOUGH:  # a single sentence of a page says what it is besides, and not what it is
                 yield category, weight if counts else 0.0, f"“{' '.join(match[0].split())[:40]}”"
 
@@ -305,12 +305,12 @@ def is_talk(text: str) -> bool:
     """Return whether at least two names that come again each begin lines of a text, and what they say is speech: "Type:
     …", "Default: …" of a manual are no names.
     """
-    found = [(m[1].lower(), m[2]) for m in _TURN.finditer(text)]
-    if len(found) < _FEWEST_TURNS:
+    pairs = [(m[1].lower(), m[2]) for m in _TURN.finditer(text)]
+    if len(pairs) < _FEWEST_TURNS:
         return False
-    said = Counter(name for name, _ in found)
-    speakers = {name for name, count in said.items() if count >= _OFTEN}
-    turns = [words for name, words in found if name in speakers]
+    counts = Counter(name for name, _ in pairs)
+    speakers = {name for name, count in counts.items() if count >= _OFTEN}
+    turns = [words for name, words in pairs if name in speakers]
     lines = sum(bool(line.strip()) for line in text.split("\n"))
     spoken = sum(bool(_SPOKEN.search(words)) for words in turns)
     return len(speakers) >= _FEWEST_SPEAKERS and len(turns) >= _OF_LINES * lines and spoken >= _OF_TURNS * len(turns)

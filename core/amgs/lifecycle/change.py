@@ -1,4 +1,5 @@
-"""What every later stage of the lifecycle does to the store: one set of changes, one transaction, one journal entry.
+"""Apply the changes of every later lifecycle stage to the store: one set of changes, one transaction, one journal
+entry.
 
 A stage plans a Change from what it saw; `carry_out` refuses when the store has moved on under it.
 """
@@ -136,22 +137,22 @@ def _make(storage: Storage, blocks: Sequence[Block]) -> list[JournalRow]:
 
 
 def _edges(storage: Storage, change: Change) -> list[JournalRow]:
-    keys = [one.key for before, after in change.edges for one in (before or after,) if one]
+    keys = [edge.key for before, after in change.edges for edge in (before or after,) if edge]
     now = storage.edges.get(keys)
     rows: list[JournalRow] = []
     put: list[Edge] = []
     drop: list[EdgeKey] = []
     for before, after in change.edges:
-        one = before or after
-        if one is None:
+        edge = before or after
+        if edge is None:
             continue
-        present = now.get(one.key)
+        present = now.get(edge.key)
         if before is None and present is not None:
             continue  # What was to be made is there already, and stays as it is.
         if before is not None and (present is None or not _alike(before, present)):
-            raise _stale(f"the edge {one.source_id[:8]} {one.relation_type} {one.target_id[:8]} has changed")
+            raise _stale(f"the edge {edge.source_id[:8]} {edge.relation_type} {edge.target_id[:8]} has changed")
         if after is None:
-            drop.append(one.key)
+            drop.append(edge.key)
         else:
             if present is not None:  # walked since the plan, or confirmed by it: the later use counts
                 used = max(present.last_reinforced_at, after.last_reinforced_at)

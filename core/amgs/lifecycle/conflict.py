@@ -1,4 +1,4 @@
-"""What two blocks cannot both have right, judged by rules that know English and no subject."""
+"""Find statements on which two blocks contradict each other, by rules that know English and no subject."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ Finding = tuple[str, float, str]
 
 @dataclass(frozen=True)
 class Words:
-    """How telling the words of a memory are. weight: ln((n + 1) / blocks that hold the word)."""
+    """Weights of the words of a memory. weight: ln((n + 1) / blocks that hold the word)."""
 
     weight: Mapping[str, float]
     rare_from: float
@@ -76,14 +76,14 @@ class Words:
     @classmethod
     def of(cls, blocks: Iterable[Block]) -> Words:
         """Counted over titles and contents."""
-        held: Counter[str] = Counter()
+        counts: Counter[str] = Counter()
         n = 0
         for block in blocks:
             n += 1
-            held.update(topic(block))
+            counts.update(topic(block))
         most = max(_RARE_COUNT, _RARE_SHARE * n)
         n = max(n, _FEW_BLOCKS)
-        return cls({t: math.log((n + 1) / count) for t, count in held.items()}, math.log((n + 1) / most))
+        return cls({t: math.log((n + 1) / count) for t, count in counts.items()}, math.log((n + 1) / most))
 
     def sum(self, words: Iterable[str]) -> float:
         return sum(self.weight.get(w, 0.0) for w in words)
@@ -132,16 +132,21 @@ def judge(older: Block, newer: Block, cosine: float, linked: bool, words: Words)
             return then
         return SUPERSEDES, then[1], f"said again after {then[2]}"
     pair = _Pair(older, newer, linked, words)
-    found: list[Finding | None] = [pair.amendment()] if linked else []
+    findings: list[Finding | None] = [pair.amendment()] if linked else []
     after = [pair.whole(two, pair.titles[1]) for two in claims(statements(newer.content))]
     later = [(two, two.topic | pair.titles[1]) for two in after]
-    for one in claims(statements(older.content)):
-        wide = one.topic | pair.titles[0]
+    for old_claim in claims(statements(older.content)):
+        wide = old_claim.topic | pair.titles[0]
         for two, other in later:
-            speaks = two.moves or (one.values and two.values) or one.negated != two.negated or _opposed(one, two)
+            speaks = (
+                two.moves
+                or (old_claim.values and two.values)
+                or old_claim.negated != two.negated
+                or _has_opposites(old_claim, two)
+            )
             if speaks and not wide.isdisjoint(other):
-                found += pair.between(one, two, wide & other)
-    surest = max((f for f in map(pair.dated, found) if f is not None), key=lambda f: f[1], default=None)
+                findings += pair.between(old_claim, two, wide & other)
+    surest = max((f for f in map(pair.dated, findings) if f is not None), key=lambda f: f[1], default=None)
     if surest is None:
         return None
     kind, sure, because = surest
@@ -185,13 +190,13 @@ class _Pair:
             return finding
         return None
 
-    def one_subject(self, one: Claim, two: Claim) -> bool:
+    def one_subject(self, old_claim: Claim, two: Claim) -> bool:
         """Return whether two statements are about one thing. Two manuals of different things use the same words of
         them: they must share a telling word in their titles, or most of the words of both statements.
         """
         if not self.manuals or self.same_title or self.linked:
             return True
-        either = (self.words.covered(one.subject, two.topic), self.words.covered(two.subject, one.topic))
+        either = (self.words.covered(old_claim.subject, two.topic), self.words.covered(two.subject, old_claim.topic))
         return min(either) >= _MOSTLY
 
     def amendment(self) -> Finding | None:
@@ -202,38 +207,38 @@ class _Pair:
                 return SUPERSEDES, 0.6, f"it refers to it: “{_cut(claim.text)}”"
         return None
 
-    def between(self, one: Claim, two: Claim, both: frozenset[str]) -> list[Finding]:
+    def between(self, old_claim: Claim, two: Claim, both: frozenset[str]) -> list[Finding]:
         """Return what two statements, the older first, say against each other; both: shared words, titles counted
         in.
         """
-        if not self.one_subject(one, two):
+        if not self.one_subject(old_claim, two):
             return []
-        renamed = self._renamed(one, two, both)
+        renamed = self._renamed(old_claim, two, both)
         if renamed is not None:
-            return [] if self._named_apart(one, two) else [renamed]
+            return [] if self._named_apart(old_claim, two) else [renamed]
         words = self.words
-        own = words.shared(one.topic, two.topic)
-        found = [self._retired(one, two, own), self._reassigned(one, two, both)]
-        subject = max(own, words.shared(one.topic | self.titles[0], two.topic | self.titles[1]))
-        named = bool(one.values and two.values) and words.rare(self.titles[0] & self.titles[1])
+        own = words.shared(old_claim.topic, two.topic)
+        findings = [self._find_retired_word(old_claim, two, own), self._find_reassignment(old_claim, two, both)]
+        subject = max(own, words.shared(old_claim.topic | self.titles[0], two.topic | self.titles[1]))
+        named = bool(old_claim.values and two.values) and words.rare(self.titles[0] & self.titles[1])
         if subject >= SUBJECT or (self.linked and two.change) or named:
-            found.append(self._ended(one, two, own))
-            others = [self._valued(one, two, subject, own), self._denied(one, two)]
-            if any(others) and not self._named_apart(one, two):
-                found += others
-        if any(found) and self._named_apart(one, two, qualifying=True):
+            findings.append(self._ended(old_claim, two, own))
+            others = [self._compare_values(old_claim, two, subject, own), self._find_denial(old_claim, two)]
+            if any(others) and not self._named_apart(old_claim, two):
+                findings += others
+        if any(findings) and self._named_apart(old_claim, two, qualifying=True):
             return []
-        return [f for f in found if f is not None]
+        return [f for f in findings if f is not None]
 
-    def _named_apart(self, one: Claim, two: Claim, *, qualifying: bool = False) -> bool:
+    def _named_apart(self, old_claim: Claim, two: Claim, *, qualifying: bool = False) -> bool:
         """Return whether the statements are about differently named things, or, where neither names anything, the
         titles are that share their other words ("The Orsa mill", "The Brenta mill") or are nothing but names ("Orsa",
         "Brenta").
 
         qualifying: only names that tell which thing is meant count; who holds or keeps it may be what changed.
         """
-        ours, theirs = mentions(one.text, self.names), mentions(two.text, self.names)
-        wide = one.topic | self.titles[0], two.topic | self.titles[1]
+        ours, theirs = mentions(old_claim.text, self.names), mentions(two.text, self.names)
+        wide = old_claim.topic | self.titles[0], two.topic | self.titles[1]
         if qualifying:
             ours, theirs = (tuple(m for m in side if m.qualifies) for side in (ours, theirs))
         elif not ours and not theirs and self._alike_titles():
@@ -249,112 +254,116 @@ class _Pair:
         named = title & self.names
         return (Mention(named),) if named else ()
 
-    def _renamed(self, one: Claim, two: Claim, both: frozenset[str]) -> Finding | None:
+    def _renamed(self, old_claim: Claim, two: Claim, both: frozenset[str]) -> Finding | None:
         """Find where the later statement takes the old value back by name and gives another: "42, not 35"."""
-        gone = {(v.kind, v.amount) for v in two.values if v.replaced} & {(v.kind, v.amount) for v in one.values}
-        for a in one.values:
+        gone = {(v.kind, v.amount) for v in two.values if v.replaced} & {(v.kind, v.amount) for v in old_claim.values}
+        for a in old_claim.values:
             named = [v for v in two.values if v.kind == a.kind and v.amount == a.amount and v.replaced]
-            fresh = [v for v in two.values if _rivals(a, v, two.values, one.values)]
+            fresh = [v for v in two.values if _rivals(a, v, two.values, old_claim.values)]
             # The value itself is shared; one telling word beside it is enough.
             telling = a.kind == "code" or len(both) >= 2 or len(gone) >= 2 or self.words.rare(both)
             if named and fresh and telling:
-                weight = self.words.shared(one.topic | self.titles[0], two.topic | self.titles[1], least=1)
+                weight = self.words.shared(old_claim.topic | self.titles[0], two.topic | self.titles[1], least=1)
                 return (SUPERSEDES, 0.65 + 0.3 * weight, f"“{_cut(two.text)}” puts {fresh[0].text} for {a.text}")
         return None
 
-    def _retired(self, one: Claim, two: Claim, own: float) -> Finding | None:
+    def _find_retired_word(self, old_claim: Claim, two: Claim, own: float) -> Finding | None:
         """Find a word of the older statement that is said to hold no more: "citrus instead of petroleum"."""
-        gone = two.retired & one.subject
-        rest = (one.topic & two.topic) - two.retired
+        gone = two.retired & old_claim.subject
+        rest = (old_claim.topic & two.topic) - two.retired
         if not gone or not self.words.rare(gone) or len(rest) < 2 or own < 0.3:
             return None
-        return SUPERSEDES, 0.45 + 0.4 * own, f"“{_cut(two.text)}”, of “{_cut(one.text)}”"
+        return SUPERSEDES, 0.45 + 0.4 * own, f"“{_cut(two.text)}”, of “{_cut(old_claim.text)}”"
 
-    def _reassigned(self, one: Claim, two: Claim, both: frozenset[str]) -> Finding | None:
+    def _find_reassignment(self, old_claim: Claim, two: Claim, both: frozenset[str]) -> Finding | None:
         """Return the same office, or the same named attribute, in other hands."""
-        told = f"“{_cut(two.text)}”, of “{_cut(one.text)}”"
+        quote = f"“{_cut(two.text)}”, of “{_cut(old_claim.text)}”"
         for role, who in two.roles:
-            for before, other in one.roles:
+            for before, other in old_claim.roles:
                 if role != before or who & (other | self.titles[0]) or not self.words.rare({role}):
                     continue
                 if two.change or two.end or (who and other and self.apart):
-                    return SUPERSEDES, 0.65 if who and other else 0.55, f"{role}: {told}"
+                    return SUPERSEDES, 0.65 if who and other else 0.55, f"{role}: {quote}"
                 if who and other:
-                    return CONTRADICTS, 0.55, f"{role}: {told}"
-        given = self.words.rare(two.attributes & (one.subject | self.titles[0]))
-        if not given or one.change or not (two.change or self.decides):
+                    return CONTRADICTS, 0.55, f"{role}: {quote}"
+        attributes = self.words.rare(two.attributes & (old_claim.subject | self.titles[0]))
+        if not attributes or old_claim.change or not (two.change or self.decides):
             return None
-        opens = _OPENS.match(one.text)
-        if both - given or given & self.titles[0] or (opens and stem(opens[1].lower()) in given):
-            weight = self.words.covered(one.subject | self.titles[0], two.topic | self.titles[1])
-            return SUPERSEDES, 0.5 + 0.3 * weight, f"{min(given)}: {told}"
+        opens = _OPENS.match(old_claim.text)
+        if both - attributes or attributes & self.titles[0] or (opens and stem(opens[1].lower()) in attributes):
+            weight = self.words.covered(old_claim.subject | self.titles[0], two.topic | self.titles[1])
+            return SUPERSEDES, 0.5 + 0.3 * weight, f"{min(attributes)}: {quote}"
         return None
 
-    def _valued(self, one: Claim, two: Claim, subject: float, own: float) -> Finding | None:
+    def _compare_values(self, old_claim: Claim, two: Claim, subject: float, own: float) -> Finding | None:
         """Return two values of one kind where there can be one."""
-        if (one.others ^ two.others) & one.topic & two.topic:
+        if (old_claim.others ^ two.others) & old_claim.topic & two.topic:
             return None
-        for a in one.values:
-            fresh = next((v for v in two.values if _rivals(a, v, two.values, one.values)), None)
+        for a in old_claim.values:
+            fresh = next((v for v in two.values if _rivals(a, v, two.values, old_claim.values)), None)
             if fresh is None:
                 continue
-            told = f"{a.text} in “{_cut(one.text)}”, {fresh.text} in “{_cut(two.text)}”"
+            quote = f"{a.text} in “{_cut(old_claim.text)}”, {fresh.text} in “{_cut(two.text)}”"
             # The unit is no subject: "57 years old" and "13 years old" have nothing in common.
             unit = (a.beside & fresh.beside) | MEASURES
-            about = self.words.shared(one.topic - unit, two.topic - unit, least=1)
+            about = self.words.shared(old_claim.topic - unit, two.topic - unit, least=1)
             named = self.words.rare((self.titles[0] & self.titles[1]) - unit)
             cue = two.change or two.correction
             if (about > 0 or named) and cue:
-                return SUPERSEDES, 0.4 + 0.5 * subject, f"“{cue}”: {told}"
-            same = (one.topic & two.topic) - unit
+                return SUPERSEDES, 0.4 + 0.5 * subject, f"“{cue}”: {quote}"
+            same = (old_claim.topic & two.topic) - unit
             sure = self.linked or (about >= 0.4 and self.words.rare(same))
             if about > 0 and self.decides and a.kind != "year" and sure:
-                return SUPERSEDES, 0.4 + 0.5 * subject, f"{_LATER_DECISION}: {told}"
+                return SUPERSEDES, 0.4 + 0.5 * subject, f"{_LATER_DECISION}: {quote}"
             if (
-                (self.apart and (self.events or (one.event and two.event)))
+                (self.apart and (self.events or (old_claim.event and two.event)))
                 or a.kind == "day"
-                or one.negated != two.negated
-                or _of_two_things(one, two)
+                or old_claim.negated != two.negated
+                or _of_two_things(old_claim, two)
             ):
                 continue
             # An ordinal tells one of several from another.
             enough = about >= (0.5 if a.kind == "year" else 0.3) or (named and about > 0)
             if a.kind != "ordinal" and enough and self.words.rare(same):
-                return CONTRADICTS, 0.25 + 0.5 * subject + 0.2 * own, told
+                return CONTRADICTS, 0.25 + 0.5 * subject + 0.2 * own, quote
             if a.predicate and fresh.predicate and named:
-                return CONTRADICTS, 0.6, told
+                return CONTRADICTS, 0.6, quote
         return None
 
-    def _ended(self, one: Claim, two: Claim, own: float) -> Finding | None:
+    def _ended(self, old_claim: Claim, two: Claim, own: float) -> Finding | None:
         """Find a cue of change or of an end over mostly the same telling words, which the older statement does not
         have.
         """
         cue = two.change or two.end or two.correction
-        same = one.topic & two.topic
+        same = old_claim.topic & two.topic
         # Names alone say whom, and not what: two statements about a town need not be about one thing in it.
-        if not cue or one.change or one.end or not self.words.rare(same) or same <= self.names:
+        if not cue or old_claim.change or old_claim.end or not self.words.rare(same) or same <= self.names:
             return None
-        covered = self.words.covered(one.subject | self.titles[0], two.topic | self.titles[1])
+        covered = self.words.covered(old_claim.subject | self.titles[0], two.topic | self.titles[1])
         if own < 0.35 or covered < 0.3:
             return None
-        return (SUPERSEDES, 0.3 + 0.5 * max(own, covered), f"“{cue}” in “{_cut(two.text)}”, of “{_cut(one.text)}”")
+        return (
+            SUPERSEDES,
+            0.3 + 0.5 * max(own, covered),
+            f"“{cue}” in “{_cut(two.text)}”, of “{_cut(old_claim.text)}”",
+        )
 
-    def _denied(self, one: Claim, two: Claim) -> Finding | None:
+    def _find_denial(self, old_claim: Claim, two: Claim) -> Finding | None:
         """Mostly the same words on both sides, and only one statement denies, or one says the opposite."""
-        both = one.topic & two.topic
-        denied = (one.negated != two.negated) != _opposed(one, two)
+        both = old_claim.topic & two.topic
+        denied = (old_claim.negated != two.negated) != _has_opposites(old_claim, two)
         if not denied or (self.events and self.apart) or len(both) < _LEAST_DENIED:
             return None
-        if any(_rivals(a, b, two.values, one.values) for a in one.values for b in two.values):
+        if any(_rivals(a, b, two.values, old_claim.values) for a in old_claim.values for b in two.values):
             return None  # room 4 has a stove, room 5 has none
-        again = one.negated and "again" in two.text.split()[-1]
-        least = min(self.words.covered(one.topic, two.topic), self.words.covered(two.topic, one.topic))
+        again = old_claim.negated and "again" in two.text.split()[-1]
+        least = min(self.words.covered(old_claim.topic, two.topic), self.words.covered(two.topic, old_claim.topic))
         if least < 0.4:
             return None
         return (
             SUPERSEDES if self.later and (two.change or two.correction or again) else CONTRADICTS,
-            0.2 + 0.6 * self.words.shared(one.topic, two.topic),
-            (f"“{_cut(one.text)}” against “{_cut(two.text)}”"),
+            0.2 + 0.6 * self.words.shared(old_claim.topic, two.topic),
+            (f"“{_cut(old_claim.text)}” against “{_cut(two.text)}”"),
         )
 
 
@@ -381,18 +390,18 @@ def _rivals(a: Value, b: Value, theirs: Sequence[Value], ours: Sequence[Value]) 
     return b.amount not in mine and a.amount not in other
 
 
-def _opposed(one: Claim, two: Claim) -> bool:
+def _has_opposites(old_claim: Claim, two: Claim) -> bool:
     """Return whether two statements hold opposite words: "open" and "closed"."""
-    ours, theirs = one.subject - two.subject, two.subject - one.subject
+    ours, theirs = old_claim.subject - two.subject, two.subject - old_claim.subject
     return any((a in ours and b in theirs) or (b in ours and a in theirs) for a, b in _OPPOSITES)
 
 
-def _of_two_things(one: Claim, two: Claim) -> bool:
+def _of_two_things(old_claim: Claim, two: Claim) -> bool:
     """Return whether statements of one build are told of different things: they have other words beside another value
     ("the red kettle boils in 3 minutes", "the blue one in 5"), or other numbers in the name of what they are about
     ("pier 4 is open").
     """
-    places = replaced(one.text, two.text)
+    places = replaced(old_claim.text, two.text)
     labelled = any(
         before.isalpha()
         and before not in COMMON_WORDS

@@ -55,17 +55,17 @@ RAW = BlockFilter(statuses=("raw",))
 def link_context(storage: Storage) -> LinkContext:
     """Return what linking must know of the consolidated blocks; of the raw ones, who signed what they say of self."""
     known = LinkContext()
-    for one in storage.blocks.described(BlockFilter(statuses=("raw", "consolidated"), current=True)):
-        if one.status == "raw":
-            known.note_author(one.meta)
+    for description in storage.blocks.described(BlockFilter(statuses=("raw", "consolidated"), current=True)):
+        if description.status == "raw":
+            known.note_author(description.meta)
         else:
-            known.add([node(one.number, one.id, one.created_at, one.meta)])
+            known.add([node(description.number, description.id, description.created_at, description.meta)])
     return known
 
 
 @dataclass(frozen=True)
 class ConsolidationInputs:
-    """What a plan is made with, beside the blocks.
+    """Inputs of a plan beside the blocks.
 
     near: the consolidated blocks nearest to each of many unit vectors (m, d), rows being numbers. read: texts
     by ids. profiles: λ of each decay profile.
@@ -101,8 +101,8 @@ def plan(
     Raises Cancelled at the next batch of `settings.batch` blocks when the operator stops it.
     """
     settings = means.settings
-    fresh = [one.block for one in raw]
-    whose = owner(known.authors)
+    fresh = [numbered_block.block for numbered_block in raw]
+    owner_name = owner(known.authors)
     verdicts = [categorise(b.content, b.meta) for b in fresh]
     matrix = _embed(fresh, means, progress)
     if fresh:
@@ -111,7 +111,8 @@ def plan(
     if means.model is not None:
         _ask_model(fresh, verdicts, named, means.model, progress)
     blocks = [
-        _block(b, v, e, m, whose, means.profiles) for b, v, e, m in zip(fresh, verdicts, named, matrix, strict=True)
+        _block(b, v, e, m, owner_name, means.profiles)
+        for b, v, e, m in zip(fresh, verdicts, named, matrix, strict=True)
     ]
     if progress is not None:
         progress(len(raw), len(raw), "linking")
@@ -134,14 +135,14 @@ def plan(
             category=block.category,
             category_confidence=verdict.confidence,
             category_because=verdict.because,
-            entities=found,
+            entities=entities,
             decay_lambda=block.decay_lambda,
             is_self_component=block.is_self_component,
             confidence=block.confidence,
             edges=edges[block.id],
             embedding=vector,
         )
-        for block, verdict, found, vector in zip(blocks, verdicts, named, matrix, strict=True)
+        for block, verdict, entities, vector in zip(blocks, verdicts, named, matrix, strict=True)
     )
     return ConsolidationPlan(items, now, change_counter)
 
@@ -169,14 +170,14 @@ def _entities(
 ) -> list[tuple[str, ...]]:
     # The rules learn from a batch which words are names, so it is at least a few hundred blocks large.
     size = max(batch, 512)
-    found: list[tuple[str, ...]] = []
+    entity_names: list[tuple[str, ...]] = []
     for start in range(0, len(raw), size):
         if progress is not None:
             progress(start, len(raw), "finding names")
         # Code and markup hold no names, and what a recogniser takes for one there ties strangers together.
         texts = [prose(b.content) for b in raw[start : start + size]]
-        found += [_names(entities) for entities in recogniser.recognise(texts)]
-    return found
+        entity_names += [_names(entities) for entities in recogniser.recognise(texts)]
+    return entity_names
 
 
 def _ask_model(
@@ -194,9 +195,9 @@ def _ask_model(
     for done, n in enumerate(shown):
         if progress is not None:
             progress(done, len(shown), f"asking {model.name}")
-        kinds, found = describe(raw[n].content, model)
+        kinds, new_names = describe(raw[n].content, model)
         known = {names.key(name) for name in named[n]}
-        named[n] += tuple(name for name in found if names.key(name) not in known)
+        named[n] += tuple(name for name in new_names if names.key(name) not in known)
         if kinds:
             before = verdicts[n]
             own = () if before.category == NOTE else (before.category,)
@@ -209,12 +210,12 @@ def _ask_model(
 
 def _names(entities: Sequence[Entity]) -> tuple[str, ...]:
     """Return the names that are kept, each in the form in which it came first."""
-    kept: dict[str, str] = {}
+    by_key: dict[str, str] = {}
     for entity in entities:
         name = entity.text if entity.kind == "identifier" else names.cleaned(entity.text)
         if name and entity.kind != "link":
-            kept.setdefault(names.key(name), name)
-    return tuple(kept.values())
+            by_key.setdefault(names.key(name), name)
+    return tuple(by_key.values())
 
 
 def _block(
@@ -222,7 +223,7 @@ def _block(
     verdict: CategoryVerdict,
     entities: tuple[str, ...],
     vector: Vector,
-    whose: str,
+    owner_name: str,
     profiles: ProfileSettings,
 ) -> Block:
     """Return the block as it will be; content, id and clock are untouched."""
@@ -239,7 +240,7 @@ def _block(
         confidence=initial_confidence(raw.content, verdict),
         decay_lambda=decay_of(verdict.category, profiles, verdict.confidence),
         status="consolidated",
-        is_self_component=is_self_component(verdict.category, verdict.confidence, raw.meta, whose, raw.content),
+        is_self_component=is_self_component(verdict.category, verdict.confidence, raw.meta, owner_name, raw.content),
         meta={**raw.meta, **{key: value for key, value in more.items() if value}},
         embedding=vector,
     )
@@ -288,23 +289,23 @@ def apply(
         rows = [journal.block_row(before[b.id], b) for b in after] + [journal.edge_row(None, e) for e in added]
         categories = Counter(i.category for i in items)
         if so_far is None or not journal.is_latest(storage, so_far.operation):
-            told = f", {edited} corrected by hand" if edited else ""
-            return journal.write(storage, KIND, now, _summary(categories) + told, rows)
+            suffix = f", {edited} corrected by hand" if edited else ""
+            return journal.write(storage, KIND, now, _summary(categories) + suffix, rows)
         return journal.extend(storage, so_far.operation, now, _summary(so_far.categories + categories), rows)
 
 
 def _overtaken(items: Sequence[ConsolidationItem], stale: Sequence[str], now: Mapping[str, Block]) -> UsageError:
     """Return what to say of a plan that holds blocks which are no longer raw."""
-    told = f"{len(stale)} of {len(items)} blocks are no longer raw, the first being {stale[0][:8]}"
+    reason = f"{len(stale)} of {len(items)} blocks are no longer raw, the first being {stale[0][:8]}"
     done = all(i in now and now[i].status == "consolidated" for i in stale)
     if done and len(stale) == len(items):
         return UsageError(
-            f"{told}: all of them were consolidated meanwhile.",
+            f"{reason}: all of them were consolidated meanwhile.",
             title="The plan was carried out meanwhile",
             way_out="Nothing of it is left to do. Look at the inbox again for what has come since.",
         )
     return UsageError(
-        f"{told}{': they were consolidated meanwhile' if done else ''}.",
+        f"{reason}{': they were consolidated meanwhile' if done else ''}.",
         title="The plan is out of date",
         way_out="Plan the consolidation again, for the blocks that are left.",
     )
@@ -337,7 +338,7 @@ def _first_scores(items: Sequence[ConsolidationItem], weights: Weights, now: dat
             centrality=degree[i.block.id] / most,
             confidence=i.confidence,
         )
-        .weighted(weights)
+        .weigh_parts(weights)
         .total()
         for i in items
     }
@@ -354,7 +355,9 @@ def _summary(kinds: Mapping[str, int]) -> str:
 
 def _raw(storage: Storage, numbers: Sequence[int]) -> list[NumberedBlock]:
     """Return those of some blocks that are raw."""
-    return [one for one in storage.blocks.by_number(numbers) if one.block.status == "raw"]
+    return [
+        numbered_block for numbered_block in storage.blocks.by_number(numbers) if numbered_block.block.status == "raw"
+    ]
 
 
 def run(

@@ -1,4 +1,4 @@
-"""How relevance runs down: the curve of a block and of a category, and the memory as it will look (AMGS §7.1)."""
+"""Relevance over time: the curve of a block and of a category, and a forecast of the memory (AMGS §7.1)."""
 
 from __future__ import annotations
 
@@ -70,23 +70,26 @@ def forecast(
         raise UsageError(f"A threshold must be between 0 and 1, got {threshold:g}.", way_out="0.05 is usual.")
     known = storage.block_columns.fading(wanted)
     now_us = int(now.timestamp() * 1e6)
-    held = np.maximum(now_us - known.reinforced, 0) / _HOUR
+    idle_hours = np.maximum(now_us - known.reinforced, 0) / _HOUR
     then = np.maximum(now_us + days * 24 * _HOUR - known.reinforced, 0) / _HOUR
     rate = known.decay_lambda
-    before, after = np.exp(-rate * held), np.exp(-rate * then)
+    before, after = np.exp(-rate * idle_hours), np.exp(-rate * then)
     falling = np.flatnonzero((before >= threshold) & (after < threshold))
     crossing = known.reinforced[falling] / _HOUR - np.log(threshold) / rate[falling]
     first = falling[np.lexsort((known.numbers[falling], crossing, known.uses[falling] == 0))][:limit]
     place_of = dict(zip(known.numbers[first].tolist(), first.tolist(), strict=True))
-    found = [(one.block, place_of[one.number]) for one in storage.blocks.by_number(list(place_of))]
-    ids = [block.id for block, _ in found]
+    pairs = [
+        (numbered_block.block, place_of[numbered_block.number])
+        for numbered_block in storage.blocks.by_number(list(place_of))
+    ]
+    ids = [block.id for block, _ in pairs]
     judged, links = storage.forecasts.judged(ids), storage.edges.leading_to(ids)
     rows = []
-    for block, place in found:
+    for block, place in pairs:
         at = falls_below(float(rate[place]), block.last_reinforced_at, threshold)
         if at is not None:
-            told = int(known.uses[place]), judged.get(block.id, (0, 0))[0], links.get(block.id, 0)
-            rows.append(ForecastRow(block, float(before[place]), float(after[place]), at, *told))
+            counts = int(known.uses[place]), judged.get(block.id, (0, 0))[0], links.get(block.id, 0)
+            rows.append(ForecastRow(block, float(before[place]), float(after[place]), at, *counts))
     rows.sort(key=lambda row: (not row.uses, row.falls_at, row.block.id))
     return Forecast(
         as_of=now,

@@ -1,4 +1,4 @@
-"""How edges stand up to use: the faint ones, those that use strengthens or weakens, and neighbours that disagree."""
+"""Health of edges under use: faint ones, those that use strengthens or weakens, and neighbours that disagree."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _GAIN = 0.25
 
 @dataclass(frozen=True, slots=True)
 class EdgeUsage:
-    """What the logs say.
+    """Use of blocks and edges in the logs.
 
     blocks: the occasions on which each block was used. walks: how often each edge (source, target, relation) led to a
     block that proved useful. What was only shown is in neither.
@@ -43,15 +43,15 @@ class EdgeUsage:
 
 def faint(edges: Sequence[Edge], blocks: Mapping[str, Block], now: datetime, busy: Collection[str]) -> list[Proposal]:
     """Return inferred edges that are weak in strength as in confidence; they are taken out."""
-    found = []
+    proposals = []
     for e in _judged(edges, blocks, busy):
         strength = e.weight * e.confidence * relevance_at(e.decay_lambda, e.last_reinforced_at, now)
         if strength < WEAK_STRENGTH and e.confidence < WEAK_CONFIDENCE:
             parts = f"weight {e.weight:.2f}, confidence {e.confidence:.2f}"
             reason = f"{e.relation_type}: strength {strength:.3f} ({parts})"
             sure = 1.0 - strength / WEAK_STRENGTH * 0.5
-            found.append(_of_edge("weak_edge", e, blocks, reason, sure, "the edge goes; both blocks stay", None))
-    return found
+            proposals.append(_of_edge("weak_edge", e, blocks, reason, sure, "the edge goes; both blocks stay", None))
+    return proposals
 
 
 def by_use(
@@ -61,7 +61,7 @@ def by_use(
 
     n uses close the share 1 - (1 - ¼)ⁿ of the gap to 1; too few uses say nothing.
     """
-    found = []
+    proposals = []
     none: frozenset[str] = frozenset()
     for e in _judged(edges, blocks, busy):
         a, b = usage.blocks.get(e.source_id, none), usage.blocks.get(e.target_id, none)
@@ -75,15 +75,15 @@ def by_use(
             reason = f"{e.relation_type}: useful together {together} times, led there {walked}"
             effect = f"weight {e.weight:.2f} → {weight:.2f}"
             if weight > e.weight:
-                found.append(_of_edge("strengthen", e, blocks, reason, sure, effect, replace(e, weight=weight)))
+                proposals.append(_of_edge("strengthen", e, blocks, reason, sure, effect, replace(e, weight=weight)))
         elif together == 0 and walked == 0 and apart >= 2 * LEAST_USES:
             weight = round(e.weight * _KEPT_SHARE, 6)
             reason = f"{e.relation_type}: both ends used {apart} times or more, never together"
             effect = f"weight {e.weight:.2f} → {weight:.2f}"
-            found.append(
+            proposals.append(
                 _of_edge("weaken", e, blocks, reason, apart / (apart + 4.0), effect, replace(e, weight=weight))
             )
-    return found
+    return proposals
 
 
 def mismatches(
@@ -93,7 +93,7 @@ def mismatches(
 
     The one with less use behind it moves half of the way to the other; each block at most once a plan.
     """
-    found: list[Proposal] = []
+    proposals: list[Proposal] = []
     moved: set[str] = set()
     strong = [e for e in edges if e.relation_type in _ALIKE and e.weight >= MISMATCH_WEIGHT]
     for e in sorted(strong, key=lambda e: (-e.weight, e.source_id, e.target_id)):
@@ -103,25 +103,25 @@ def mismatches(
         if abs(a.confidence - b.confidence) < MISMATCH:
             continue
         # With equal use behind both, the lower confidence is the one that a hedge or a vague category gave.
-        one, other = sorted((a, b), key=lambda x: (len(usage.blocks.get(x.id, ())), x.confidence, x.id))
-        if one.id in moved or other.id in moved:
+        block, other = sorted((a, b), key=lambda x: (len(usage.blocks.get(x.id, ())), x.confidence, x.id))
+        if block.id in moved or other.id in moved:
             continue
-        moved.add(one.id)
-        value = round((one.confidence + other.confidence) / 2, 4)
-        after = replace(one, confidence=value)
-        found.append(
+        moved.add(block.id)
+        value = round((block.confidence + other.confidence) / 2, 4)
+        after = replace(block, confidence=value)
+        proposals.append(
             Proposal(
-                proposal_id("confidence", one.id, other.id),
+                proposal_id("confidence", block.id, other.id),
                 "confidence",
-                (one.id, other.id),
-                (one.title, other.title),
-                f"{e.relation_type} at {e.weight:.2f}, but believed {one.confidence:.2f} and {other.confidence:.2f}",
+                (block.id, other.id),
+                (block.title, other.title),
+                f"{e.relation_type} at {e.weight:.2f}, but believed {block.confidence:.2f} and {other.confidence:.2f}",
                 round(e.weight * e.confidence, 4),
-                f"confidence of {one.id[:8]} {one.confidence:.2f} → {value:.2f}",
-                Change(((one, after),)),
+                f"confidence of {block.id[:8]} {block.confidence:.2f} → {value:.2f}",
+                Change(((block, after),)),
             )
         )
-    return found
+    return proposals
 
 
 def _judged(edges: Sequence[Edge], blocks: Mapping[str, Block], busy: Collection[str]) -> list[Edge]:

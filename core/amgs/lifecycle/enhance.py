@@ -38,7 +38,7 @@ _LIVE = BlockFilter(statuses=("consolidated",), current=True)
 
 @dataclass(frozen=True, slots=True)
 class EnhancementInputs:
-    """What a plan looks at: consolidated blocks with their embeddings (n, d), edges among them, and their use.
+    """Inputs of a plan: consolidated blocks with their embeddings (n, d), edges among them, and their use.
 
     known: ids of all blocks, whatever their status.
     """
@@ -62,13 +62,13 @@ _NOUNS = {
 def world(storage: Storage) -> EnhancementInputs:
     """Return the world as the store holds it now."""
     blocks = {b.id: b for b in storage.blocks.select(_LIVE, order="arrival")}
-    held = storage.block_columns.embeddings(wanted=_LIVE)
-    present = [str(i) for i in held.ids]
+    columns = storage.block_columns.embeddings(wanted=_LIVE)
+    present = [str(i) for i in columns.ids]
     every = BlockFilter(statuses=("raw", "consolidated", "archived", "pruned"))
     known = frozenset(str(i) for i in storage.block_columns.facts(every).ids)
     edges = tuple(e for e in storage.edges.everything() if e.source_id in blocks and e.target_id in blocks)
     usage = EdgeUsage(storage.reinforcements.uses(), storage.reinforcements.walks())
-    return EnhancementInputs(tuple(blocks[i] for i in present), held.matrix, edges, usage, known)
+    return EnhancementInputs(tuple(blocks[i] for i in present), columns.matrix, edges, usage, known)
 
 
 # --- the plan ---------------------------------------------------------------------------------------------
@@ -97,13 +97,13 @@ def plan(
     wanted = frozenset(kinds) or frozenset(KINDS)
     if progress is not None:
         progress(0, 3, "comparing blocks")
-    found = _alike(seen, embedder, now, wanted, progress, model)
-    busy = _remade(found)
+    proposals = _alike(seen, embedder, now, wanted, progress, model)
+    busy = _remade(proposals)
     if progress is not None:
         progress(1, 3, "looking for blocks with several concepts")
     if "split" in wanted:
-        found += _splits(seen, embedder, now, busy, progress, model)
-        busy = _remade(found)
+        proposals += _splits(seen, embedder, now, busy, progress, model)
+        busy = _remade(proposals)
     if progress is not None:
         progress(2, 3, "weighing edges")
     blocks = {b.id: b for b in seen.blocks}
@@ -112,9 +112,9 @@ def plan(
     used = edge_health.by_use(seen.edges, blocks, seen.usage, busy)
     rest += [p for p in used if _edge_of(p) not in weak]
     rest += edge_health.mismatches(seen.edges, blocks, seen.usage, busy)
-    found += [p for p in rest if p.kind in wanted]
-    kept, left_out = _limited(found, limit)
-    return EnhancementPlan(kept, now, change_counter, left_out)
+    proposals += [p for p in rest if p.kind in wanted]
+    selection, left_out = _limit_proposals(proposals, limit)
+    return EnhancementPlan(selection, now, change_counter, left_out)
 
 
 def _edge_of(proposal: Proposal) -> EdgeKey | None:
@@ -123,20 +123,20 @@ def _edge_of(proposal: Proposal) -> EdgeKey | None:
     return None if before is None else before.key
 
 
-def _limited(found: Iterable[Proposal], limit: int | None) -> tuple[tuple[Proposal, ...], int]:
-    ordered = sorted(found, key=lambda p: (KINDS.index(p.kind), -p.confidence, p.id))
+def _limit_proposals(proposals: Iterable[Proposal], limit: int | None) -> tuple[tuple[Proposal, ...], int]:
+    ordered = sorted(proposals, key=lambda p: (KINDS.index(p.kind), -p.confidence, p.id))
     counts: Counter[str] = Counter()
-    kept = []
+    selection = []
     for p in ordered:
         counts[p.kind] += 1
         if limit is None or counts[p.kind] <= limit:
-            kept.append(p)
-    return tuple(kept), len(ordered) - len(kept)
+            selection.append(p)
+    return tuple(selection), len(ordered) - len(selection)
 
 
-def _remade(found: Iterable[Proposal]) -> frozenset[str]:
+def _remade(proposals: Iterable[Proposal]) -> frozenset[str]:
     """Return blocks that a proposal archives or makes: no other may build on them."""
-    return frozenset(i for p in found if p.kind in ("duplicate", "merge", "split") for i in p.subjects)
+    return frozenset(i for p in proposals if p.kind in ("duplicate", "merge", "split") for i in p.subjects)
 
 
 def _alike(
@@ -147,7 +147,7 @@ def _alike(
     progress: Progress | None,
     model: TextModel | None,
 ) -> list[Proposal]:
-    found: list[Proposal] = []
+    proposals: list[Proposal] = []
     asked = 0
     busy: set[str] = set()
     touching = _touching(seen.edges)
@@ -178,18 +178,18 @@ def _alike(
             busy |= set(ids)
             effect = _merge_effect(change)
         by = model.name if model is not None and same else ""
-        found.append(_of_pair(pair, effect, change, by))
-    return found
+        proposals.append(_of_pair(pair, effect, change, by))
+    return proposals
 
 
 def _of_pair(pair: Pair, effect: str, change: Change, by: str) -> Proposal:
-    told = f"wording {pair.wording:.2f}, meaning {pair.cosine:.2f}, {pair.hours:.0f} h apart"
+    measures = f"wording {pair.wording:.2f}, meaning {pair.cosine:.2f}, {pair.hours:.0f} h apart"
     return Proposal(
         proposal_id(pair.kind, pair.a.id, pair.b.id),
         pair.kind,
         (pair.a.id, pair.b.id),
         (pair.a.title, pair.b.title),
-        f"{told}; {by} says that they say the same" if by else told,
+        f"{measures}; {by} says that they say the same" if by else measures,
         pair.confidence,
         effect,
         change,
@@ -199,8 +199,8 @@ def _of_pair(pair: Pair, effect: str, change: Change, by: str) -> Proposal:
 
 def _merge_effect(change: Change) -> str:
     archived = sum(after.status == "archived" for _, after in change.blocks)
-    made = f"one new block {change.made[0].id[:8]}" if change.made else "no new block"
-    return f"{made}, {archived} archived, {plural(len(change.edges), 'edge')}"
+    outcome = f"one new block {change.made[0].id[:8]}" if change.made else "no new block"
+    return f"{outcome}, {archived} archived, {plural(len(change.edges), 'edge')}"
 
 
 def _same_event(pair: Pair, now: datetime) -> Edge:
@@ -224,10 +224,10 @@ def _splits(
     progress: Progress | None,
     model: TextModel | None,
 ) -> list[Proposal]:
-    found = []
+    proposals = []
     touching = _touching(seen.edges)
     # Next to a block that is remade, edges would lead to what is archived: it waits for the next plan.
-    waiting = set(busy) | {i for one in busy for i in _ends(touching.get(one, ()))}
+    waiting = set(busy) | {i for block_id in busy for i in _ends(touching.get(block_id, ()))}
     rows = {b.id: seen.matrix[i] for i, b in enumerate(seen.blocks)}
     asked = [
         b
@@ -268,7 +268,7 @@ def _splits(
             continue
         waiting |= {block.id, *_ends(own)}
         effect = f"{plural(len(change.made), 'new block')}, this one archived, {plural(len(change.edges), 'edge')}"
-        found.append(
+        proposals.append(
             Proposal(
                 proposal_id("split", block.id),
                 "split",
@@ -281,20 +281,20 @@ def _splits(
                 by,
             )
         )
-    return found
+    return proposals
 
 
 def _bounded(pieces: Sequence[Sequence[str]], most: int) -> list[Sequence[str]]:
     """Return paragraphs to look for a break between, at most so many in all: those of the longest texts. A single
     paragraph has none.
     """
-    kept: list[Sequence[str]] = [()] * len(pieces)
+    portions: list[Sequence[str]] = [()] * len(pieces)
     left = most
     for n in sorted(range(len(pieces)), key=lambda n: (-len(pieces[n]), n)):
         if 1 < len(pieces[n]) <= left:
-            kept[n] = pieces[n]
+            portions[n] = pieces[n]
             left -= len(pieces[n])
-    return kept
+    return portions
 
 
 def _ends(edges: Iterable[Edge]) -> frozenset[str]:
@@ -302,11 +302,11 @@ def _ends(edges: Iterable[Edge]) -> frozenset[str]:
 
 
 def _touching(edges: Iterable[Edge]) -> Mapping[str, Sequence[Edge]]:
-    found: dict[str, list[Edge]] = {}
+    edges_by_end: dict[str, list[Edge]] = {}
     for e in edges:
-        found.setdefault(e.source_id, []).append(e)
-        found.setdefault(e.target_id, []).append(e)
-    return found
+        edges_by_end.setdefault(e.source_id, []).append(e)
+        edges_by_end.setdefault(e.target_id, []).append(e)
+    return edges_by_end
 
 
 # --- the change -------------------------------------------------------------------------------------------
@@ -315,14 +315,14 @@ def _touching(edges: Iterable[Edge]) -> Mapping[str, Sequence[Edge]]:
 def apply(storage: Storage, proposals: Sequence[Proposal], now: datetime) -> JournalEntry:
     """Carry proposals of one plan out in one transaction; raises UsageError when the store has moved on."""
     counts = Counter(p.kind for p in proposals)
-    said = ", ".join(plural(counts[kind], _NOUNS.get(kind, kind)) for kind in KINDS if counts[kind])
+    summary = ", ".join(plural(counts[kind], _NOUNS.get(kind, kind)) for kind in KINDS if counts[kind])
     if authors := sorted({p.by for p in proposals if p.by}):
-        said += f", {sum(bool(p.by) for p in proposals)} of them proposed by {', '.join(authors)}"
-    change = _settled(joined(p.change for p in proposals))
-    return carry_out(storage, KIND, change, said or "nothing to do", now)
+        summary += f", {sum(bool(p.by) for p in proposals)} of them proposed by {', '.join(authors)}"
+    change = _settle_edges(joined(p.change for p in proposals))
+    return carry_out(storage, KIND, change, summary or "nothing to do", now)
 
 
-def _settled(change: Change) -> Change:
+def _settle_edges(change: Change) -> Change:
     """Return edges between two blocks that are both remade, which each proposal saw as the other's neighbour.
 
     A remade block is archived, not gone, so such an edge is sound; it is led on to what the other became.
@@ -330,10 +330,10 @@ def _settled(change: Change) -> Change:
     became = {
         before.id: str(after.meta["merged_into"]) for before, after in change.blocks if "merged_into" in after.meta
     }
-    made: dict[tuple[str, str, str], tuple[Edge | None, Edge | None]] = {}
+    edge_changes: dict[tuple[str, str, str], tuple[Edge | None, Edge | None]] = {}
     for before, after in change.edges:
-        one = after or before
-        if one is None:
+        edge = after or before
+        if edge is None:
             continue
         if before is None and after is not None and after.relation_type != merge_split.DERIVED:
             after = replace(
@@ -343,6 +343,6 @@ def _settled(change: Change) -> Change:
             )
             if after.source_id == after.target_id:
                 continue
-            one = after
-        made.setdefault((one.source_id, one.target_id, one.relation_type), (before, after))
-    return Change(change.blocks, change.made, change.taken, tuple(made.values()))
+            edge = after
+        edge_changes.setdefault((edge.source_id, edge.target_id, edge.relation_type), (before, after))
+    return Change(change.blocks, change.made, change.taken, tuple(edge_changes.values()))

@@ -37,7 +37,7 @@ class RelatedBlock:
 
 @dataclass(frozen=True, slots=True)
 class ErasurePlan:
-    """What an erasure would take; nothing has happened yet, and what it does cannot be undone.
+    """Plan of an erasure; nothing has happened yet, and an erasure cannot be undone.
 
     edges: how many go with the blocks. related: blocks that stay and may hold the same text. sources: where the blocks
     came from; no file is touched. bytes: size of the store's file, which is written anew.
@@ -52,7 +52,7 @@ class ErasurePlan:
 
 @dataclass(frozen=True, slots=True)
 class ErasureReceipt:
-    """What was erased, for whoever has to prove it; it holds no text.
+    """Receipt of an erasure, as proof; it holds no text.
 
     ids: of the erased blocks, each the SHA-256 of its canonical text. related: blocks that stay and may hold the same
     text. rows: how many were deleted or blanked, by table; `ledger`: lines of the ledger beside the store. indexes:
@@ -83,7 +83,7 @@ def delete(storage: Storage, ids: Sequence[str], now: datetime) -> JournalEntry:
 def plan(storage: Storage, ids: Sequence[str], size: int) -> ErasurePlan:
     """Return what erasing blocks would take; changes nothing. size: of the store's file."""
     blocks = storage.blocks.get(list(dict.fromkeys(ids)))
-    named = {str(one) for block in blocks.values() for one in (block.meta.get("sources") or ())}
+    named = {str(source) for block in blocks.values() for source in (block.meta.get("sources") or ())}
     named |= {str(block.meta["source"]) for block in blocks.values() if block.meta.get("source")}
     edges = len(storage.edges.touching(list(blocks)))
     return ErasurePlan(tuple(blocks.values()), edges, related(storage, blocks), tuple(sorted(named)), size)
@@ -91,27 +91,27 @@ def plan(storage: Storage, ids: Sequence[str], size: int) -> ErasurePlan:
 
 def related(storage: Storage, erased: Collection[str]) -> tuple[RelatedBlock, ...]:
     """Return what was made from the blocks by merging or splitting, and what they were made from, at any remove."""
-    made: dict[str, set[str]] = {}
+    offspring: dict[str, set[str]] = {}
     origins: dict[str, set[str]] = {}
     for block, value, _ in storage.blocks.marked("derived_from"):
         for origin in json.loads(value):
-            made.setdefault(str(origin), set()).add(block)
+            offspring.setdefault(str(origin), set()).add(block)
             origins.setdefault(block, set()).add(str(origin))
-    told = dict.fromkeys(_reached(erased, origins), "it was made from this")
-    told |= dict.fromkeys(_reached(erased, made), "made from it")
-    blocks = storage.blocks.get(sorted(told))
-    return tuple(RelatedBlock(b.id, b.title, b.status, told[b.id]) for b in blocks.values())
+    reasons = dict.fromkeys(_reached(erased, origins), "it was made from this")
+    reasons |= dict.fromkeys(_reached(erased, offspring), "made from it")
+    blocks = storage.blocks.get(sorted(reasons))
+    return tuple(RelatedBlock(b.id, b.title, b.status, reasons[b.id]) for b in blocks.values())
 
 
 def _reached(start: Collection[str], steps: Mapping[str, set[str]]) -> set[str]:
-    found: set[str] = set()
+    closure: set[str] = set()
     waiting = list(start)
     while waiting:
         for other in steps.get(waiting.pop(), ()):
-            if other not in found:
-                found.add(other)
+            if other not in closure:
+                closure.add(other)
                 waiting.append(other)
-    return found - set(start)
+    return closure - set(start)
 
 
 def take(storage: Storage, planned: ErasurePlan, now: datetime) -> tuple[JournalEntry, dict[str, int]]:
@@ -124,23 +124,23 @@ def take(storage: Storage, planned: ErasurePlan, now: datetime) -> tuple[Journal
         storage.blocks.delete(ids)
         rows = storage.erasure.take(ids, telling(texts, storage.erasure.holds))
         rows |= {"memory_blocks": len(ids), "edges": len(edges)}
-        told = f"{_count(len(ids))} erased for good"
-        entry = storage.journal.append(ERASED, now, told, (), blocks=len(ids), edges=len(edges))
+        summary = f"{_count(len(ids))} erased for good"
+        entry = storage.journal.append(ERASED, now, summary, (), blocks=len(ids), edges=len(edges))
     return entry, {table: count for table, count in sorted(rows.items()) if count}
 
 
 def _texts(block: Block) -> list[str]:
     """Return what a block says, and what is said of it in words."""
-    said: list[Any] = [block.content, block.title, *(block.meta.get(name) for name in ("note", "title", "document"))]
-    said += block.meta.get("headings") or ()
-    return [str(text) for text in said if text]
+    values: list[Any] = [block.content, block.title, *(block.meta.get(name) for name in ("note", "title", "document"))]
+    values += block.meta.get("headings") or ()
+    return [str(text) for text in values if text]
 
 
-def telling(texts: Sequence[str], held: Callable[[str], bool]) -> Callable[[str], bool]:
+def telling(texts: Sequence[str], is_stored: Callable[[str], bool]) -> Callable[[str], bool]:
     """Return whether a text gives away what the erased texts said: it repeats a run of one, or has a word that only
     they had.
 
-    held: whether a word stands in a block that stays.
+    is_stored: whether a word stands in a block that stays.
     """
     folded = [" ".join(text.casefold().split()) for text in texts]
     runs = {text[at : at + _RUN] for text in folded for at in range(max(1, len(text) - _RUN + 1))}
@@ -150,14 +150,14 @@ def telling(texts: Sequence[str], held: Callable[[str], bool]) -> Callable[[str]
 
     def only_theirs(word: str) -> bool:
         if word not in known:
-            known[word] = not held(word)
+            known[word] = not is_stored(word)
         return known[word]
 
     def tells(text: str) -> bool:
-        said = " ".join(text.casefold().split())
-        if any(said[at : at + n] in runs for n in lengths for at in range(len(said) - n + 1)):
+        plain_text = " ".join(text.casefold().split())
+        if any(plain_text[at : at + n] in runs for n in lengths for at in range(len(plain_text) - n + 1)):
             return True
-        return any(only_theirs(word) for word in words.intersection(_WORD.findall(said)))
+        return any(only_theirs(word) for word in words.intersection(_WORD.findall(plain_text)))
 
     return tells
 
@@ -172,14 +172,14 @@ def strike(ledger: Path, ids: Collection[str]) -> int:
     try:
         if not ledger.exists():
             return 0
-        with ledger.open(encoding="utf-8") as lines, part.open("w", encoding="utf-8") as kept:
+        with ledger.open(encoding="utf-8") as lines, part.open("w", encoding="utf-8") as output:
             for line in lines:
                 if _id_of(line) in ids:
                     struck += 1
                 else:
-                    kept.write(line)
-            kept.flush()
-            os.fsync(kept.fileno())
+                    output.write(line)
+            output.flush()
+            os.fsync(output.fileno())
         part.replace(ledger)
     except OSError as error:
         raise StoreError(

@@ -25,14 +25,14 @@ from amgs.lifecycle.self_detection import signed
 from amgs.settings import ConsolidationSettings
 from amgs.text import names
 from amgs.text.differences import differ
-from amgs.text.links import referred, slugs_of
+from amgs.text.links import list_references, slugs_of
 from amgs.text.markdown import slug
 from amgs.types import Edge, Vector
 
 
 @dataclass(frozen=True, slots=True)
 class LinkNode:
-    """What linking must know of a block.
+    """Data of a block that linking needs.
 
     number: its running number. sources: where it came from. follows: source -> source of the piece before.
     links: slugs. entities: names. author: who signed it, where it speaks of the self.
@@ -60,7 +60,7 @@ def node(number: int, block_id: str, created_at: datetime, meta: Mapping[str, An
         title=str(meta.get("title") or ""),
         sources=tuple(str(s) for s in sources),
         follows=dict(follows) if isinstance(follows, Mapping) else {},
-        links=tuple(dict.fromkeys((*(meta.get("links") or ()), *referred(meta)))),
+        links=tuple(dict.fromkeys((*(meta.get("links") or ()), *list_references(meta)))),
         entities=tuple(meta.get("entities") or ()),
         author=signed(meta),
     )
@@ -181,7 +181,7 @@ def link(
     known.add(fresh.nodes)
     new = {n.id for n in fresh.nodes}
     seen: set[tuple[str, str, str]] = set()
-    found: dict[str, list[Edge]] = {n.id: [] for n in fresh.nodes}
+    edges_by_node: dict[str, list[Edge]] = {n.id: [] for n in fresh.nodes}
     proposals = (
         _sequence(fresh.nodes, known, first, now),
         _links(fresh.nodes, known, first, now),
@@ -194,8 +194,8 @@ def link(
             owner = edge.source_id if edge.source_id in new else edge.target_id
             if owner in new and edge.source_id != edge.target_id and key not in seen:
                 seen.add(key)
-                found[owner].append(edge)
-    return {i: tuple(edges) for i, edges in found.items()}
+                edges_by_node[owner].append(edge)
+    return {i: tuple(edges) for i, edges in edges_by_node.items()}
 
 
 def _edge(
@@ -268,21 +268,21 @@ def _pairs_by_names(
         rows = known.holders[name]
         if not 2 <= len(rows) <= limit:
             continue
-        held = np.array(rows, dtype=np.int64)
-        start = int(np.searchsorted(held, first))
+        members = np.array(rows, dtype=np.int64)
+        start = int(np.searchsorted(members, first))
         # Each new holder beside the latest ones before it.
         for back in range(1, min(_NAME_FAN_OUT, len(rows) - 1) + 1):
             at = np.arange(max(start, back), len(rows))
-            earlier.append(held[at - back])
-            later.append(held[at])
+            earlier.append(members[at - back])
+            later.append(members[at])
             rarities.append(np.full(at.size, math.log((len(known) + 1) / len(rows)) / spread))
     if not earlier:
         return np.zeros((0, 2), np.int64), np.zeros(0), np.zeros(0, np.int64)
     every = np.stack([np.concatenate(earlier), np.concatenate(later)], axis=1)
     keys = every[:, 0] * len(known) + every[:, 1]
-    _, one, group, shared = np.unique(keys, return_index=True, return_inverse=True, return_counts=True)
+    _, first_places, group, shared = np.unique(keys, return_index=True, return_inverse=True, return_counts=True)
     unsure = np.bincount(group, weights=np.log1p(-0.6 * np.concatenate(rarities)))
-    return every[one], -np.expm1(unsure), shared
+    return every[first_places], -np.expm1(unsure), shared
 
 
 # --- likeness ---------------------------------------------------------------------------------------------
@@ -296,15 +296,15 @@ def _likeness(
         return
     among = nearest(fresh.matrix, fresh.matrix, settings.neighbours, floor=settings.similarity, own=0)
     near = Near(np.where(among.rows >= 0, among.rows + first, -1), among.cosines).joined(fresh.near)
-    found = [
+    pairs = [
         (first + at, int(row), float(cosine))
         for at, (rows, cosines) in enumerate(zip(near.rows, near.cosines, strict=True))
         for row, cosine in zip(rows, cosines, strict=True)
         if row >= 0 and cosine >= settings.similarity
     ]
-    asked = {known.ids[b] for _, b, cosine in found if b < first and cosine >= _DUPLICATE_COSINE}
+    asked = {known.ids[b] for _, b, cosine in pairs if b < first and cosine >= _DUPLICATE_COSINE}
     texts = {**(read(sorted(asked)) if asked else {}), **dict(zip(known.ids[first:], fresh.contents, strict=True))}
-    for a, b, cosine in found:
+    for a, b, cosine in pairs:
         later, earlier = _by_age(known, a, b)
         sure = 0.5 + 0.45 * (cosine - settings.similarity) / max(1e-9, 1.0 - settings.similarity)
         yield _edge(later, earlier, RELATED, cosine, sure, "durable", now)
@@ -325,5 +325,5 @@ def overlap(a: str, b: str) -> float:
 
 def _by_age(known: LinkContext, a: int, b: int) -> tuple[str, str]:
     """Return ids of (later, earlier); equal instants are told apart by id: a pair has one direction, whoever asks."""
-    one, other = (known.created[a], known.ids[a]), (known.created[b], known.ids[b])
-    return (one[1], other[1]) if one > other else (other[1], one[1])
+    end, other = (known.created[a], known.ids[a]), (known.created[b], known.ids[b])
+    return (end[1], other[1]) if end > other else (other[1], end[1])

@@ -34,7 +34,7 @@ _PARAGRAPH = re.compile(r"\n[^\S\n]*\n")
 # --- merging ----------------------------------------------------------------------------------------------
 
 
-def merged_text(a: str, b: str) -> str:
+def merge_texts(a: str, b: str) -> str:
     """Return the first text, and below it the paragraphs of the second that it does not say already."""
     whole = f" {said(a)} "
     more = [p for p in _PARAGRAPH.split(b) if p.strip() and f" {said(p)} " not in whole]
@@ -52,7 +52,7 @@ def merge(
     Where the joined text is one of the two, that one stays and only the other is archived. known: ids that
     the store holds. An empty change where the joined text belongs to a third block.
     """
-    text = merged_text(a.content, b.content)
+    text = merge_texts(a.content, b.content)
     new_id = block_id(text)
     if new_id in (a.id, b.id):
         keep, gone = (a, b) if new_id == a.id else (b, a)
@@ -67,7 +67,7 @@ def merge(
         return Change()
     meta = {**b.meta, **a.meta, "sources": _sources(a, b), "derived_from": [a.id, b.id]}
     meta |= {key: b.meta[key] for key in ("utc_offset",) if key in b.meta}
-    if dates := sorted({str(day) for one in (a, b) for day in one.meta.get("dates") or ()}):
+    if dates := sorted({str(day) for parent in (a, b) for day in parent.meta.get("dates") or ()}):
         meta["dates"] = dates
     for key in ("said_at", "part", "parts", "turn", "turns", "follows", "merged_into", "stated_causes"):
         meta.pop(key, None)
@@ -85,10 +85,12 @@ def merge(
         meta=meta,
     )
     new = replace(new, embedding=embedder.embed([embedding_text(new)])[0])
-    archived = tuple((one, replace(one, status="archived", meta={**one.meta, "merged_into": new_id})) for one in (a, b))
+    archived = tuple(
+        (parent, replace(parent, status="archived", meta={**parent.meta, "merged_into": new_id})) for parent in (a, b)
+    )
     moved = _moved(edges, {a.id: new_id, b.id: new_id}, {a.id, b.id})
-    made = tuple((None, derived(new_id, one.id, now)) for one in (a, b))
-    return Change(archived, (new,), edges=(*moved, *made))
+    derivations = tuple((None, derived(new_id, parent.id, now)) for parent in (a, b))
+    return Change(archived, (new,), edges=(*moved, *derivations))
 
 
 def _sources(*blocks: Block) -> list[str]:
@@ -104,7 +106,7 @@ def _moved(
     Of two that would be one the stronger counts; an edge that is there already stays as it is.
     """
     there = {(e.source_id, e.target_id, e.relation_type) for e in edges}
-    made: dict[tuple[str, str, str], Edge] = {}
+    new_edges: dict[tuple[str, str, str], Edge] = {}
     for e in edges:
         if e.relation_type == DERIVED or (e.source_id in inside and e.target_id in inside):
             continue
@@ -112,9 +114,9 @@ def _moved(
         key = (new.source_id, new.target_id, new.relation_type)
         if key in there or new.source_id == new.target_id:
             continue
-        if key not in made or made[key].weight * made[key].confidence < new.weight * new.confidence:
-            made[key] = new
-    return tuple((None, e) for e in made.values())
+        if key not in new_edges or new_edges[key].weight * new_edges[key].confidence < new.weight * new.confidence:
+            new_edges[key] = new
+    return tuple((None, e) for e in new_edges.values())
 
 
 # --- splitting --------------------------------------------------------------------------------------------
@@ -216,12 +218,12 @@ def split(
         return Change()
     own = ("part", "parts", "follows", "sources", "stated_causes")
     common = {k: v for k, v in block.meta.items() if k not in own}
-    made = []
+    parts = []
     for n, (new_id, text) in enumerate(zip(ids, texts, strict=True), 1):
         meta = {**common, "derived_from": [block.id], "split_part": n, "split_parts": len(texts)}
-        made.append(replace(block, id=new_id, content=text, meta=meta))
-    matrix = embedder.embed([embedding_text(one) for one in made])
-    made = [replace(one, embedding=vector) for one, vector in zip(made, matrix, strict=True)]
+        parts.append(replace(block, id=new_id, content=text, meta=meta))
+    matrix = embedder.embed([embedding_text(fragment) for fragment in parts])
+    parts = [replace(fragment, embedding=vector) for fragment, vector in zip(parts, matrix, strict=True)]
     archived = replace(block, status="archived", meta={**block.meta, "split_into": ids})
     moved: list[tuple[Edge | None, Edge | None]] = []
     for e in edges:
@@ -236,7 +238,7 @@ def split(
         moved.append((None, replace(e, source_id=ends[0], target_id=ends[1])))
     chain = [(None, _edge(a, b, NEXT, 0.6, 0.99, now)) for a, b in pairwise(ids)]
     origin = [(None, derived(i, block.id, now)) for i in ids]
-    return Change(((block, archived),), tuple(made), edges=(*moved, *chain, *origin))
+    return Change(((block, archived),), tuple(parts), edges=(*moved, *chain, *origin))
 
 
 def derived(new: str, old: str, now: datetime) -> Edge:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from difflib import get_close_matches
 
 from amgs.errors import UsageError
-from amgs.lifecycle.annotate import checked_category, checked_confidence, with_categories
+from amgs.lifecycle.annotate import check_category, check_confidence, with_categories
 from amgs.lifecycle.categories import decay_of
 from amgs.lifecycle.self_detection import is_self_component
 from amgs.settings import DEFAULT_PROFILES, ProfileSettings
@@ -21,7 +21,7 @@ BY_HAND = "by hand"
 
 @dataclass(frozen=True, slots=True)
 class ItemEdit:
-    """What is wanted otherwise of one block of a plan; what is None or empty stays as proposed.
+    """Correction of one block of a plan; None or empty leaves it as proposed.
 
     category brings decay_lambda and is_self_component with it. dropped: edges that are not made. sure: the
     confidence of edges.
@@ -59,10 +59,12 @@ class PlanDraft:
 
     @property
     def plan(self) -> ConsolidationPlan:
-        """The plan with the corrections in it: what is applied. An edge to a block that is left out falls away."""
+        """Plan with the corrections applied, as it will be carried out. An edge to a left-out block is dropped."""
         edits, out = {e.block_id: e for e in self.edits}, self.left_out
         items = tuple(
-            _revised(item, edits.get(item.block.id), out) for item in self.proposed.items if item.block.id not in out
+            _revise_item(item, edits.get(item.block.id), out)
+            for item in self.proposed.items
+            if item.block.id not in out
         )
         return replace(self.proposed, items=items)
 
@@ -89,9 +91,9 @@ def edited(
     item = item_of(draft.proposed, block_id)
     edit = draft.edit_of(block_id)
     if category is not None:
-        edit = _categorised(edit, item, _known(category, known), draft.whose, profiles)
+        edit = _set_category(edit, item, _known(category, known), draft.whose, profiles)
     if confidence is not None:
-        value = checked_confidence(confidence)
+        value = check_confidence(confidence)
         edit = replace(edit, confidence=None if value == item.confidence else value)
     if left_out is not None:
         edit = replace(edit, left_out=left_out)
@@ -101,9 +103,9 @@ def edited(
     edit = replace(edit, dropped=(edit.dropped | gone) - back)
     if sure:
         proposed = {e.key: e.confidence for e in item.edges}
-        given = {edge_named(item, word): checked_confidence(value) for word, value in sure.items()}
-        kept = {k: v for k, v in {**dict(edit.sure), **given}.items() if v != proposed[k]}
-        edit = replace(edit, sure=tuple(sorted(kept.items())))
+        confidences = {edge_named(item, word): check_confidence(value) for word, value in sure.items()}
+        corrections = {k: v for k, v in {**dict(edit.sure), **confidences}.items() if v != proposed[k]}
+        edit = replace(edit, sure=tuple(sorted(corrections.items())))
     return _with(draft, edit)
 
 
@@ -115,14 +117,14 @@ def reset(draft: PlanDraft, block_id: str) -> PlanDraft:
 
 def carried(edits: Sequence[ItemEdit], fresh: PlanDraft) -> PlanDraft:
     """Return a fresh plan with the corrections that still fit it; those to blocks and edges that left are dropped."""
-    found = fresh
+    draft = fresh
     for edit in edits:
         item = next((i for i in fresh.proposed.items if i.block.id == edit.block_id), None)
         if item is not None:
             edges = {e.key for e in item.edges}
             sure = tuple((k, v) for k, v in edit.sure if k in edges)
-            found = _with(found, replace(edit, dropped=edit.dropped & edges, sure=sure))
-    return found
+            draft = _with(draft, replace(edit, dropped=edit.dropped & edges, sure=sure))
+    return draft
 
 
 def item_of(plan: ConsolidationPlan, block_id: str) -> ConsolidationItem:
@@ -145,16 +147,16 @@ def edge_named(item: ConsolidationItem, word: str) -> EdgeKey:
     edges = item.edges
     if word.isdigit() and 1 <= int(word) <= len(edges):
         return edges[int(word) - 1].key
-    found = [e for e in edges if word and far_end(item, e).startswith(word.lower())]
-    if len(found) == 1:
-        return found[0].key
-    if found:
-        numbers = ", ".join(str(edges.index(e) + 1) for e in found)
+    matches = [e for e in edges if word and far_end(item, e).startswith(word.lower())]
+    if len(matches) == 1:
+        return matches[0].key
+    if matches:
+        numbers = ", ".join(str(edges.index(e) + 1) for e in matches)
         raise UsageError(
-            f"{len(found)} edges of {item.block.id[:8]} match {word}.", way_out=f"Name one by its number: {numbers}."
+            f"{len(matches)} edges of {item.block.id[:8]} match {word}.", way_out=f"Name one by its number: {numbers}."
         )
-    told = f"numbers 1 to {len(edges)}" if edges else "no edges"
-    raise UsageError(f"{item.block.id[:8]} has no edge {word!r} in the plan.", way_out=f"It has {told} there.")
+    choices = f"numbers 1 to {len(edges)}" if edges else "no edges"
+    raise UsageError(f"{item.block.id[:8]} has no edge {word!r} in the plan.", way_out=f"It has {choices} there.")
 
 
 def far_end(item: ConsolidationItem, edge: Edge) -> str:
@@ -166,7 +168,7 @@ def far_end(item: ConsolidationItem, edge: Edge) -> str:
 
 
 def _known(category: str, known: Collection[str] | None) -> str:
-    name = checked_category(category)
+    name = check_category(category)
     if known is None or name in known:
         return name
     near = get_close_matches(name, sorted(known), n=2, cutoff=0.6)
@@ -176,8 +178,8 @@ def _known(category: str, known: Collection[str] | None) -> str:
     )
 
 
-def _categorised(
-    edit: ItemEdit, item: ConsolidationItem, category: str, whose: str, profiles: ProfileSettings
+def _set_category(
+    edit: ItemEdit, item: ConsolidationItem, category: str, owner_name: str, profiles: ProfileSettings
 ) -> ItemEdit:
     if category == item.category:
         return replace(edit, category=None, decay_lambda=None, is_self_component=None)
@@ -186,11 +188,11 @@ def _categorised(
         category=category,
         decay_lambda=decay_of(category, profiles),
         # Who calls it a value by hand says so as much as a tag would.
-        is_self_component=is_self_component(category, 1.0, {**item.block.meta, "kind": category}, whose),
+        is_self_component=is_self_component(category, 1.0, {**item.block.meta, "kind": category}, owner_name),
     )
 
 
-def _revised(item: ConsolidationItem, edit: ItemEdit | None, out: frozenset[str]) -> ConsolidationItem:
+def _revise_item(item: ConsolidationItem, edit: ItemEdit | None, out: frozenset[str]) -> ConsolidationItem:
     """Return an item with its corrections; the block that will be written says the same as the item."""
     if edit is None:
         if not out or not any(out & {e.source_id, e.target_id} for e in item.edges):
@@ -227,5 +229,5 @@ def _with(draft: PlanDraft, edit: ItemEdit) -> PlanDraft:
     """Return the draft with this correction in place of the one to the same block; an empty one falls away."""
     edits = {e.block_id: e for e in draft.edits}
     edits[edit.block_id] = edit
-    kept = tuple(e for e in edits.values() if e != ItemEdit(e.block_id))
-    return replace(draft, edits=kept)
+    real_edits = tuple(e for e in edits.values() if e != ItemEdit(e.block_id))
+    return replace(draft, edits=real_edits)

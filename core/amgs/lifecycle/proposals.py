@@ -1,4 +1,4 @@
-"""What enhancement proposes: one value a proposal, each with its reason and the change it would make."""
+"""Proposals of enhancement: one value per proposal, with its reason and its change."""
 
 from __future__ import annotations
 
@@ -61,11 +61,11 @@ def chosen(plan: EnhancementPlan, only: Sequence[str]) -> tuple[Proposal, ...]:
         return plan.proposals
     wanted: dict[str, Proposal] = {}
     for name in only:
-        found = [p for p in plan.proposals if name and p.id.startswith(name)]
-        if len(found) != 1:
-            what = "No proposal has" if not found else f"{len(found)} proposals begin with"
+        matches = [p for p in plan.proposals if name and p.id.startswith(name)]
+        if len(matches) != 1:
+            what = "No proposal has" if not matches else f"{len(matches)} proposals begin with"
             raise UsageError(
                 f"{what} the id {name!r}.", way_out="Choose one of the current proposals.", about="proposal"
             )
-        wanted[found[0].id] = found[0]
+        wanted[matches[0].id] = matches[0]
     return tuple(p for p in plan.proposals if p.id in wanted)

@@ -1,5 +1,6 @@
-"""Where a language model says that a note turns to another subject. The parts stay word for word; the rules say whether
-the note may be cut there.
+"""Split a note where a language model sees a change of subject.
+
+The parts stay word for word; the rules decide whether the note may be cut there.
 """
 
 from __future__ import annotations

@@ -52,7 +52,7 @@ class PruneCandidate:
 
 @dataclass(frozen=True, slots=True)
 class PrunePlan:
-    """What pruning would do; nothing has happened yet.
+    """Plan of a pruning; nothing has happened yet.
 
     hard: whether the blocks leave the store. spared: what keeps faded blocks ("confidence", "centrality and
     confidence", "self or pin"), and how many of them. limits: the greatest value of each sign that is low.
@@ -79,8 +79,10 @@ class Sign:
 
 @dataclass(frozen=True, slots=True)
 class PruneAssessment:
-    """Why pruning takes a block or lets it be. kept_by: what keeps it, empty when it may go. fades_at: when its
-    relevance falls under the limit if nothing reinforces it; None for a pin.
+    """Verdict of pruning on a block.
+
+    kept_by: reasons to keep it, empty when it may go. fades_at: the instant at which its relevance falls below the
+    limit if nothing reinforces it; None for a pin.
     """
 
     block: Block
@@ -91,7 +93,7 @@ class PruneAssessment:
 
 @dataclass(frozen=True, slots=True)
 class Pruned:
-    """What was pruned, and its journal entry."""
+    """Result of a pruning and its journal entry."""
 
     plan: PrunePlan
     operation: JournalEntry
@@ -124,9 +126,9 @@ def plan(
     blocks = storage.blocks.get([str(facts.ids[at]) for at in chosen])
     candidates = []
     for at in chosen:
-        told = _tell_signs(signs, at)
-        relevance, central, reinforced, _ = (sign.value for sign in told)
-        because = ", ".join(sign.told for sign in told)
+        readings = _tell_signs(signs, at)
+        relevance, central, reinforced, _ = (sign.value for sign in readings)
+        because = ", ".join(sign.told for sign in readings)
         candidates.append(PruneCandidate(blocks[str(facts.ids[at])], relevance, central, int(reinforced), because))
     return PrunePlan(tuple(candidates), False, now, change_counter, dict(spared.most_common()), _limits(settings))
 
@@ -168,19 +170,19 @@ def _is_low(name: str, values: Values, limits: Values) -> NDArray[np.bool_]:
 
 def _tell_signs(signs: Signs, at: int) -> tuple[Sign, ...]:
     """Return the signs of one of the blocks, each in words, too: "confidence 0.810 ≤ 0.88"."""
-    told = []
+    readings = []
     for name, columns in signs.items():
-        (value,), (limit,) = one = [column[at : at + 1] for column in columns]
-        low = bool(_is_low(name, *one)[0])
+        (value,), (limit,) = cells = [column[at : at + 1] for column in columns]
+        low = bool(_is_low(name, *cells)[0])
         under, over = ("<", "≥") if name == "relevance" else ("≤", ">")
         words = f"{name} {value:.3f}"
         if name == "reinforcement":
             words = f"reinforced {value:.0f}×"
         elif name == "confidence" and limit == _EVEN:
             words = f"useful by verdicts {value:.2f}"
-        said = f"{words} {under if low else over} {limit:g}"
-        told.append(Sign(name, round(float(value), 6), float(limit), low, said))
-    return tuple(told)
+        sentence = f"{words} {under if low else over} {limit:g}"
+        readings.append(Sign(name, round(float(value), 6), float(limit), low, sentence))
+    return tuple(readings)
 
 
 def explain(
@@ -191,15 +193,15 @@ def explain(
     number = storage.blocks.numbers_of([block_id])[block_id]
     facts = storage.block_columns.facts(_EVERY).of([number])
     signs = _tell_signs(_measure(storage, facts, centrality, settings, now), 0)
-    kept = [sign.name for sign in signs if not sign.low]
+    reasons = [sign.name for sign in signs if not sign.low]
     if block.is_self_component:
-        kept.insert(0, "part of the self")
+        reasons.insert(0, "part of the self")
     if block.decay_lambda <= 0:
-        kept.insert(0, "pinned")
+        reasons.insert(0, "pinned")
     if block.status != "consolidated":
-        kept.insert(0, f"is {block.status}")
+        reasons.insert(0, f"is {block.status}")
     fades = falls_below(block.decay_lambda, block.last_reinforced_at, settings.relevance)
-    return PruneAssessment(block, signs, tuple(kept), fades)
+    return PruneAssessment(block, signs, tuple(reasons), fades)
 
 
 def plan_hard(storage: Storage, *, now: datetime, change_counter: int, limit: int | None = None) -> PrunePlan:
@@ -222,8 +224,8 @@ def apply(storage: Storage, proposal: PrunePlan, now: datetime) -> Pruned:
         return Pruned(proposal, carry_out(storage, KIND, change, f"{plural(len(blocks), 'block')} pruned", now))
     with storage.transaction():
         storage.deleted_blocks.add(_lines(storage, blocks, now), now)
-        told = f"{plural(len(blocks), 'block')} deleted, kept in deleted_blocks"
-        return Pruned(proposal, carry_out(storage, HARD, Change(taken=tuple(blocks)), told, now))
+        summary = f"{plural(len(blocks), 'block')} deleted, kept in deleted_blocks"
+        return Pruned(proposal, carry_out(storage, HARD, Change(taken=tuple(blocks)), summary, now))
 
 
 def _lines(storage: Storage, blocks: Sequence[Block], now: datetime) -> dict[str, dict[str, Any]]:

@@ -1,4 +1,4 @@
-"""What a source says now against what the memory holds of it: a plan, then one transaction with one journal entry.
+"""Compare a source as it is now with the memory's blocks of it: a plan, then one transaction with one journal entry.
 
 What is unchanged stays, what is changed is superseded by its successor, what is gone is archived, and a text that
 comes back holds again. Nothing leaves the store.
@@ -34,7 +34,7 @@ KINDS: tuple[Revised, ...] = get_args(Revised)
 
 @dataclass(frozen=True, slots=True)
 class SourceText:
-    """What a source says now: its pieces in order. at: when it was written, None for now."""
+    """Current content of a source: its pieces in order. at: time of writing, None for now."""
 
     name: str
     drafts: tuple[RawBlock, ...]
@@ -43,8 +43,9 @@ class SourceText:
 
 @dataclass(frozen=True, slots=True)
 class PieceRevision:
-    """What becomes of one text. by: the id of its successor. because: in words. before, after: what it said and what
-    its successor says.
+    """Revision of one text.
+
+    by: the id of its successor. because: in words. before, after: its text and that of its successor.
     """
 
     kind: Revised
@@ -59,7 +60,7 @@ class PieceRevision:
 
 @dataclass(frozen=True, slots=True)
 class RevisionPlan:
-    """What taking in sources again would do; nothing has happened yet.
+    """Plan of taking in sources again; nothing has happened yet.
 
     about: the folder, file or source. pieces: what becomes of texts that do not just stay; kept: how many of those
     there are. sources: how many were looked at. refused, skipped, warnings: as of an ingest.
@@ -85,12 +86,12 @@ class RevisionPlan:
 
     @property
     def empty(self) -> bool:
-        """Whether it would change nothing."""
+        """Return whether the plan changes nothing."""
         return not (self.pieces or self.dropped or self.placed or self.change.blocks)
 
     @property
     def only_adds(self) -> bool:
-        """Whether it takes in new texts and touches nothing that is there."""
+        """Return whether the plan adds new texts and changes no others."""
         return not (self.dropped or self.change.blocks) and all(piece.kind == "added" for piece in self.pieces)
 
 
@@ -131,7 +132,7 @@ class _Plan:
         """By id."""
         self.after: dict[str, list[SourcePiece]] = {}
         self.at: dict[str, datetime] = {}
-        self.before: dict[str, list[SourcePiece]] = {one.name: [] for one in documents}
+        self.before: dict[str, list[SourcePiece]] = {source_text.name: [] for source_text in documents}
         self.before |= {name: [] for name in gone}
         for piece in storage.sources.held(list(self.before)):
             self.before[piece.source].append(piece)
@@ -150,20 +151,20 @@ class _Plan:
         self.blocks = storage.blocks.get(sorted(every))
 
     def _read(self, document: SourceText) -> None:
-        held = self.before[document.name]
-        latest = max((piece.since for piece in held), default=None)
+        old_pieces = self.before[document.name]
+        latest = max((piece.since for piece in old_pieces), default=None)
         at = document.at
         self.at[document.name] = at if at is not None and (latest or at) < at <= self.now else self.now
         pieces: list[SourcePiece] = []
-        for given in document.drafts:
+        for raw_block in document.drafts:
             try:
-                draft = raw_blocks.fit(given)
+                draft = raw_blocks.fit(raw_block)
             except ValueError as error:
                 self.refused.append(Refusal(document.name, str(error)))
                 continue
             content = raw_blocks.block_of(draft, self.now)
             locator = str(draft.meta.get("source", document.name))
-            since = self.at[document.name] if held else min(content.created_at, self.now)
+            since = self.at[document.name] if old_pieces else min(content.created_at, self.now)
             pieces.append(SourcePiece(document.name, len(pieces) + 1, locator, content.id, since))
             self.drafts[locator] = draft
             self.texts.setdefault(content.id, draft)
@@ -192,7 +193,7 @@ class _Plan:
         where = {p.block_id: p.source for p in (*self.dropped, *self.placed)}
         for block_id in lost:
             changed[block_id] = self._ended(self.blocks[block_id], where[block_id], heirs.get(block_id))
-            pieces.append(self._told_of_lost(block_id, where[block_id], heirs.get(block_id)))
+            pieces.append(self._report_lost(block_id, where[block_id], heirs.get(block_id)))
         for block_id in dict.fromkeys(p.block_id for p in self.placed):
             known = self.blocks.get(block_id)
             if known is not None and is_hidden(known) and not self._was_held(block_id):
@@ -202,20 +203,20 @@ class _Plan:
             known = changed.get(block_id) or self.blocks.get(block_id)
             if known is None or not holders:
                 continue
-            said = self._said(known, holders)
-            if said.meta != known.meta:
-                changed[block_id] = said
-        told = {piece.block_id for piece in pieces}
+            block = self._said(known, holders)
+            if block.meta != known.meta:
+                changed[block_id] = block
+        block_ids = {piece.block_id for piece in pieces}
         for block_id, source in {p.block_id: p.source for p in self.dropped}.items():
             after = [p.source for p in self.placed if p.block_id == block_id]
-            if block_id not in told and block_id in self.blocks and after and source not in after:
+            if block_id not in block_ids and block_id in self.blocks and after and source not in after:
                 title = self.blocks[block_id].title
                 pieces.append(PieceRevision("moved", block_id, title, after[-1], f"from {source}"))
-        pieces += self._updated(changed, {piece.block_id for piece in pieces})
+        pieces += self._find_updates(changed, {piece.block_id for piece in pieces})
         followed = {heir.successor for heir in heirs.values()}
-        made = [self._new(i, where[i], followed) for i in fresh if i not in self.blocks]
-        pieces += [PieceRevision("added", b.id, b.title, where[b.id]) for b in made]
-        pieces.sort(key=lambda one: (KINDS.index(one.kind), one.source))
+        new_blocks = [self._new(i, where[i], followed) for i in fresh if i not in self.blocks]
+        pieces += [PieceRevision("added", b.id, b.title, where[b.id]) for b in new_blocks]
+        pieces.sort(key=lambda revision: (KINDS.index(revision.kind), revision.source))
         pairs = tuple((self.blocks[i], after) for i, after in changed.items())
         return RevisionPlan(
             about,
@@ -225,7 +226,7 @@ class _Plan:
             self.now,
             change_counter,
             refused=tuple(self.refused),
-            change=Change(pairs, tuple(made), edges=tuple(self._edges(changed))),
+            change=Change(pairs, tuple(new_blocks), edges=tuple(self._edges(changed))),
             dropped=tuple(self._until(p, changed) for p in self.dropped),
             placed=tuple(self.placed),
             names=tuple(names),
@@ -270,8 +271,8 @@ class _Plan:
     def _was_held(self, block_id: str) -> bool:
         """Return whether a source held a text already: only what was gone can come back."""
         placed = set(self.placed)
-        held = any(p.block_id == block_id for p in self.dropped)
-        return held or any(p not in placed for p in self.holders[block_id])
+        is_lost = any(p.block_id == block_id for p in self.dropped)
+        return is_lost or any(p not in placed for p in self.holders[block_id])
 
     def _valid_again(self, block: Block, at: datetime) -> Block:
         """Return a text that came back. The time it held before stands in the history of its sources."""
@@ -283,11 +284,11 @@ class _Plan:
         begun = max(at, block.valid_to or at)
         return replace(block, status=status, meta=meta, valid_from=begun, valid_to=None)
 
-    def _told_of_lost(self, block_id: str, source: str, heir: Succession | None) -> PieceRevision:
+    def _report_lost(self, block_id: str, source: str, heir: Succession | None) -> PieceRevision:
         title = self.blocks[block_id].title
         if heir is None:
             return PieceRevision("archived", block_id, title, source, "its source no longer holds it")
-        before, after = (self._piece(each, source).content for each in (block_id, heir.successor))
+        before, after = (self._piece(piece_id, source).content for piece_id in (block_id, heir.successor))
         return PieceRevision("superseded", block_id, title, source, heir.because, heir.successor, before, after)
 
     def _new(self, block_id: str, source: str, heirs: set[str]) -> Block:
@@ -317,8 +318,8 @@ class _Plan:
             if "tags_by_hand" in meta:
                 meta = metadata.tagged(meta, ())
         meta["source"], meta["sources"] = places[0], places
-        given = block.meta.get("follows")
-        chain = {k: v for k, v in given.items() if k in places} if isinstance(given, Mapping) else {}
+        follows = block.meta.get("follows")
+        chain = {k: v for k, v in follows.items() if k in places} if isinstance(follows, Mapping) else {}
         for place in places:
             if place in self.drafts:
                 chain.pop(place, None)
@@ -329,19 +330,19 @@ class _Plan:
             meta["follows"] = chain
         return replace(block, meta=meta)
 
-    def _updated(self, changed: dict[str, Block], told: set[str]) -> Iterable[PieceRevision]:
+    def _find_updates(self, changed: dict[str, Block], block_ids: set[str]) -> Iterable[PieceRevision]:
         """Return texts that stay where they are, of which the source says something else: a title, a tag."""
         for name, pieces in self.after.items():
             for piece in pieces:
                 known = self.blocks.get(piece.block_id)
-                if known is None or piece.block_id in told or known.meta.get("source") != piece.locator:
+                if known is None or piece.block_id in block_ids or known.meta.get("source") != piece.locator:
                     continue
                 own = self.drafts[piece.locator].meta
                 keys = [k for k in own if k not in _PLACES and known.meta.get(k) != own[k]]
                 if keys and piece.block_id not in changed:
                     changed[piece.block_id] = replace(known, meta={**known.meta, **{k: own[k] for k in keys}})
                 if not set(keys) <= set(_LINES):
-                    told.add(piece.block_id)
+                    block_ids.add(piece.block_id)
                     yield PieceRevision("updated", piece.block_id, known.title, name, ", ".join(keys))
 
     def _until(self, piece: SourcePiece, changed: Mapping[str, Block]) -> SourcePiece:
@@ -365,9 +366,9 @@ class _Plan:
                 yield edge, None
         present = {e.key for e in there}
         for pieces in self.after.values():
-            for one, other in pairwise(pieces):
-                key = (one.block_id, other.block_id, NEXT)
-                first, second = known.get(one.block_id), known.get(other.block_id)
+            for piece, other in pairwise(pieces):
+                key = (piece.block_id, other.block_id, NEXT)
+                first, second = known.get(piece.block_id), known.get(other.block_id)
                 if key in present or not ids & {*key[:2]} or first is None or second is None:
                     continue
                 present.add(key)
@@ -396,8 +397,8 @@ def apply(storage: Storage, proposal: RevisionPlan, now: datetime) -> Revision:
     if proposal.empty:
         return Revision(proposal, None)
     with storage.transaction():
-        held = set(map(_place, storage.sources.held([p.source for p in (*proposal.dropped, *proposal.placed)])))
-        if not held >= set(map(_place, proposal.dropped)) or held & set(map(_place, proposal.placed)):
+        places = set(map(_place, storage.sources.held([p.source for p in (*proposal.dropped, *proposal.placed)])))
+        if not places >= set(map(_place, proposal.dropped)) or places & set(map(_place, proposal.placed)):
             raise UsageError(
                 "Since the plan was made, its sources were taken in again.",
                 title="The plan is out of date",
@@ -413,8 +414,8 @@ def apply(storage: Storage, proposal: RevisionPlan, now: datetime) -> Revision:
 def summary(proposal: RevisionPlan) -> str:
     """Return what a plan does, for the journal: `3 superseded, 1 archived in notes`."""
     counts = Counter(piece.kind for piece in proposal.pieces)
-    said = ", ".join(f"{counts[kind]:,} {kind}" for kind in KINDS if counts[kind]) or "places changed"
-    return f"{said} in {proposal.about}" if proposal.about else said
+    phrase = ", ".join(f"{counts[kind]:,} {kind}" for kind in KINDS if counts[kind]) or "places changed"
+    return f"{phrase} in {proposal.about}" if proposal.about else phrase
 
 
 def _place(piece: SourcePiece) -> tuple[str, int, str, str]:

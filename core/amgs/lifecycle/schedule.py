@@ -1,4 +1,4 @@
-"""When consolidation is due, by the time since the last one and by what waits in the inbox (AMGS §8.2)."""
+"""Decide when consolidation is due, by the time since the last one and by the size of the inbox (AMGS §8.2)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from amgs.settings import ConsolidationSettings
 
 @dataclass(frozen=True, slots=True)
 class Due:
-    """Whether to act now, and why (not).
+    """Decision to act now or not, with its reason.
 
     waiting: raw blocks. next_at: the instant at which what waits becomes
     due by time; None when nothing waits.
@@ -40,7 +40,7 @@ def due(
         return Due(True, f"{waiting} blocks wait, the limit is {settings.volume}", waiting, last, next_at)
     minutes = (now - since).total_seconds() / 60.0
     if now >= next_at:
-        told = f"{minutes:.0f} minutes have passed, the interval is {settings.interval_minutes:g}"
-        return Due(True, told, waiting, last, next_at)
-    told = f"{waiting} of {settings.volume} blocks, {minutes:.0f} of {settings.interval_minutes:g} minutes"
-    return Due(False, told, waiting, last, next_at)
+        reason = f"{minutes:.0f} minutes have passed, the interval is {settings.interval_minutes:g}"
+        return Due(True, reason, waiting, last, next_at)
+    reason = f"{waiting} of {settings.volume} blocks, {minutes:.0f} of {settings.interval_minutes:g} minutes"
+    return Due(False, reason, waiting, last, next_at)

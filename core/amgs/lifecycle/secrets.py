@@ -30,8 +30,10 @@ _OWN = frozenset({"change_counter", "outbox"})
 
 @dataclass(frozen=True, slots=True)
 class SecretScan:
-    """What secrets stand in a store. found: the kinds, each secret once. rows: how many hold one, by table. blocks: of
-    them, blocks. operation: that masked them; None where nothing was changed. originals: the file in which they lie.
+    """Secrets of a store.
+
+    found: their kinds, without repeats. rows: number of rows that hold one, by table. blocks: of them, blocks.
+    operation: that masked them; None where nothing was changed. originals: the file that holds the originals.
     """
 
     found: tuple[str, ...]
@@ -42,7 +44,7 @@ class SecretScan:
 
     @property
     def told(self) -> str:
-        """The kinds in words; "" for none."""
+        """Kinds of secrets in words; empty for none."""
         return tell_masked(self.found)
 
 
@@ -63,8 +65,8 @@ def scan(storage: Storage) -> tuple[SecretScan, TakenSecrets]:
 
     rows = _count_changed(storage, look)
     kinds = {secret: mark[len("[masked: ") :].rsplit(" #", 1)[0] for mark, secret in taken.secrets.items()}
-    found = SecretScan(tuple(kinds.values()), rows, rows.get("memory_blocks", 0))
-    return found, TakenSecrets(digits=longest + 2 if longest else taken.digits)
+    report = SecretScan(tuple(kinds.values()), rows, rows.get("memory_blocks", 0))
+    return report, TakenSecrets(digits=longest + 2 if longest else taken.digits)
 
 
 def originals_of(storage: Storage, operation: int) -> Path:
@@ -80,15 +82,15 @@ def apply(storage: Storage, now: datetime) -> SecretScan:
     its owner reads. Raises StoreError where that cannot be written; nothing is changed then.
     """
     with storage.transaction():
-        found, taken = scan(storage)
-        if not found.found:
-            return found
-        entry = storage.journal.append(MASKED, now, found.told, (), blocks=0, edges=0)
+        report, taken = scan(storage)
+        if not report.found:
+            return report
+        entry = storage.journal.append(MASKED, now, report.told, (), blocks=0, edges=0)
         originals = originals_of(storage, entry.id)
         _rewrite(storage, lambda value: mask(value, taken))
         _keep(originals, taken.secrets)
         storage.erasure.begin()
-    return SecretScan(found.found, found.rows, found.blocks, entry, str(originals))
+    return SecretScan(report.found, report.rows, report.blocks, entry, str(originals))
 
 
 def restore(storage: Storage, number: int) -> JournalEntry:
@@ -142,8 +144,8 @@ def _changed(kind: str, cell: Any, change: Change) -> Any:
     if kind == "VARCHAR":
         return change(cell)
     value = json.loads(cell)
-    made = change(value)
-    return cell if made == value else json.dumps(made, ensure_ascii=False)
+    new_value = change(value)
+    return cell if new_value == value else json.dumps(new_value, ensure_ascii=False)
 
 
 def _count_changed(storage: Storage, change: Change) -> dict[str, int]:
@@ -167,10 +169,10 @@ def _rewrite(storage: Storage, change: Change) -> None:
     schema = tables.schema()
     own = [column for column in schema["memory_blocks"] if column.name in ("id", "content")]
     at_id = [column.name for column in own].index("id")
-    made = {
+    new_texts = {
         row[at_id]: canonical(change(row[1 - at_id])) for batch in tables.rows("memory_blocks", own) for row in batch
     }
-    ids = {old: new for old, text in made.items() if (new := block_id(text)) != old}
+    ids = {old: new for old, text in new_texts.items() if (new := block_id(text)) != old}
     known = ids | {old[:_DIGITS]: new[:_DIGITS] for old, new in ids.items()}
 
     def name_anew(cell: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Which blocks are part of the self.
+"""Find the blocks that are part of the self.
 
 What says who the memory's owner is and what it holds dear (AMGS §10.1).
 """
@@ -87,24 +87,27 @@ def documents(content: str, meta: Mapping[str, Any]) -> bool:
     return len({m.lower() for m in _MANUAL_WORDS.findall(content)}) >= _MANUAL_COUNT
 
 
-def is_self_component(category: str, confidence: float, meta: Mapping[str, Any], whose: str, content: str = "") -> bool:
+def is_self_component(
+    category: str, confidence: float, meta: Mapping[str, Any], owner_name: str, content: str = ""
+) -> bool:
     """Explicitly marked, or a value or preference that its rules are sure of and that is the operator's own word.
 
     It is theirs where the owner signed it, where a tag or a folder calls it a value and nobody else signed it, or
     where it says "I" in several sentences, or in most of them what "I" value or prefer, and is no manual; "we value …"
-    is anybody's. whose: the owner; while it is unknown, whoever signed what a source calls a value is taken for them.
+    is anybody's. owner_name: the owner; while it is unknown, whoever signed what a source calls a value is taken for
+    them.
     """
     if is_explicit(meta):
         return True
     author = str(meta.get("author") or meta.get("speaker") or "")
-    if category not in _KINDRED or confidence < _SURE or (whose and author and author != whose):
+    if category not in _KINDRED or confidence < _SURE or (owner_name and author and author != owner_name):
         return False
-    if (whose and author == whose) or _called_values(meta):
+    if (owner_name and author == owner_name) or _has_value_mark(meta):
         return True
     return not author and not documents(content, meta) and _own_voice(content)
 
 
-def _called_values(meta: Mapping[str, Any]) -> bool:
+def _has_value_mark(meta: Mapping[str, Any]) -> bool:
     folders = PurePosixPath(file_of(str(meta.get("source") or ""))).parts[:-1]
     marks = [*(meta.get("tags") or ()), meta.get("kind", ""), *folders]
     return any(str(mark).lower() in _OF_VALUES for mark in marks)
@@ -112,6 +115,6 @@ def _called_values(meta: Mapping[str, Any]) -> bool:
 
 def _own_voice(content: str) -> bool:
     sentences = [sentence for sentence in _SENTENCE.split(_QUOTED.sub("", prose(content))) if sentence.strip(" #*-\n")]
-    said = sum(bool(_FIRST_PERSON.search(sentence)) for sentence in sentences)
+    count = sum(bool(_FIRST_PERSON.search(sentence)) for sentence in sentences)
     lasting = sum(bool(OWN_VALUE.search(sentence) or OWN_PREFERENCE.search(sentence)) for sentence in sentences)
-    return said >= _STATEMENTS or lasting > len(sentences) / 2
+    return count >= _STATEMENTS or lasting > len(sentences) / 2

@@ -1,4 +1,5 @@
-"""Which blocks say the same: copies share their wording, two accounts of one event share their subject and time.
+"""Find blocks that repeat each other: copies share their wording, two accounts of one event share their subject and
+time.
 
 A copy is known by runs of words (shingles; Broder, 1997), an account by standing among each other's nearest
 neighbours in meaning. Only blocks that share a rare run or stand near each other are held side by side. However alike
@@ -91,9 +92,9 @@ def shingles(texts: Sequence[str]) -> Shingles:
         numbers = [known.setdefault(word, len(known) + 1) for word in _WORD.findall(text.lower())]
         words.append(len(numbers))
         short = _SHINGLE - len(numbers) if numbers else 0
-        given = np.array(numbers + [0] * max(0, short), dtype=np.uint64)
-        places = (given[k : given.size - _SHINGLE + 1 + k] * _MIX[k] for k in range(_SHINGLE))
-        runs.append(np.unique(sum(places, np.zeros(max(0, given.size - _SHINGLE + 1), dtype=np.uint64))))
+        codes = np.array(numbers + [0] * max(0, short), dtype=np.uint64)
+        places = (codes[k : codes.size - _SHINGLE + 1 + k] * _MIX[k] for k in range(_SHINGLE))
+        runs.append(np.unique(sum(places, np.zeros(max(0, codes.size - _SHINGLE + 1), dtype=np.uint64))))
     ends = np.cumsum([0, *(own.size for own in runs)], dtype=np.int64)
     every = np.concatenate(runs) if runs else np.zeros(0, dtype=np.uint64)
     return Shingles(every, ends, np.array(words, dtype=np.int64))
@@ -112,7 +113,7 @@ def pairs(
     shared, rare = _sharing_runs(own)
     near = _mutual(matrix, at, OVERLAP_HOURS * 3600.0, NEAREST, floor, progress)
     keys = np.union1d(shared.keys, near)
-    found = []
+    similar_pairs = []
     for start in range(0, keys.size, 65_536):
         some = keys[start : start + 65_536]
         first, second = np.divmod(some, max(1, len(blocks)))
@@ -123,33 +124,33 @@ def pairs(
         bound = most / np.maximum(1, sizes[first] + sizes[second] - most)
         for k in np.flatnonzero((cosines >= floor) | (bound >= COPY_WORDING)).tolist():
             i, j = int(first[k]), int(second[k])
-            told = int(min(own.words[i], own.words[j])) >= overlap_words and not (
+            is_account = int(min(own.words[i], own.words[j])) >= overlap_words and not (
                 # Manuals tell of no event.
                 float(cosines[k]) >= OVERLAP_COSINE
                 and documents(blocks[i].content, blocks[i].meta)
                 and documents(blocks[j].content, blocks[j].meta)
             )
-            pair = _judge(blocks[i], blocks[j], own.wording(i, j), float(cosines[k]), told)
+            pair = _judge(blocks[i], blocks[j], own.wording(i, j), float(cosines[k]), is_account)
             if pair is not None:
-                found.append(pair)
-    return tuple(sorted(found, key=lambda p: (-p.confidence, p.a.id, p.b.id)))
+                similar_pairs.append(pair)
+    return tuple(sorted(similar_pairs, key=lambda p: (-p.confidence, p.a.id, p.b.id)))
 
 
-def _judge(x: Block, y: Block, words: float, cosine: float, told: bool) -> Pair | None:
-    """told: both are long enough to be the account of an event."""
+def _judge(x: Block, y: Block, words: float, cosine: float, is_account: bool) -> Pair | None:
+    """is_account: both are long enough to be the account of an event."""
     a, b = sorted((x, y), key=lambda block: (block.said_at, block.id))
     hours = (b.said_at - a.said_at).total_seconds() / 3600.0
     apart = _source(a) != _source(b) or not _source(a)
     near = cosine >= MERGE_COSINE
     copies = words >= COPY_WORDING or (near and said(a.content) == said(b.content))
-    one = (copies or (words >= MERGE_WORDING and near and apart)) and not say_otherwise(a, b)
-    if one and copies:
+    mergeable = (copies or (words >= MERGE_WORDING and near and apart)) and not say_otherwise(a, b)
+    if mergeable and copies:
         return Pair("duplicate", a, b, words, cosine, hours, round(0.5 + 0.5 * max(words, near * cosine), 4))
     if not apart:
         return None
-    if one:
+    if mergeable:
         return Pair("merge", a, b, words, cosine, hours, round((words + cosine) / 2, 4))
-    if told and cosine >= OVERLAP_COSINE and hours <= OVERLAP_HOURS:
+    if is_account and cosine >= OVERLAP_COSINE and hours <= OVERLAP_HOURS:
         soon = 1.0 - 0.5 * hours / OVERLAP_HOURS
         return Pair("overlap", a, b, words, cosine, hours, round(cosine * soon, 4))
     return None
@@ -188,9 +189,9 @@ def _sharing_runs(own: Shingles) -> tuple[_Shared, NDArray[np.int64]]:
     common = int(np.searchsorted(costs, _MOST_PAIRS, side="right")) - 1
     keys = [np.zeros(0, dtype=np.int64)]
     for size in range(2, common + 1):
-        held = rows[order[starts[holders == size][:, None] + np.arange(size)]]
+        members = rows[order[starts[holders == size][:, None] + np.arange(size)]]
         first, second = np.triu_indices(size, 1)
-        keys.append((held[:, first] * n + held[:, second]).ravel())
+        keys.append((members[:, first] * n + members[:, second]).ravel())
     every, counts = np.unique(np.concatenate(keys), return_counts=True)
     rare = np.zeros(n, dtype=np.int64)
     np.add.at(rare, rows[order[np.repeat(holders <= common, holders)]], 1)
@@ -206,14 +207,14 @@ def _mutual(
     Anniversaries and yearly chores are near in meaning too: the nearest of the same days are asked for apart.
     """
     n = matrix.shape[0]
-    found = [_both_ways(_nearest_of(matrix, None, 0.0, wanted, floor, progress), n)]
+    pair_keys = [_both_ways(_nearest_of(matrix, None, 0.0, wanted, floor, progress), n)]
     if n and float(np.ptp(at)) > far:
         order = np.argsort(at, kind="stable")
         rows = _nearest_of(matrix[order], at[order], far, wanted, floor, progress)
         place = np.empty((n, wanted), dtype=np.int64)
         place[order] = np.where(rows >= 0, order[rows], -1)
-        found.append(_both_ways(place, n))
-    return np.unique(np.concatenate(found))
+        pair_keys.append(_both_ways(place, n))
+    return np.unique(np.concatenate(pair_keys))
 
 
 def _nearest_of(
@@ -223,7 +224,7 @@ def _nearest_of(
     away.
     """
     n = matrix.shape[0]
-    found = np.full((n, wanted), -1, dtype=np.int64)
+    neighbours = np.full((n, wanted), -1, dtype=np.int64)
     for start in range(0, n, _ROWS):
         if progress is not None:
             progress(start, n, "comparing blocks")
@@ -233,8 +234,8 @@ def _nearest_of(
             high = int(np.searchsorted(at, at[end - 1] + far, side="right"))
             within = Within(at[start:end], at[low:high], far)
         near = nearest(matrix[start:end], matrix[low:high], wanted, floor=floor, own=start - low, within=within)
-        found[start:end] = np.where(near.rows >= 0, near.rows + low, -1)
-    return found
+        neighbours[start:end] = np.where(near.rows >= 0, near.rows + low, -1)
+    return neighbours
 
 
 def _both_ways(near: NDArray[np.int64], n: int) -> NDArray[np.int64]:

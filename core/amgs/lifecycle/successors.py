@@ -1,4 +1,4 @@
-"""Which text took the place of another when a source was written anew: by its words, its heading and its place."""
+"""Find the successor of a text after a source was rewritten: by its words, its heading and its place."""
 
 from __future__ import annotations
 
@@ -57,19 +57,23 @@ def successions(
     of_source: dict[str, list[int]] = {}
     for row, piece in enumerate(gained):
         of_source.setdefault(piece.source, []).append(row)
-    found: dict[str, Succession] = {}
+    heirs: dict[str, Succession] = {}
     for piece in lost:
         own = words[piece.block_id]
         rows = dict.fromkeys(of_source.get(piece.source, ()))
         rows |= dict.fromkeys(r for word in sorted(own) for r in holders.get(word, ())[:_MOST_HOLDERS])
         best = max(
-            (one for one in (_judged(piece, gained[row], own, words, aligned) for row in rows) if one is not None),
-            key=lambda one: (one[0], one[1].share, one[1].successor),
+            (
+                judgement
+                for judgement in (_judged(piece, gained[row], own, words, aligned) for row in rows)
+                if judgement is not None
+            ),
+            key=lambda judgement: (judgement[0], judgement[1].share, judgement[1].successor),
             default=None,
         )
-        if best is not None and (piece.block_id not in found or best[1].share > found[piece.block_id].share):
-            found[piece.block_id] = best[1]
-    return found
+        if best is not None and (piece.block_id not in heirs or best[1].share > heirs[piece.block_id].share):
+            heirs[piece.block_id] = best[1]
+    return heirs
 
 
 _MOST_HOLDERS = 40
@@ -90,21 +94,21 @@ def _judged(
     if share < (_IN_PLACE if in_place or heading else _ELSEWHERE):
         return None
     where = "in its place" if in_place else "under its heading" if heading else ""
-    told = ", ".join(part for part in (where, f"{share:.0%} of the words") if part)
-    return share + 0.3 * in_place + 0.2 * heading + 0.1 * here, Succession(new.block_id, share, told)
+    reason = ", ".join(part for part in (where, f"{share:.0%} of the words") if part)
+    return share + 0.3 * in_place + 0.2 * heading + 0.1 * here, Succession(new.block_id, share, reason)
 
 
-def _share(one: frozenset[str], other: frozenset[str]) -> float:
+def _share(words: frozenset[str], other: frozenset[str]) -> float:
     """Return how much of the words two texts share: of both together, or nearly all of the smaller one's."""
-    common = len(one & other)
+    common = len(words & other)
     if not common:
         return 0.0
-    return max(common / len(one | other), 0.8 * common / min(len(one), len(other)))
+    return max(common / len(words | other), 0.8 * common / min(len(words), len(other)))
 
 
 def _words(text: str) -> frozenset[str]:
-    found = frozenset(_WORD.findall(text.lower()))
-    return found - _COMMON or found
+    words = frozenset(_WORD.findall(text.lower()))
+    return words - _COMMON or words
 
 
 def _aligned(before: Sequence[str], after: Sequence[str]) -> Iterable[tuple[str, frozenset[str]]]:

@@ -1,4 +1,4 @@
-"""What a later block may have made obsolete, what two blocks cannot both have right, and what two say alike.
+"""Find what a later block may have made obsolete, contradictions of two blocks, and repeats of two blocks.
 
 Found by rules that know English and no subject; never resolved without the operator. A superseded block stays,
 marked with its successor and the instant; two that are merged are archived beside what was made of them.
@@ -74,19 +74,19 @@ def plan(storage: Storage, *, now: datetime, change_counter: int, progress: Prog
     Raises Cancelled when the operator stops it.
     """
     blocks = {b.id: b for b in storage.blocks.select(_LIVE, order="arrival")}
-    held = storage.block_columns.embeddings(wanted=_LIVE)
+    columns = storage.block_columns.embeddings(wanted=_LIVE)
     edges = [e for e in storage.edges.everything() if e.source_id in blocks and e.target_id in blocks]
     queued = storage.reviews.everything()
     known = {(r.older_id, r.newer_id) for r in queued}
     # Which of the two is the later may have changed: a text was said again. What was rejected stays so.
     known |= {(r.newer_id, r.older_id) for r in queued if r.state == "rejected"}
     either = known | {(newer_id, older_id) for older_id, newer_id in known}
-    rows = [blocks[str(i)] for i in held.ids]
-    together = _pairs(rows, held.matrix, edges, progress)
+    rows = [blocks[str(i)] for i in columns.ids]
+    together = _pairs(rows, columns.matrix, edges, progress)
     words = Words.of(blocks.values())
     linked = {(e.source_id, e.target_id) for e in edges if e.relation_type == LINKS_TO}
     first = storage.reviews.next_id()
-    found = []
+    findings = []
     for number, ((a, b), cosine) in enumerate(together.items()):
         if progress is not None and not number % _ROWS:
             progress(number, len(together), "comparing pairs")
@@ -98,17 +98,17 @@ def plan(storage: Storage, *, now: datetime, change_counter: int, progress: Prog
             continue
         kind, sure, because = verdict
         if kind == SUPERSEDES or (older.id, newer.id) not in either:
-            found.append((sure, older.id, newer.id, kind, because))
-    taken = either | {(older_id, newer_id) for _, older_id, newer_id, _, _ in found}
-    found += [
+            findings.append((sure, older.id, newer.id, kind, because))
+    taken = either | {(older_id, newer_id) for _, older_id, newer_id, _, _ in findings}
+    findings += [
         (pair.confidence, pair.a.id, pair.b.id, MERGES, f"{pair.wording:.0%} of the wording is shared")
-        for pair in pairs(rows, held.matrix, progress)
+        for pair in pairs(rows, columns.matrix, progress)
         if pair.kind != "overlap" and (pair.a.id, pair.b.id) not in taken and not _apart(pair)
     ]
-    found.sort(key=lambda f: (-f[0], f[1], f[2]))
+    findings.sort(key=lambda f: (-f[0], f[1], f[2]))
     reviews = tuple(
         Review(first + n, kind, older_id, newer_id, because, round(sure, 4), now)  # type: ignore[arg-type]
-        for n, (sure, older_id, newer_id, kind, because) in enumerate(found)
+        for n, (sure, older_id, newer_id, kind, because) in enumerate(findings)
     )
     return ReviewPlan(reviews, len(together), now, change_counter)
 
@@ -127,12 +127,12 @@ def _pairs(
     """
     at = {b.id: row for row, b in enumerate(blocks)}
     origins = [_origin(b) for b in blocks]
-    found: dict[tuple[str, str], float] = {}
+    cosines: dict[tuple[str, str], float] = {}
 
     def add(i: int, j: int) -> None:
         a, b = blocks[i].id, blocks[j].id
         if i != j and origins[i] != origins[j]:
-            found[(a, b) if a < b else (b, a)] = float(matrix[i] @ matrix[j])
+            cosines[(a, b) if a < b else (b, a)] = float(matrix[i] @ matrix[j])
 
     for start in range(0, len(blocks), _ROWS):
         if progress is not None:
@@ -147,7 +147,7 @@ def _pairs(
             add(at[e.source_id], at[e.target_id])
     for i, j in _rare_pairs(blocks):
         add(i, j)
-    return found
+    return cosines
 
 
 def _rare_pairs(blocks: Sequence[Block]) -> Iterable[tuple[int, int]]:
@@ -179,12 +179,16 @@ def likely_replaced(newer: Block, others: Sequence[Block]) -> LikelyReplacement 
     """
     earlier = [older for older in others if older.said_at <= newer.said_at]
     words = Words.of((newer, *earlier))
-    found = [(judge(older, newer, COSINE, False, words), older) for older in earlier]
-    sure = [(finding, older) for finding, older in found if finding and finding[1] >= CONFIDENCE]
+    findings = [(judge(older, newer, COSINE, False, words), older) for older in earlier]
+    sure = [(finding, older) for finding, older in findings if finding and finding[1] >= CONFIDENCE]
     if sure:
         (_, _, because), older = max(sure, key=lambda pair: pair[0][1])
         return LikelyReplacement(newer.id, older.id, older.title, because)
-    changed = [one for one in claims(statements(newer.content)) if one.change or one.end or one.moves or one.retired]
+    changed = [
+        claim
+        for claim in claims(statements(newer.content))
+        if claim.change or claim.end or claim.moves or claim.retired
+    ]
     if changed and earlier and words.shared(topic(newer), topic(earlier[0]), least=1) >= ALIKE:
         because = f"“{changed[0].text}” says that something changed"
         return LikelyReplacement(newer.id, earlier[0].id, earlier[0].title, because)
@@ -205,8 +209,8 @@ def enqueue(storage: Storage, proposal: ReviewPlan, now: datetime) -> JournalEnt
                 "The queue was refilled by another scan since.", title="The plan is out of date", way_out="Look again."
             )
         counts = Counter(r.kind for r in proposal.found)
-        said = ", ".join(f"{n} {_COUNTED[kind]}" for kind, n in sorted(counts.items())) or "nothing new"
-        done = carry_out(storage, FOUND, Change(), f"found: {said}", now)
+        summary = ", ".join(f"{n} {_COUNTED[kind]}" for kind, n in sorted(counts.items())) or "nothing new"
+        done = carry_out(storage, FOUND, Change(), f"found: {summary}", now)
         storage.reviews.add(proposal.found, done.id)
         return done
 
@@ -241,14 +245,14 @@ def accept(storage: Storage, review_id: int, now: datetime, embedder: Embedder) 
     item = _open(storage, review_id)
     relation = item.review.kind
     if relation == MERGES:
-        told = f"{item.newer.id[:8]} merged with {item.older.id[:8]} (review {review_id})"
-        return _decide(storage, item, "accepted", _merge(storage, item, embedder, now), told, now)
+        summary = f"{item.newer.id[:8]} merged with {item.older.id[:8]} (review {review_id})"
+        return _decide(storage, item, "accepted", _merge(storage, item, embedder, now), summary, now)
     edge = Edge(item.newer.id, item.older.id, relation, 1.0, item.review.confidence, now, now, PROFILES["core"])
     changed: tuple[tuple[Block, Block], ...] = ()
     if relation == SUPERSEDES:
         changed = ((item.older, superseded(item.older, item.newer, now)),)
-    told = f"{item.newer.id[:8]} {relation} {item.older.id[:8]} (review {review_id})"
-    return _decide(storage, item, "accepted", Change(changed, edges=((None, edge),)), told, now)
+    summary = f"{item.newer.id[:8]} {relation} {item.older.id[:8]} (review {review_id})"
+    return _decide(storage, item, "accepted", Change(changed, edges=((None, edge),)), summary, now)
 
 
 def _merge(storage: Storage, item: ReviewItem, embedder: Embedder, now: datetime) -> Change:
@@ -276,24 +280,28 @@ def _merge(storage: Storage, item: ReviewItem, embedder: Embedder, now: datetime
 def reject(storage: Storage, review_id: int, now: datetime) -> JournalEntry:
     """Say that a finding is none: it is not proposed again. Raises UsageError for one that is not open."""
     item = _open(storage, review_id)
-    told = f"{item.newer.id[:8]} does not {item.review.kind.removesuffix('s')} {item.older.id[:8]} (review {review_id})"
-    return _decide(storage, item, "rejected", Change(), told, now)
+    summary = (
+        f"{item.newer.id[:8]} does not {item.review.kind.removesuffix('s')} {item.older.id[:8]} (review {review_id})"
+    )
+    return _decide(storage, item, "rejected", Change(), summary, now)
 
 
-def _decide(storage: Storage, item: ReviewItem, verdict: str, change: Change, told: str, now: datetime) -> JournalEntry:
+def _decide(
+    storage: Storage, item: ReviewItem, verdict: str, change: Change, summary: str, now: datetime
+) -> JournalEntry:
     with storage.transaction():
-        done = carry_out(storage, DECIDED, change, told, now)
+        done = carry_out(storage, DECIDED, change, summary, now)
         storage.reviews.decide(item.review.id, verdict, done.id)
         return done
 
 
 def _open(storage: Storage, review_id: int) -> ReviewItem:
-    found = next((i for i in queue(storage, every=True) if i.review.id == review_id), None)
-    if found is None:
+    review_item = next((i for i in queue(storage, every=True) if i.review.id == review_id), None)
+    if review_item is None:
         raise UsageError(
             f"There is no finding {review_id}.", way_out="Choose a finding from the review queue.", about="review"
         )
-    if found.review.state != "open":
-        undo = f"Undo operation {found.review.operation} to open it again."
-        raise UsageError(f"Finding {review_id} is already {found.review.state}.", way_out=undo, about="operation")
-    return found
+    if review_item.review.state != "open":
+        undo = f"Undo operation {review_item.review.operation} to open it again."
+        raise UsageError(f"Finding {review_id} is already {review_item.review.state}.", way_out=undo, about="operation")
+    return review_item

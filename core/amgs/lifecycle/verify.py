@@ -17,14 +17,14 @@ _MOST = 100
 
 def faults(storage: Storage, progress: Progress | None = None) -> list[Fault]:
     """Return what is wrong with the tables, at most a hundred of each kind; empty when all is well."""
-    found: list[Fault] = []
+    listing: list[Fault] = []
     for check in (_blocks(storage, progress), _metadata(storage), _edges(storage), _mentions(storage), _logs(storage)):
         for i, fault in enumerate(check):
             if i == _MOST:
-                found.append(Fault(fault.where.split(" ")[0], f"more than {_MOST} faults; the rest is left out"))
+                listing.append(Fault(fault.where.split(" ")[0], f"more than {_MOST} faults; the rest is left out"))
                 break
-            found.append(fault)
-    return found
+            listing.append(fault)
+    return listing
 
 
 def _blocks(storage: Storage, progress: Progress | None) -> Iterator[Fault]:
@@ -75,9 +75,9 @@ def _mentions(storage: Storage) -> Iterator[Fault]:
 
 
 def _logs(storage: Storage) -> Iterator[Fault]:
-    for number in storage.journal.unowned():
+    for number in storage.journal.list_unowned_operations():
         yield Fault(f"journal {number}", "rows name an operation that does not exist")
-    for number, kept, told in storage.journal.incomplete():
-        yield Fault(f"journal {number}", f"it has {kept} rows where it tells of {told}")
-    for block in storage.reinforcements.miscounted():
+    for number, row_count, total in storage.journal.incomplete():
+        yield Fault(f"journal {number}", f"it has {row_count} rows where it tells of {total}")
+    for block in storage.reinforcements.find_miscounted_blocks():
         yield Fault(f"block {block[:12]}", "its count of reinforcements is not that of the log")

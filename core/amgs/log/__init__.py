@@ -1,1 +1,1 @@
-"""What happened, as rows: the journal of changes and its undo, and the reinforcements."""
+"""Log of events, as rows: the journal of changes and its undo, and the reinforcements."""

@@ -30,21 +30,21 @@ def block_row(before: Block | None, after: Block | None) -> JournalRow:
 
     The embedding before is kept only where it changes: where `after` does not carry the same array.
     """
-    one = after or before
-    if one is None:
+    block = after or before
+    if block is None:
         raise ValueError("a journal row needs a block")
     same = before is not None and after is not None and before.embedding is after.embedding
     dated = before is not None and after is not None and before.created_at != after.created_at
     return JournalRow(
         "block",
-        one.id,
+        block.id,
         None if before is None else _block_out(before, whole=after is None, dated=dated, embedding_kept=same),
         None if after is None else _block_out(after, whole=before is None, dated=dated, embedding_kept=same),
         None if before is None or same else before.embedding,
     )
 
 
-def made_row(block_id: str) -> JournalRow:
+def build_new_row(block_id: str) -> JournalRow:
     """Return the journal row of a raw block that was taken in; its content stays in the store and is not kept twice."""
     return JournalRow("block", block_id, None, _MADE)
 
@@ -83,16 +83,18 @@ def clock_row(block: Block, event_type: str, at: datetime, source: str) -> Journ
 
 def frame_row(name: str, before: FrameDefinition | None, after: FrameDefinition | None) -> JournalRow:
     """Give the journal row of a frame that was defined, defined anew (both) or deleted (after None)."""
-    left, right = (None if one is None else json.dumps(encode(one), sort_keys=True) for one in (before, after))
+    left, right = (
+        None if definition is None else json.dumps(encode(definition), sort_keys=True) for definition in (before, after)
+    )
     return JournalRow("frame", name, left, right)
 
 
 def edge_row(before: Edge | None, after: Edge | None) -> JournalRow:
     """Return the journal row of an edge."""
-    one = after or before
-    if one is None:
+    edge = after or before
+    if edge is None:
         raise ValueError("a journal row needs an edge")
-    return JournalRow("edge", " ".join(one.key), _edge_out(before), _edge_out(after))
+    return JournalRow("edge", " ".join(edge.key), _edge_out(before), _edge_out(after))
 
 
 def write(storage: Storage, kind: str, at: datetime, summary: str, rows: Sequence[JournalRow]) -> JournalEntry:
@@ -142,8 +144,8 @@ def detail(storage: Storage, operation_id: int, limit: int) -> JournalEntryDetai
     ids = [_block_of(row) for row in rows]
     known = storage.blocks.get(ids)
     blocks = tuple(
-        BlockChange(one, known[one].title if one in known else "", _told(row))
-        for one, row in zip(ids, rows, strict=True)
+        BlockChange(row_id, known[row_id].title if row_id in known else "", _told(row))
+        for row_id, row in zip(ids, rows, strict=True)
     )
     later = storage.journal.later_on_same(operation_id)
     return JournalEntryDetail(operation, blocks, *storage.journal.edge_counts(operation_id), later)
@@ -158,20 +160,20 @@ def _block_of(row: JournalRow) -> str:
 
 def changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[str]:
     """Return what changed of a block's state, in words: `standard → core`."""
-    said = []
+    phrases = []
     for name in STATE[:-1]:
         old, new = before.get(name), after.get(name)
         if old == new:
             continue
         if name == "decay_lambda":
-            said.append(f"{_pace(old)} → {_pace(new)}")
+            phrases.append(f"{_pace(old)} → {_pace(new)}")
         elif name == "confidence":
-            said.append(f"confidence {old:.2f} → {new:.2f}")
+            phrases.append(f"confidence {old:.2f} → {new:.2f}")
         elif name == "is_self_component":
-            said.append("now part of the self" if new else "no longer part of the self")
+            phrases.append("now part of the self" if new else "no longer part of the self")
         else:
-            said.append(f"{old} → {new}")
-    return said
+            phrases.append(f"{old} → {new}")
+    return phrases
 
 
 def _pace(decay_lambda: Any) -> str:
@@ -220,8 +222,8 @@ def _told(row: JournalRow) -> str:
 
 def _block_out(block: Block, *, whole: bool, dated: bool, embedding_kept: bool) -> str:
     data: dict[str, Any] = {name: getattr(block, name) for name in STATE}
-    given = {name: getattr(block, name) for name in VALIDITY}
-    data |= {name: as_utc(at).isoformat() for name, at in given.items() if at is not None}
+    dates = {name: getattr(block, name) for name in VALIDITY}
+    data |= {name: as_utc(at).isoformat() for name, at in dates.items() if at is not None}
     data[KEPT] = embedding_kept
     data["meta"] = dict(block.meta)
     if whole or dated:

@@ -17,7 +17,7 @@ from amgs.types import EdgeKey, JournalEntry
 def reinforce(
     storage: Storage, ids: Sequence[str], *, event_type: str, source: str, now: datetime, walked: Sequence[EdgeKey] = ()
 ) -> None:
-    """One event for each block, however often it is named, and a fresh clock for the edges walked.
+    """Write one event per block, however often it is named, and a fresh clock for the edges walked.
 
     Raises UnknownBlockError when a block does not exist; then nothing is written.
     """
@@ -49,17 +49,17 @@ def reinforce_shown(
         reinforce(storage, ids, event_type="assembled", source=source, now=now, walked=list(edges))
         rows = [journal.clock_row(blocks[i], "assembled", now, source) for i in ids]
         rows += [journal.edge_row(e, replace(e, last_reinforced_at=now)) for e in edges.values()]
-        told = f"{plural(len(ids), 'block')} reinforced by being shown in {frame}"
-        return journal.write(storage, "reinforce", now, told, rows)
+        summary = f"{plural(len(ids), 'block')} reinforced by being shown in {frame}"
+        return journal.write(storage, "reinforce", now, summary, rows)
 
 
-def walked_edges(view: GraphView, reached: Collection[str], selected: Mapping[str, int]) -> tuple[EdgeKey, ...]:
+def find_walked_edges(view: GraphView, reached: Collection[str], selected: Mapping[str, int]) -> tuple[EdgeKey, ...]:
     """Edges by which blocks found through the graph hang on the other selected ones, sorted. selected: the number
     of each block by id.
     """
     ids = {number: block_id for block_id, number in selected.items()}
     c = view.columns
-    found: set[EdgeKey] = set()
+    edge_keys: set[EdgeKey] = set()
     for block_id in reached:
         node = view.index_of(selected[block_id])
         if node is None:
@@ -68,5 +68,5 @@ def walked_edges(view: GraphView, reached: Collection[str], selected: Mapping[st
         for row in ties.edge[int(ties.starts[node]) : int(ties.starts[node + 1])].tolist():
             begin, end = ids.get(int(c.source[row])), ids.get(int(c.target[row]))
             if begin is not None and end is not None:
-                found.add((begin, end, str(c.relation[row])))
-    return tuple(sorted(found))
+                edge_keys.add((begin, end, str(c.relation[row])))
+    return tuple(sorted(edge_keys))

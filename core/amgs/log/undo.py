@@ -21,7 +21,7 @@ _BY_HAND = re.compile(r", (\d+) (?:edited|corrected by hand)$")
 
 
 def plan(storage: Storage, operation_id: int | None = None) -> UndoPlan:
-    """What undoing an operation (the latest that stands) would do; changes nothing.
+    """Plan the undo of an operation (the latest that stands); change nothing.
 
     Raises UsageError when there is no such operation or it is already undone.
     """
@@ -170,13 +170,13 @@ def _with_clock(edge: Edge, present: Edge | None, left: Edge | None) -> Edge:
 
 
 def _undo_blocks(storage: Storage, rows: Sequence[JournalRow]) -> None:
-    made = [r.key for r in rows if r.before is None]
+    new_ids = [r.key for r in rows if r.before is None]
     changed = [r for r in rows if r.before is not None and r.after is not None]
     taken = [r for r in rows if r.before is not None and r.after is None]
     storage.scores.forget([r.key for r in rows])
     # What came after and touches a block that goes, goes with it: no edge may end nowhere.
-    _cut(storage, made)
-    storage.blocks.delete(made)
+    _cut(storage, new_ids)
+    storage.blocks.delete(new_ids)
     now = storage.blocks.get([r.key for r in changed])
     missing = [r.key for r in changed if r.key not in now]
     if missing:
@@ -192,7 +192,7 @@ def _undo_blocks(storage: Storage, rows: Sequence[JournalRow]) -> None:
 
 
 def _drop_edges_of_unlinked(storage: Storage, ids: Sequence[str]) -> None:
-    """A block that is raw again has no edges: those that later operations made to it go too."""
+    """Drop the edges of blocks that are raw again, including those that later operations gave them."""
     _cut(storage, [i for i, b in storage.blocks.get(ids).items() if b.status == "raw"])
 
 
@@ -210,7 +210,7 @@ def _undo_frames(storage: Storage, rows: Sequence[JournalRow]) -> None:
 
 
 def _turn_back(storage: Storage, row: JournalRow) -> None:
-    """A reinforcement that never was: out of the log, and the clock where it stood unless another has set it since."""
+    """Remove a reinforcement from the log and turn the clock back, unless another has set it since."""
     before, after = json.loads(row.before or "{}"), json.loads(row.after or "{}")
     at = parse_instant(after["at"])
     storage.reinforcements.remove(row.key, after["event_type"], at, after["source"])

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class BlockMethods(OpenMemory):
-    """What looks blocks and edges up and changes them."""
+    """Methods that look up and change blocks and edges."""
 
     def block(self, id_or_prefix: str) -> Block:
         """Return the block with an id or with the only id that begins so.
@@ -37,7 +37,7 @@ class BlockMethods(OpenMemory):
         return self._storage.blocks.select(filter, order=order, limit=most, offset=skipped)
 
     def earliest(self, filter: BlockFilter) -> datetime | None:
-        """When the oldest block that passes a filter was created; None where none does."""
+        """Return the creation time of the oldest block that passes a filter; None where none does."""
         return self._storage.blocks.earliest(filter)
 
     def count(self, filter: BlockFilter) -> int:
@@ -46,15 +46,15 @@ class BlockMethods(OpenMemory):
 
     def titles(self, ids: Iterable[str]) -> dict[str, str]:
         """Return the titles of the blocks with these ids, by id; unknown ids are missing from the answer."""
-        return {one.id: one.title for one in self._storage.blocks.get(ids).values()}
+        return {block.id: block.title for block in self._storage.blocks.get(ids).values()}
 
     def find(self, text: str, limit: int = 20) -> tuple[Block, ...]:
         """Return blocks whose title, first words or id fit what was typed, the best first."""
         from amgs.text import finder
 
         ids = finder.find(self._storage.blocks.outlines(), text, bounds.count("A limit", limit))
-        found = self._storage.blocks.get(ids)
-        return tuple(found[i] for i in ids if i in found)
+        blocks = self._storage.blocks.get(ids)
+        return tuple(blocks[i] for i in ids if i in blocks)
 
     def resolve_source(self, source: str) -> tuple[str, ...]:
         """Return ids of the blocks that came from a source: a file, or `file#n` for a part or turn of it."""
@@ -117,7 +117,7 @@ class BlockMethods(OpenMemory):
         self, source: str, target: str, *, kind: str = "related", weight: float = 0.8, confidence: float = 1.0
     ) -> Edge:
         """Add an edge between two consolidated blocks, or change the one of that kind; journalled."""
-        start, goal = (self._context.whole_id(one) for one in (source, target))
+        start, goal = (self._context.whole_id(short_id) for short_id in (source, target))
         from amgs.lifecycle import annotate as annotating
 
         return annotating.add_edge(
@@ -126,7 +126,7 @@ class BlockMethods(OpenMemory):
 
     def remove_edge(self, source: str, target: str, *, kind: str | None = None) -> JournalEntry:
         """Remove the edges from one block to another, of one kind or of all; journalled."""
-        start, goal = (self._context.whole_id(one) for one in (source, target))
+        start, goal = (self._context.whole_id(short_id) for short_id in (source, target))
         from amgs.lifecycle import annotate as annotating
 
         return annotating.remove_edges(self._storage, start, goal, self._now, kind=kind)

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 class LifecycleMethods(OpenMemory):
-    """What works blocks into the memory, and what becomes of them there."""
+    """Methods that work blocks into the memory and manage their life in it."""
 
     def consolidate(self, *, limit: int | None = None, progress: Progress | None = None) -> ConsolidationSummary:
         """Work what was added into the memory: category, embedding, entities, edges, decay profile.
@@ -52,7 +52,7 @@ class LifecycleMethods(OpenMemory):
         )
 
     def plan_consolidation(self, *, limit: int | None = None, progress: Progress | None = None) -> ConsolidationPlan:
-        """What consolidating the inbox (its `limit` oldest arrivals) would do; changes nothing."""
+        """Plan the consolidation of the inbox (its `limit` oldest arrivals); change nothing."""
         return self.lifecycle.draft_consolidation(limit=limit, progress=progress).proposed
 
     def apply_consolidation(self, plan: ConsolidationPlan) -> JournalEntry:
@@ -93,7 +93,7 @@ class LifecycleMethods(OpenMemory):
         return self._storage.journal.latest(bounds.count("A limit", limit))
 
     def last_event(self) -> datetime | None:
-        """When something was last done: an operation, a forecast, the assembly of a frame; None where nothing was."""
+        """Return the time of the latest event: an operation, a forecast, the assembly of a frame; None without one."""
         return self._storage.journal.last_event()
 
     def undo(self, operation_id: int) -> JournalEntry:
@@ -157,7 +157,7 @@ class LifecycleMethods(OpenMemory):
         from amgs.calibration import brier, coverage
 
         bins = bounds.count("The number of bins", bins, least=1, most=1000)
-        found = self._storage.forecasts
-        decided = found.decided(by=by, value=value)
-        table = brier.reliability(decided, bins=bins, forecasts=found.count(by=by, value=value))
+        forecasts = self._storage.forecasts
+        decided = forecasts.decided(by=by, value=value)
+        table = brier.reliability(decided, bins=bins, forecasts=forecasts.count(by=by, value=value))
         return table if by else replace(table, coverage=coverage.reviews(self._storage))

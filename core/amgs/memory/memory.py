@@ -168,12 +168,12 @@ class Memory(BlockMethods, LifecycleMethods, RetrievalMethods, Intake):
 
     @property
     def path(self) -> str:
-        """Where the store lies; ":memory:" for one that is gone on close."""
+        """Location of the store; `:memory:` for one that is gone on close."""
         return self._storage.path
 
     @property
     def read_only(self) -> bool:
-        """Whether it is open for reading alone."""
+        """Return whether it is open for reading alone."""
         return self._storage.read_only
 
     @property
@@ -183,7 +183,7 @@ class Memory(BlockMethods, LifecycleMethods, RetrievalMethods, Intake):
 
     @property
     def committed_changes(self) -> int:
-        """The same after the last commit, whatever state this thread reads; nothing is asked of a file for it."""
+        """Change counter after the last commit, whatever state this thread reads; needs no access to a file."""
         return self._storage.committed_changes
 
     def transaction(self) -> AbstractContextManager[None]:

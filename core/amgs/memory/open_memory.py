@@ -55,7 +55,7 @@ class OpenMemory(WingParts):
 
     @property
     def sources(self) -> SourceLibrary:
-        """Where texts came from, and what becomes of them when their sources say something else."""
+        """Sources of texts, and the treatment of texts whose sources now differ."""
         from amgs.api.sources import SourceLibrary
 
         return SourceLibrary(self._context)
@@ -69,14 +69,14 @@ class OpenMemory(WingParts):
 
     @property
     def frames(self) -> Frames:
-        """What has been assembled: cached, compared; and frames of the user's own."""
+        """Assembled frames: cached, compared; and frames of the user's own."""
         from amgs.api.frames import Frames
 
         return Frames(self._context)
 
     @property
     def entities(self) -> Entities:
-        """What the memory knows by name: people, organisations, places, projects, topics, and what it knows of each."""
+        """Names that the memory knows: people, organisations, places, projects, topics, with its knowledge of them."""
         from amgs.api.entities import Entities
 
         return Entities(self._context)
@@ -90,28 +90,28 @@ class OpenMemory(WingParts):
 
     @property
     def gateway(self) -> GatewayLog:
-        """What agents asked their model through the gateway, and what the model read when it answered."""
+        """Requests of agents to their model through the gateway, with the text the model read for an answer."""
         from amgs.api.gateway import GatewayLog
 
         return GatewayLog(self._context)
 
     @property
     def diagnosis(self) -> Diagnosing:
-        """Why an answer missed a fact, what would bring it in, and what that does to other answers."""
+        """Diagnosis of missed facts: the cause, the fix, and its effect on other answers."""
         from amgs.diagnosis.diagnosing import Diagnosing
 
         return Diagnosing(self._context)
 
     @property
     def changes(self) -> Changes:
-        """What is changed in a memory that several programs share, whichever of them does it."""
+        """Changes to a memory that several programs share, whoever makes them."""
         from amgs.api.changes import Changes
 
         return Changes(self._context)
 
     @property
     def graph(self) -> Graph:
-        """What lies around a block, ways between blocks, communities, centralities."""
+        """Neighbourhood of a block, ways between blocks, communities, centralities."""
         from amgs.api.graph import Graph
 
         return Graph(self._context)
@@ -150,7 +150,7 @@ class OpenMemory(WingParts):
 
     @property
     def exchange(self) -> Exchange:
-        """The whole memory as a file, and back."""
+        """Export of the whole memory to a file, and import."""
         from amgs.api.exchange import Exchange
 
         return Exchange(self._context)

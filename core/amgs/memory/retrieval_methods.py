@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class RetrievalMethods(OpenMemory, Retrieval):
-    """What answers questions."""
+    """Methods that answer questions."""
 
     def load(self, progress: Progress | None = None) -> None:
         """Bring the encoder into memory, which the first search does otherwise and which may take seconds; nothing

@@ -41,11 +41,11 @@ def nearest(weights: Row, differences: NDArray[np.float64]) -> Row | None:
     for free_count in range(1, size + 1):
         for free in combinations(range(size), free_count):
             for tight in _choices(len(differences), free_count - 1):
-                found = _corner(weights, differences, list(free), list(tight))
-                if found is None or bool((differences @ found < MARGIN - _TOLERANCE).any()):
+                corner = _corner(weights, differences, list(free), list(tight))
+                if corner is None or bool((differences @ corner < MARGIN - _TOLERANCE).any()):
                     continue
-                if best is None or _distance(found, weights) < _distance(best, weights) - _TOLERANCE:
-                    best = found
+                if best is None or _distance(corner, weights) < _distance(best, weights) - _TOLERANCE:
+                    best = corner
     return best
 
 
@@ -61,9 +61,9 @@ def admission(parts: NDArray[np.float64], row: int, weights: Row, places: int) -
     order = np.argsort(-(parts @ weights), kind="stable")
     best: Admission | None = None
     for rival in [int(other) for other in order[:places] if other != row]:
-        found = _over(parts, row, weights, places, rival)
-        if found is not None and (best is None or found.distance < best.distance):
-            best = found
+        candidate = _over(parts, row, weights, places, rival)
+        if candidate is not None and (best is None or candidate.distance < best.distance):
+            best = candidate
     return best
 
 
@@ -99,9 +99,9 @@ def _corner(weights: Row, differences: NDArray[np.float64], free: Sequence[int],
     inside = start + step
     if bool((inside < -_TOLERANCE).any()) or not np.allclose(fixed @ inside, wanted, atol=_TOLERANCE):
         return None
-    found = np.zeros(weights.size)
-    found[list(free)] = np.maximum(inside, 0.0)
-    return found
+    corner = np.zeros(weights.size)
+    corner[list(free)] = np.maximum(inside, 0.0)
+    return corner
 
 
 def _distance(a: Row, b: Row) -> float:

@@ -1,4 +1,4 @@
-"""Whether the memory holds an answer at all: how near the nearest block comes to the question, by meaning.
+"""Estimate whether the memory holds an answer: the nearness in meaning of the nearest block to the question.
 
 Where a question names somebody and others speak too, a block may match as well that somebody else said: there it also
 counts how far the best of that person's turns stands above the best of the others'.
@@ -41,8 +41,8 @@ def answerable(evidence: Features) -> float:
     if own.all() or not own.any():
         return chance
     parts = contributions(evidence)
-    said = parts.sum(axis=1) - parts[:, list(FEATURES).index("asked_of")]
-    margin = float(said[own].max() - said[~own].max())
+    scores = parts.sum(axis=1) - parts[:, list(FEATURES).index("asked_of")]
+    margin = float(scores[own].max() - scores[~own].max())
     return min(chance, UNLIKELY + (1.0 - UNLIKELY) * _logistic(PERSON * margin))
 
 

@@ -68,10 +68,10 @@ class AskedDays:
             until=until if wanted.until is None else min(until, wanted.until),
         )
 
-    def overlap(self, told: ToldDays) -> bool:
+    def overlap(self, days: ToldDays) -> bool:
         """Return whether a span of at most LONGEST days that a text tells, and surely means, has one of these days."""
-        short = (told.last - told.first).days < LONGEST
-        return short and told.confidence > LEAST_SURE and told.first <= self.last and told.last >= self.first
+        short = (days.last - days.first).days < LONGEST
+        return short and days.confidence > LEAST_SURE and days.first <= self.last and days.last >= self.first
 
     def holds(self, block: Block) -> bool:
         """Return whether a text was written on one of these days, by its writer's calendar."""
@@ -80,10 +80,10 @@ class AskedDays:
     def told_by(self, block: Block) -> bool:
         """Return whether a text tells of one of these days, other than by the day it was written on."""
         written = block.written.date()
-        return any(self.overlap(told) and not told.first == told.last == written for told in _told(block))
+        return any(self.overlap(days) and not days.first == days.last == written for days in _told(block))
 
 
-def asked_days(text: str, now: datetime) -> AskedDays | None:
+def find_asked_days(text: str, now: datetime) -> AskedDays | None:
     """Return the first and the last day that a question names, told from now, in the zone of who asks; None where it
     names none that is sure, or a span that is open or longer than LONGEST days, and for a text of more than
     MOST_CHARACTERS.
@@ -116,7 +116,7 @@ def holds_its_day(block: Block) -> bool:
     "Today" and "this week" name the day only to who knows when they were said: read from another day, they move.
     """
     written = block.written.date()
-    if not any(told.first <= written <= told.last for told in _told(block)):
+    if not any(days.first <= written <= days.last for days in _told(block)):
         return False
     read = [mention.interval for mention in dates_in(block.content, block.written + _ANOTHER_DAY)]
     sure = [interval.whole for interval in read if interval.confidence > LEAST_SURE]

@@ -20,7 +20,7 @@ ASSISTANTS = frozenset(
 _BETWEEN_SENTENCES = re.compile(r"(?<=[!?])\s+|(?<=\D\.)\s+|(?<=[。！？])\s*")
 
 
-def asked_role(text: str) -> ChatRole | None:
+def find_asked_role(text: str) -> ChatRole | None:
     """Whose turns the last question of a text asks for: None where it asks for neither or is no question.
 
     The first "I", "you" or "we" that is a subject decides ("What did you suggest for my garden?"), else the first
@@ -33,8 +33,8 @@ def asked_role(text: str) -> ChatRole | None:
             asked = sentence
     asked = words.request.sub("", asked)
     # Of "can you" neither group is filled: the next subject is looked for, and "we" ends it.
-    for found in words.subject.finditer(asked):
-        if found.lastgroup:
-            return cast("ChatRole | None", None if found.lastgroup == "both" else found.lastgroup)
+    for match in words.subject.finditer(asked):
+        if match.lastgroup:
+            return cast("ChatRole | None", None if match.lastgroup == "both" else match.lastgroup)
     own = words.own.search(asked)
     return cast("ChatRole", own.lastgroup) if own else None

@@ -1,4 +1,4 @@
-"""What speaks for a block, feature by feature: its words, its neighbours' words, its meaning, who says it.
+"""Compute the evidence for a block, feature by feature: its words, its neighbours' words, its meaning, its speaker.
 
 What may speak depends on the form of the text (`text_forms`): only a turn of a dialogue has a speaker. Every feature
 is general: nothing here knows a language beyond its commonest words, or any corpus. Features are relative to the
@@ -18,7 +18,7 @@ from amgs.index.block_features import NOBODY, name_words
 from amgs.index.lexical import LexicalIndex
 from amgs.index.terms import LexicalQuery
 from amgs.index.vector import QueryVectors, VectorIndex
-from amgs.retrieval.asked_role import asked_role
+from amgs.retrieval.asked_role import find_asked_role
 from amgs.retrieval.sequence_index import NOTHING, SequenceIndex
 from amgs.retrieval.sources import Numbers
 from amgs.retrieval.text_forms import NOTE, PART, TURN
@@ -102,7 +102,7 @@ class QueryFeatures:
     flowed in along edges, and what the keyword layer gave, by number.
     compare: embeds and compares another text, for the query without names. lexical, order: whether words, and the
     order of blocks, may speak at all. written, telling: numbers of the blocks that were written on the days asked for,
-    and of those that tell of them. days_share: how much the former count, see `asked_days`.
+    and of those that tell of them. days_share: how much the former count, see `find_asked_days`.
     meaning_weight: see Sources. known_script: whether the encoder knows that of the query.
     """
 
@@ -144,7 +144,7 @@ def weigh(
     if asked.order:
         columns["window"] = words.window
         columns["neighbour_words"] = gate * words.beside
-        chat = sequences.spoken_as("user")[rows] | sequences.spoken_as("assistant")[rows]
+        chat = sequences.select_spoken("user")[rows] | sequences.select_spoken("assistant")[rows]
         columns["speaker_words"] = chat * words.earlier
         columns["episode_words"] = turn * words.episode
         columns["after_question"] = gate * np.where(before == NOTHING, 0.0, traits.asks[before])
@@ -159,9 +159,9 @@ def weigh(
         counts = asked.meaning_weight * np.select([form == NOTE, form == PART], [NOTE_MEANING, PART_MEANING], 1.0)
         columns["meaning"] = counts * meaning
     columns["asked_of"] = named.astype(np.float64)
-    role = asked_role(asked.text)
+    role = find_asked_role(asked.text)
     if role is not None:
-        stepping_back = sequences.spoken_as("assistant" if role == "user" else "user")
+        stepping_back = sequences.select_spoken("assistant" if role == "user" else "user")
         columns["other_role"] = stepping_back[rows].astype(np.float64)
     columns["written_then"] = asked.days_share * np.isin(numbers, list(asked.written)).astype(np.float64)
     columns["told_day"] = np.isin(numbers, list(asked.telling)).astype(np.float64)
@@ -181,12 +181,12 @@ def weigh(
 def without_names(text: str, names: Collection[str]) -> str:
     """Return a query's words without names and the commonest words: what it is about, whoever is meant."""
     idle = {*COMMON_WORDS, *names}
-    kept = [word for word in _WORD.findall(text) if word.lower() not in idle]
-    return " ".join(kept) or text
+    words = [word for word in _WORD.findall(text) if word.lower() not in idle]
+    return " ".join(words) or text
 
 
 class _Words:
-    """What is asked about, word by word, for m candidates.
+    """Words of a query, with their evidence for m candidates.
 
     own, beside, earlier (m,): BM25 of each, of the two on either side, and of the turn that the same speaker said one
     or two before, by the best own; opening (m,), BM25 of the openings by the best, 0 of turns; coverage, window (m,) in
@@ -220,38 +220,38 @@ class _Words:
         mentioning = np.zeros(sequences.episodes, dtype=np.bool_)
         scores = np.zeros(every_turn.size + 1)  # the last one is that at NOTHING
 
-        def laid_out(at: NDArray[np.int64], found: NDArray[np.float64]) -> NDArray[np.float64]:
+        def lay_out_scores(at: NDArray[np.int64], values: NDArray[np.float64]) -> NDArray[np.float64]:
             """Return (5, m) what of the scores at some rows stands near the candidates."""
-            scores[at] = found
-            held = scores[near]
+            scores[at] = values
+            near_scores = scores[near]
             scores[at] = 0.0  # to lay it out anew for each word would take longer where blocks are many
-            return held
+            return near_scores
 
         for term in every:
             asked_of_turns = spoken is None or term.text in spoken
-            found = keyword.postings(term.text, MOST_POSTINGS)
-            at = sequences.traits.rows(found.numbers)
+            postings = keyword.postings(term.text, MOST_POSTINGS)
+            at = sequences.traits.rows(postings.numbers)
             known = at != NOTHING
             if not asked_of_turns:
                 known &= ~every_turn[at]
             at = at[known]
-            held = laid_out(at, found.scores[known])
-            self.own += held[0]
-            for other in held[1:]:
+            layout = lay_out_scores(at, postings.scores[known])
+            self.own += layout[0]
+            for other in layout[1:]:
                 self.beside += other
-            self.earlier += np.where(same[0], held[1], same[1] * held[2])
+            self.earlier += np.where(same[0], layout[1], same[1] * layout[2])
             counts = term.idf * (asked_of_turns | ~turns)
             mass += counts
-            self.coverage += counts * (held[0] > 0)
-            self.window += counts * (held > 0).any(axis=0)
+            self.coverage += counts * (layout[0] > 0)
+            self.window += counts * (layout > 0).any(axis=0)
             if asked_of_turns and turns.any():
                 mentioning[every_episode[at]] = True
                 mentioned += term.idf * mentioning[episode]
                 mentioning[every_episode[at]] = False
             if not turns.all():
-                found = keyword.openings(term.text, MOST_POSTINGS)
-                at = sequences.traits.rows(found.numbers)
-                self.opening += laid_out(at[at != NOTHING], found.scores[at != NOTHING])[0]
+                postings = keyword.openings(term.text, MOST_POSTINGS)
+                at = sequences.traits.rows(postings.numbers)
+                self.opening += lay_out_scores(at[at != NOTHING], postings.scores[at != NOTHING])[0]
         mass = np.maximum(mass, _SHARPEST)
         best = _best(self.own)
         self.own, self.beside, self.earlier = self.own / best, self.beside / best, self.earlier / best
@@ -269,25 +269,26 @@ def _window(sequences: SequenceIndex, rows: NDArray[np.int64], turns: NDArray[np
     """Return (5, m): the rows themselves, those one and two steps before, and those one and two steps after; NOTHING
     where there is none, as two steps from anything but a turn.
     """
-    found = [rows]
+    window = [rows]
     for way in (sequences.before, sequences.after):
-        one = sequences.step(rows, way)
-        found += [one, np.where(turns, sequences.step(one, way), NOTHING)]
-    return np.stack(found)
+        near_rows = sequences.step(rows, way)
+        window += [near_rows, np.where(turns, sequences.step(near_rows, way), NOTHING)]
+    return np.stack(window)
 
 
 class _Meanings:
-    """What m blocks mean, each alone or together with the one before it. numbers: (m,). paired: (p,) the places of
-    those to be taken together with `earlier` (p,), numbers too.
+    """Meaning of m blocks, alone or together with the one before.
+
+    numbers: (m,). paired: (p,) places of those to be taken together with `earlier` (p,), also numbers.
 
     A turn alone is often a fragment ("Yes, on Tuesday."): its vector and that of the turn before are added.
     """
 
     def __init__(self, numbers: Numbers, paired: NDArray[np.int64], earlier: Numbers, vectors: VectorIndex) -> None:
         length = vectors.together(numbers[paired], earlier) if paired.size else np.zeros(0, np.float32)
-        held = length > _SHARPEST
-        self._numbers, self._earlier = numbers.tolist(), earlier[held].tolist()
-        self._paired, self._length = paired[held], length[held]
+        long_enough = length > _SHARPEST
+        self._numbers, self._earlier = numbers.tolist(), earlier[long_enough].tolist()
+        self._paired, self._length = paired[long_enough], length[long_enough]
 
     def by(self, comparison: QueryVectors) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return (m,) cosines, 0 without an embedding, and (m,) those of what is taken together, in deviations from the

@@ -60,7 +60,7 @@ def keyword(query: LexicalQuery, index: LexicalIndex, allowed: Numbers, limit: i
     return {hit.number: LexicalHit(hit.score / query.mass, hit.exact) for hit in hits}
 
 
-def saturated(share: float) -> float:
+def saturate_share(share: float) -> float:
     """Return the lexical score in [0, 1): strictly rising in the share, so that BM25's order stays, and comparable
     between queries.
     """
@@ -90,12 +90,12 @@ def fuzzy(text: str, query: LexicalQuery, index: LexicalIndex, allowed: Numbers,
         return FuzzyResult({}, ())
     known = foreign_function_words(text) | english_words()
     typed = {stem: word for word in _WORD.findall(text.lower()) for stem in index.stems(word)}
-    found = corrections([stem for stem in unknown if typed.get(stem) not in known], index.vocabulary(), typed)
+    fixes = corrections([stem for stem in unknown if typed.get(stem) not in known], index.vocabulary(), typed)
     closest: dict[str, float] = {}
-    for correction in found:
+    for correction in fixes:
         closest[correction.known] = max(closest.get(correction.known, 0.0), correction.closeness)
     hits = index.ranked(sorted(closest.items()), limit, allowed)
-    return FuzzyResult({hit.number: LexicalHit(hit.score / query.mass) for hit in hits}, found)
+    return FuzzyResult({hit.number: LexicalHit(hit.score / query.mass) for hit in hits}, fixes)
 
 
 def unheld(
@@ -104,7 +104,7 @@ def unheld(
     """Return the words of a query, as they were typed, that no block holds and that were taken for no typo; function
     words and what is written without spaces are left out.
     """
-    missing = {term.text for term in query.unknown} - {one.unknown for one in corrected}
+    missing = {term.text for term in query.unknown} - {correction.unknown for correction in corrected}
     if not missing:
         return ()
     function = foreign_function_words(text)

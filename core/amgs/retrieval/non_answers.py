@@ -112,8 +112,8 @@ def tells(text: str, asked: str, *, of_assistant: bool) -> bool:
 def is_question(text: str) -> bool:
     """Return whether a text asks, and says hardly a word beside it."""
     text = text.replace("？", "?")
-    said = [one for one in _SENTENCE.findall(text) if "?" not in one]
-    return "?" in text and all(len(_WORD.findall(one)) <= _FEW for one in said)
+    statements = [sentence for sentence in _SENTENCE.findall(text) if "?" not in sentence]
+    return "?" in text and all(len(_WORD.findall(statement)) <= _FEW for statement in statements)
 
 
 def _bare(word: str) -> str:

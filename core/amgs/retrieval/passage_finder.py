@@ -1,5 +1,5 @@
-"""Which passage of a block answers a query: the words that match it, as the keyword index reads words; and the sentence
-that holds most words of a question.
+"""Find the passage of a block that answers a query: the words that match it, as the keyword index reads words; and the
+sentence that holds most words of a question.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class PassageFinder:
     def __init__(self, query: LexicalQuery, keyword: LexicalIndex, corrections: Sequence[StemCorrection] = ()) -> None:
         self._keyword = keyword
         self._weights = {term.text: term.idf for term in query.terms}
-        self._weights |= {one.known: self._weights.get(one.unknown, 1.0) for one in corrections}
+        self._weights |= {correction.known: self._weights.get(correction.unknown, 1.0) for correction in corrections}
         self._terms: dict[str, str | None] = {}
 
     def matches(self, content: str) -> list[Match]:
@@ -62,8 +62,8 @@ class PassageFinder:
 
 def _words(text: str) -> Iterator[tuple[int, str]]:
     """Yield each word with where it begins; of a script without spaces each pair of characters."""
-    for found in _WORD.finditer(text):
-        word, start = found[0], found.start()
+    for match in _WORD.finditer(text):
+        word, start = match[0], match.start()
         if len(word) > 1 and spaceless(word):
             yield from ((start + at, word[at : at + 2]) for at in range(len(word) - 1))
         else:
@@ -85,21 +85,25 @@ def held(query: LexicalQuery, content: str, index: LexicalIndex) -> tuple[str, .
     """Return the words of the content that match the query, in lower case, in the order they stand there."""
     stems = {term.text for term in query.terms}
     named = {form for t in query.identifiers for form in (t.identifier.exact, t.identifier.squeezed)}
-    found = [one.exact for one in identifiers(content[:_MOST_CHARACTERS]) if {one.exact, one.squeezed} & named]
-    return tuple(dict.fromkeys((*found, *with_stems(stems, content, index))))
+    exact_names = [
+        identifier.exact
+        for identifier in identifiers(content[:_MOST_CHARACTERS])
+        if {identifier.exact, identifier.squeezed} & named
+    ]
+    return tuple(dict.fromkeys((*exact_names, *with_stems(stems, content, index))))
 
 
 def with_stems(stems: Collection[str], content: str, index: LexicalIndex) -> tuple[str, ...]:
     """Return the words of the content that have one of these stems, in lower case, each once; of a script without
     spaces the stems themselves.
     """
-    words = dict.fromkeys(found.group().lower() for found in _WORD.finditer(content[:_MOST_CHARACTERS]))
-    found: dict[str, None] = {}
+    words = dict.fromkeys(match.group().lower() for match in _WORD.finditer(content[:_MOST_CHARACTERS]))
+    matches: dict[str, None] = {}
     for word in words:
         shared = [stem for stem in index.stems(word) if stem in stems]
         if shared:
-            found |= dict.fromkeys(shared if spaceless(word) else (word,))
-    return tuple(found)
+            matches |= dict.fromkeys(shared if spaceless(word) else (word,))
+    return tuple(matches)
 
 
 def told(words: Collection[str], content: str) -> str:
@@ -112,7 +116,7 @@ def told(words: Collection[str], content: str) -> str:
 
 def _quotation(words: Collection[str], content: str) -> str:
     """Return the sentence that holds most of the words, cut to what surrounds the first of them."""
-    sentences = [" ".join(found.group().split()) for found in SENTENCE.finditer(content)]
+    sentences = [" ".join(match.group().split()) for match in SENTENCE.finditer(content)]
     best = max(sentences or [content], key=lambda text: sum(word in text.lower() for word in words))
     if len(best) <= _LONGEST:
         return best

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from amgs.clock import microseconds_of
-from amgs.retrieval.layers import saturated
+from amgs.retrieval.layers import saturate_share
 from amgs.storage.block_columns import ScoringFacts
 from amgs.types import COMPONENTS, Weights
 
@@ -36,8 +36,9 @@ _MICROSECONDS_PER_HOUR = 3_600_000_000.0
 
 @dataclass(slots=True)
 class Finding:
-    """What the layers found out about one block so far; a query fills hundreds of them. share, exact: see
-    LexicalHit. cosine is None without an embedding.
+    """Evidence of the layers for one block so far; a query fills hundreds of them.
+
+    share, exact: see LexicalHit. cosine is None without an embedding.
 
     layers: those that found it, in waterfall order.
     """
@@ -49,28 +50,28 @@ class Finding:
     layers: tuple[str, ...] = ()
 
 
-def similarity(found: Finding, lexical_share: float) -> float:
+def similarity(finding: Finding, lexical_share: float) -> float:
     """Return how well a block matches the query by what one layer says, in [0, 1]: for the seeds of the graph, and
     where a layer runs alone.
 
     The lexical score and the cosine by their shares; a block without an embedding has the lexical score
     alone. What flowed in along edges is joined as an independent chance.
     """
-    lexical = saturated(found.share)
+    lexical = saturate_share(finding.share)
     matched = lexical
-    if found.cosine is not None:
-        matched = lexical_share * lexical + (1.0 - lexical_share) * max(found.cosine, 0.0)
-    matched += (1.0 - matched) * _IDENTIFIER_PULL * found.exact
-    return min(1.0, 1.0 - (1.0 - matched) * (1.0 - found.flow))
+    if finding.cosine is not None:
+        matched = lexical_share * lexical + (1.0 - lexical_share) * max(finding.cosine, 0.0)
+    matched += (1.0 - matched) * _IDENTIFIER_PULL * finding.exact
+    return min(1.0, 1.0 - (1.0 - matched) * (1.0 - finding.flow))
 
 
-def pulled(similarities: NDArray[np.float64], exact: NDArray[np.float64]) -> NDArray[np.float64]:
+def pull_exact(similarities: NDArray[np.float64], exact: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return similarities (m,) with the exact identifiers' say (m,): who holds a rare one outweighs who does not."""
     spared = similarities * (1.0 - _IDENTIFIER_PUSH * float(exact.max(initial=0.0)))
     return np.clip(spared + (1.0 - spared) * _IDENTIFIER_PULL * exact, 0.0, 1.0)
 
 
-def ranked_down(similarities: NDArray[np.float64], superseded: NDArray[np.bool_]) -> NDArray[np.float64]:
+def demote_superseded(similarities: NDArray[np.float64], superseded: NDArray[np.bool_]) -> NDArray[np.float64]:
     """Return similarities (m,) with those of what no longer holds (m,) at half: it is found behind what took its
     place.
     """
@@ -106,7 +107,7 @@ def score(
     now: datetime,
     weights: Weights,
 ) -> CompositeScores:
-    """The composite of m candidates, rows as in the facts. importance: centrality in [0, 1]."""
+    """Compute the composite score of m candidates, rows as in the facts. importance: centrality in [0, 1]."""
     hours = np.maximum(microseconds_of(now) - facts.reinforced, 0) / _MICROSECONDS_PER_HOUR
     columns = {
         "recency": np.exp(-facts.decay_lambda * hours),

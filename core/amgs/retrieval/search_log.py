@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from amgs.retrieval.layers import saturated
+from amgs.retrieval.layers import saturate_share
 from amgs.retrieval.stored_candidates import WHOLE, StoredCandidate, as_it_was, found_by, pack, unpack
 from amgs.storable import make_storable
 from amgs.storage.assemblies import SearchRow
@@ -80,7 +80,7 @@ class SearchLog:
 
     @property
     def waits(self) -> bool:
-        """Whether something is not written yet."""
+        """Return whether some entries are unwritten."""
         return bool(self._pending)
 
     def latest(self, limit: int) -> tuple[SearchRow, ...]:
@@ -88,51 +88,53 @@ class SearchLog:
         with self._lock:
             written = self._storage.searches.latest(limit)
             self._renumber(written[0].serial if written else 0)
-            fresh = [_row(one) for one in islice(reversed(self._pending), limit)]
+            fresh = [_row(search) for search in islice(reversed(self._pending), limit)]
         return (*fresh, *written)[:limit]
 
     def get(self, serial: int) -> SearchRow | None:
         """Return a search by its number; None where it is not kept."""
         with self._lock:
-            waiting = next((one for one in self._pending if one.serial == serial), None)
+            waiting = next((search for search in self._pending if search.serial == serial), None)
         return self._storage.searches.get(serial) if waiting is None else _row(waiting)
 
     def _renumber(self, written: int) -> None:
         """Number what is not written yet after all that is: another program may have written some."""
         if self._pending and self._pending[0].serial <= written:
-            self._pending = deque(replace(one, serial=serial) for serial, one in enumerate(self._pending, written + 1))
+            self._pending = deque(
+                replace(search, serial=serial) for serial, search in enumerate(self._pending, written + 1)
+            )
             self._last = self._pending[-1].serial
 
 
-def _row(one: _Pending) -> SearchRow:
-    scored, found = one.gathered.scored, one.gathered.found
-    kept = scored.order[:STORED]
+def _row(search: _Pending) -> SearchRow:
+    scored, findings = search.gathered.scored, search.gathered.found
+    top = scored.order[:STORED]
     candidates = []
-    for rank, row in enumerate(kept.tolist(), 1):
-        seen = found[int(scored.facts.numbers[row])]
+    for rank, row in enumerate(top.tolist(), 1):
+        seen = findings[int(scored.facts.numbers[row])]
         candidates.append(
             StoredCandidate(
                 block=str(scored.facts.ids[row]),
                 child="",
                 score=float(scored.totals[row]),
                 parts=tuple(scored.parts[row].tolist()),
-                lexical=saturated(seen.share),
+                lexical=saturate_share(seen.share),
                 vector=max(seen.cosine or 0.0, 0.0),
                 graph=seen.flow,
                 layers=seen.layers,
-                fate="selected" if rank <= one.places else "not_in_top_k",
+                fate="selected" if rank <= search.places else "not_in_top_k",
                 because="",
                 tokens=0,
             )
         )
-    text = pack(candidates, {WHOLE: one.weights})
-    return SearchRow(one.serial, one.at, one.query, one.places, int(np.size(scored.order)), text)
+    text = pack(candidates, {WHOLE: search.weights})
+    return SearchRow(search.serial, search.at, search.query, search.places, int(np.size(scored.order)), text)
 
 
 def explain(row: SearchRow, block: Block) -> Explanation:
     """Return why a block was a hit of a past search or not, from what was kept of it."""
     every, weights = unpack(row.candidates)
-    place = next((n for n, one in enumerate(every) if block.id.startswith(one.block)), None)
+    place = next((n for n, candidate in enumerate(every) if block.id.startswith(candidate.block)), None)
     if place is None:
         because, layers = _absent(row, every, block)
         return Explanation(
@@ -152,10 +154,10 @@ def explain(row: SearchRow, block: Block) -> Explanation:
             weights=weights[WHOLE],
             as_of=row.at,
         )
-    one, rank = every[place], place + 1
-    others = [other.score for other in every if other is not one][: row.places]
-    needed = others[-1] if others else one.score
-    admitted, lacks = rank <= row.places, max(needed - one.score, 0.0)
+    candidate, rank = every[place], place + 1
+    others = [other.score for other in every if other is not candidate][: row.places]
+    needed = others[-1] if others else candidate.score
+    admitted, lacks = rank <= row.places, max(needed - candidate.score, 0.0)
     because = f"it was number {rank} of {row.pool}"
     if not admitted:
         because = f"it was number {rank}, the best {row.places} were taken; it lacked {lacks:.3f}"
@@ -169,13 +171,13 @@ def explain(row: SearchRow, block: Block) -> Explanation:
         rank=rank,
         of=row.pool,
         places=row.places,
-        score=one.score,
+        score=candidate.score,
         needed=needed,
-        candidate=as_it_was(one, block),
+        candidate=as_it_was(candidate, block),
         layers=(
             LayerVerdict("prefilter", "passed", None, None, "it was a candidate"),
-            *found_by(one),
-            LayerVerdict("score", "passed" if admitted else "missed", one.score, needed, f"rank {rank}"),
+            *found_by(candidate),
+            LayerVerdict("score", "passed" if admitted else "missed", candidate.score, needed, f"rank {rank}"),
         ),
         weights=weights[WHOLE],
         as_of=row.at,
@@ -183,7 +185,7 @@ def explain(row: SearchRow, block: Block) -> Explanation:
 
 
 def _absent(row: SearchRow, every: Sequence[StoredCandidate], block: Block) -> tuple[str, tuple[LayerVerdict, ...]]:
-    """Of a block that no layer had brought, or that ranked below those that are kept."""
+    """Return the reason and verdict for a block that no layer found or that ranked below the stored candidates."""
     because = f"it was not among the {row.pool} candidates: no layer had found it, or a condition had refused it"
     if block.created_at > row.at:
         because = f"it is dated {block.created_at:%Y-%m-%d}, after the search"

@@ -1,4 +1,4 @@
-"""How blocks lie to each other: what stood before and after each, and which episode it is part of.
+"""Order of blocks: the neighbours before and after a block, and its episode.
 
 It does not change with the query; it is laid out once for a state of the store and serves every search.
 """
@@ -43,12 +43,12 @@ class SequenceIndex:
 
     @cached_property
     def episodes(self) -> int:
-        """How many episodes there are."""
+        """Number of episodes."""
         return int(self.episode.max(initial=-1)) + 1
 
     @cached_property
     def forms(self) -> TextForms:
-        """What form of text each block is."""
+        """Forms of text of the blocks."""
         return forms_of(self.traits, self.episode, (self.before != NOTHING) | (self.after != NOTHING))
 
     def called(self, text: str) -> tuple[int, ...]:
@@ -60,7 +60,7 @@ class SequenceIndex:
         # Counted: to sort out which of a few names occur would take longer.
         return frozenset(np.flatnonzero(np.bincount(self.forms.speaker - NOBODY)[1:]).tolist())
 
-    def spoken_as(self, role: ChatRole) -> NDArray[np.bool_]:
+    def select_spoken(self, role: ChatRole) -> NDArray[np.bool_]:
         """Return (n,) which blocks the user, or the assistant, of a chat with an assistant says. Where nobody in a chat
         is called user, everybody but the assistant is.
         """
@@ -78,12 +78,12 @@ class SequenceIndex:
         return chats & (users | (named & ~with_users & ~assistants)), assistants
 
     def _in_episodes_of(self, rows: NDArray[np.bool_]) -> NDArray[np.bool_]:
-        held = np.zeros(self.episodes, dtype=np.bool_)
-        held[self.episode[rows]] = True
-        return np.asarray(held[self.episode])
+        in_episode = np.zeros(self.episodes, dtype=np.bool_)
+        in_episode[self.episode[rows]] = True
+        return np.asarray(in_episode[self.episode])
 
     def step(self, rows: NDArray[np.int64], way: NDArray[np.int64], count: int = 1) -> NDArray[np.int64]:
-        """The rows `count` steps along a way (`before` or `after`); NOTHING where it ends."""
+        """Return the rows `count` steps along a way (`before` or `after`); NOTHING where it ends."""
         for _ in range(count):
             rows = np.where(rows == NOTHING, NOTHING, way[rows]) if way.size else rows
         return rows
@@ -109,11 +109,11 @@ def said(sequences: SequenceIndex) -> Mapping[str, Any]:
     return {"names": list(sequences.traits.names)}
 
 
-def read(kept: Generation) -> SequenceIndex:
+def read(generation: Generation) -> SequenceIndex:
     """Return the sequence index of a generation."""
-    columns = {name: kept.array(name) for name in _COLUMNS}
-    traits = BlockFeatures(**columns, names=tuple(map(str, kept.said["names"])))
-    order = (kept.array(name) for name in ("before", "after", "episode_number", "source"))
+    columns = {name: generation.array(name) for name in _COLUMNS}
+    traits = BlockFeatures(**columns, names=tuple(map(str, generation.said["names"])))
+    order = (generation.array(name) for name in ("before", "after", "episode_number", "source"))
     return SequenceIndex(traits, *order)
 
 
@@ -126,18 +126,18 @@ def lay_out(traits: BlockFeatures, view: GraphView) -> SequenceIndex:
     """
     size = traits.numbers.size
     before, after = np.full(size, NOTHING, np.int64), np.full(size, NOTHING, np.int64)
-    kept = np.flatnonzero(view.columns.relation == NEXT)[::-1]
-    if kept.size:
-        source = traits.rows(view.nodes[view.source[kept]])
-        target = traits.rows(view.nodes[view.target[kept]])
+    edge_rows = np.flatnonzero(view.columns.relation == NEXT)[::-1]
+    if edge_rows.size:
+        source = traits.rows(view.nodes[view.source[edge_rows]])
+        target = traits.rows(view.nodes[view.target[edge_rows]])
         # Reversed above, so that of several writes to one place the first edge is the last to write.
         after[source], before[target] = target, source
     return SequenceIndex(traits, before, after, *_episodes(traits, before))
 
 
 def appended(known: SequenceIndex, traits: BlockFeatures) -> SequenceIndex | None:
-    """What `lay_out` gives, but for how episodes are numbered, where all that is new are blocks at the end that stand
-    before or after no other; None where something else changed, too.
+    """Return the same as `lay_out`, except for the numbering of episodes, where all that is new are blocks at the end
+    that stand before or after no other; None where something else changed, too.
     """
     size = known.traits.numbers.size
     fresh = traits.episode[size:].tolist()
@@ -150,9 +150,9 @@ def appended(known: SequenceIndex, traits: BlockFeatures) -> SequenceIndex | Non
     following, numbers = known.episodes, []
     for source in fresh:
         if source and source not in of:
-            held = known.source == source
-            at = int(held.argmax()) if held.size else 0
-            if held.size and held[at]:
+            same_source = known.source == source
+            at = int(same_source.argmax()) if same_source.size else 0
+            if same_source.size and same_source[at]:
                 of[source] = int(known.episode[at])
         if source not in of:
             of[source], following = following, following + 1

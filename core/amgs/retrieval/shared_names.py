@@ -70,7 +70,7 @@ def with_shared_names(evidence: Features, keyword: LexicalIndex, blocks: Blocks)
 
 
 class _NameIndex:
-    """Which of the candidates hold a name, and how many blocks do; each word and each name is looked up once."""
+    """Candidates that hold a name, and the number of blocks that do; words and names are looked up once."""
 
     def __init__(self, keyword: LexicalIndex, numbers: NDArray[np.int64]) -> None:
         self._keyword, self._numbers = keyword, numbers
@@ -80,26 +80,28 @@ class _NameIndex:
 
     def spread(self, text: str) -> NDArray[np.float64]:
         """Return (m,) what each candidate gets of a text's weight of 1."""
-        found = names(text)
-        self._read({word for name in found for word in name.split()})
-        told = {name: self._rarity(name) for name in found}
-        kept = sorted((name for name in told if told[name] > 0), key=lambda name: -told[name])[:MOST_NAMES]
+        phrases = names(text)
+        self._read({word for name in phrases for word in name.split()})
+        rarities = {name: self._rarity(name) for name in phrases}
+        rarest = sorted((name for name in rarities if rarities[name] > 0), key=lambda name: -rarities[name])[
+            :MOST_NAMES
+        ]
         got = np.zeros(self._numbers.size)
-        whole = sum(told[name] for name in kept)
-        for name in kept:
+        whole = sum(rarities[name] for name in rarest)
+        for name in rarest:
             if name not in self._held:
                 blocks = self._blocks(name)
                 at = places(self._numbers, blocks)
                 self._held[name] = (at[at >= 0], blocks.size)
             holding, many = self._held[name]
             if many > 1:
-                got[holding] += told[name] / whole / many
+                got[holding] += rarities[name] / whole / many
         return got
 
     def _read(self, words: Collection[str]) -> None:
         for word, stems in self._keyword.stems_of(set(words) - self._words.keys()).items():
-            told = [stem for stem in stems if stem not in _COMMON]
-            self._words[word] = tuple((self._keyword.frequency(stem), stem) for stem in told)
+            rare_stems = [stem for stem in stems if stem not in _COMMON]
+            self._words[word] = tuple((self._keyword.frequency(stem), stem) for stem in rare_stems)
 
     def _rarity(self, name: str) -> float:
         """Return the idf of the rarest word; 0 of a name that is in too many blocks."""
@@ -108,30 +110,30 @@ class _NameIndex:
 
     def _stems(self, name: str) -> list[tuple[int, str]]:
         """Return the stems of a name's words, each after how many blocks hold it; the rarest first."""
-        return sorted({one for word in name.split() for one in self._words[word]})
+        return sorted({pair for word in name.split() for pair in self._words[word]})
 
     def _blocks(self, name: str) -> NDArray[np.int64]:
         """Return the numbers, ascending, of the blocks that hold every word of a name."""
-        held: NDArray[np.int64] | None = None
+        numbers: NDArray[np.int64] | None = None
         for _, stem in self._stems(name):
-            if held is not None and held.size < 2:
+            if numbers is not None and numbers.size < 2:
                 break
             if stem not in self._found:
                 self._found[stem] = np.sort(self._keyword.postings(stem, MOST_POSTINGS).numbers)
             holders = self._found[stem]
-            held = holders if held is None else held[contains(holders, held)]
-        return np.zeros(0, dtype=np.int64) if held is None else held
+            numbers = holders if numbers is None else numbers[contains(holders, numbers)]
+        return np.zeros(0, dtype=np.int64) if numbers is None else numbers
 
 
 def names(text: str) -> Collection[str]:
     """Return what of a text could be a name, each once: runs of words with a capital, without a common word before
     them.
     """
-    found: dict[str, None] = {}
+    phrases: dict[str, None] = {}
     for match in _NAME.finditer(text):
         words = list(_LETTERS.findall(match[0].lower()))
         while words and words[0] in _COMMON:
             words = words[1:]
         if len("".join(words)) > 2:
-            found[" ".join(words)] = None
-    return found
+            phrases[" ".join(words)] = None
+    return phrases

@@ -1,5 +1,4 @@
-"""What the layers ask of the packages below them: the store's readers, the two indexes, the graph, the
-embedder.
+"""Sources of the layers in the packages below: the store's readers, the two indexes, the graph, the embedder.
 
 Between the layers a block is its `number`, the store's running number of arrival: an int travels and masks a
 hundred thousand times faster than a hash. Only what survives is read as a Block.

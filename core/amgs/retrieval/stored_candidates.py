@@ -26,7 +26,7 @@ _RAW = {"keyword": "lexical", "vector": "vector", "graph": "graph"}
 
 @dataclass(frozen=True, slots=True)
 class StoredCandidate:
-    """What became of a block in one part of a frame. block: the first digits of its id. layers: that found it."""
+    """Fate of a block in one part of a frame. block: the first digits of its id. layers: that found it."""
 
     block: str
     child: str
@@ -50,23 +50,25 @@ def pack(candidates: Iterable[StoredCandidate], weights: Mapping[str, Weights]) 
 
     rows = [
         [
-            one.block[:DIGITS],
-            word(one.child),
-            round(one.score, 6),
-            *(round(part, 4) for part in one.parts),
-            round(one.lexical, 4),
-            round(one.vector, 4),
-            round(one.graph, 4),
-            word("+".join(one.layers)),
-            word(one.fate),
-            word(one.because),
-            one.tokens,
+            candidate.block[:DIGITS],
+            word(candidate.child),
+            round(candidate.score, 6),
+            *(round(part, 4) for part in candidate.parts),
+            round(candidate.lexical, 4),
+            round(candidate.vector, 4),
+            round(candidate.graph, 4),
+            word("+".join(candidate.layers)),
+            word(candidate.fate),
+            word(candidate.because),
+            candidate.tokens,
         ]
-        for one in candidates
+        for candidate in candidates
     ]
-    used = {name: [getattr(each, component) for component in COMPONENTS] for name, each in weights.items()}
-    told = {"words": list(words), "rows": rows, "weights": used}
-    return json.dumps(told, ensure_ascii=False, separators=(",", ":"))
+    used = {
+        name: [getattr(child_weights, component) for component in COMPONENTS] for name, child_weights in weights.items()
+    }
+    data = {"words": list(words), "rows": rows, "weights": used}
+    return json.dumps(data, ensure_ascii=False, separators=(",", ":"))
 
 
 def unpack(text: str) -> tuple[tuple[StoredCandidate, ...], dict[str, Weights]]:
@@ -77,8 +79,8 @@ def unpack(text: str) -> tuple[tuple[StoredCandidate, ...], dict[str, Weights]]:
         data = json.loads(text)
         words = data["words"]
         weights = {str(name): Weights(*values) for name, values in data["weights"].items()}
-        found = tuple(_candidate(row, words) for row in data["rows"])
-        return found, {WHOLE: weights[WHOLE], **weights}
+        candidates = tuple(_candidate(row, words) for row in data["rows"])
+        return candidates, {WHOLE: weights[WHOLE], **weights}
     except _DAMAGED as error:
         raise StoreCorruptError(
             "The candidates that were kept are damaged.", way_out="Ask again, and explain that."
@@ -88,37 +90,37 @@ def unpack(text: str) -> tuple[tuple[StoredCandidate, ...], dict[str, Weights]]:
 def _candidate(row: Sequence[Any], words: Sequence[str]) -> StoredCandidate:
     block, child, score, *rest = row
     parts, (lexical, vector, graph, layers, fate, because, tokens) = tuple(rest[:5]), rest[5:]
-    found = tuple(filter(None, words[layers].split("+")))
+    layer_names = tuple(filter(None, words[layers].split("+")))
     return StoredCandidate(
-        block, words[child], score, parts, lexical, vector, graph, found, words[fate], words[because], tokens
+        block, words[child], score, parts, lexical, vector, graph, layer_names, words[fate], words[because], tokens
     )
 
 
-def found_by(one: StoredCandidate) -> tuple[LayerVerdict, ...]:
+def found_by(candidate: StoredCandidate) -> tuple[LayerVerdict, ...]:
     """Return which layers had found a candidate."""
-    return tuple(_found(layer, one) for layer in FINDERS)
+    return tuple(_found(layer, candidate) for layer in FINDERS)
 
 
-def _found(layer: str, one: StoredCandidate) -> LayerVerdict:
-    found = layer in one.layers
-    value = float(getattr(one, _RAW[layer])) if layer in _RAW else None
-    because = "this layer found it" if found else "this layer did not find it"
-    return LayerVerdict(layer, "passed" if found else "missed", value, None, because)
+def _found(layer: str, candidate: StoredCandidate) -> LayerVerdict:
+    is_hit = layer in candidate.layers
+    value = float(getattr(candidate, _RAW[layer])) if layer in _RAW else None
+    because = "this layer found it" if is_hit else "this layer did not find it"
+    return LayerVerdict(layer, "passed" if is_hit else "missed", value, None, because)
 
 
-def as_it_was(one: StoredCandidate, block: Block) -> Candidate:
+def as_it_was(candidate: StoredCandidate, block: Block) -> Candidate:
     """Return a candidate with its scores of then."""
-    became: Any = one.fate
+    became: Any = candidate.fate
     return Candidate(
         block=block,
-        parts=ScoreParts(*one.parts),
-        score=one.score,
-        tokens=one.tokens,
-        layers=one.layers,
+        parts=ScoreParts(*candidate.parts),
+        score=candidate.score,
+        tokens=candidate.tokens,
+        layers=candidate.layers,
         fate=became,
-        because=one.because,
-        child=one.child,
-        lexical=one.lexical,
-        vector=one.vector,
-        graph=one.graph,
+        because=candidate.because,
+        child=candidate.child,
+        lexical=candidate.lexical,
+        vector=candidate.vector,
+        graph=candidate.graph,
     )

@@ -1,4 +1,4 @@
-"""What form of text a block is: a turn of a dialogue, a part of a document, or a note of its own.
+"""Form of text of a block: a turn of a dialogue, a part of a document, or a note of its own.
 
 What is evidence differs between them. A turn is often a fragment that its neighbours complete, and somebody says it;
 a part of a document is neither; and how long a text is says something only among texts of its kind.
@@ -43,7 +43,7 @@ class TextForms:
 
     @property
     def turns(self) -> NDArray[np.bool_]:
-        """Which are turns: (n,)."""
+        """Mask of the turns: (n,)."""
         return np.asarray(self.form == TURN)
 
 
@@ -58,8 +58,8 @@ def forms_of(traits: BlockFeatures, episode: NDArray[np.int64], chained: NDArray
     turns = _turns(traits, episode)
     form = np.where(turns, TURN, np.where(chained, PART, NOTE)).astype(np.int8)
     length = traits.length.astype(np.float64)
-    for one in FORMS:
-        kind = form == one
+    for form_code in FORMS:
+        kind = form == form_code
         if kind.any():
             length[kind] -= np.median(length[kind])
     characters = np.maximum(np.expm1(traits.length.astype(np.float64)), 1.0)
@@ -72,11 +72,11 @@ def _turns(traits: BlockFeatures, episode: NDArray[np.int64]) -> NDArray[np.bool
     if not named.any():
         return np.zeros(traits.numbers.size, dtype=np.bool_)
     size = np.bincount(episode)
-    told = np.bincount(episode[named], minlength=size.size)
+    named_counts = np.bincount(episode[named], minlength=size.size)
     width = len(traits.names)
     pairs, counts = np.unique(episode[named] * width + traits.name[named], return_counts=True)
     of = pairs // width
-    heard = (counts >= LEAST_SHARE * size[of]) | ((counts >= _HARDLY) & (told[of] >= _NEARLY_ALL * size[of]))
+    heard = (counts >= LEAST_SHARE * size[of]) | ((counts >= _HARDLY) & (named_counts[of] >= _NEARLY_ALL * size[of]))
     speakers = np.bincount(of[heard], minlength=size.size)
-    dialogue = (speakers >= FEWEST_SPEAKERS) & (told >= _NAMED * size)
+    dialogue = (speakers >= FEWEST_SPEAKERS) & (named_counts >= _NAMED * size)
     return np.asarray(named & dialogue[episode])

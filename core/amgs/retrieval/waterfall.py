@@ -18,9 +18,20 @@ from amgs.index.fuzzy import StemCorrection
 from amgs.index.terms import LexicalQuery
 from amgs.index.vector import QueryVectors
 from amgs.retrieval.answerable import answerable, why_untold
-from amgs.retrieval.asked_days import BESIDE_WORDS, MOST_BLOCKS, add_latest, asked_days, holds_its_day
+from amgs.retrieval.asked_days import BESIDE_WORDS, MOST_BLOCKS, add_latest, find_asked_days, holds_its_day
 from amgs.retrieval.features import FEATURES, Features, QueryFeatures, weigh
-from amgs.retrieval.layers import LexicalHit, best, expand, fuzzy, keyword, prefilter, saturated, total, unheld, vector
+from amgs.retrieval.layers import (
+    LexicalHit,
+    best,
+    expand,
+    fuzzy,
+    keyword,
+    prefilter,
+    saturate_share,
+    total,
+    unheld,
+    vector,
+)
 from amgs.retrieval.non_answers import with_non_answers
 from amgs.retrieval.passage_finder import PassageFinder, with_passages
 from amgs.retrieval.score import (
@@ -28,8 +39,8 @@ from amgs.retrieval.score import (
     SEARCH_WEIGHTS,
     CompositeScores,
     Finding,
-    pulled,
-    ranked_down,
+    demote_superseded,
+    pull_exact,
     score,
     similarity,
 )
@@ -68,7 +79,7 @@ LEAST_SPREAD = 0.02
 
 @dataclass(frozen=True, slots=True)
 class RetrievalRequest:
-    """What is asked. present: blocks that are candidates whatever the finders say (a frame's own pool).
+    """Request for retrieval. present: blocks that are candidates whatever the finders say (a frame's own pool).
 
     recent: with nothing to look for, so many of the most recently reinforced blocks are the candidates; 0 for
     none. most: so many of the best candidates are read and handed on; None: all.
@@ -121,7 +132,7 @@ LEXICAL_SHARE = 0.5
 
 
 def check_layers(layers: Collection[str] | None) -> frozenset[str]:
-    """The layers asked for, all when None; raises UsageError for a name that is none."""
+    """Return the layers asked for, all when None; raise UsageError for an unknown name."""
     if layers is None:
         return frozenset(LAYERS)
     unknown = sorted(set(layers) - set(LAYERS))
@@ -221,7 +232,7 @@ class _Run:
 
     @property
     def lexical_share(self) -> float:
-        """A layer that is switched off has no say in the similarity either."""
+        """Lexical share of the similarity; a layer that is switched off has none."""
         lexical = self.seeding or "keyword" in self.wanted or "fuzzy" in self.wanted
         semantic = self.seeding or "vector" in self.wanted
         return LEXICAL_SHARE if lexical and semantic else float(lexical)
@@ -239,8 +250,8 @@ class _Run:
         if self._skips("keyword", seeds=True):
             return
         start = self.sources.clock.perf()
-        found = keyword(self.query, self.sources.keyword, self.allowed, KEYWORD_POOL)
-        self._absorb_lexical("keyword", found, start)
+        hits = keyword(self.query, self.sources.keyword, self.allowed, KEYWORD_POOL)
+        self._absorb_lexical("keyword", hits, start)
 
     def fuzzy(self) -> None:
         if self._skips("fuzzy"):
@@ -256,14 +267,14 @@ class _Run:
         start = self.sources.clock.perf()
         embedding = self.sources.embed(self.request.text)
         self.comparison = self.sources.vectors.compare(embedding, self.allowed)
-        found = vector(self.comparison, VECTOR_POOL)
-        fresh = len(found.keys() - self.found.keys())
-        for number in found:
+        cosines = vector(self.comparison, VECTOR_POOL)
+        fresh = len(cosines.keys() - self.found.keys())
+        for number in cosines:
             self._add(number, "vector")
         self._measure_raw(self.comparison)
         # The cosine of what the words found is known too: a score must not depend on which layer came first.
         self._add_cosines(self.comparison)
-        self._report("vector", self.allowed.size, len(found), fresh, start)
+        self._report("vector", self.allowed.size, len(cosines), fresh, start)
 
     def graph(self) -> None:
         if self._skips("graph"):
@@ -271,19 +282,19 @@ class _Run:
         start = self.sources.clock.perf()
         similarities = {n: similarity(e, self.lexical_share) for n, e in self.found.items()}
         seeds = best(similarities, GRAPH_SEEDS)
-        found = dict(expand(seeds, self.sources.graph.view(), self.allowed))
-        ring = found
+        flows = dict(expand(seeds, self.sources.graph.view(), self.allowed))
+        ring = flows
         for _ in range(1, self.request.hops):
             walked = best(ring, GRAPH_SEEDS)
             ring = dict(expand(walked, self.sources.graph.view(), self.allowed))
             for number, flow in ring.items():
-                found[number] = max(found.get(number, 0.0), flow)
+                flows[number] = max(flows.get(number, 0.0), flow)
         if self.seeding:
             self.found = {}
-        fresh = len(found.keys() - self.found.keys())
-        for number, flow in found.items():
+        fresh = len(flows.keys() - self.found.keys())
+        for number, flow in flows.items():
             self._add(number, "graph").flow = flow
-        self._report("graph", len(seeds), len(found), fresh, start)
+        self._report("graph", len(seeds), len(flows), fresh, start)
 
     def score(self) -> Gathered:
         start = self.sources.clock.perf()
@@ -299,16 +310,16 @@ class _Run:
         similarities = self._similarities(numbers, evidence)
         weights = self._weights(evidence)
         if self.request.filter.as_of is None:
-            similarities = ranked_down(similarities, facts.superseded)
+            similarities = demote_superseded(similarities, facts.superseded)
         scored = score(
             facts, similarities, self.sources.graph.importances(facts.numbers), self.sources.clock.now(), weights
         )
-        kept = scored.order[: self.request.most]
-        candidates = self._candidates(scored, kept.tolist())
+        top_rows = scored.order[: self.request.most]
+        candidates = self._candidates(scored, top_rows.tolist())
         self._report("score", len(numbers), len(candidates), 0, start)
         return Gathered(
             candidates,
-            {str(facts.ids[row]): int(facts.numbers[row]) for row in kept.tolist()},
+            {str(facts.ids[row]): int(facts.numbers[row]) for row in top_rows.tolist()},
             tuple(self.reports),
             self.query,
             self.corrections,
@@ -321,19 +332,21 @@ class _Run:
 
     @property
     def fuses(self) -> bool:
-        """Whether several kinds of layers speak, so that their evidence is weighed; alone a layer decides."""
+        """Return whether several kinds of layers take part, so that their evidence is weighed; a single one decides
+        alone.
+        """
         return self.has_words and _kinds(self.wanted) > 1
 
     # --- inside -----------------------------------------------------------------------------------------
 
     def _evidence(self, numbers: Numbers) -> Features:
-        flows = {number: found.flow for number, found in self.found.items() if found.flow > 0.0}
+        flows = {number: finding.flow for number, finding in self.found.items() if finding.flow > 0.0}
         asked = QueryFeatures(
             self.request.text,
             self.sources.keyword.corrected(self.query, self.corrections),
             self.comparison,
             flows,
-            {number: found.share for number, found in self.found.items()},
+            {number: finding.share for number, finding in self.found.items()},
             compare=lambda text: self.sources.vectors.compare(self.sources.embed(text), self.allowed),
             lexical="keyword" in self.wanted,
             order="graph" in self.wanted,
@@ -344,21 +357,21 @@ class _Run:
             known_script=not self.unknown_script,
         )
         sources = self.sources
-        found = weigh(numbers, asked, sources.sequences(), sources.keyword, sources.vectors)
+        features = weigh(numbers, asked, sources.sequences(), sources.keyword, sources.vectors)
         if asked.order:
-            found = with_non_answers(found, self.request.text, self._blocks)
-            found = add_latest(found, self.request.text, self._blocks)
+            features = with_non_answers(features, self.request.text, self._blocks)
+            features = add_latest(features, self.request.text, self._blocks)
         if not asked.order or self.unknown_script:
-            return found  # names are told by their capital letters, which other scripts do not have
+            return features  # names are told by their capital letters, which other scripts do not have
         most = self.request.most
         if most is not None and most <= FEW:
             # Read with those whose names count: a second query would take longer than more rows.
-            likely = np.argsort(-contributions(found).sum(axis=1), kind="stable")[: 2 * most]
+            likely = np.argsort(-contributions(features).sum(axis=1), kind="stable")[: 2 * most]
             sources.blocks.stored(numbers[likely].tolist())
-        return with_shared_names(found, sources.keyword, self._blocks)
+        return with_shared_names(features, sources.keyword, self._blocks)
 
     def _blocks(self, numbers: Sequence[int]) -> dict[int, Block]:
-        return {one.number: one.block for one in self.sources.blocks.stored(numbers)}
+        return {stored_block.number: stored_block.block for stored_block in self.sources.blocks.stored(numbers)}
 
     def _weights(self, evidence: Features | None) -> Weights:
         """Return the weights of the parts: those asked for, but the similarity alone where a search finds a dialogue.
@@ -376,33 +389,33 @@ class _Run:
             alone = [similarity(self.found[n], self.lexical_share) for n in numbers]
             return np.array(alone, dtype=np.float64)
         exact = np.array([self.found[n].exact for n in numbers], dtype=np.float64)
-        return pulled(fused(contributions(evidence).sum(axis=1)), exact)
+        return pull_exact(fused(contributions(evidence).sum(axis=1)), exact)
 
     def _candidates(self, scored: CompositeScores, rows: Sequence[int]) -> tuple[Candidate, ...]:
         """Return the rows of the scored as candidates, in their order; only these blocks are read."""
         numbers = [int(scored.facts.numbers[row]) for row in rows]
-        blocks = {one.number: one.block for one in self.sources.blocks.stored(numbers)}
-        made = []
+        blocks = {stored_block.number: stored_block.block for stored_block in self.sources.blocks.stored(numbers)}
+        candidates = []
         for row, number in zip(rows, numbers, strict=True):
-            found = self.found[number]
-            made.append(
+            finding = self.found[number]
+            candidates.append(
                 Candidate(
                     block=blocks[number],
                     parts=ScoreParts(*scored.parts[row].tolist()),
                     score=float(scored.totals[row]),
-                    layers=found.layers,
-                    lexical=saturated(found.share),
-                    vector=max(found.cosine or 0.0, 0.0),
-                    graph=found.flow,
+                    layers=finding.layers,
+                    lexical=saturate_share(finding.share),
+                    vector=max(finding.cosine or 0.0, 0.0),
+                    graph=finding.flow,
                 )
             )
-        return tuple(made)
+        return tuple(candidates)
 
     def _read_days(self) -> None:
         """Note which blocks were written on days that the query names, and which candidates tell of them. Where few
         were written then, all are candidates.
         """
-        days = asked_days(self.request.text, local_now(self.sources.clock))
+        days = find_asked_days(self.request.text, local_now(self.sources.clock))
         if days is None:
             return
         self.days_share = 1.0 if days.alone else BESIDE_WORDS
@@ -413,11 +426,13 @@ class _Run:
             written = written[[number in self.found for number in written.tolist()]]
         of_days = set(written.tolist())
         stored = blocks.stored(sorted(of_days | self.found.keys()))
-        self.telling = tuple(one.number for one in stored if days.told_by(one.block))
+        self.telling = tuple(stored_block.number for stored_block in stored if days.told_by(stored_block.block))
         self.written = tuple(
-            one.number
-            for one in stored
-            if one.number in of_days and days.holds(one.block) and not holds_its_day(one.block)
+            stored_block.number
+            for stored_block in stored
+            if stored_block.number in of_days
+            and days.holds(stored_block.block)
+            and not holds_its_day(stored_block.block)
         )
         for number in self.written:
             self._add(number, "prefilter")
@@ -439,13 +454,13 @@ class _Run:
             self.reports.append(LayerReport(layer, 0, 0, 0, 0.0, reason))
         return off or not self.has_words
 
-    def _absorb_lexical(self, layer: str, found: Mapping[int, LexicalHit], start: float) -> None:
-        fresh = len(found.keys() - self.found.keys())
-        for number, hit in found.items():
+    def _absorb_lexical(self, layer: str, hits: Mapping[int, LexicalHit], start: float) -> None:
+        fresh = len(hits.keys() - self.found.keys())
+        for number, hit in hits.items():
             known = self._add(number, layer)
             known.share += hit.share
             known.exact = max(known.exact, hit.exact)
-        self._report(layer, self.allowed.size, len(found), fresh, start)
+        self._report(layer, self.allowed.size, len(hits), fresh, start)
 
     def _add(self, number: int, layer: str) -> Finding:
         """Return what is known of the block, with the layer among those that found it."""
@@ -464,7 +479,7 @@ class _Run:
         raw = sorted((n for n in self.found if n not in known), key=lambda n: (-self.found[n].share, n))
         left = RAW_CHARACTERS
         stored = self.sources.blocks.stored(raw[:RAW_BLOCKS])
-        texts = {one.number: embedding_text(one.block) for one in stored}
+        texts = {stored_block.number: embedding_text(stored_block.block) for stored_block in stored}
         for number in raw[:RAW_BLOCKS]:
             text = texts[number][:RAW_CHARACTERS]
             left -= len(text)
@@ -473,7 +488,7 @@ class _Run:
             comparison.add(number, self.sources.embed_raw(text))
 
     def _add_cosines(self, comparison: QueryVectors) -> None:
-        unmeasured = [number for number, found in self.found.items() if found.cosine is None]
+        unmeasured = [number for number, finding in self.found.items() if finding.cosine is None]
         for number, cosine in comparison.of(unmeasured).items():
             self.found[number].cosine = cosine
 

@@ -1,4 +1,4 @@
-"""Why a block is among the hits of a query or not: at which layer it fell out, and by how much."""
+"""Explain the presence or absence of a block among the hits of a query: the layer where it fell out, and the margin."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def why(
     request: RetrievalRequest, block: Block, number: int, sources: Sources, places: int, frame: str = ""
 ) -> Explanation:
     """Follow one block down the waterfall of a request that admits the best `places`."""
-    refused = refused_by(block, request.filter)
+    refused = find_unmet_condition(block, request.filter)
     if refused:
         return turn_away(request, block, frame, refused, places)
     # Present whatever the finders say, so that it is scored like the others even where none found it.
@@ -49,7 +49,7 @@ def why(
     return _scored(request, block, number, gathered, layers, places, frame)
 
 
-def refused_by(block: Block, wanted: BlockFilter) -> str:
+def find_unmet_condition(block: Block, wanted: BlockFilter) -> str:
     """Return the first condition of the pre-filter that a block does not meet, in words; empty when it meets all."""
     conditions = (
         (
@@ -111,13 +111,13 @@ def _scored(
     scored = gathered.scored
     row = int(np.searchsorted(scored.facts.numbers, number))
     rank = int(np.flatnonzero(scored.order == row)[0]) + 1
-    found = any(each.verdict == "passed" for each in layers[1:]) or number in request.present
+    is_candidate = any(layer.verdict == "passed" for layer in layers[1:]) or number in request.present
     others = [int(other) for other in scored.order if other != row][:places]
     last = others[-1] if others else row
     mine, needed = float(scored.totals[row]), float(scored.totals[last])
-    admitted = found and rank <= places
+    admitted = is_candidate and rank <= places
     fell_at, because, by = "", f"it is number {rank} of {scored.order.size}", 0.0
-    if not found:
+    if not is_candidate:
         fell_at, because, by = _nearest_miss(layers[1:])
     elif not admitted:
         fell_at, by = "score", max(needed - mine, 0.0)
@@ -149,11 +149,11 @@ def _scored(
     )
 
 
-def _change(found: Admission | None) -> WeightChange | None:
-    if found is None:
+def _change(solution: Admission | None) -> WeightChange | None:
+    if solution is None:
         return None
-    weights = Weights.normalised(**dict(zip(COMPONENTS, found.weights.tolist(), strict=True)))
-    return WeightChange(weights, found.distance, found.rank)
+    weights = Weights.normalised(**dict(zip(COMPONENTS, solution.weights.tolist(), strict=True)))
+    return WeightChange(weights, solution.distance, solution.rank)
 
 
 # --- the finders ------------------------------------------------------------------------------------------
@@ -163,18 +163,18 @@ def finders(
     request: RetrievalRequest, block: Block, number: int, gathered: Gathered, sources: Sources
 ) -> tuple[LayerVerdict, ...]:
     """Return what each finder said of the block; one that did not run says why."""
-    skipped = {each.layer: each.skipped for each in gathered.layers if each.skipped}
-    made = []
+    skipped = {report.layer: report.skipped for report in gathered.layers if report.skipped}
+    verdicts = []
     for layer in FINDERS:
         if layer in skipped:
-            made.append(LayerVerdict(layer, "switched off", None, None, skipped[layer]))
+            verdicts.append(LayerVerdict(layer, "switched off", None, None, skipped[layer]))
         elif layer == "graph":
-            made.append(_graph(number, gathered, sources))
+            verdicts.append(_graph(number, gathered, sources))
         elif layer == "vector":
-            made.append(_vector(request, number, sources))
+            verdicts.append(_vector(request, number, sources))
         else:
-            made.append(_lexical(layer, request, block, number, sources))
-    return tuple(made)
+            verdicts.append(_lexical(layer, request, block, number, sources))
+    return tuple(verdicts)
 
 
 def _lexical(layer: str, request: RetrievalRequest, block: Block, number: int, sources: Sources) -> LayerVerdict:
@@ -192,7 +192,7 @@ def _lexical(layer: str, request: RetrievalRequest, block: Block, number: int, s
             return LayerVerdict(layer, "skipped", None, None, "no word of the query was taken for a typo")
         pool = result.hits
         own = fuzzy(request.text, query, index, only, 1).hits.get(number, LexicalHit(0.0)).share
-        words = with_stems({each.known for each in result.corrections}, block.content, index)
+        words = with_stems({correction.known for correction in result.corrections}, block.content, index)
         nothing = "it holds no word that a typo was read as"
     lowest = min((hit.share for hit in pool.values()), default=0.0)
     if number in pool:
@@ -219,7 +219,7 @@ def _vector(request: RetrievalRequest, number: int, sources: Sources) -> LayerVe
     pool = comparison.best(VECTOR_POOL)
     lowest = max(pool[-1][1], 0.0) if pool else 0.0
     rank = 1 + comparison.nearer(own)
-    passed = own > 0 and number in {found for found, _ in pool}
+    passed = own > 0 and number in {neighbour for neighbour, _ in pool}
     because = f"number {rank} of {allowed.size} by meaning (cosine)"
     return LayerVerdict("vector", "passed" if passed else "missed", own, lowest, because)
 
@@ -249,11 +249,11 @@ def _linked(number: int, gathered: Gathered, sources: Sources) -> str:
 
 def _nearest_miss(layers: Sequence[LayerVerdict]) -> tuple[str, str, float]:
     """Return where a block that nothing found came closest: the layer, its words, and what it lacked there."""
-    asked = [each for each in layers if each.verdict == "missed"]
-    measured = [each for each in asked if each.value is not None and each.needed]
+    asked = [layer for layer in layers if layer.verdict == "missed"]
+    measured = [layer for layer in asked if layer.value is not None and layer.needed]
     if not measured:
         first = asked[0] if asked else None
         return (first.layer, first.because, 1.0) if first else ("keyword", "no layer looked for it", 1.0)
-    best = max(measured, key=lambda each: (each.value or 0.0) / (each.needed or 1.0))
+    best = max(measured, key=lambda layer: (layer.value or 0.0) / (layer.needed or 1.0))
     lacked = (best.needed or 0.0) - (best.value or 0.0)
     return best.layer, f"{best.because}; it lacks {lacked:.3f}", lacked

@@ -61,64 +61,64 @@ def parts_of(content: Any) -> list[Any]:
     return [content] if isinstance(content, str) else content if isinstance(content, list) else []
 
 
-def turns_of_part(part: Any, who: str, told: TurnKind | None = None, *, human: bool = False) -> Iterator[PartTurn]:
-    """Yield the turns of one part of a message. who: user or assistant. told: what the message's text is, where its
-    record says so; else words of the user are told apart from what the program put among them; see `words_of_user`.
+def turns_of_part(part: Any, who: str, text_kind: TurnKind | None = None, *, human: bool = False) -> Iterator[PartTurn]:
+    """Yield the turns of one part of a message. who: user or assistant. text_kind: what the message's text is, where
+    its record says so; else words of the user are told apart from what the program put among them; see `words_of_user`.
     """
     role: Role = "assistant" if who == "assistant" else "user"
-    one = {"type": "text", "text": part} if isinstance(part, str) else fields(part)
-    kind = text(one.get("type"))
+    part_fields = {"type": "text", "text": part} if isinstance(part, str) else fields(part)
+    kind = text(part_fields.get("type"))
     if kind in ("thinking", "redacted_thinking"):
-        yield role, "thinking", text(one.get("thinking")), {}
+        yield role, "thinking", text(part_fields.get("thinking")), {}
     elif kind == "reasoning":
-        yield role, "thinking", content_text(one), {}
+        yield role, "thinking", content_text(part_fields), {}
     elif kind in ("tool_use", "server_tool_use", "mcp_tool_use"):
-        call = ToolCall(text(one.get("id")), text(one.get("name")), as_json(one.get("input")))
+        call = ToolCall(text(part_fields.get("id")), text(part_fields.get("name")), as_json(part_fields.get("input")))
         yield role, "call", "", {"calls": (call,)}
     elif kind.endswith("tool_result"):
-        more = {"answers": text(one.get("tool_use_id")), "failed": one.get("is_error") is True}
-        yield "tool", "result", content_text(one.get("content")), more
-    elif told is not None:
-        yield "assistant" if told == "summary" else role, told, content_text(one), {}
+        more = {"answers": text(part_fields.get("tool_use_id")), "failed": part_fields.get("is_error") is True}
+        yield "tool", "result", content_text(part_fields.get("content")), more
+    elif text_kind is not None:
+        yield "assistant" if text_kind == "summary" else role, text_kind, content_text(part_fields), {}
     elif who == "assistant":
-        yield role, "said", content_text(one), {}
+        yield role, "said", content_text(part_fields), {}
     else:
-        for spoken, words, whose in words_of_user(content_text(one), human=human):
-            yield role, "said" if spoken else "injected", words, {"speaker": whose} if whose else {}
+        for spoken, words, speaker in words_of_user(content_text(part_fields), human=human):
+            yield role, "said" if spoken else "injected", words, {"speaker": speaker} if speaker else {}
 
 
-def words_of_user(told: str, *, human: bool = False) -> Iterator[tuple[bool, str, str]]:
+def words_of_user(content: str, *, human: bool = False) -> Iterator[tuple[bool, str, str]]:
     """Yield (whether the user said it, text, whose words it is) of what stands in a message of the user. human: whether
     its record says that a person typed it; else elements at its beginning whose names are no markup of pages are put
     in.
     """
-    if command := _COMMAND.search(told):
-        words = _COMMAND_WORDS.search(told)
-        given = words[1].strip() if words else ""
-        yield bool(given), f"{command[1].strip()} {given}".strip(), ""
+    if command := _COMMAND.search(content):
+        words = _COMMAND_WORDS.search(content)
+        arguments = words[1].strip() if words else ""
+        yield bool(arguments), f"{command[1].strip()} {arguments}".strip(), ""
         return
-    put_in = [(found[0].strip(), "") for found in _INJECTED.finditer(told)]
-    rest = _INJECTED.sub("", told)
-    put_in += [(found[0].strip(), "") for found in _INTERRUPTED.finditer(rest)]
+    put_in = [(match[0].strip(), "") for match in _INJECTED.finditer(content)]
+    rest = _INJECTED.sub("", content)
+    put_in += [(match[0].strip(), "") for match in _INTERRUPTED.finditer(rest)]
     rest = _INTERRUPTED.sub("", rest).strip()
     if not human:
-        others = [one for one in _MESSAGE.finditer(rest) if not _OF_USER.fullmatch(one[1])]
-        put_in += [(one[0].strip(), _whose(one)) for one in others]
-        for one in reversed(others):
-            rest = rest[: one.start()] + rest[one.end() :]
+        others = [message for message in _MESSAGE.finditer(rest) if not _OF_USER.fullmatch(message[1])]
+        put_in += [(message[0].strip(), _whose(message)) for message in others]
+        for message in reversed(others):
+            rest = rest[: message.start()] + rest[message.end() :]
         rest = rest.strip()
-    while not human and (found := _ELEMENT.match(rest)):
-        after = rest[found.end() :].strip()
-        if _OF_USER.fullmatch(found[1]):
-            rest = f"{found[3].strip()}\n{after}".strip()
+    while not human and (element := _ELEMENT.match(rest)):
+        after = rest[element.end() :].strip()
+        if _OF_USER.fullmatch(element[1]):
+            rest = f"{element[3].strip()}\n{after}".strip()
             break
-        named = _ATTRIBUTE.search(found[2] or "")
-        if _MARKUP.fullmatch(found[1]) or not ("-" in found[1] or "_" in found[1] or (named and not after)):
+        named = _ATTRIBUTE.search(element[2] or "")
+        if _MARKUP.fullmatch(element[1]) or not ("-" in element[1] or "_" in element[1] or (named and not after)):
             break
-        put_in.append((found[0].strip(), _whose(found)))
+        put_in.append((element[0].strip(), _whose(element)))
         rest = after
-    for part, whose in put_in:
-        yield False, part, whose
+    for part, speaker in put_in:
+        yield False, part, speaker
     if rest or not put_in:
         yield True, rest, ""
 
@@ -126,18 +126,18 @@ def words_of_user(told: str, *, human: bool = False) -> Iterator[tuple[bool, str
 def _whose(element: re.Match[str]) -> str:
     """Return whose words an element holds, by its attributes and its name."""
     named = dict(_ATTRIBUTE.findall(element[2] or ""))
-    whose = next((named[key] for key in _NAMES_OF if key in named), "")
-    return f"{whose} ({element[1]})" if whose else element[1]
+    sender = next((named[key] for key in _NAMES_OF if key in named), "")
+    return f"{sender} ({element[1]})" if sender else element[1]
 
 
-def usage_of(given: Any) -> Usage:
+def usage_of(usage: Any) -> Usage:
     """Return the tokens of a request as Anthropic counts them."""
-    one = fields(given)
+    counts = fields(usage)
     return Usage(
-        count(one.get("input_tokens")),
-        count(one.get("cache_creation_input_tokens")),
-        count(one.get("cache_read_input_tokens")),
-        count(one.get("output_tokens")),
+        count(counts.get("input_tokens")),
+        count(counts.get("cache_creation_input_tokens")),
+        count(counts.get("cache_read_input_tokens")),
+        count(counts.get("output_tokens")),
     )
 
 

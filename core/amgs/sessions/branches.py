@@ -1,4 +1,4 @@
-"""Which records of a tree of records a user left, by going back and saying something else."""
+"""Find the records of a tree that a user abandoned by going back and saying something else."""
 
 from __future__ import annotations
 
@@ -19,20 +19,20 @@ class RecordNode:
 
     @property
     def is_prompt(self) -> bool:
-        """Whether it holds words to the model."""
+        """Return whether it holds words to the model."""
         return self.what in ("said", "put in")
 
 
 def way_back(nodes: Mapping[str, RecordNode], last: str) -> dict[str, None]:
     """Return the ids from a record back to the first, over records of every kind."""
-    found: dict[str, None] = {}
-    while last in nodes and last not in found:
-        found[last] = None
+    way: dict[str, None] = {}
+    while last in nodes and last not in way:
+        way[last] = None
         last = nodes[last].parent
-    return found
+    return way
 
 
-def left_records(nodes: Mapping[str, RecordNode], last: str) -> Set[str]:
+def find_abandoned_records(nodes: Mapping[str, RecordNode], last: str) -> Set[str]:
     """Return the ids of records on branches that the user left.
 
     From the answer at which such a branch begins, or from the beginning, the way to the last record goes on with other
@@ -60,10 +60,10 @@ def left_records(nodes: Mapping[str, RecordNode], last: str) -> Set[str]:
     left: set[str] = set()
     for head, ids in branches.items():
         above = _answer_above(nodes, head)
-        told = nodes[above].request if above else ""
+        request = nodes[above].request if above else ""
         own = (nodes[id] for id in ids)
         if above in asked and any(
-            node.is_prompt or (node.what == "answer" and node.request not in ("", told)) for node in own
+            node.is_prompt or (node.what == "answer" and node.request not in ("", request)) for node in own
         ):
             left.update(ids)
     return left

@@ -52,38 +52,38 @@ class SessionBuilder:
         if self.limit is not None and len(text) > self.limit and place.size:
             cut = len(text) - self.limit
             text = text[: self.limit]
-        made = Turn(len(self.turns) + 1, role, kind, text, place, part=part, calls=calls, cut=cut, **more)
-        self.turns.append(made)
+        new_turn = Turn(len(self.turns) + 1, role, kind, text, place, part=part, calls=calls, cut=cut, **more)
+        self.turns.append(new_turn)
         if place.line > 0:  # else it is another file's
             self._taken.add(place.line)
-        return made
+        return new_turn
 
-    def say(self, place: Place, role: Role, kind: TurnKind, told: str, /, **more: Any) -> None:
+    def say(self, place: Place, role: Role, kind: TurnKind, words: str, /, **more: Any) -> None:
         """Add a turn where there are words."""
-        if told:
-            self.turn(place, role, kind, told, **more)
+        if words:
+            self.turn(place, role, kind, words, **more)
 
-    def compact(self, place: Place, mark: Boundary, summary: str = "", /, told: str = "", **more: Any) -> Turn:
+    def compact(self, place: Place, mark: Boundary, summary: str = "", /, words: str = "", **more: Any) -> Turn:
         """Add a compaction, and its summary where there is one."""
-        made = self.turn(place, "system", "boundary", told, boundary=mark, **more)
+        turn = self.turn(place, "system", "boundary", words, boundary=mark, **more)
         self.say(place, "assistant", "summary", summary, **more)
-        return made
+        return turn
 
-    def calls(self, place: Place, name: Any, call: Any, given: Any, /, **more: Any) -> Turn:
+    def calls(self, place: Place, name: Any, call: Any, arguments: Any, /, **more: Any) -> Turn:
         """Return a call of a tool."""
-        made = ToolCall(text(call) or name_of(name), name_of(name), as_json(given))
-        return self.turn(place, "assistant", "call", "", (made,), **more)
+        tool_call = ToolCall(text(call) or name_of(name), name_of(name), as_json(arguments))
+        return self.turn(place, "assistant", "call", "", (tool_call,), **more)
 
-    def result(self, place: Place, call: Any, told: str, /, *, failed: bool = False, **more: Any) -> Turn:
+    def result(self, place: Place, call: Any, output: str, /, *, failed: bool = False, **more: Any) -> Turn:
         """Return what a tool gave back."""
-        given = more | {"usage": None, "answers": text(call), "failed": failed}
-        return self.turn(place, "tool", "result", told, **given)
+        details = more | {"usage": None, "answers": text(call), "failed": failed}
+        return self.turn(place, "tool", "result", output, **details)
 
     def change(self, turn: Turn, **fields: Any) -> Turn:
         """Put other values into a turn that was added."""
-        made = replace(turn, **fields)
-        self.turns[turn.number - 1] = made
-        return made
+        new_turn = replace(turn, **fields)
+        self.turns[turn.number - 1] = new_turn
+        return new_turn
 
     def note(self, what: str) -> None:
         """Count a record that is no turn, by what it is."""
@@ -120,7 +120,7 @@ class RecordReading(SessionBuilder):
     """A reading of lines that are one record each; a format says in `record` which turns a record makes."""
 
     def take(self, line: Line) -> None:
-        """One line: turns, or a count of what it is."""
+        """Read one line into turns; count it by kind where it yields none."""
         if line.value is None:
             self.fail(line)
             return
@@ -134,11 +134,11 @@ class RecordReading(SessionBuilder):
         return text(record.get("type") or record.get("role"))
 
     def record(self, record: Record, place: Place) -> None:
-        """The turns of one record."""
+        """Read one record into turns."""
         raise NotImplementedError
 
     def finish(self) -> None:
-        """What only the whole file tells."""
+        """Add the facts that only the whole file shows."""
 
 
 def read_document(path: Path, reading: RecordReading, records: Any) -> Session:
@@ -168,8 +168,8 @@ def read_lines(begin: Callable[[Path, int | None], RecordReading], path: Path, e
         once = begin(path, None)
         once.take(Line(turn.place, line_at(path, turn.place)))
         size = len(turn.text) + turn.cut
-        told = (one.text for one in once.turns if len(one.text) == size)
-        return next((text for text in told if text.startswith(turn.text)), turn.text)
+        texts = (candidate.text for candidate in once.turns if len(candidate.text) == size)
+        return next((text for text in texts if text.startswith(turn.text)), turn.text)
 
     reading.know(partial=start > 0)
     return reading.session(read_again)
@@ -199,10 +199,12 @@ def limit_of(path: Path) -> int | None:
 
 @dataclass(frozen=True, slots=True)
 class ListMarks:
-    """What the listing looks for in the bytes of a file. prompt: in a line of the user's words; other: in a line that
-    has `prompt` and is none. compaction: of the program. id: in the first line, whose group is the session's id where
-    the file's name does not tell it. side: in the first line of a subagent's file. titles: whose group is a title as a
-    string of JSON, one given by hand first; of each the last counts. failed: of a result that tells of a failure.
+    """Byte patterns by which the listing reads a file.
+
+    prompt: in a line of the user's words; other: in a line that has `prompt` and is none. compaction: of the program.
+    id: in the first line, its group is the session's id where the file's name lacks it. side: in the first line of a
+    subagent's file. titles: groups that hold a title as a JSON string, one set by hand first; the last match counts.
+    failed: of a result that reports a failure.
     """
 
     prompt: re.Pattern[bytes]

@@ -48,8 +48,8 @@ class BodyFolder:
 
     def sessions(self) -> list[str]:
         """Return the sessions, the latest first."""
-        told = list(dict.fromkeys(call.session for call in reversed(self.calls)))
-        return [one for one in told if one] or told
+        session_ids = list(dict.fromkeys(call.session for call in reversed(self.calls)))
+        return [session_id for session_id in session_ids if session_id] or session_ids
 
 
 def has_bodies(path: Path) -> bool:
@@ -64,31 +64,37 @@ def body_folder(path: Path) -> BodyFolder:
     Raises InputError for a folder or an index that cannot be read.
     """
     try:
-        files = sorted(one for one in path.iterdir() if one.is_file())
-        changed = {one.name: one.stat().st_mtime for one in files}
+        files = sorted(file for file in path.iterdir() if file.is_file())
+        changed = {file.name: file.stat().st_mtime for file in files}
     except OSError as error:
         raise unreadable(path, error) from error
-    requests = [one for one in files if one.name.endswith(_REQUEST)]
-    responses = [one for one in files if one.name.endswith(_RESPONSE)]
+    requests = [file for file in files if file.name.endswith(_REQUEST)]
+    responses = [file for file in files if file.name.endswith(_RESPONSE)]
     index = [*lines_of(path / _INDEX)] if _INDEX in changed else []
-    told = {Path(text(line.value.get("request_file"))).name: line.value for line in index if line.value}
-    named = {Path(text(one.get("response_file"))).name for one in told.values()}
-    free = sorted((one for one in responses if one.name not in named), key=lambda one: changed[one.name])
-    bodies = {one.name: _body(one) for one in [*requests, *responses]}
+    records = {Path(text(line.value.get("request_file"))).name: line.value for line in index if line.value}
+    named = {Path(text(record.get("response_file"))).name for record in records.values()}
+    free = sorted(
+        (response for response in responses if response.name not in named), key=lambda response: changed[response.name]
+    )
+    bodies = {file.name: _body(file) for file in [*requests, *responses]}
     calls = []
-    for one in sorted(requests, key=lambda one: (changed[one.name], one.name)):
-        entry = told.get(one.name, {})
-        answer = Path(text(entry.get("response_file"))).name if entry else _next(free, one, bodies, changed)
+    for request_file in sorted(requests, key=lambda file: (changed[file.name], file.name)):
+        entry = records.get(request_file.name, {})
+        answer = Path(text(entry.get("response_file"))).name if entry else _next(free, request_file, bodies, changed)
         if answer not in bodies:
             answer = ""
-        at = instant(entry.get("timestamp")) or instant(changed[one.name])
-        request = bodies[one.name]
+        at = instant(entry.get("timestamp")) or instant(changed[request_file.name])
+        request = bodies[request_file.name]
         session = text(entry.get("session_id")) or _session_of(request)
         source = text(entry.get("query_source"))
-        calls.append(BodyCall(one.name, answer, request, bodies.get(answer), at, source, session))
+        calls.append(BodyCall(request_file.name, answer, request, bodies.get(answer), at, source, session))
     calls.sort(key=lambda call: call.at.timestamp() if call.at else 0.0)
     used = {call.answer for call in calls}
-    lost = [BodyCall("", one.name, None, bodies[one.name], None, "", "") for one in responses if one.name not in used]
+    lost = [
+        BodyCall("", response.name, None, bodies[response.name], None, "", "")
+        for response in responses
+        if response.name not in used
+    ]
     others = len(files) - len(requests) - len(responses) - (_INDEX in changed)
     return BodyFolder([*lost, *calls], index, others)
 
@@ -96,11 +102,11 @@ def body_folder(path: Path) -> BodyFolder:
 def _next(free: list[Path], request: Path, bodies: Mapping[str, Record | None], changed: Mapping[str, float]) -> str:
     """Return the first response of the same model that was written after a request and that no other request has."""
     model = text((bodies[request.name] or {}).get("model"))
-    for one in free:
-        same = text((bodies[one.name] or {}).get("model")).startswith(model)
-        if same and changed[one.name] >= changed[request.name]:
-            free.remove(one)
-            return one.name
+    for response in free:
+        same = text((bodies[response.name] or {}).get("model")).startswith(model)
+        if same and changed[response.name] >= changed[request.name]:
+            free.remove(response)
+            return response.name
     return ""
 
 
@@ -110,8 +116,8 @@ def _body(path: Path) -> Record | None:
 
 
 def _session_of(request: Record | None) -> str:
-    found = _SESSION.search(text(fields((request or {}).get("metadata")).get("user_id")))
-    return found[1] if found else ""
+    match = _SESSION.search(text(fields((request or {}).get("metadata")).get("user_id")))
+    return match[1] if match else ""
 
 
 _CONTINUED: Final = "This session is being continued from a previous conversation"
@@ -121,7 +127,7 @@ _LONG: Final = 40
 
 @dataclass
 class RequestWindow:
-    """What one line of requests had in its window last.
+    """Window of one line of requests at its last state.
 
     source, key: by which a request is found to go on with it. marks: of its messages, see `mark_of`; asked: how many of
     them were in the request, without its answer. ids: of the turns made of each. numbers: of all its turns; first: the
@@ -142,14 +148,14 @@ class RequestWindow:
     rewriting: bool = False
     body: Record = field(default_factory=dict)
 
-    def summary_in(self, told: str) -> bool:
+    def summary_in(self, words: str) -> bool:
         """Return whether a message is the summary of what was in the window."""
-        return _CONTINUED in told or (self.rewriting and len(self.answer) >= _LONG and self.answer in told)
+        return _CONTINUED in words or (self.rewriting and len(self.answer) >= _LONG and self.answer in words)
 
 
 def same_at_start(old: Sequence[tuple[int, int]], new: Sequence[tuple[int, int]]) -> int:
     """Return how many messages both begin with."""
-    differing = (at for at, (one, other) in enumerate(zip(old, new, strict=False)) if one != other)
+    differing = (at for at, (mark, other) in enumerate(zip(old, new, strict=False)) if mark != other)
     return next(differing, min(len(old), len(new)))
 
 
@@ -157,12 +163,12 @@ def mark_of(message: Record) -> tuple[int, int]:
     """Return what tells a message from others, all but its thoughts, which later requests leave out; and that without
     results of tools.
     """
-    told: list[tuple[str, str, str]] = []
+    contents: list[tuple[str, str, str]] = []
     for part in parts_of(message.get("content")):
-        one = {"type": "text", "text": part} if isinstance(part, str) else fields(part)
-        kind, id = text(one.get("type")), text(one.get("tool_use_id") or one.get("id"))
+        part_fields = {"type": "text", "text": part} if isinstance(part, str) else fields(part)
+        kind, id = text(part_fields.get("type")), text(part_fields.get("tool_use_id") or part_fields.get("id"))
         if "thinking" not in kind:
-            told.append((kind, id, "" if kind == "tool_use" else content_text(one).strip()))
-    shape = tuple((kind, id, "" if kind.endswith("tool_result") else said) for kind, id, said in told)
+            contents.append((kind, id, "" if kind == "tool_use" else content_text(part_fields).strip()))
+    shape = tuple((kind, id, "" if kind.endswith("tool_result") else words) for kind, id, words in contents)
     role = text(message.get("role"))
-    return hash((role, tuple(told))), hash((role, shape))
+    return hash((role, tuple(contents))), hash((role, shape))

@@ -1,5 +1,5 @@
-"""Which lines of a Codex rollout are another thread's: a subagent and a fork begin with a copy of what was said before,
-and a file that goes on from another leaves it there.
+"""Find the lines of a Codex rollout that belong to another thread: a subagent and a fork begin with a copy of the
+conversation before, and a file that continues another leaves it there.
 
 Source: `RolloutLine` and `SessionMeta` of the openai/codex repository.
 """
@@ -54,7 +54,7 @@ class CopiedBeginning:
     _foreign: bool = False
 
     def take(self, kind: str, payload: Record, at: datetime | None, turns: int) -> None:
-        """One line."""
+        """Read one line."""
         if kind == "session_meta":
             self._foreign = self._foreign or text(payload.get("id")) != self.id
             return
@@ -79,8 +79,8 @@ class CopiedBeginning:
 
     def _same_as(self, above: Path) -> int:
         """Return how many of the lines another file begins with, too."""
-        told = ((text(one.get("type")), fields(one.get("payload"))) for one in _records(above))
-        marks = (_mark(kind, payload) for kind, payload in told if kind != "session_meta")
+        payloads = ((text(record.get("type")), fields(record.get("payload"))) for record in _records(above))
+        marks = (_mark(kind, payload) for kind, payload in payloads if kind != "session_meta")
         pairs = zip(self._lines, marks, strict=False)
         return sum(1 for _ in itertools.takewhile(lambda pair: pair[0][0] == pair[1], pairs))
 
@@ -89,7 +89,7 @@ def lines_before(path: Path, base: Record, depth: int = 0) -> list[Record] | Non
     """Return the records of the file from which another goes on, as far as it says; None where that lies nowhere."""
     end, size = base.get("end_ordinal_exclusive"), base.get("end_byte_offset")
     for other in thread_files(path, text(base.get("thread_id"))):
-        found: list[Record] = []
+        records: list[Record] = []
         for line in lines_of(other):
             ordinal = (line.value or {}).get("ordinal")
             if isinstance(end, int) and isinstance(ordinal, int):
@@ -98,19 +98,19 @@ def lines_before(path: Path, base: Record, depth: int = 0) -> list[Record] | Non
             elif isinstance(size, int) and line.place.offset >= size:
                 break
             if line.value is not None:
-                found.append(line.value)
-        meta = fields((found[0] if found else {}).get("payload"))
+                records.append(line.value)
+        meta = fields((records[0] if records else {}).get("payload"))
         deeper = fields(meta.get("history_base"))
         if (
             isinstance(end, int)
-            and isinstance(first := (found[0] if found else {}).get("ordinal"), int)
+            and isinstance(first := (records[0] if records else {}).get("ordinal"), int)
             and first >= end
         ):
             continue
         if deeper and depth < _DEEPEST:
-            return [*(lines_before(other, deeper, depth + 1) or ()), *found]
-        if found:
-            return found
+            return [*(lines_before(other, deeper, depth + 1) or ()), *records]
+        if records:
+            return records
     return None
 
 
@@ -125,10 +125,10 @@ def thread_files(path: Path, id: str) -> Iterator[Path]:
     if top is not None:
         named.update(top.parent.glob(f"sessions/**/rollout-*{id}*.jsonl*"))
         named.update(top.parent.glob(f"archived_sessions/**/rollout-*{id}*.jsonl*"))
-    others = [one for one in path.parent.glob("*.jsonl*") if one not in named] if not named - {path} else []
-    for one in (*sorted(named, key=lambda one: (len(one.name), one)), *sorted(others)[:200]):
-        if one != path and (id in one.name or _id_of(one) == id):
-            yield one
+    others = [file for file in path.parent.glob("*.jsonl*") if file not in named] if not named - {path} else []
+    for file in (*sorted(named, key=lambda file: (len(file.name), file)), *sorted(others)[:200]):
+        if file != path and (id in file.name or _id_of(file) == id):
+            yield file
 
 
 def _id_of(path: Path) -> str:

@@ -56,18 +56,18 @@ class SessionConversation:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What became of every record and every turn, in words."""
+        """Summary of the treatment of every record and every turn, in words."""
         without = sum(count for _, count in self.other_records)
         left = sum(count for _, count in self.other_turns)
-        told = [
+        lines = [
             f"Records of {self.agent}: {self.records:,}; with turns: {self.records - without:,}; without: {without:,}"
             f"{_counted(self.other_records)}.",
             f"Turns: {self.turns:,}; in messages: {self.turns - left:,}; left out: {left:,}"
             f"{_counted(self.other_turns)}. Messages: {len(self.messages):,}.",
         ]
         if self.mended:
-            told.append(f"Kept as text{_counted(self.mended)}.")
-        return tuple(told)
+            lines.append(f"Kept as text{_counted(self.mended)}.")
+        return tuple(lines)
 
 
 def conversations_in(path: Path) -> Iterator[SessionConversation]:
@@ -79,7 +79,7 @@ def conversations_in(path: Path) -> Iterator[SessionConversation]:
     if not path.exists():
         raise unreadable(path, FileNotFoundError(ENOENT, "No such file or directory"))
     first = first_records(path)
-    known = next((one for one in FORMATS if one.recognises(path, first)), None)
+    known = next((session_format for session_format in FORMATS if session_format.recognises(path, first)), None)
     if known is None:
         return
     if known.inside is None or known.read_one is None:
@@ -132,18 +132,18 @@ def messages_of(
     """
     pairs = _paired(turns)
     mended: list[tuple[str, int]] = []
-    made: list[TurnMessage] = []
+    messages: list[TurnMessage] = []
     before: Turn | None = None
     for turn in turns:
         message = _message(turn, text(turn), pairs, mended)
-        if made and before is not None and _go_together(before, turn):
-            last = made[-1].message
-            told = "\n\n".join(one for one in (last.text, message.text) if one.strip())
-            made[-1] = replace(made[-1], message=replace(last, text=told, calls=last.calls + message.calls))
+        if messages and before is not None and _go_together(before, turn):
+            last = messages[-1].message
+            words = "\n\n".join(piece for piece in (last.text, message.text) if piece.strip())
+            messages[-1] = replace(messages[-1], message=replace(last, text=words, calls=last.calls + message.calls))
         else:
-            made.append(TurnMessage(replace(message, number=len(made) + 1), turn.place.line))
+            messages.append(TurnMessage(replace(message, number=len(messages) + 1), turn.place.line))
         before = turn
-    return tuple(made), tuple(mended)
+    return tuple(messages), tuple(mended)
 
 
 @dataclass(frozen=True)
@@ -195,35 +195,37 @@ def _named(turn: Turn, used: set[str]) -> ToolCall:
     return replace(call, name=call.name or "tool")
 
 
-def _message(turn: Turn, told: str, pairs: _Pairs, mended: list[tuple[str, int]]) -> Message:
+def _message(turn: Turn, content: str, pairs: _Pairs, mended: list[tuple[str, int]]) -> Message:
     if turn.kind == "call" and turn.calls:
         call = pairs.calls.get(turn.number)
         if call is not None:
-            return Message(0, "assistant", told, turn.at, turn.speaker, (call,))
+            return Message(0, "assistant", content, turn.at, turn.speaker, (call,))
         mended.append(("a call without a result", turn.place.line))
-        words = "\n\n".join(one for one in (told, *(call_text(c.name, c.arguments) for c in turn.calls)) if one)
+        words = "\n\n".join(
+            piece for piece in (content, *(call_text(c.name, c.arguments) for c in turn.calls)) if piece
+        )
         return Message(0, "assistant", words, turn.at, turn.speaker)
     if turn.kind == "result":
         call = pairs.results.get(turn.number)
         tool = f"Tool {call.name if call else turn.speaker}".strip() + (" (failed)" if turn.failed else "")
         if call is not None:
-            return Message(0, "tool", told, turn.at, tool, answers=call.id)
+            return Message(0, "tool", content, turn.at, tool, answers=call.id)
         second = turn.answers in pairs.answered
         what = "a second result of a call" if second else "a result without its call"
         mended.append((what, turn.place.line))
-        return Message(0, "assistant", told, turn.at, tool)
+        return Message(0, "assistant", content, turn.at, tool)
     if turn.kind == "summary":
-        return Message(0, "assistant", told, turn.at, SUMMARY)
+        return Message(0, "assistant", content, turn.at, SUMMARY)
     if turn.kind == "injected":
-        return Message(0, "assistant", told, turn.at, turn.speaker or INJECTED)
-    return Message(0, turn.role, told, turn.at, turn.speaker)
+        return Message(0, "assistant", content, turn.at, turn.speaker or INJECTED)
+    return Message(0, turn.role, content, turn.at, turn.speaker)
 
 
 def _go_together(before: Turn, turn: Turn) -> bool:
     """Return whether two turns that follow each other are one message of the model."""
-    both = all(one.kind in ("said", "call") and one.role == "assistant" for one in (before, turn))
+    both = all(member.kind in ("said", "call") and member.role == "assistant" for member in (before, turn))
     return both and bool(turn.request) and turn.request == before.request
 
 
-def _counted(found: Sequence[tuple[str, int]]) -> str:
-    return f" ({', '.join(f'{what} {count:,}' for what, count in found)})" if found else ""
+def _counted(counts: Sequence[tuple[str, int]]) -> str:
+    return f" ({', '.join(f'{what} {count:,}' for what, count in counts)})" if counts else ""

@@ -26,7 +26,7 @@ _LISTS: Final = ("data", "runs", "traces")
 
 def records_in(document: Any) -> list[Record]:
     """Return the records of a document: of a list, or of the list in one of its fields, else itself."""
-    listed = next((told for key in _LISTS if isinstance(told := fields(document).get(key), list)), None)
+    listed = next((rows for key in _LISTS if isinstance(rows := fields(document).get(key), list)), None)
     return items(document if listed is None else listed) or ([document] if isinstance(document, dict) else [])
 
 
@@ -48,9 +48,9 @@ def _of_langsmith(row: Mapping[str, Any]) -> RecordedSpan:
     about = fields(extra.get("metadata"))
     usage = fields(fields(written).get("usage_metadata"))
     usage = usage or fields(fields(fields(written).get("llm_output")).get("token_usage")) or row
-    thread = next((told for name in _THREADS if (told := text(about.get(name)))), "")
+    thread = next((thread_id for name in _THREADS if (thread_id := text(about.get(name)))), "")
     model = about.get("ls_model_name") or fields(extra.get("invocation_params")).get("model")
-    given = {
+    attributes = {
         "langsmith.span.kind": text(row.get("run_type")),
         "langsmith.metadata.thread_id": thread or None,
         "gen_ai.prompt": read,
@@ -61,13 +61,13 @@ def _of_langsmith(row: Mapping[str, Any]) -> RecordedSpan:
         "gen_ai.usage.output_tokens": usage.get("output_tokens", usage.get("completion_tokens")),
     }
     return RecordedSpan(
-        _hashed(row.get("trace_id") or row.get("id"), 32),
-        _hashed(row.get("id"), 16),
-        _hashed(row.get("parent_run_id"), 16),
+        _make_hex_id(row.get("trace_id") or row.get("id"), 32),
+        _make_hex_id(row.get("id"), 16),
+        _make_hex_id(row.get("parent_run_id"), 16),
         text(row.get("name")),
         _nanoseconds(row.get("start_time")),
         _nanoseconds(row.get("end_time")),
-        {key: value for key, value in given.items() if value is not None},
+        {key: value for key, value in attributes.items() if value is not None},
         status=2 if row.get("error") else 0,
         told=text(row.get("error")),
     )
@@ -79,27 +79,27 @@ _THREADS: Final = ("thread_id", "session_id", "conversation_id")
 def _of_mlflow(row: Mapping[str, Any]) -> RecordedSpan:
     """Return a span of MLflow, whose attributes are values as JSON."""
     about = fields(row.get("context"))
-    given = {key: _unquoted(value) for key, value in fields(row.get("attributes")).items()}
+    attributes = {key: _parse_quoted(value) for key, value in fields(row.get("attributes")).items()}
     for key, name in (("inputs", "mlflow.spanInputs"), ("outputs", "mlflow.spanOutputs")):
         if row.get(key) is not None:
-            given.setdefault(name, row[key])
+            attributes.setdefault(name, row[key])
     status = text(fields(row.get("status")).get("code", row.get("status_code"))).upper()
     began, ended = (
         number(row.get(f"{name}_time_unix_nano")) or number(row.get(f"{name}_time")) for name in ("start", "end")
     )
     return RecordedSpan(
-        _hashed(row.get("trace_id") or about.get("trace_id"), 32),
-        _hashed(row.get("span_id") or about.get("span_id"), 16),
-        _hashed(row.get("parent_span_id") or row.get("parent_id"), 16),
+        _make_hex_id(row.get("trace_id") or about.get("trace_id"), 32),
+        _make_hex_id(row.get("span_id") or about.get("span_id"), 16),
+        _make_hex_id(row.get("parent_span_id") or row.get("parent_id"), 16),
         text(row.get("name")),
         began,
         ended,
-        given,
+        attributes,
         status=2 if "ERROR" in status else 0,
     )
 
 
-def _unquoted(value: Any) -> Any:
+def _parse_quoted(value: Any) -> Any:
     try:
         return json.loads(value) if isinstance(value, str) else value
     except (ValueError, RecursionError):
@@ -109,46 +109,46 @@ def _unquoted(value: Any) -> Any:
 def _of_langfuse(row: Mapping[str, Any]) -> RecordedSpan:
     """Return an observation of Langfuse as a span: fields as its export or as its interface names them."""
 
-    def told(*names: str) -> Any:
+    def get_field(*names: str) -> Any:
         return next((row[name] for name in names if row.get(name) not in (None, "")), None)
 
-    kind = text(told("type")).lower()
-    given: dict[str, Any] = {
+    kind = text(get_field("type")).lower()
+    attributes: dict[str, Any] = {
         key.removeprefix("attributes."): value
         for key, value in fields(parsed(fields(parsed(row.get("metadata"))).get("attributes"))).items()
     }
-    read, written = parsed(told("input")), parsed(told("output"))
-    if session := told("session_id", "sessionId"):
-        given["session.id"] = str(session)
+    read, written = parsed(get_field("input")), parsed(get_field("output"))
+    if session := get_field("session_id", "sessionId"):
+        attributes["session.id"] = str(session)
     if kind == "generation":
-        usage = fields(parsed(told("usage_details", "usageDetails", "usage")))
-        given |= {
+        usage = fields(parsed(get_field("usage_details", "usageDetails", "usage")))
+        attributes |= {
             "gen_ai.operation.name": "chat",
-            "gen_ai.request.model": text(told("provided_model_name", "providedModelName", "model")),
+            "gen_ai.request.model": text(get_field("provided_model_name", "providedModelName", "model")),
             "gen_ai.usage.input_tokens": usage.get("input"),
             "gen_ai.usage.output_tokens": usage.get("output"),
             "gen_ai.input.messages": _said(read, "user"),
             "gen_ai.output.messages": _said(written, "assistant"),
         }
     elif kind == "retriever":
-        found = fields(written).get("documents", fields(written).get("results", written))
-        given |= {
+        documents = fields(written).get("documents", fields(written).get("results", written))
+        attributes |= {
             "gen_ai.operation.name": "retrieval",
             "gen_ai.retrieval.query.text": _query(read),
-            "gen_ai.retrieval.documents": found,
+            "gen_ai.retrieval.documents": documents,
         }
-    elif "gen_ai.memory.query.text" not in given and "gen_ai.operation.name" in given:
-        given |= {"gen_ai.memory.query.text": _query(read), "gen_ai.memory.records": written}
+    elif "gen_ai.memory.query.text" not in attributes and "gen_ai.operation.name" in attributes:
+        attributes |= {"gen_ai.memory.query.text": _query(read), "gen_ai.memory.records": written}
     return RecordedSpan(
-        _hashed(told("trace_id", "traceId"), 32),
-        _hashed(told("id"), 16),
-        _hashed(told("parent_observation_id", "parentObservationId"), 16),
-        text(told("name")),
-        _nanoseconds(told("start_time", "startTime")),
-        _nanoseconds(told("end_time", "endTime")),
-        {key: value for key, value in given.items() if value is not None},
-        status=2 if text(told("level")) == "ERROR" else 0,
-        told=text(told("status_message", "statusMessage")),
+        _make_hex_id(get_field("trace_id", "traceId"), 32),
+        _make_hex_id(get_field("id"), 16),
+        _make_hex_id(get_field("parent_observation_id", "parentObservationId"), 16),
+        text(get_field("name")),
+        _nanoseconds(get_field("start_time", "startTime")),
+        _nanoseconds(get_field("end_time", "endTime")),
+        {key: value for key, value in attributes.items() if value is not None},
+        status=2 if text(get_field("level")) == "ERROR" else 0,
+        told=text(get_field("status_message", "statusMessage")),
     )
 
 
@@ -167,21 +167,21 @@ def _query(value: Any) -> str | None:
 def _of_phoenix(row: Mapping[str, Any]) -> RecordedSpan:
     """Return a row of Phoenix as a span: nested as its interface gives it, or flat as its tables are written."""
     about = fields(row.get("context"))
-    given = dict(_flat(row.get("attributes")))
+    attributes = dict(_flat(row.get("attributes")))
     for key, value in row.items():
         if key.startswith("attributes.") and value is not None:
-            given |= dict(_flat(value, key.removeprefix("attributes.")))
+            attributes |= dict(_flat(value, key.removeprefix("attributes.")))
     if kind := text(row.get("span_kind")):
-        given.setdefault("openinference.span.kind", kind)
+        attributes.setdefault("openinference.span.kind", kind)
     status = text(row.get("status_code")).upper()
     return RecordedSpan(
-        _hashed(about.get("trace_id", row.get("context.trace_id")), 32),
-        _hashed(about.get("span_id", row.get("context.span_id")), 16),
-        _hashed(row.get("parent_id"), 16),
+        _make_hex_id(about.get("trace_id", row.get("context.trace_id")), 32),
+        _make_hex_id(about.get("span_id", row.get("context.span_id")), 16),
+        _make_hex_id(row.get("parent_id"), 16),
         text(row.get("name")),
         _nanoseconds(row.get("start_time")),
         _nanoseconds(row.get("end_time")),
-        given,
+        attributes,
         status=2 if status == "ERROR" else 0,
         told=text(row.get("status_message")),
     )
@@ -192,23 +192,23 @@ def _flat(value: Any, name: str = "", depth: int = 0) -> Iterator[tuple[str, Any
     if isinstance(value, dict) and depth < _DEEPEST:
         for key, inner in value.items():
             yield from _flat(inner, f"{name}.{key}" if name else str(key), depth + 1)
-    elif isinstance(value, list) and any(isinstance(one, dict) for one in value) and depth < _DEEPEST:
+    elif isinstance(value, list) and any(isinstance(element, dict) for element in value) and depth < _DEEPEST:
         for place, inner in enumerate(value):
             yield from _flat(inner, f"{name}.{place}", depth + 1)
     elif name:
         yield name, value
 
 
-def _hashed(given: Any, size: int) -> str:
+def _make_hex_id(raw_id: Any, size: int) -> str:
     """Return an id in so many hexadecimal digits: as it is where it is one, else made of it; "" for none."""
-    told = str(given or "").lower().removeprefix("0x")
-    if not told or (len(told) == size and all(sign in "0123456789abcdef" for sign in told)):
-        return told
-    return hashlib.sha256(told.encode("utf-8", "replace")).hexdigest()[:size]
+    digits = str(raw_id or "").lower().removeprefix("0x")
+    if not digits or (len(digits) == size and all(sign in "0123456789abcdef" for sign in digits)):
+        return digits
+    return hashlib.sha256(digits.encode("utf-8", "replace")).hexdigest()[:size]
 
 
-def _nanoseconds(given: Any) -> int:
-    at: datetime | None = instant(given)
+def _nanoseconds(timestamp: Any) -> int:
+    at: datetime | None = instant(timestamp)
     return 0 if at is None else round(at.timestamp() * 1e6) * 1000
 
 
@@ -237,8 +237,8 @@ def form_of(rows: Sequence[Mapping[str, Any]]) -> ExportForm:
         return "openinference"
     if keys & {"trace_id", "traceId"}:
         return "langfuse"
-    told = ", ".join(sorted(keys)[:8])
-    raise InputError(f"Rows of a kind that is not understood: they have {told}.", way_out=READ)
+    listing = ", ".join(sorted(keys)[:8])
+    raise InputError(f"Rows of a kind that is not understood: they have {listing}.", way_out=READ)
 
 
 def rows_in(document: Any) -> list[Record]:
@@ -249,7 +249,7 @@ def rows_in(document: Any) -> list[Record]:
 def is_export(first: Sequence[Record]) -> bool:
     """Return whether the first records of a file are rows of spans, beyond doubt."""
     rows = [row for record in first[:1] for row in rows_in(record)]
-    held = {key for row in rows for key in (*row, *fields(row.get("attributes")), *fields(row.get("context")))}
-    began = held & {"start_time", "startTime", "start_time_unix_nano"}
-    named = {"run_type", "span_id", "context.span_id", "traceId"} | ({"trace_id"} & held if "type" in held else set())
-    return bool(began and held & named)
+    keys = {key for row in rows for key in (*row, *fields(row.get("attributes")), *fields(row.get("context")))}
+    began = keys & {"start_time", "startTime", "start_time_unix_nano"}
+    named = {"run_type", "span_id", "context.span_id", "traceId"} | ({"trace_id"} & keys if "type" in keys else set())
+    return bool(began and keys & named)

@@ -10,10 +10,10 @@ from amgs.sessions.lines import Record, as_json, content_text
 def gemini_parts(content: Any) -> list[Record]:
     """Return the parts of a content, which may be one text, one part or a list of both."""
     every = content if isinstance(content, list) else [content]
-    return [{"text": one} if isinstance(one, str) else one for one in every if isinstance(one, (str, dict))]
+    return [{"text": part} if isinstance(part, str) else part for part in every if isinstance(part, (str, dict))]
 
 
 def response_text(response: Record) -> str:
     """Return what a tool gave back, of a `functionResponse`."""
-    held = next((response[key] for key in ("error", "output", "content") if key in response), None)
-    return content_text(held) or (as_json(response) if response else "")
+    content = next((response[key] for key in ("error", "output", "content") if key in response), None)
+    return content_text(content) or (as_json(response) if response else "")

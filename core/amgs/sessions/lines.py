@@ -81,7 +81,7 @@ def open_unpacked(path: Path) -> Iterator[BinaryIO]:
 
 
 class _Lenient(io.RawIOBase):
-    """What can be unpacked of a stream."""
+    """Part of a stream that can be unpacked."""
 
     def __init__(self, read: Callable[[int], bytes], torn: type[Exception]) -> None:
         self._read = read
@@ -94,15 +94,15 @@ class _Lenient(io.RawIOBase):
     def readinto(self, buffer: Any) -> int:
         """Fill a buffer; 0 at the end, and where the stream is torn."""
         try:
-            found = self._read(len(buffer))
+            chunk = self._read(len(buffer))
         except self._torn:
             return 0
-        buffer[: len(found)] = found
-        return len(found)
+        buffer[: len(chunk)] = chunk
+        return len(chunk)
 
 
 def is_packed(path: Path) -> bool:
-    """Whether a file begins as packed ones do."""
+    """Return whether a file begins like a packed one."""
     try:
         with path.open("rb") as file:
             magic = file.read(4)
@@ -169,8 +169,8 @@ def name(value: Any) -> str:
     """Return a short text on one line that can be shown and stored; of a number, its digits; else empty."""
     if isinstance(value, bool) or not isinstance(value, str | int | float):
         return ""
-    told = " ".join(str(value).split())
-    return make_storable(told)[:_LONGEST_NAME]
+    line = " ".join(str(value).split())
+    return make_storable(line)[:_LONGEST_NAME]
 
 
 _MOST: Final = 2**53
@@ -184,8 +184,8 @@ def count(value: Any) -> int:
 
 def usage_with_cache(read: Any, output: int, cached: Any, written: Any = None) -> Usage:
     """Return the tokens of a request whose input counts those of the cache, too."""
-    kept, put = count(cached), count(written)
-    return Usage(max(0, count(read) - kept - put), put, kept, output)
+    cache_hits, put = count(cached), count(written)
+    return Usage(max(0, count(read) - cache_hits - put), put, cache_hits, output)
 
 
 def fields(value: Any) -> Record:
@@ -195,7 +195,7 @@ def fields(value: Any) -> Record:
 
 def items(value: Any) -> list[Record]:
     """Return the objects of a list; none for anything else."""
-    return [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []
+    return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
 
 
 def instant(value: Any) -> datetime | None:
@@ -232,7 +232,7 @@ def content_text(content: Any, depth: int = 0) -> str:
     if depth > 8:
         return "[nested]"
     if isinstance(content, list):
-        return "\n".join(told for one in content if (told := content_text(one, depth + 1)))
+        return "\n".join(part_text for part in content if (part_text := content_text(part, depth + 1)))
     if not isinstance(content, dict):
         return ""
     for key in ("text", "content", "output", "refusal", "result", "error"):

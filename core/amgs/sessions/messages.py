@@ -63,13 +63,13 @@ class SaidMessage:
     failed: bool = False
 
 
-def unwrapped(one: Mapping[str, Any]) -> Mapping[str, Any]:
+def unwrap_message(record: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return the message inside of a line such as `{"type": "user", "message": {…}, "timestamp": …}`."""
-    inner = one.get("message")
-    return inner if isinstance(inner, dict) and "role" in inner else one
+    inner = record.get("message")
+    return inner if isinstance(inner, dict) and "role" in inner else record
 
 
-def said_in(item: Mapping[str, Any]) -> list[SaidMessage]:
+def read_item_messages(item: Mapping[str, Any]) -> list[SaidMessage]:
     """Return the messages of an item: results first, then what is said beside them, since in the style of Anthropic
     both stand in one. At least one, which may say nothing. A call may have no name, and a call or a result no id.
     """
@@ -82,18 +82,18 @@ def said_in(item: Mapping[str, Any]) -> list[SaidMessage]:
         return [SaidMessage("assistant", None)]
     content = item.get("content", item.get("text"))
     parts = content if isinstance(content, list) else []
-    made = [_result(part, place) for place, part in enumerate(parts) if _is(part, RESULTS)]
+    messages = [_result(part, place) for place, part in enumerate(parts) if _is(part, RESULTS)]
     calls = [_call(part) for part in parts if _is(part, CALLS)]
-    calls += [_call(one) for one in items(item.get("tool_calls"))]
+    calls += [_call(call) for call in items(item.get("tool_calls"))]
     if isinstance(item.get("function_call"), dict):
         calls.append(_call(item["function_call"]))
     if parts:
         content = [part for part in parts if not _is(part, (*CALLS, *RESULTS))]
     content = content or (item["refusal"] if isinstance(item.get("refusal"), str) else None)
-    if text_of(content) or calls or not made:
+    if text_of(content) or calls or not messages:
         role, speaker = _role(item), name(item.get("speaker", item.get("name")))
-        made.append(SaidMessage(role, content, tuple(calls), _id(item) if role == "tool" else "", speaker))
-    return made
+        messages.append(SaidMessage(role, content, tuple(calls), _id(item) if role == "tool" else "", speaker))
+    return messages
 
 
 def turns_of(
@@ -104,22 +104,22 @@ def turns_of(
 
     note: is told of what of the content is not taken; path: of the content.
     """
-    made: list[Turn] = []
-    for said in said_in(item):
-        told = text(text_of(said.content, path, note))
-        common: dict[str, Any] = {"place": place, "at": at, "request": f"{place.line}", "part": len(made)}
-        role = next((known for known in ROLES.values() if known == said.role), None)
-        speaker = said.speaker or ("" if role else said.role.capitalize())
+    turns: list[Turn] = []
+    for message in read_item_messages(item):
+        words = text(text_of(message.content, path, note))
+        common: dict[str, Any] = {"place": place, "at": at, "request": f"{place.line}", "part": len(turns)}
+        role = next((known for known in ROLES.values() if known == message.role), None)
+        speaker = message.speaker or ("" if role else message.role.capitalize())
         if role == "tool":
-            common |= {"answers": said.answers, "failed": said.failed, "speaker": speaker}
-            made.append(Turn(first + len(made), "tool", "result", told, **common))
+            common |= {"answers": message.answers, "failed": message.failed, "speaker": speaker}
+            turns.append(Turn(first + len(turns), "tool", "result", words, **common))
             continue
-        if told.strip() or not said.calls:
-            made.append(Turn(first + len(made), role or "user", "said", told, **common, speaker=speaker))
-        for call in said.calls:
-            common["part"] = len(made)
-            made.append(Turn(first + len(made), "assistant", "call", "", calls=(call,), **common))
-    return made
+        if words.strip() or not message.calls:
+            turns.append(Turn(first + len(turns), role or "user", "said", words, **common, speaker=speaker))
+        for call in message.calls:
+            common["part"] = len(turns)
+            turns.append(Turn(first + len(turns), "assistant", "call", "", calls=(call,), **common))
+    return turns
 
 
 def text_of(content: Any, path: str = "content", note: Note | None = None) -> str:
@@ -128,8 +128,8 @@ def text_of(content: Any, path: str = "content", note: Note | None = None) -> st
     """
     if isinstance(content, str):
         return content
-    found = _texts(content, path, note or (lambda *_: None), 0)
-    return "\n\n".join(one for one in found if one.strip())
+    texts = _texts(content, path, note or (lambda *_: None), 0)
+    return "\n\n".join(part for part in texts if part.strip())
 
 
 def call_text(called: Any, arguments: Any) -> str:
@@ -158,7 +158,7 @@ def _texts(content: Any, path: str, note: Note, depth: int) -> Iterator[str]:
 
 def _part(part: dict[str, Any], path: str, note: Note, depth: int) -> Iterator[str]:
     kind = name(part.get("type")) or "part"
-    said = part.get("text")
+    words = part.get("text")
     source = fields(part.get("source"))
     if kind in THOUGHTS:
         note("reasoning", path, "what the model thought is no memory")
@@ -168,10 +168,10 @@ def _part(part: dict[str, Any], path: str, note: Note, depth: int) -> Iterator[s
         yield from _texts(part.get("content", part.get("output")), f"{path}.content", note, depth + 1)
     elif kind == "refusal" and isinstance(part.get("refusal"), str):
         yield part["refusal"]
-    elif isinstance(said, str):
+    elif isinstance(words, str):
         if kind not in _TEXTS:
             note("part", path, f"it is a {kind}; its text alone was taken")
-        yield said
+        yield words
     elif kind == "document" and name(source.get("type")) == "text" and isinstance(source.get("data"), str):
         yield source["data"]
     else:
@@ -183,8 +183,8 @@ def _marked(kind: str, part: dict[str, Any], path: str, note: Note) -> str:
     note("part", path, f"a part of type {kind} has no text; its name stands in the message")
     inner = part.get(kind) if isinstance(part.get(kind), dict) else part.get("source")
     known = [part, inner] if isinstance(inner, dict) else [part]
-    told = next((t for one in known for key in _NAMES if (t := name(one.get(key)))), "")
-    return f"[{kind}: {told}]" if told and not told.startswith("data:") else f"[{kind}]"
+    label = next((t for record in known for key in _NAMES if (t := name(record.get(key)))), "")
+    return f"[{kind}: {label}]" if label and not label.startswith("data:") else f"[{kind}]"
 
 
 def _is(part: Any, kinds: tuple[str, ...]) -> bool:
@@ -192,24 +192,24 @@ def _is(part: Any, kinds: tuple[str, ...]) -> bool:
 
 
 def _role(item: Mapping[str, Any]) -> str:
-    given = item.get("role")
-    if given is None and "speaker" in item:
+    role = item.get("role")
+    if role is None and "speaker" in item:
         return "user"
-    told = name(given)
-    return ROLES.get(told.lower(), told)
+    role_name = name(role)
+    return ROLES.get(role_name.lower(), role_name)
 
 
-def _result(given: Mapping[str, Any], part: int | None = None) -> SaidMessage:
-    content = given.get("content", given.get("output"))
-    return SaidMessage("tool", content, (), _id(given), "", part, given.get("is_error") is True)
+def _result(result: Mapping[str, Any], part: int | None = None) -> SaidMessage:
+    content = result.get("content", result.get("output"))
+    return SaidMessage("tool", content, (), _id(result), "", part, result.get("is_error") is True)
 
 
-def _call(given: Mapping[str, Any]) -> ToolCall:
-    inner = given.get("function", given.get("custom"))
-    function: Mapping[str, Any] = inner if isinstance(inner, Mapping) else given
+def _call(call: Mapping[str, Any]) -> ToolCall:
+    inner = call.get("function", call.get("custom"))
+    function: Mapping[str, Any] = inner if isinstance(inner, Mapping) else call
     arguments = as_json(function.get("arguments", function.get("input")))
-    return ToolCall(name(given.get("call_id") or given.get("id")), name(function.get("name")), arguments)
+    return ToolCall(name(call.get("call_id") or call.get("id")), name(function.get("name")), arguments)
 
 
-def _id(given: Mapping[str, Any]) -> str:
-    return next((told for key in _IDS if (told := name(given.get(key)))), "")
+def _id(record: Mapping[str, Any]) -> str:
+    return next((identifier for key in _IDS if (identifier := name(record.get(key)))), "")

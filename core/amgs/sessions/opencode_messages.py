@@ -1,4 +1,6 @@
-"""Where opencode keeps messages: in a database, in folders of JSON before it, and in what `opencode export` writes."""
+"""Read the messages of opencode: from a database, from folders of JSON before it, and from output of `opencode
+export`.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +31,7 @@ class OpencodeMessage:
 
     @property
     def created(self) -> float:
-        """When it was made, in milliseconds; 0 where it does not say."""
+        """Creation time in milliseconds; 0 where it is missing."""
         return milliseconds(fields((self.info or {}).get("time")).get("created"))
 
 
@@ -45,16 +47,16 @@ def of_database(file: SqliteFile, id: str) -> Iterator[OpencodeMessage]:
     """
     seen, waiting = {id}, [(id, "")]
     while waiting:
-        one, agent = waiting.pop(0)
-        rows = file.rows("session", SESSION_COLUMNS, id=one)
-        found = []
-        for message, data in file.rows("message", ("id", "data"), ("time_created", "id"), session_id=one):
+        session_id, agent = waiting.pop(0)
+        rows = file.rows("session", SESSION_COLUMNS, id=session_id)
+        messages = []
+        for message, data in file.rows("message", ("id", "data"), ("time_created", "id"), session_id=session_id):
             parts = file.rows("part", ("data",), ("id",), message_id=str(message))
-            told = tuple(parse_object(str(part)) for (part,) in parts)
-            found.append(OpencodeMessage(str(message), parse_object(str(data)), told, agent))
+            part_records = tuple(parse_object(str(part)) for (part,) in parts)
+            messages.append(OpencodeMessage(str(message), parse_object(str(data)), part_records, agent))
         about = dict(zip(SESSION_COLUMNS, rows[0], strict=True)) if rows else {}
-        yield from _without_reverted(about, found)
-        for (child,) in file.rows("session", ("id",), ("time_created",), parent_id=one):
+        yield from _without_reverted(about, messages)
+        for (child,) in file.rows("session", ("id",), ("time_created",), parent_id=session_id):
             if str(child) not in seen:
                 seen.add(str(child))
                 waiting.append((str(child), str(child)))
@@ -64,35 +66,35 @@ def of_folders(storage: Path, about: Record, id: str) -> Iterator[OpencodeMessag
     """Yield the messages of a session below `storage`, in the places of either of two versions; none for an id that no
     folder can have.
     """
-    found = []
+    messages = []
     for inner in ("message", "session/message") if _NAME.fullmatch(id) else ():
         for path in sorted((storage / inner / id).glob("*.json")):
             folders = (storage / "part" / path.stem, storage / "session/part" / id / path.stem)
             parts = [beside(part) for folder in folders for part in sorted(folder.glob("*.json"))]
-            found.append(_message(path.stem, beside(path), parts))
-    yield from _without_reverted(about, found)
+            messages.append(_message(path.stem, beside(path), parts))
+    yield from _without_reverted(about, messages)
 
 
 def of_export(whole: Record) -> Iterator[OpencodeMessage]:
     """Yield the messages of an exported session."""
     messages = whole.get("messages")
-    found = []
-    for number, one in enumerate(messages if isinstance(messages, list) else (), 1):
-        info, parts = fields(one).get("info"), fields(one).get("parts")
+    session_messages = []
+    for number, message in enumerate(messages if isinstance(messages, list) else (), 1):
+        info, parts = fields(message).get("info"), fields(message).get("parts")
         id = text(fields(info).get("id")) or f"message {number}"
-        found.append(_message(id, info, parts if isinstance(parts, list) else []))
-    yield from _without_reverted(fields(whole.get("info")), found)
+        session_messages.append(_message(id, info, parts if isinstance(parts, list) else []))
+    yield from _without_reverted(fields(whole.get("info")), session_messages)
 
 
 def _message(id: str, info: Any, parts: Sequence[Any]) -> OpencodeMessage:
-    told = tuple(part if isinstance(part, dict) else None for part in parts)
-    return OpencodeMessage(id, info if isinstance(info, dict) else None, told)
+    part_records = tuple(part if isinstance(part, dict) else None for part in parts)
+    return OpencodeMessage(id, info if isinstance(info, dict) else None, part_records)
 
 
 def _without_reverted(about: Record, messages: Sequence[OpencodeMessage]) -> Sequence[OpencodeMessage]:
     """Return the messages, from the one on marked to which the user went back."""
     back = about.get("revert")
     first = text(fields(parse_object(back) if isinstance(back, str) else back).get("messageID"))
-    ids = [one.id for one in messages]
+    ids = [message.id for message in messages]
     start = ids.index(first) if first in ids else len(ids)
-    return [replace(one, taken_back=at >= start) for at, one in enumerate(messages)]
+    return [replace(message, taken_back=at >= start) for at, message in enumerate(messages)]

@@ -44,9 +44,9 @@ GROUP: Final = "amgs.session_formats"
 """Entry points by which an installed package brings a format: each names a `SessionFormat`."""
 
 
-def load_formats(found: Iterable[EntryPoint]) -> Iterator[SessionFormat]:
+def load_formats(points: Iterable[EntryPoint]) -> Iterator[SessionFormat]:
     """Yield the formats that entry points name. One that cannot be loaded is warned of and left out."""
-    for point in sorted(found, key=lambda point: point.name):
+    for point in sorted(points, key=lambda point: point.name):
         try:
             loaded = point.load()
         except Exception as error:  # noqa: BLE001 - whatever another package does at its import
@@ -100,10 +100,10 @@ def open_session(path: Path, id: str | None = None) -> Session:
     else the latest. Raises InputError for what cannot be read, for an id that is not there, and for a file of no known
     format, which names the known ones.
     """
-    one = format_of(path)
-    if id is not None and one.read_one is not None:
-        return one.read_one(path, id)
-    session = one.read(path)
+    session_format = format_of(path)
+    if id is not None and session_format.read_one is not None:
+        return session_format.read_one(path, id)
+    session = session_format.read(path)
     if id is not None and id != session.id:
         raise InputError(f"{path} holds no session {id}.", way_out=f"It is the session {session.id}; leave the id out.")
     return session
@@ -113,10 +113,10 @@ def open_end(path: Path, size: int = END) -> Session:
     """Return the session in the last so many bytes of a large file, marked as partial; the whole where it is smaller or
     its format has no lines. Raises InputError as `open_session` does.
     """
-    one = format_of(path)
-    if one.read_end is None or path.is_dir() or path.stat().st_size <= 2 * size:
-        return one.read(path)
-    return one.read_end(path, size)
+    session_format = format_of(path)
+    if session_format.read_end is None or path.is_dir() or path.stat().st_size <= 2 * size:
+        return session_format.read(path)
+    return session_format.read_end(path, size)
 
 
 def sessions_in(path: Path) -> Sequence[str]:
@@ -124,8 +124,8 @@ def sessions_in(path: Path) -> Sequence[str]:
 
     Raises InputError as `open_session` does.
     """
-    one = format_of(path)
-    return one.inside(path) if one.inside is not None else ()
+    session_format = format_of(path)
+    return session_format.inside(path) if session_format.inside is not None else ()
 
 
 def format_of(path: Path) -> SessionFormat:
@@ -133,10 +133,10 @@ def format_of(path: Path) -> SessionFormat:
     if not path.exists():
         raise InputError(f"{path} does not exist.", way_out="`amgs session` lists what lies on this machine.")
     first = first_records(path)
-    for one in FORMATS:
-        if one.recognises(path, first):
-            return one
-    if program := _known_of(path, first):
+    for session_format in FORMATS:
+        if session_format.recognises(path, first):
+            return session_format
+    if program := _find_unread_program(path, first):
         raise InputError(
             f"{path} is of {program}, which is not read.", way_out="docs/sessions-formats.md says what is."
         )
@@ -147,12 +147,12 @@ def format_of(path: Path) -> SessionFormat:
     )
 
 
-def _known_of(path: Path, first: Sequence[Record]) -> str:
+def _find_unread_program(path: Path, first: Sequence[Record]) -> str:
     """Return the program whose file it is, though it is not read; "" where that is not known."""
     if path.is_dir():
         events = itertools.chain(path.glob("*.json"), path.glob("events/*.json"))
         first = [fields(beside(event)) for event in itertools.islice(events, 1)]
-    if any("source" in one and {"action", "observation"} & {*one} for one in first):
+    if any("source" in record and {"action", "observation"} & {*record} for record in first):
         return "OpenHands before version 1"
     whole = f"{path.absolute()}/"
     return next((program for program, where in NOT_READ if f"/{where}/" in whole or path.name == "state.vscdb"), "")
@@ -168,13 +168,13 @@ def first_records(path: Path) -> Sequence[Record]:
         return ()
     check_ends(path)
     lines = [*itertools.islice(lines_of(path), _FIRST)]
-    found = [line.value for line in lines if line.value is not None]
+    records = [line.value for line in lines if line.value is not None]
     document = bool(lines) and lines[0].value is None  # one that is closed later, whatever stands on its lines
-    if (found and not document) or path.stat().st_size > _WHOLE:
-        return found
+    if (records and not document) or path.stat().st_size > _WHOLE:
+        return records
     whole = path.read_text("utf-8", errors="replace")
-    one = parse_object(whole)
-    if one is not None:
-        return [one]
+    record = parse_object(whole)
+    if record is not None:
+        return [record]
     inside = parse_object(f'{{"all":{whole}}}') if whole.lstrip().startswith("[") else None
-    return items(inside["all"])[:_FIRST] if inside else found
+    return items(inside["all"])[:_FIRST] if inside else records

@@ -1,4 +1,4 @@
-"""Which spans tell of one call of a model: a framework and the client that it uses may each write one."""
+"""Find the spans of one call of a model: a framework and the client that it uses may both write one."""
 
 from __future__ import annotations
 
@@ -27,17 +27,19 @@ def single_calls(spans: Sequence[RecordedSpan]) -> list[RecordedSpan]:
             inner.setdefault((outer.trace, outer.id), []).append(span)
     gone: set[tuple[str, str]] = set()
     for key, outer in sorted(answers.items(), key=lambda pair: -_depth(pair[1], by_id)):
-        found = inner.get(key, [])
-        if len(found) == 1:
-            held = found[0].trace, found[0].id
-            while held in gone:  # its own inner span told more
-                held = next((one.trace, one.id) for one in inner[held])
-            answers[held] = _together(answers[held], outer)
+        inner_spans = inner.get(key, [])
+        if len(inner_spans) == 1:
+            inner_key = inner_spans[0].trace, inner_spans[0].id
+            while inner_key in gone:  # its own inner span told more
+                inner_key = next((inner_span.trace, inner_span.id) for inner_span in inner[inner_key])
+            answers[inner_key] = _together(answers[inner_key], outer)
             gone.add(key)
-        elif any(_tells(answers[one.trace, one.id]) for one in found) or (found and not _tells(outer)):
+        elif any(_tells(answers[inner_span.trace, inner_span.id]) for inner_span in inner_spans) or (
+            inner_spans and not _tells(outer)
+        ):
             gone.add(key)
         else:
-            gone |= {(one.trace, one.id) for one in found}
+            gone |= {(inner_span.trace, inner_span.id) for inner_span in inner_spans}
     left = [answers.get(key, span) for key, span in by_id.items() if key not in gone]
     return _without_twins(left)
 
@@ -66,8 +68,8 @@ def _depth(span: RecordedSpan, by_id: Mapping[tuple[str, str], RecordedSpan]) ->
 
 
 def _tells(span: RecordedSpan) -> bool:
-    said = messages_of(span)
-    return bool(said.read or said.written)
+    messages = messages_of(span)
+    return bool(messages.read or messages.written)
 
 
 def _together(span: RecordedSpan, other: RecordedSpan) -> RecordedSpan:
@@ -77,19 +79,19 @@ def _together(span: RecordedSpan, other: RecordedSpan) -> RecordedSpan:
 
 def _without_twins(spans: Sequence[RecordedSpan]) -> list[RecordedSpan]:
     """Return the spans without those that another library wrote beside one, of the same messages at the same time."""
-    kept: list[RecordedSpan] = []
+    unique_spans: list[RecordedSpan] = []
     places: dict[str, list[int]] = {}
     for span in spans:
-        said = messages_of(span) if operation_of(span) in ANSWERS else SpanMessages((), ())
-        told = repr([(item["role"], _bare(item)) for item in (*said.read, *said.written)])
-        twins = places.setdefault(told, []) if said.written else []
-        place = next((n for n in twins if _same_call(kept[n], span)), None)
+        messages = messages_of(span) if operation_of(span) in ANSWERS else SpanMessages((), ())
+        signature = repr([(item["role"], _bare(item)) for item in (*messages.read, *messages.written)])
+        twins = places.setdefault(signature, []) if messages.written else []
+        place = next((n for n in twins if _same_call(unique_spans[n], span)), None)
         if place is not None:
-            kept[place] = _together(kept[place], span)
+            unique_spans[place] = _together(unique_spans[place], span)
             continue
-        twins.append(len(kept))
-        kept.append(span)
-    return kept
+        twins.append(len(unique_spans))
+        unique_spans.append(span)
+    return unique_spans
 
 
 def _bare(item: Mapping[str, object]) -> str:
@@ -98,10 +100,10 @@ def _bare(item: Mapping[str, object]) -> str:
     return text_of(item.get("content")).strip() + repr(item.get("tool_calls", ""))
 
 
-def _same_call(one: RecordedSpan, other: RecordedSpan) -> bool:
+def _same_call(span: RecordedSpan, other: RecordedSpan) -> bool:
     """Return whether two spans of the same messages are of one call: of two libraries, and one within the other's
     time.
     """
-    within = one.start <= other.start <= one.end and other.end <= one.end
-    around = other.start <= one.start <= other.end and one.end <= other.end
-    return one.scope != other.scope and (within or around)
+    within = span.start <= other.start <= span.end and other.end <= span.end
+    around = other.start <= span.start <= other.end and span.end <= other.end
+    return span.scope != other.scope and (within or around)

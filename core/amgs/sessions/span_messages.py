@@ -1,4 +1,4 @@
-"""What spans say of conversations: which operation, whose conversation, and the messages that a model read and wrote.
+"""Read conversations in spans: the operation, the conversation, and the messages that a model read and wrote.
 
 Understood are, with where each is described:
 the GenAI semantic conventions of OpenTelemetry, attributes as merged in May 2026 and the events up to 1.36
@@ -103,7 +103,7 @@ Item = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class SpanMessages:
-    """What a model read and what it wrote; both empty where the program keeps that to itself."""
+    """Messages that a model read and wrote; both empty where the program does not disclose them."""
 
     read: tuple[Item, ...]
     written: tuple[Item, ...]
@@ -114,67 +114,67 @@ def told_by(span: RecordedSpan) -> Mapping[str, Any]:
     more = [event.attributes for event in span.events if event.name == _DETAILS]
     if not more:
         return span.attributes
-    return {key: value for one in (*more, span.attributes) for key, value in one.items()}
+    return {key: value for attributes in (*more, span.attributes) for key, value in attributes.items()}
 
 
 def operation_of(span: RecordedSpan) -> str:
     """Return the operation in the words of the GenAI conventions; "" where the span tells of none."""
-    given = span.attributes
+    attributes = span.attributes
     kinds = ("openinference.span.kind", "langsmith.span.kind", "mlflow.spanType")
-    kind = next((told for name in kinds if (told := text(given.get(name)))), "")
+    kind = next((kind_name for name in kinds if (kind_name := text(attributes.get(name)))), "")
     known = _KINDS.get(kind.strip('"').lower()) or text(
-        given.get("gen_ai.operation.name", given.get("llm.request.type"))
+        attributes.get("gen_ai.operation.name", attributes.get("llm.request.type"))
     )
     if known:
         return known
-    if vercel := _VERCEL.match(text(given.get("ai.operationId", given.get("operation.name", "")))):
+    if vercel := _VERCEL.match(text(attributes.get("ai.operationId", attributes.get("operation.name", "")))):
         return "execute_tool" if vercel[1] else "embeddings" if vercel[2] else "chat"
-    return "chat" if "gcp.vertex.agent.llm_response" in given else ""
+    return "chat" if "gcp.vertex.agent.llm_response" in attributes else ""
 
 
-def call_of(given: Mapping[str, Any], what: str) -> Any:
+def call_of(attributes: Mapping[str, Any], what: str) -> Any:
     """Return the `id`, `name`, `arguments` or `result` of the call of a tool that attributes tell of; None for none."""
-    told = next((told for name in _CALL[what] if (told := given.get(name)) is not None), None)
-    if isinstance(told, str) and told[:1] == '"' == told[-1:]:  # a text as JSON
+    value = next((value for name in _CALL[what] if (value := attributes.get(name)) is not None), None)
+    if isinstance(value, str) and value[:1] == '"' == value[-1:]:  # a text as JSON
         with suppress(ValueError):
-            return json.loads(told)
-    return told
+            return json.loads(value)
+    return value
 
 
 def conversation_ids(spans: Sequence[RecordedSpan]) -> dict[str, str]:
     """Return the conversation of each trace: what any of its spans calls it, else the trace's own id."""
-    found: dict[str, str] = {}
+    names: dict[str, str] = {}
     for span in spans:
-        told = (str(value) for name in _CONVERSATIONS if (value := span.attributes.get(name)))
-        name = next(told, "")
-        if name or span.trace not in found:
-            found[span.trace] = name or found.get(span.trace, span.trace)
-    return found
+        candidates = (str(value) for name in _CONVERSATIONS if (value := span.attributes.get(name)))
+        name = next(candidates, "")
+        if name or span.trace not in names:
+            names[span.trace] = name or names.get(span.trace, span.trace)
+    return names
 
 
-def usage_of(given: Mapping[str, Any]) -> Usage | None:
+def usage_of(attributes: Mapping[str, Any]) -> Usage | None:
     """Return the tokens of a request; None where the attributes tell none. What is read from a cache is part of the
     input.
     """
-    told = fields(parsed(given.get("mlflow.chat.tokenUsage"))) or given
-    start = "gen_ai.usage." if told is given else ""
+    counts = fields(parsed(attributes.get("mlflow.chat.tokenUsage"))) or attributes
+    start = "gen_ai.usage." if counts is attributes else ""
     read = _first(
-        told,
+        counts,
         *(f"{start}input_tokens", "llm.token_count.prompt", f"{start}prompt_tokens"),
         *("ai.usage.inputTokens", "ai.usage.promptTokens"),
     )
     output = _first(
-        told,
+        counts,
         *(f"{start}output_tokens", "llm.token_count.completion", f"{start}completion_tokens"),
         *("ai.usage.outputTokens", "ai.usage.completionTokens"),
     )
     cached = _first(
-        told,
+        counts,
         *(f"{start}cache_read.input_tokens", "llm.token_count.prompt_details.cache_read"),
         *(f"{start}cache_read_input_tokens", f"{start}details.cache_read_tokens", "ai.usage.cachedInputTokens"),
     )
     put = _first(
-        told,
+        counts,
         *(f"{start}cache_creation.input_tokens", f"{start}cache_creation_input_tokens"),
         *(f"{start}cache_write_input_tokens", f"{start}details.cache_write_tokens"),
     )
@@ -183,48 +183,52 @@ def usage_of(given: Mapping[str, Any]) -> Usage | None:
     return Usage(max(0, read - cached - put), put, cached, output)
 
 
-def _first(given: Mapping[str, Any], *names: str) -> int:
-    return next((told for name in names if (told := number(given.get(name)))), 0)
+def _first(attributes: Mapping[str, Any], *names: str) -> int:
+    return next((count for name in names if (count := number(attributes.get(name)))), 0)
 
 
 def messages_of(span: RecordedSpan) -> SpanMessages:
     """Return what the model of a span read and wrote."""
-    given = told_by(span)
+    attributes = told_by(span)
     read: list[Item] = []
-    written = _answered(given)
-    for found, names, role in ((read, _READ, "user"), (written, _WRITTEN, "assistant")):
+    written = _answered(attributes)
+    for messages, names, role in ((read, _READ, "user"), (written, _WRITTEN, "assistant")):
         for name in names:
-            if not found and not name.startswith("ai.response"):
-                found += messages_in(listed(given, name) or parsed(given.get(name)), role=role)
-    told = [] if read and written else _events_of(span, given)
-    read = read or [item for name, item in told if name != "gen_ai.choice"]
-    written = written or [item for name, item in told if name == "gen_ai.choice"]
-    system = [*_system(given.get("gen_ai.system_instructions"))]
+            if not messages and not name.startswith("ai.response"):
+                messages += messages_in(listed(attributes, name) or parsed(attributes.get(name)), role=role)
+    events = [] if read and written else _events_of(span, attributes)
+    read = read or [item for name, item in events if name != "gen_ai.choice"]
+    written = written or [item for name, item in events if name == "gen_ai.choice"]
+    system = [*_system(attributes.get("gen_ai.system_instructions"))]
     return SpanMessages((*system, *read), tuple(written))
 
 
-def _answered(given: Mapping[str, Any]) -> list[Item]:
+def _answered(attributes: Mapping[str, Any]) -> list[Item]:
     """Return the answer that the Vercel AI SDK tells in attributes of their own."""
-    if "gen_ai.output.messages" in given:
+    if "gen_ai.output.messages" in attributes:
         return []
-    thought = text(given.get("ai.response.reasoning"))
-    words = given.get("ai.response.text") or given.get("ai.result.text") or given.get("ai.response.object")
+    thought = text(attributes.get("ai.response.reasoning"))
+    words = (
+        attributes.get("ai.response.text") or attributes.get("ai.result.text") or attributes.get("ai.response.object")
+    )
     parts = [
         *([{"type": "reasoning", "content": thought}] if thought else []),
         *([{"type": "text", "text": as_json(words)}] if words else []),
-        *({"type": "tool-call", **one} for one in items(parsed(given.get("ai.response.toolCalls")))),
+        *({"type": "tool-call", **call} for call in items(parsed(attributes.get("ai.response.toolCalls")))),
     ]
     return [_message("assistant", {"content": parts})] if parts else []
 
 
-def _events_of(span: RecordedSpan, given: Mapping[str, Any]) -> list[tuple[str, Item]]:
+def _events_of(span: RecordedSpan, span_attributes: Mapping[str, Any]) -> list[tuple[str, Item]]:
     """Return the messages that events tell, each with the event's name: those of the span, or those that pydantic-ai
     keeps in an attribute.
     """
-    told = [(event.name, event.attributes) for event in span.events if event.name in _MESSAGE_EVENTS]
-    told = told or [(text(one.get("event.name")), one) for one in items(parsed(given.get("events")))]
-    found = []
-    for name, attributes in told:
+    events = [(event.name, event.attributes) for event in span.events if event.name in _MESSAGE_EVENTS]
+    events = events or [
+        (text(record.get("event.name")), record) for record in items(parsed(span_attributes.get("events")))
+    ]
+    messages = []
+    for name, attributes in events:
         if role := _MESSAGE_EVENTS.get(name):
             body = {**attributes, **fields(parsed(attributes.get("body")))}
             known = {key.removeprefix("gen_ai."): value for key, value in body.items()}
@@ -234,8 +238,8 @@ def _events_of(span: RecordedSpan, given: Mapping[str, Any]) -> list[tuple[str, 
                 known["content"] = message
             if role == "tool":
                 known.setdefault("tool_call_id", known.get("id"))
-            found += [(name, item) for item in messages_in({"role": role, **known})]
-    return found
+            messages += [(name, item) for item in messages_in({"role": role, **known})]
+    return messages
 
 
 def parsed(value: Any) -> Any:
@@ -248,30 +252,30 @@ def parsed(value: Any) -> Any:
     return value
 
 
-def listed(given: Mapping[str, Any], name: str) -> list[Any]:
+def listed(attributes: Mapping[str, Any], name: str) -> list[Any]:
     """Return what is written as `NAME.0.role`, `NAME.1.role` and so on; nothing where nothing is."""
-    found: dict[int, dict[str, Any]] = {}
-    for key, value in given.items():
-        if key.startswith(f"{name}.") and (told := re.fullmatch(r"(\d{1,6})\.(.+)", key[len(name) + 1 :])):
-            found.setdefault(int(told[1]), {})[told[2]] = value
-    return [_nested(found[place]) for place in sorted(found)]
+    entries: dict[int, dict[str, Any]] = {}
+    for key, value in attributes.items():
+        if key.startswith(f"{name}.") and (match := re.fullmatch(r"(\d{1,6})\.(.+)", key[len(name) + 1 :])):
+            entries.setdefault(int(match[1]), {})[match[2]] = value
+    return [_nested(entries[place]) for place in sorted(entries)]
 
 
 def _nested(flat: Mapping[str, Any]) -> dict[str, Any]:
     """`{"message.role": "user"}` as `{"message": {"role": "user"}}`; numbered parts become lists."""
-    made: dict[str, Any] = {}
+    tree: dict[str, Any] = {}
     heads = dict.fromkeys(key.partition(".")[0] for key in flat)
     for head in heads:
         inner = {key[len(head) + 1 :]: value for key, value in flat.items() if key.startswith(f"{head}.")}
         if inner and all(re.match(r"\d{1,6}(\.|$)", key) for key in inner):
-            made[head] = listed(flat, head) or list(inner.values())
+            tree[head] = listed(flat, head) or list(inner.values())
         else:
-            made[head] = _nested(inner) if inner else flat[head]
-    return made
+            tree[head] = _nested(inner) if inner else flat[head]
+    return tree
 
 
-def _system(given: Any) -> Iterator[Item]:
-    parts = parsed(given)
+def _system(instructions: Any) -> Iterator[Item]:
+    parts = parsed(instructions)
     if isinstance(parts, dict):
         parts = parts.get("parts", [parts])
     if parts:
@@ -288,15 +292,15 @@ def messages_in(value: Any, depth: int = 0, role: str = "") -> Iterator[Item]:
     if isinstance(value, str) and role and value.strip():
         yield _message(role, {"content": value})
     if isinstance(value, list):
-        for one in value:
-            if not isinstance(one, str):
-                yield from messages_in(one, depth + 1, role)
+        for element in value:
+            if not isinstance(element, str):
+                yield from messages_in(element, depth + 1, role)
     if not isinstance(value, dict):
         return
     inner = fields(value.get("kwargs")) or value
-    said = text(inner.get("role")) or (text(inner.get("type")) if "content" in inner else "")
-    if said.lower() in ROLES and not isinstance(inner.get("message"), dict):
-        yield _message(said, inner)
+    own_role = text(inner.get("role")) or (text(inner.get("type")) if "content" in inner else "")
+    if own_role.lower() in ROLES and not isinstance(inner.get("message"), dict):
+        yield _message(own_role, inner)
         return
     if inner.get("type") in (*CALLS, *RESULTS):
         yield {"role": "assistant", "content": [inner]}
@@ -319,77 +323,81 @@ def messages_in(value: Any, depth: int = 0, role: str = "") -> Iterator[Item]:
         yield _message(role, {"content": bare})
 
 
-def _message(role: str, given: Mapping[str, Any]) -> Item:
-    content = given.get("parts") if isinstance(given.get("parts"), list) else given.get("content")
-    if isinstance(given.get("contents"), list):
-        content = [fields(one.get("message_content")) or one for one in items(given["contents"])]
-    made: Item = {"role": ROLES[role.lower()], "content": _content(parsed_parts(content))}
-    calls = [fields(one.get("tool_call")) or one for one in items(given.get("tool_calls"))]
+def _message(role: str, message: Mapping[str, Any]) -> Item:
+    content = message.get("parts") if isinstance(message.get("parts"), list) else message.get("content")
+    if isinstance(message.get("contents"), list):
+        content = [fields(entry.get("message_content")) or entry for entry in items(message["contents"])]
+    item: Item = {"role": ROLES[role.lower()], "content": _content(parse_parts(content))}
+    calls = [fields(call.get("tool_call")) or call for call in items(message.get("tool_calls"))]
     if calls:
-        made["tool_calls"] = [
-            {**one, "arguments": one["args"]} if "args" in one else one for one in calls
+        item["tool_calls"] = [
+            {**call, "arguments": call["args"]} if "args" in call else call for call in calls
         ]  # LangChain's name
     for key in ("tool_call_id", "name"):
-        if told := text(given.get(key)):
-            made[key] = told
-    return made
+        if value := text(message.get(key)):
+            item[key] = value
+    return item
 
 
-def parsed_parts(content: Any) -> Any:
+def parse_parts(content: Any) -> Any:
     """Return a content, also where a list of parts is JSON in a text."""
-    told = parsed(content)
-    return told if isinstance(told, list) and all(isinstance(one, dict) for one in told) else content
+    parts = parsed(content)
+    return parts if isinstance(parts, list) and all(isinstance(part, dict) for part in parts) else content
 
 
 def _content(content: Any) -> Any:
     """Parts as interfaces of models have them."""
-    return [_part(one) for one in content] if isinstance(content, list) else content
+    return [_part(part) for part in content] if isinstance(content, list) else content
 
 
-def _part(one: Any) -> Any:
-    """A part of the GenAI conventions, of Bedrock, Gemini or the Vercel AI SDK as the interfaces of models have it."""
-    if not isinstance(one, dict):
-        return {"type": "text", "text": one} if isinstance(one, str) else one
+def _part(part: Any) -> Any:
+    """Convert a part of the GenAI conventions, of Bedrock, Gemini or the Vercel AI SDK to the form of the model
+    interfaces.
+    """
+    if not isinstance(part, dict):
+        return {"type": "text", "text": part} if isinstance(part, str) else part
     for key in ("toolUse", "functionCall", "function_call"):
-        if isinstance(call := one.get(key), dict):
+        if isinstance(call := part.get(key), dict):
             return _called(call.get("toolUseId", call.get("id")), call.get("name"), call.get("input", call.get("args")))
     for key in ("toolResult", "functionResponse", "function_response"):
-        if isinstance(told := one.get(key), dict):
-            content = told.get("content", told.get("response"))
-            id = told.get("toolUseId", told.get("id"))
-            return _resulted(id, content, told.get("status") == "error", told.get("name"))
-    if isinstance(thought := one.get("reasoningContent"), dict):
+        if isinstance(result := part.get(key), dict):
+            content = result.get("content", result.get("response"))
+            id = result.get("toolUseId", result.get("id"))
+            return _make_tool_result(id, content, result.get("status") == "error", result.get("name"))
+    if isinstance(thought := part.get("reasoningContent"), dict):
         return {"type": "thinking", "thinking": fields(thought.get("reasoningText")).get("text")}
-    if one.get("thought") is True:
-        return {"type": "thinking", "thinking": one.get("text")}
-    match one.get("type"):
+    if part.get("thought") is True:
+        return {"type": "thinking", "thinking": part.get("text")}
+    match part.get("type"):
         case "text":
-            return {"type": "text", "text": one.get("content", one.get("text"))}
+            return {"type": "text", "text": part.get("content", part.get("text"))}
         case "tool_call" | "tool-call":
-            arguments = one.get("arguments", one.get("input", one.get("args")))
-            return _called(one.get("toolCallId", one.get("id")), one.get("toolName", one.get("name")), arguments)
+            arguments = part.get("arguments", part.get("input", part.get("args")))
+            return _called(part.get("toolCallId", part.get("id")), part.get("toolName", part.get("name")), arguments)
         case "tool_call_response" | "tool-result":
-            told = one.get("response", one.get("result", one.get("output")))
-            if isinstance(told, dict) and set(told) == {"type", "value"}:
-                return _resulted(one.get("toolCallId"), told["value"], told["type"] in ("error-text", "error-json"))
-            return _resulted(one.get("toolCallId", one.get("id")), told, one.get("isError") is True)
+            result = part.get("response", part.get("result", part.get("output")))
+            if isinstance(result, dict) and set(result) == {"type", "value"}:
+                return _make_tool_result(
+                    part.get("toolCallId"), result["value"], result["type"] in ("error-text", "error-json")
+                )
+            return _make_tool_result(part.get("toolCallId", part.get("id")), result, part.get("isError") is True)
         case "reasoning":
-            return {"type": "thinking", "thinking": one.get("content", one.get("text"))}
-        case None if isinstance(one.get("text"), str):
-            return {"type": "text", "text": one["text"]}
-    return one
+            return {"type": "thinking", "thinking": part.get("content", part.get("text"))}
+        case None if isinstance(part.get("text"), str):
+            return {"type": "text", "text": part["text"]}
+    return part
 
 
 def _called(id: Any, name: Any, arguments: Any) -> Item:
     return {"type": "tool_use", "id": id or name, "name": name, "input": arguments}
 
 
-def _resulted(id: Any, told: Any, failed: bool, called: Any = None) -> Item:
-    if isinstance(told, list):
-        told = _content([{"text": as_json(one["json"])} if _is_json(one) else one for one in told])
-    elif not isinstance(told, str):
-        told = as_json(told)
-    return {"type": "tool_result", "tool_use_id": id or called, "content": told, "is_error": failed}
+def _make_tool_result(id: Any, output: Any, failed: bool, called: Any = None) -> Item:
+    if isinstance(output, list):
+        output = _content([{"text": as_json(part["json"])} if _is_json(part) else part for part in output])
+    elif not isinstance(output, str):
+        output = as_json(output)
+    return {"type": "tool_result", "tool_use_id": id or called, "content": output, "is_error": failed}
 
 
 def _is_json(part: Any) -> bool:
@@ -400,27 +408,27 @@ def kinds_unread(spans: Sequence[RecordedSpan]) -> list[str]:
     """Return the kinds of spans that hold words in a vocabulary that is not understood: by their names, or what made
     them.
     """
-    found: dict[str, None] = {}
+    kinds: dict[str, None] = {}
     for span in spans:
-        operation, given = operation_of(span), told_by(span)
+        operation, attributes = operation_of(span), told_by(span)
         if operation and (operation not in ANSWERS or messages_of(span) != SpanMessages((), ())):
             continue
         events = (event.attributes for event in span.events if "exception" not in event.name)
-        if any(_is_wordy(value) for told in (given, *events) for value in told.values()):
-            found[" ".join(filter(None, (span.scope, span.name)))[:80]] = None
-    return [*found][:5]
+        if any(_is_wordy(value) for record in (attributes, *events) for value in record.values()):
+            kinds[" ".join(filter(None, (span.scope, span.name)))[:80]] = None
+    return [*kinds][:5]
 
 
 def _is_wordy(value: Any) -> bool:
     """Return whether a value may hold what was said: messages as JSON, or several words."""
-    told = parsed(value)
-    if isinstance(told, dict | list):
-        return any(_is_wordy(one) for one in (told.values() if isinstance(told, dict) else told))
-    return isinstance(told, str) and len(told.split()) > 2
+    content = parsed(value)
+    if isinstance(content, dict | list):
+        return any(_is_wordy(child) for child in (content.values() if isinstance(content, dict) else content))
+    return isinstance(content, str) and len(content.split()) > 2
 
 
 def words_of(messages: Iterable[Item]) -> str:
     """All that messages say, as one text."""
     from amgs.sessions.messages import text_of
 
-    return "\n".join(text_of(one.get("content")) for one in messages)
+    return "\n".join(text_of(message.get("content")) for message in messages)

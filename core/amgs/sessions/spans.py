@@ -61,17 +61,17 @@ class RecordedSpan:
 
     @property
     def at(self) -> datetime:
-        """When it began."""
+        """Start time of the span."""
         return instant_of(self.start or self.end)
 
     @property
     def milliseconds(self) -> float:
-        """How long it took; 0 where it is not told."""
+        """Duration; 0 where it is missing."""
         return max(0, self.end - self.start) / 1e6 if self.start and self.end else 0.0
 
     @property
     def failed(self) -> bool:
-        """Whether it says that what it tells of went wrong."""
+        """Return whether the span reports a failure."""
         return self.status == 2 or "error.type" in self.attributes
 
 
@@ -86,7 +86,7 @@ class RecordedLog:
 
 @dataclass(frozen=True, slots=True)
 class OtlpContent:
-    """What a body of OTLP holds. rejected: spans without a valid id, which are left out."""
+    """Content of a body of OTLP. rejected: spans without a valid id, which are left out."""
 
     spans: tuple[RecordedSpan, ...] = ()
     logs: tuple[RecordedLog, ...] = ()
@@ -124,14 +124,14 @@ def content_of(whole: Record) -> OtlpContent:
     spans: list[RecordedSpan] = []
     logs: list[RecordedLog] = []
     rejected = 0
-    for about, scope, one in _within(whole, "resourceSpans", "scopeSpans", "spans"):
-        span = _span(one, about, scope)
+    for about, scope, record in _within(whole, "resourceSpans", "scopeSpans", "spans"):
+        span = _span(record, about, scope)
         if span is None:
             rejected += 1
         else:
             spans.append(span)
-    for _, _, one in _within(whole, "resourceLogs", "scopeLogs", "logRecords"):
-        logs.append(_log(one))
+    for _, _, record in _within(whole, "resourceLogs", "scopeLogs", "logRecords"):
+        logs.append(_log(record))
     return OtlpContent(tuple(spans), tuple(logs), rejected)
 
 
@@ -139,67 +139,67 @@ def _within(whole: Record, outer: str, middle: str, inner: str) -> Iterator[tupl
     """Yield (resource, scope, record) of each record."""
     for group in _objects(whole, outer):
         about = attributes_of(fields(group.get("resource")).get("attributes"))
-        for each in _objects(group, middle):
-            scope = text(fields(each.get("scope")).get("name"))
-            for one in _objects(each, inner):
-                yield about, scope, one
+        for scope_group in _objects(group, middle):
+            scope = text(fields(scope_group.get("scope")).get("name"))
+            for record in _objects(scope_group, inner):
+                yield about, scope, record
 
 
 def _objects(whole: Record, name: str) -> Sequence[Record]:
-    given = whole.get(name)
-    if given is None:
+    objects = whole.get(name)
+    if objects is None:
         return ()
-    if not isinstance(given, list) or not all(isinstance(one, dict) for one in given):
+    if not isinstance(objects, list) or not all(isinstance(element, dict) for element in objects):
         raise SpanFormatError(f"{name} is no list of objects.")
-    return given
+    return objects
 
 
-def _span(one: Record, about: Record, scope: str) -> RecordedSpan | None:
-    trace, id = _id(one.get("traceId"), 16), _id(one.get("spanId"), 8)
+def _span(record: Record, about: Record, scope: str) -> RecordedSpan | None:
+    trace, id = _id(record.get("traceId"), 16), _id(record.get("spanId"), 8)
     if not trace or not id:
         return None
-    status = fields(one.get("status"))
+    status = fields(record.get("status"))
     return RecordedSpan(
         trace,
         id,
-        _id(one.get("parentSpanId"), 8),
-        text(one.get("name")),
-        number(one.get("startTimeUnixNano")),
-        number(one.get("endTimeUnixNano")),
-        attributes_of(one.get("attributes")),
-        _enumerated(one.get("kind"), _KINDS),
-        _enumerated(status.get("code"), _STATUSES),
+        _id(record.get("parentSpanId"), 8),
+        text(record.get("name")),
+        number(record.get("startTimeUnixNano")),
+        number(record.get("endTimeUnixNano")),
+        attributes_of(record.get("attributes")),
+        _read_enumeration(record.get("kind"), _KINDS),
+        _read_enumeration(status.get("code"), _STATUSES),
         text(status.get("message")),
         tuple(
             SpanEvent(
                 text(event.get("name")), number(event.get("timeUnixNano")), attributes_of(event.get("attributes"))
             )
-            for event in items(one.get("events"))
+            for event in items(record.get("events"))
         ),
         about,
         scope,
     )
 
 
-def _log(one: Record) -> RecordedLog:
-    made = attributes_of(one.get("attributes"))
-    name = text(one.get("eventName")) or text(made.get("event.name"))
-    body = value_of(one.get("body"))
-    at = number(one.get("timeUnixNano")) or number(one.get("observedTimeUnixNano"))
-    event = SpanEvent(name, at, made if body is None else {**made, "body": body})
-    return RecordedLog(_id(one.get("traceId"), 16), _id(one.get("spanId"), 8), event)
+def _log(record: Record) -> RecordedLog:
+    attributes = attributes_of(record.get("attributes"))
+    name = text(record.get("eventName")) or text(attributes.get("event.name"))
+    body = value_of(record.get("body"))
+    at = number(record.get("timeUnixNano")) or number(record.get("observedTimeUnixNano"))
+    event = SpanEvent(name, at, attributes if body is None else {**attributes, "body": body})
+    return RecordedLog(_id(record.get("traceId"), 16), _id(record.get("spanId"), 8), event)
 
 
-def attributes_of(given: Any) -> dict[str, Any]:
+def attributes_of(pairs: Any) -> dict[str, Any]:
     """Attributes as a mapping, of OTLP's list of keys and values; of a key that comes twice the last value."""
-    return {key: value_of(one.get("value")) for one in items(given) if (key := text(one.get("key")))}
+    return {key: value_of(pair.get("value")) for pair in items(pairs) if (key := text(pair.get("key")))}
 
 
-def value_of(given: Any, depth: int = 0) -> Any:
+def value_of(any_value: Any, depth: int = 0) -> Any:
     """Return a value of OTLP as Python has it; None for one that is none. Bytes stay in base64."""
-    if not isinstance(given, dict) or depth > _DEEPEST:
+    if not isinstance(any_value, dict) or depth > _DEEPEST:
         return None
-    for name, value in given.items():
+    for name, value in any_value.items():
         match name:
             case "stringValue":
                 return text(value)
@@ -212,12 +212,12 @@ def value_of(given: Any, depth: int = 0) -> Any:
             case "bytesValue":
                 return text(value)
             case "arrayValue":
-                return [value_of(one, depth + 1) for one in items(fields(value).get("values"))]
+                return [value_of(element, depth + 1) for element in items(fields(value).get("values"))]
             case "kvlistValue":
                 return {
-                    key: value_of(one.get("value"), depth + 1)
-                    for one in items(fields(value).get("values"))
-                    if (key := text(one.get("key")))
+                    key: value_of(pair.get("value"), depth + 1)
+                    for pair in items(fields(value).get("values"))
+                    if (key := text(pair.get("key")))
                 }
     return None
 
@@ -242,29 +242,29 @@ def number(value: Any, *, signed: bool = False) -> int:
     return value if (-(2**63) if signed else 0) <= value < 2**64 else 0
 
 
-def _id(given: Any, size: int) -> str:
+def _id(raw_id: Any, size: int) -> str:
     """Return an id in hexadecimal; "" for none, and for one of nothing but zeros. In base64 too, as some programs write
     it.
     """
-    told = text(given).strip().lower()
-    if len(told) != 2 * size or not _HEX.fullmatch(told):
+    digits = text(raw_id).strip().lower()
+    if len(digits) != 2 * size or not _HEX.fullmatch(digits):
         try:
-            raw = base64.b64decode(text(given), validate=True)
+            raw = base64.b64decode(text(raw_id), validate=True)
         except (binascii.Error, ValueError):
             return ""
-        told = raw.hex() if len(raw) == size else ""
-    return told if told.strip("0") else ""
+        digits = raw.hex() if len(raw) == size else ""
+    return digits if digits.strip("0") else ""
 
 
 _KINDS: Final = ("UNSPECIFIED", "INTERNAL", "SERVER", "CLIENT", "PRODUCER", "CONSUMER")
 _STATUSES: Final = ("UNSET", "OK", "ERROR")
 
 
-def _enumerated(given: Any, names: Sequence[str]) -> int:
+def _read_enumeration(code: Any, names: Sequence[str]) -> int:
     """Return a number of an enumeration, or its name as `SPAN_KIND_CLIENT`."""
-    if isinstance(given, str):
-        return next((n for n, name in enumerate(names) if given.upper().endswith(name)), 0)
-    return number(given)
+    if isinstance(code, str):
+        return next((n for n, name in enumerate(names) if code.upper().endswith(name)), 0)
+    return number(code)
 
 
 # --- writing -----------------------------------------------------------------------------------------------
@@ -281,7 +281,7 @@ def as_otlp(spans: Sequence[RecordedSpan]) -> dict[str, Any]:
             last = (span.resource, span.scope)
             groups.append(
                 {
-                    "resource": {"attributes": _keyed(span.resource)},
+                    "resource": {"attributes": _list_attributes(span.resource)},
                     "scopeSpans": [{"scope": {"name": span.scope}, "spans": []}],
                 }
             )
@@ -290,28 +290,29 @@ def as_otlp(spans: Sequence[RecordedSpan]) -> dict[str, Any]:
 
 
 def _as_span(span: RecordedSpan) -> dict[str, Any]:
-    made: dict[str, Any] = {
+    record: dict[str, Any] = {
         "traceId": span.trace,
         "spanId": span.id,
         "name": span.name,
         "kind": span.kind,
         "startTimeUnixNano": str(span.start),
         "endTimeUnixNano": str(span.end),
-        "attributes": _keyed(span.attributes),
+        "attributes": _list_attributes(span.attributes),
     }
     if span.parent:
-        made["parentSpanId"] = span.parent
+        record["parentSpanId"] = span.parent
     if span.status or span.told:
-        made["status"] = {"code": span.status, "message": span.told}
+        record["status"] = {"code": span.status, "message": span.told}
     if span.events:
-        made["events"] = [
-            {"name": one.name, "timeUnixNano": str(one.at), "attributes": _keyed(one.attributes)} for one in span.events
+        record["events"] = [
+            {"name": event.name, "timeUnixNano": str(event.at), "attributes": _list_attributes(event.attributes)}
+            for event in span.events
         ]
-    return made
+    return record
 
 
-def _keyed(given: Mapping[str, Any]) -> list[dict[str, Any]]:
-    return [{"key": key, "value": _as_value(value)} for key, value in given.items()]
+def _list_attributes(attributes: Mapping[str, Any]) -> list[dict[str, Any]]:
+    return [{"key": key, "value": _as_value(value)} for key, value in attributes.items()]
 
 
 def _as_value(value: Any) -> dict[str, Any]:
@@ -325,9 +326,9 @@ def _as_value(value: Any) -> dict[str, Any]:
         case float():
             return {"doubleValue": value if math.isfinite(value) else str(value)}
         case Mapping():
-            return {"kvlistValue": {"values": _keyed({str(key): one for key, one in value.items()})}}
+            return {"kvlistValue": {"values": _list_attributes({str(key): inner for key, inner in value.items()})}}
         case list() | tuple():
-            return {"arrayValue": {"values": [_as_value(one) for one in value]}}
+            return {"arrayValue": {"values": [_as_value(element) for element in value]}}
     return {"stringValue": str(value)}
 
 

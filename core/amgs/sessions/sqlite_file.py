@@ -26,7 +26,7 @@ _FIRST_PAGES: Final = 4 * 1024 * 1024
 
 
 def is_sqlite(path: Path) -> bool:
-    """Whether a file begins as SQLite databases do."""
+    """Return whether a file begins with the SQLite magic."""
     try:
         with path.open("rb") as file:
             return file.read(len(_MAGIC)) == _MAGIC
@@ -38,12 +38,12 @@ def tables_named_in(path: Path) -> set[str]:
     """Return the names of tables that the first pages of a database tell of, or the changes beside it; nothing is
     opened.
     """
-    found: set[str] = set()
-    for one in (path, path.with_name(path.name + "-wal")):
-        if one.is_file():
-            with one.open("rb") as file:
-                found.update(name.decode() for name in _TABLE.findall(file.read(_FIRST_PAGES)))
-    return found
+    tables: set[str] = set()
+    for candidate in (path, path.with_name(path.name + "-wal")):
+        if candidate.is_file():
+            with candidate.open("rb") as file:
+                tables.update(name.decode() for name in _TABLE.findall(file.read(_FIRST_PAGES)))
+    return tables
 
 
 class SqliteFile:
@@ -65,12 +65,12 @@ class SqliteFile:
             there = {name for _, name, *_ in self._connection.execute(f"PRAGMA table_info({_named(table)})")}
             if not there or not there.issuperset(where):
                 raise InputError(f"{self._path} has no table {table} that is known.", way_out=_WAY_OUT)
-            chosen = ", ".join(_named(one) if one in there else "NULL" for one in columns)
-            condition = " AND ".join(f"{_named(one)} = ?" for one in where)
+            chosen = ", ".join(_named(column) if column in there else "NULL" for column in columns)
+            condition = " AND ".join(f"{_named(column)} = ?" for column in where)
             asked = f"SELECT {chosen} FROM {_named(table)}"
             if condition:
                 asked += f" WHERE {condition}"
-            if ordered := ", ".join(_named(one) for one in order if one in there):
+            if ordered := ", ".join(_named(column) for column in order if column in there):
                 asked += f" ORDER BY {ordered}"
             return self._connection.execute(asked, tuple(where.values())).fetchall()
         except (sqlite3.Error, ValueError, OverflowError) as error:

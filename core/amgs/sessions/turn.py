@@ -1,4 +1,4 @@
-"""What a session file holds, whoever wrote it: turns in the order of the file, and where each stands in it."""
+"""Content of a session file, whoever wrote it: turns in the order of the file, with their places in it."""
 
 from __future__ import annotations
 
@@ -39,8 +39,10 @@ class Boundary:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a record lies. line: from 1 on, or the record's number. offset, size: bytes of it in the file; size 0 where
-    the format has no lines.
+    """Place of a record.
+
+    line: from 1 on, or the record's number. offset, size: bytes of it in the file; size 0 where the format has no
+    lines.
     """
 
     line: int
@@ -87,7 +89,7 @@ class Turn:
 
     @property
     def words(self) -> str:
-        """What it says as text: of a call, its tool and arguments."""
+        """Text of the turn: of a call, its tool and arguments."""
         return "\n".join([self.text, *(f"{c.name}({c.arguments})" for c in self.calls)]).strip()
 
 
@@ -144,7 +146,7 @@ class Session:
 
     @cached_property
     def main(self) -> tuple[Turn, ...]:
-        """The turns of the main conversation that were not taken back."""
+        """Turns of the main conversation that were not taken back."""
         return tuple(turn for turn in self.turns if not turn.agent and not turn.abandoned)
 
     @cached_property
@@ -159,12 +161,12 @@ class Session:
 
     @property
     def started(self) -> datetime | None:
-        """When the first turn was."""
+        """Time of the first turn."""
         return min((turn.at for turn in self.turns if turn.at), default=None)
 
     @property
     def ended(self) -> datetime | None:
-        """When the last turn was."""
+        """Time of the last turn."""
         return max((turn.at for turn in self.turns if turn.at), default=None)
 
     def turn(self, number: int) -> Turn:

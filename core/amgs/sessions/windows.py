@@ -1,4 +1,4 @@
-"""What stood in the model's window at each turn, and how full it was."""
+"""Content of the model's window at each turn, and its fill."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ def once_a_session(function: Callable[[Session], R]) -> Callable[[Session], R]:
     """Carry a function of a session out once, and keep what it gives for as long as the session is held: one that is
     followed is read again each time that it grows.
     """
-    kept: WeakKeyDictionary[Session, R] = WeakKeyDictionary()
+    cache: WeakKeyDictionary[Session, R] = WeakKeyDictionary()
 
     @wraps(function)
     def once(session: Session) -> R:
-        if session not in kept:
-            kept[session] = function(session)
-        return kept[session]
+        if session not in cache:
+            cache[session] = function(session)
+        return cache[session]
 
     return once
 
@@ -70,7 +70,7 @@ class SessionWindow:
 
     @property
     def fill(self) -> float | None:
-        """The share of the window that is taken, from 0 to 1; None where its size is unknown."""
+        """Taken share of the window, from 0 to 1; None where its size is unknown."""
         return self.tokens / self.limit if self.limit else None
 
 
@@ -79,16 +79,16 @@ def requests(session: Session) -> tuple[Request, ...]:
     """Return the answers of the model in the main conversation whose tokens the file counts, in order; those of a
     session that this one copied are not its own.
     """
-    found: dict[str, list[Turn]] = {}
+    turns_by_request: dict[str, list[Turn]] = {}
     for turn in session.main:
         if turn.usage is not None and turn.role == "assistant" and not turn.copied:
-            found.setdefault(turn.request or f"turn {turn.number}", []).append(turn)
-    made = []
-    for number, turns in enumerate(found.values(), 1):
+            turns_by_request.setdefault(turn.request or f"turn {turn.number}", []).append(turn)
+    session_requests = []
+    for number, turns in enumerate(turns_by_request.values(), 1):
         every = [turn.usage for turn in turns if turn.usage]
-        usage = max(every, key=lambda one: (one.window, one.output))
-        made.append(Request(number, turns[0].number, turns[-1].number, usage, turns[0].at))
-    return tuple(made)
+        usage = max(every, key=lambda request_usage: (request_usage.window, request_usage.output))
+        session_requests.append(Request(number, turns[0].number, turns[-1].number, usage, turns[0].at))
+    return tuple(session_requests)
 
 
 @once_a_session
@@ -123,11 +123,11 @@ def tokens_of_all(session: Session, turns: Sequence[Turn]) -> int:
     return sum(tokens_of(session, turn) for turn in turns)
 
 
-def tokens_dropped(session: Session, boundary: Turn, kept: Collection[int] = ()) -> int:
+def tokens_dropped(session: Session, boundary: Turn, remaining_numbers: Collection[int] = ()) -> int:
     """Tokens that a compaction dropped, or would have dropped had it kept some turns: estimated, and no more than their
     share of what the file counts for the window. Some of what stands in a file, such as thoughts, reaches no model.
     """
-    gone = [turn for turn in dropped_at(session, boundary) if turn.number not in kept]
+    gone = [turn for turn in find_dropped_turns(session, boundary) if turn.number not in remaining_numbers]
     tokens = tokens_of_all(session, gone)
     counted = boundary.boundary.before if boundary.boundary else None
     stood = tokens_of_all(session, _standing(session, boundary.number - 1)[0])
@@ -141,15 +141,15 @@ def window_at(session: Session, number: int) -> SessionWindow:
     """
     session.turn(number)
     turns, masked = _standing(session, number)
-    counted = [one for one in requests(session) if one.first <= number <= one.last]
+    counted = [request for request in requests(session) if request.first <= number <= request.last]
     limit = session.window
-    told = counted[0].usage.window if counted else tokens_of_all(session, turns)
+    tokens = counted[0].usage.window if counted else tokens_of_all(session, turns)
     return SessionWindow(
-        number, turns, told, not counted, limit, session.system is not None, session.tools is not None, masked
+        number, turns, tokens, not counted, limit, session.system is not None, session.tools is not None, masked
     )
 
 
-def dropped_at(session: Session, boundary: Turn) -> tuple[Turn, ...]:
+def find_dropped_turns(session: Session, boundary: Turn) -> tuple[Turn, ...]:
     """Return the turns that stood in the window before a compaction and do not after it."""
     before, _ = _standing(session, boundary.number - 1)
     after, _ = _standing(session, boundary.number)
@@ -161,14 +161,14 @@ def opening_after(session: Session, boundary: Turn) -> tuple[Turn, ...]:
     """Return what stood in the window right after a compaction: what was preserved, the summary, and what the program
     put in before the model answered or the user spoke.
     """
-    kept, _ = _standing(session, boundary.number)
-    made = list(kept)
+    window_turns, _ = _standing(session, boundary.number)
+    turns = list(window_turns)
     for turn in after_boundary(session, boundary):
         if turn.kind in ("summary", "injected"):
-            made.append(turn)
+            turns.append(turn)
         elif turn.kind != "thinking":
             break
-    return tuple(made)
+    return tuple(turns)
 
 
 def after_boundary(session: Session, boundary: Turn) -> tuple[Turn, ...]:
@@ -179,7 +179,7 @@ def after_boundary(session: Session, boundary: Turn) -> tuple[Turn, ...]:
 
 
 def _standing(session: Session, number: int) -> tuple[tuple[Turn, ...], frozenset[str]]:
-    """What stands in the window once the turn with a number is in it, and the calls whose results were taken out."""
+    """Return the content of the window once the turn with a number is in it, and the calls with results taken out."""
     turns: list[Turn] = []
     masked: set[str] = set()
     for turn in session.main:
@@ -189,8 +189,12 @@ def _standing(session: Session, number: int) -> tuple[tuple[Turn, ...], frozense
         if mark is None:
             turns.append(turn)
         elif mark.whole:
-            kept = set(mark.preserved)
-            turns = [one for one in turns if one.id in kept or str(one.number) in kept]
+            preserved_ids = set(mark.preserved)
+            turns = [
+                earlier_turn
+                for earlier_turn in turns
+                if earlier_turn.id in preserved_ids or str(earlier_turn.number) in preserved_ids
+            ]
         else:
             masked.update(mark.dropped)
     return tuple(turns), frozenset(masked)

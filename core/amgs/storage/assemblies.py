@@ -59,26 +59,26 @@ class AssemblyStorage(StoragePart):
         )[0]
         return number, serial
 
-    def append(self, one: AssemblyRecord) -> None:
+    def append(self, record: AssemblyRecord) -> None:
         """Log an assembly."""
-        weights = None if one.weights is None else json.dumps({n: getattr(one.weights, n) for n in COMPONENTS})
+        weights = None if record.weights is None else json.dumps({n: getattr(record.weights, n) for n in COMPONENTS})
         self._note(
             "INSERT INTO assemblies VALUES (?, ?, ?, ?, ?, ?, ?::JSON, ?, ?, ?::VARCHAR[], ?::VARCHAR[], ?, '', "
             "?, 0, 0, NULL)",
             [
-                one.serial,
-                one.id,
-                one.name,
-                one.query,
-                stored(one.as_of),
-                one.budget,
+                record.serial,
+                record.id,
+                record.name,
+                record.query,
+                stored(record.as_of),
+                record.budget,
                 weights,
-                one.tokens,
-                one.entropy_bits,
-                list(one.selected),
+                record.tokens,
+                record.entropy_bits,
+                list(record.selected),
                 [],
-                one.definition,
-                one.last_number,
+                record.definition,
+                record.last_number,
             ],
         )
 
@@ -171,13 +171,13 @@ class SearchStorage(StoragePart):
 
     def get(self, serial: int) -> SearchRow | None:
         """Return a search; None where it is not kept."""
-        found = self._rows(f"SELECT {_SEARCH_COLUMNS} FROM searches WHERE serial = ?", [serial])
-        return _search(found[0]) if found else None
+        rows = self._rows(f"SELECT {_SEARCH_COLUMNS} FROM searches WHERE serial = ?", [serial])
+        return _search(rows[0]) if rows else None
 
     def latest(self, limit: int) -> tuple[SearchRow, ...]:
         """Return the latest searches, the newest first."""
-        found = self._rows(f"SELECT {_SEARCH_COLUMNS} FROM searches ORDER BY serial DESC LIMIT ?", [limit])
-        return tuple(map(_search, found))
+        rows = self._rows(f"SELECT {_SEARCH_COLUMNS} FROM searches ORDER BY serial DESC LIMIT ?", [limit])
+        return tuple(map(_search, rows))
 
 
 def _search(row: Sequence[Any]) -> SearchRow:

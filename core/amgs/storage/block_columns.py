@@ -31,11 +31,11 @@ class ScoringColumns:
 
     def of(self, wanted: Sequence[int]) -> Self:
         """Return the rows of these numbers, rising; unknown numbers are left out."""
-        given = np.unique(np.asarray(wanted, dtype=np.int64))
-        at = np.searchsorted(self.numbers, given)
+        numbers = np.unique(np.asarray(wanted, dtype=np.int64))
+        at = np.searchsorted(self.numbers, numbers)
         inside = at < self.numbers.size
-        rows = at[inside][self.numbers[at[inside]] == given[inside]]
-        return type(self)(**{each.name: getattr(self, each.name)[rows] for each in fields(self)})
+        rows = at[inside][self.numbers[at[inside]] == numbers[inside]]
+        return type(self)(**{field.name: getattr(self, field.name)[rows] for field in fields(self)})
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,8 +55,10 @@ class BlockFacts(ScoringFacts):
 
 @dataclass(frozen=True)
 class FadingColumns:
-    """What forgetting needs of n blocks in rising number. names: the categories, by name; category: (n,) places in
-    them. Instants are microseconds since 1970. uses: how often each was reinforced.
+    """Columns for forgetting of n blocks in rising number.
+
+    names: the categories, by name; category: (n,) places in them. Instants are microseconds since 1970. uses: number of
+    reinforcements.
     """
 
     numbers: NDArray[np.int64]
@@ -79,8 +81,8 @@ class ClockColumns:
 
 @dataclass(frozen=True, eq=False)
 class StatusColumns:
-    """What decides which index holds a block, of n blocks in rising number: status: (n,) places in STATUSES; embedded:
-    (n,) whether it has an embedding.
+    """Columns that decide the index of a block, for n blocks in rising number: status: (n,) places in STATUSES;
+    embedded: (n,) whether it has an embedding.
     """
 
     numbers: NDArray[np.int64]
@@ -99,7 +101,7 @@ class EmbeddingColumns:
 
 @dataclass(frozen=True)
 class FeatureColumns:
-    """What retrieval wants to know of n blocks without reading them, rows in rising number.
+    """Columns of n blocks that retrieval needs without reading them, rows in rising number.
 
     episode: equal for the pieces of one dialogue or file, 0 without a source. name: who speaks or wrote it, in lower
     case, empty when nobody is known. characters: its length. questions, sentences: how many of its marks end a
@@ -141,10 +143,10 @@ class BlockColumnStorage(StoragePart, ABC):
 
     def brief(self, size: int) -> NDArray[np.int64]:
         """Running numbers of the blocks whose text is shorter than `size` bytes in UTF-8, rising: (n,)."""
-        found = self._columns(
+        columns = self._columns(
             "SELECT number FROM memory_blocks WHERE bit_length(content) < ? ORDER BY number", [8 * size]
         )
-        return np.asarray(found["number"], dtype=np.int64)
+        return np.asarray(columns["number"], dtype=np.int64)
 
     def count(self) -> int:
         """Return how many blocks there are."""
@@ -154,9 +156,9 @@ class BlockColumnStorage(StoragePart, ABC):
         """Return the statuses of the blocks changed after revision `since`. embedded: False where it is known otherwise
         which have an embedding: a file reads them to tell whether they are there, and they are most of what it holds.
         """
-        told = "embedding IS NOT NULL" if embedded else "false"
+        expression = "embedding IS NOT NULL" if embedded else "false"
         c = self._columns(
-            f"SELECT number, array_position(?::VARCHAR[], status) - 1 AS status, {told} AS embedded "
+            f"SELECT number, array_position(?::VARCHAR[], status) - 1 AS status, {expression} AS embedded "
             "FROM memory_blocks WHERE revision > ?",
             [list(STATUSES), since],
             whole=since < 0,
@@ -205,8 +207,8 @@ class BlockColumnStorage(StoragePart, ABC):
     def fading(self, wanted: BlockFilter) -> FadingColumns:
         """Return the clocks, decay constants and categories of the blocks that pass the filter."""
         condition, parameters = where(wanted)
-        found = self._rows(f"SELECT DISTINCT category FROM memory_blocks WHERE {condition} ORDER BY 1", parameters)
-        names = [row[0] for row in found]
+        rows = self._rows(f"SELECT DISTINCT category FROM memory_blocks WHERE {condition} ORDER BY 1", parameters)
+        names = [row[0] for row in rows]
         c = self._columns(
             "SELECT number, epoch_us(created_at) AS created, epoch_us(last_reinforced_at) AS reinforced, "
             "decay_lambda, reinforcements, array_position(?::VARCHAR[], category) - 1 AS category "
@@ -260,21 +262,21 @@ class BlockColumnStorage(StoragePart, ABC):
 
     def embedded(self) -> NDArray[np.int64]:
         """Running numbers of the blocks that have an embedding, rising: (n,)."""
-        found = self._columns(
+        columns = self._columns(
             "SELECT number FROM memory_blocks WHERE embedding IS NOT NULL ORDER BY number", whole=True
         )
-        return np.asarray(found["number"], dtype=np.int64)
+        return np.asarray(columns["number"], dtype=np.int64)
 
     # --- for verification ---------------------------------------------------------------------------------
 
     def repeated(self) -> tuple[str, ...]:
         """Return numbers given to more than one block, as text; empty in a sound store."""
-        found = self._rows("SELECT number FROM memory_blocks GROUP BY number HAVING count(*) > 1 ORDER BY number")
-        return tuple(row[0] for row in found)
+        rows = self._rows("SELECT number FROM memory_blocks GROUP BY number HAVING count(*) > 1 ORDER BY number")
+        return tuple(row[0] for row in rows)
 
     def out_of_range(self, statuses: Sequence[str]) -> tuple[tuple[str, str], ...]:
         """Return blocks with metadata that no block may have, each with what is wrong; empty in a sound store."""
-        found = self._rows(
+        rows = self._rows(
             "SELECT * FROM (SELECT id, "
             "CASE WHEN status NOT IN (SELECT unnest(?::VARCHAR[])) THEN 'its status is ' || status "
             "WHEN NOT confidence BETWEEN 0 AND 1 THEN 'its confidence is ' || confidence "
@@ -283,7 +285,7 @@ class BlockColumnStorage(StoragePart, ABC):
             "END AS what FROM memory_blocks) AS seen WHERE what IS NOT NULL ORDER BY id",
             [list(statuses)],
         )
-        return tuple(found)
+        return tuple(rows)
 
     def newest_revision(self) -> int:
         """Return the highest revision of a block, 0 for an empty store."""

@@ -30,7 +30,7 @@ class NumberedBlock:
 
 @dataclass(frozen=True)
 class BlockDescription:
-    """What is known of a block without its text."""
+    """Description of a block without its text."""
 
     number: int
     id: str
@@ -201,8 +201,8 @@ class BlockStorage(StoragePart):
 
     def existing(self, ids: Iterable[str]) -> set[str]:
         """Return which of the ids the store holds."""
-        found = self._rows("SELECT id FROM memory_blocks WHERE id IN (SELECT unnest(?::VARCHAR[]))", [list(ids)])
-        return {row[0] for row in found}
+        rows = self._rows("SELECT id FROM memory_blocks WHERE id IN (SELECT unnest(?::VARCHAR[]))", [list(ids)])
+        return {row[0] for row in rows}
 
     def get(self, ids: Iterable[str], *, embeddings: bool = False) -> dict[str, Block]:
         """Return the blocks with these ids, by id; unknown ids are missing from the answer."""
@@ -218,8 +218,8 @@ class BlockStorage(StoragePart):
             return ()
         sql = f"SELECT number, reinforcements, {_PLAIN} FROM memory_blocks WHERE number IN (SELECT unnest(?::BIGINT[]))"
         # Sorted here: a database that sorts whole texts takes a fifth longer.
-        found = sorted(self._rows(sql, [[int(n) for n in wanted]]), key=lambda row: row[0])
-        return tuple(NumberedBlock(row[0], _block(row[2:]), row[1]) for row in found)
+        rows = sorted(self._rows(sql, [[int(n) for n in wanted]]), key=lambda row: row[0])
+        return tuple(NumberedBlock(row[0], _block(row[2:]), row[1]) for row in rows)
 
     def described(self, wanted: BlockFilter) -> Iterator[BlockDescription]:
         """Yield the blocks that pass the filter without their texts, in order of arrival, read in batches."""
@@ -229,9 +229,9 @@ class BlockStorage(StoragePart):
             f"WHERE number > ? AND {condition} ORDER BY number LIMIT ?"
         )
         last = -1
-        while found := self._rows(sql, [last, *parameters, 10_000]):
-            last = found[-1][0]
-            for number, block, created, status, meta in found:
+        while rows := self._rows(sql, [last, *parameters, 10_000]):
+            last = rows[-1][0]
+            for number, block, created, status, meta in rows:
                 yield BlockDescription(number, block, as_utc(created), status, json.loads(meta))
 
     def contents_of(self, ids: Sequence[str]) -> dict[str, str]:
@@ -267,8 +267,8 @@ class BlockStorage(StoragePart):
     def earliest(self, wanted: BlockFilter) -> datetime | None:
         """Return when the oldest block that passes the filter was created; None where none does."""
         condition, parameters = where(wanted)
-        found = self._rows(f"SELECT min(created_at) FROM memory_blocks WHERE {condition}", parameters)[0][0]
-        return None if found is None else as_utc(found)
+        created_at = self._rows(f"SELECT min(created_at) FROM memory_blocks WHERE {condition}", parameters)[0][0]
+        return None if created_at is None else as_utc(created_at)
 
     def count(self, wanted: BlockFilter) -> int:
         """Return how many blocks pass the filter."""
@@ -290,18 +290,18 @@ class BlockStorage(StoragePart):
 
         In order of arrival.
         """
-        found = self._rows(
+        rows = self._rows(
             "SELECT id FROM memory_blocks WHERE meta->>'source' = ? OR (starts_with(meta->>'source', ? || '#') AND "
             "regexp_replace(meta->>'source', '(#[0-9]+){1,2}$', '') = regexp_replace(?, '(#[0-9]+){1,2}$', '')) "
             f"OR ? = ANY({_PLACES}) ORDER BY number",
             [source, source, source, source],
         )
-        return tuple(row[0] for row in found)
+        return tuple(row[0] for row in rows)
 
     def has_source(self, sources: Sequence[str]) -> bool:
         """Return whether a block has one of these sources, written just so."""
-        found = "SELECT 1 FROM memory_blocks WHERE meta->>'source' IN (SELECT unnest(?::VARCHAR[])) LIMIT 1"
-        return bool(self._rows(found, [list(sources)]))
+        sql = "SELECT 1 FROM memory_blocks WHERE meta->>'source' IN (SELECT unnest(?::VARCHAR[])) LIMIT 1"
+        return bool(self._rows(sql, [list(sources)]))
 
     def outlines(self) -> list[tuple[str, str, str]]:
         """Return (id, title, first 200 characters) of every block that is not pruned, in order of arrival.
@@ -376,5 +376,5 @@ def _dump(meta: Mapping[str, Any]) -> str:
 
 def _titles(title: str | None, document: str | None, headings: str | None) -> dict[str, Any]:
     """Return what meta says of a block's title, without the rest of it."""
-    given = {"title": title, "document": document, "headings": json.loads(headings) if headings else None}
-    return {key: value for key, value in given.items() if value}
+    titles = {"title": title, "document": document, "headings": json.loads(headings) if headings else None}
+    return {key: value for key, value in titles.items() if value}

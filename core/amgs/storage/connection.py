@@ -45,7 +45,7 @@ class ChangeLog(Generic[Key]):
         self._known_from = known_from
 
     def begin(self) -> None:
-        """A transaction begins."""
+        """Begin a transaction."""
         self._open = set()
 
     def note(self, keys: Iterable[Key]) -> None:
@@ -59,11 +59,11 @@ class ChangeLog(Generic[Key]):
 
     @property
     def noted(self) -> frozenset[Key] | None:
-        """The keys of the running transaction, None where any row may be changed."""
+        """Keys of the running transaction, None where any row may be changed."""
         return None if self._open is None else frozenset(self._open)
 
     def commit(self, revision: int) -> None:
-        """The transaction is about to commit as this revision."""
+        """Store the keys of a transaction about to commit as this revision."""
         with self._lock:
             if self._open is None:
                 self._kept.clear()
@@ -99,7 +99,7 @@ def mask_missing(values: Sequence[Any] | NDArray[Any], dtype: type[np.generic]) 
 
 
 class SqlConnection(ABC):
-    """What the parts of a store ask of its database."""
+    """Database interface for the parts of a store."""
 
     def __init__(self, path: str, *, read_only: bool) -> None:
         self.path = path
@@ -132,7 +132,7 @@ class SqlConnection(ABC):
 
     @property
     def file(self) -> Path | None:
-        """The file that the store is kept in, beside which what belongs to it lies; None for any other store."""
+        """File of the store, beside which its companions lie; None for any other store."""
         return None
 
     def namespaces(self, *, own: bool = False) -> tuple[NamespaceSize, ...]:
@@ -149,7 +149,7 @@ class SqlConnection(ABC):
     @property
     @abstractmethod
     def schema_version(self) -> int:
-        """The latest schema that this program knows: opening a store brings it there."""
+        """Latest schema that this program knows: opening a store migrates it to this one."""
 
     # --- reading ----------------------------------------------------------------------------------------
 
@@ -166,8 +166,8 @@ class SqlConnection(ABC):
 
     def value(self, sql: str, parameters: Sequence[Any] = ()) -> Any:
         """Return the single value of a query, None when it has no row."""
-        found = self.rows(sql, parameters)
-        return found[0][0] if found else None
+        rows = self.rows(sql, parameters)
+        return rows[0][0] if rows else None
 
     @property
     def change_counter(self) -> int:
@@ -176,12 +176,12 @@ class SqlConnection(ABC):
 
     @property
     def committed_changes(self) -> int:
-        """The change counter after the last commit, whatever state this thread reads."""
+        """Change counter after the last commit, whatever state this thread reads."""
         return self.change_counter
 
     @property
     def structure_counter(self) -> int:
-        """The change counter at the last change that indexes must follow.
+        """Change counter at the last change that indexes must follow.
 
         Not reinforcement, logs or caches.
         """
@@ -189,7 +189,7 @@ class SqlConnection(ABC):
 
     @property
     def counters(self) -> tuple[int, int]:
-        """The change counter and the structure counter, in one look."""
+        """Change counter and structure counter, in one query."""
         value, structure = self.rows("SELECT value, structure FROM change_counter")[0]
         return int(value), int(structure)
 
@@ -197,7 +197,7 @@ class SqlConnection(ABC):
 
     @property
     def shared(self) -> bool:
-        """Whether other programs may write to the store while it is open."""
+        """Return whether other programs may write to the store while it is open."""
         return False
 
     def followed(self, since: int) -> bool:
@@ -335,7 +335,7 @@ class SqlConnection(ABC):
         """Run a statement in the running transaction."""
 
     def _log_changes(self, revision: int) -> None:
-        """The running transaction is about to commit as this revision."""
+        """Store the changes of a transaction about to commit as this revision."""
         self.edge_changes.commit(revision)
         self.clock_changes.commit(revision)
 
@@ -350,12 +350,12 @@ class SqlConnection(ABC):
 
     @property
     def _inside(self) -> bool:
-        """Whether this thread is in a transaction or a snapshot."""
+        """Return whether this thread is in a transaction or a snapshot."""
         return self._owned or getattr(self._local, "still", False)
 
     @property
     def _owned(self) -> bool:
-        """Whether the running transaction is this thread's."""
+        """Return whether the running transaction is this thread's."""
         return self._owner == threading.get_ident()
 
     def _in_transaction(self) -> None:

@@ -111,8 +111,8 @@ class EdgeStorage(StoragePart):
 
     def get(self, keys: Iterable[EdgeKey]) -> dict[EdgeKey, Edge]:
         """Return the edges with these keys, by key."""
-        found = self._rows(f"SELECT {_COLUMNS} FROM edges {_OF_KEYS}", _split(keys))
-        return {e.key: e for e in map(_edge, found)}
+        rows = self._rows(f"SELECT {_COLUMNS} FROM edges {_OF_KEYS}", _split(keys))
+        return {e.key: e for e in map(_edge, rows)}
 
     def everything(self) -> tuple[Edge, ...]:
         """Return all edges, sorted by source, target and relation."""
@@ -121,21 +121,21 @@ class EdgeStorage(StoragePart):
     def touching(self, ids: Iterable[str]) -> tuple[Edge, ...]:
         """Return edges that begin or end at one of the blocks."""
         wanted = list(ids)
-        found = self._rows(
+        rows = self._rows(
             f"SELECT {_COLUMNS} FROM edges WHERE source_id IN (SELECT unnest(?::VARCHAR[])) "
             "OR target_id IN (SELECT unnest(?::VARCHAR[])) ORDER BY 1, 2, 3",
             [wanted, wanted],
         )
-        return tuple(_edge(row) for row in found)
+        return tuple(_edge(row) for row in rows)
 
     def table(self) -> EdgeColumns:
         """Return the edge list for materialising the graph (AMGS §5.3), sorted by source, target and relation."""
         with self._connection.snapshot():
-            found = self._rows("SELECT DISTINCT relation_type FROM edges")
-            return self._read_columns("", [], [row[0] for row in found], whole=True)
+            rows = self._rows("SELECT DISTINCT relation_type FROM edges")
+            return self._read_columns("", [], [row[0] for row in rows], whole=True)
 
     def rows(self, keys: Iterable[EdgeKey]) -> EdgeColumns:
-        """Of the `table` the rows with these keys."""
+        """Return the rows of the `table` with these keys."""
         split = _split(keys)
         return self._read_columns(_OF_KEYS, split, split[2])
 
@@ -223,7 +223,7 @@ class EdgeStorage(StoragePart):
 
         Empty in a sound store.
         """
-        found = self._rows(
+        rows = self._rows(
             "SELECT e.source_id, e.target_id, e.relation_type, "
             "CASE WHEN s.id IS NULL THEN 'its source does not exist' WHEN t.id IS NULL THEN 'its target does "
             "not exist' "
@@ -232,7 +232,7 @@ class EdgeStorage(StoragePart):
             "e.target_id "
             "WHERE s.id IS NULL OR t.id IS NULL OR s.status = 'pruned' OR t.status = 'pruned' ORDER BY 1, 2, 3"
         )
-        return tuple(((s, t, r), why) for s, t, r, why in found)
+        return tuple(((s, t, r), why) for s, t, r, why in rows)
 
     def repeated(self) -> tuple[EdgeKey, ...]:
         """Return keys that more than one edge has; empty in a sound store."""
@@ -245,7 +245,7 @@ class EdgeStorage(StoragePart):
 
     def out_of_range(self) -> tuple[tuple[EdgeKey, str], ...]:
         """Return edges with numbers that no edge may have, each with what is wrong; empty in a sound store."""
-        found = self._rows(
+        rows = self._rows(
             "SELECT * FROM (SELECT source_id, target_id, relation_type, "
             "CASE WHEN source_id = target_id THEN 'it ends where it begins' "
             "WHEN NOT weight BETWEEN 0 AND 1 THEN 'its weight is ' || weight "
@@ -253,7 +253,7 @@ class EdgeStorage(StoragePart):
             "WHEN NOT (decay_lambda >= 0 AND isfinite(decay_lambda)) THEN 'its decay constant is ' || decay_lambda "
             "END AS what FROM edges) AS seen WHERE what IS NOT NULL ORDER BY 1, 2, 3"
         )
-        return tuple(((s, t, r), what) for s, t, r, what in found)
+        return tuple(((s, t, r), what) for s, t, r, what in rows)
 
     # --- rows ---------------------------------------------------------------------------------------------
 
@@ -311,10 +311,10 @@ class CentralityStorage(StoragePart):
 
     def scores(self) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         """Running numbers of blocks (n,), rising, and their scores (n,); the others have 0."""
-        found = self._columns(
+        columns = self._columns(
             "SELECT b.number, c.score FROM centrality c JOIN memory_blocks b ON b.id = c.block_id ORDER BY b.number"
         )
-        return np.asarray(found["number"], dtype=np.int64), np.asarray(found["score"], dtype=np.float64)
+        return np.asarray(columns["number"], dtype=np.int64), np.asarray(columns["score"], dtype=np.float64)
 
     def put(self, origin: CentralityOrigin, numbers: NDArray[np.int64], scores: NDArray[np.float64]) -> bool:
         """Keep the scores (n,) of blocks with these numbers (n,) in place of those that are there. False, and nothing

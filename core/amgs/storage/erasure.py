@@ -23,10 +23,10 @@ class DeletedBlockStorage(StoragePart):
     def add(self, lines: Mapping[str, Mapping[str, Any]], at: datetime) -> None:
         """Keep what is deleted now, by id; inside the transaction that deletes it."""
         if lines:
-            kept = [json.dumps(line, ensure_ascii=False, sort_keys=True) for line in lines.values()]
+            entries = [json.dumps(line, ensure_ascii=False, sort_keys=True) for line in lines.values()]
             self._note(
                 f"INSERT INTO {LEDGER} SELECT ?, unnest(?::VARCHAR[]), unnest(?::VARCHAR[])::JSON",
-                [stored(at), list(lines), kept],
+                [stored(at), list(lines), entries],
             )
 
     def lines(self) -> tuple[Mapping[str, Any], ...]:
@@ -104,7 +104,9 @@ class ErasureStorage(StoragePart):
 
     @property
     def unfinished(self) -> bool:
-        """Whether rows were taken and the file was not written anew since, so that it may still hold their bytes."""
+        """Return whether rows were removed and the file was not rewritten since, so that it may still hold
+        their bytes.
+        """
         return self._meta.get(_UNFINISHED) is not None
 
     def compact(self, wait: float = 5.0) -> bool:
@@ -146,8 +148,8 @@ class ErasureStorage(StoragePart):
 
     def _take_sources(self, ids: list[str]) -> dict[str, int]:
         """Return where the blocks stood in their sources, and the sources of nothing else."""
-        found = self._rows(f"SELECT DISTINCT source FROM source_blocks WHERE block_id IN {_IDS}", [ids])
-        names = [str(row[0]) for row in found]
+        source_rows = self._rows(f"SELECT DISTINCT source FROM source_blocks WHERE block_id IN {_IDS}", [ids])
+        names = [str(row[0]) for row in source_rows]
         rows = self._delete("source_blocks", f"block_id IN {_IDS}", [ids])
         bare = f"name IN {_IDS} AND name NOT IN (SELECT source FROM source_blocks)"
         return {"source_blocks": rows, "sources": self._delete("sources", bare, [names])}
@@ -160,11 +162,11 @@ class ErasureStorage(StoragePart):
 
         own = "SELECT 1 FROM messages m WHERE m.conversation = e.conversation AND m.number <= e.last AND "
         own += f"{texts_of('m.blocks')} && ?::VARCHAR[]"
-        found = self._rows(f"SELECT number FROM exchanges e WHERE EXISTS ({own})", [ids])
+        rows = self._rows(f"SELECT number FROM exchanges e WHERE EXISTS ({own})", [ids])
         rest = self._rows("SELECT number, record FROM exchanges")
-        gone = {int(row[0]) for row in found} | {int(n) for n, record in rest if tells(str(record))}
+        gone = {int(row[0]) for row in rows} | {int(n) for n, record in rest if tells(str(record))}
         prompts = self._rows("SELECT id, content FROM prompts")
-        telling = [str(one) for one, content in prompts if tells(str(content))]
+        telling = [str(prompt_id) for prompt_id, content in prompts if tells(str(content))]
         used = self._rows(f"SELECT DISTINCT exchange FROM exchange_prompts WHERE prompt IN {_IDS}", [telling])
         gone |= {int(row[0]) for row in used}
         changed = {"exchanges": self._delete("exchanges", "number IN (SELECT unnest(?::BIGINT[]))", [sorted(gone)])}
@@ -205,19 +207,19 @@ class ErasureStorage(StoragePart):
             "SELECT name, version, title, members::VARCHAR, keywords::VARCHAR, query FROM packs ORDER BY name, version"
         )
         for name, version, title, members, keywords, query in packs:
-            kept = [one for one in json.loads(members) if one[0] not in gone]
-            less = len(kept) < len(json.loads(members))
+            other_members = [member for member in json.loads(members) if member[0] not in gone]
+            less = len(other_members) < len(json.loads(members))
             words = [] if less else json.loads(keywords)
-            told = [_BLANK if tells(str(text)) else str(text) for text in (title, query)]
-            if less or told != [title, query]:
+            texts = [_BLANK if tells(str(text)) else str(text) for text in (title, query)]
+            if less or texts != [title, query]:
                 changed["packs"] += 1
                 self._execute(
                     "UPDATE packs SET title = ?, members = ?, keywords = ?, query = ? WHERE name = ? AND version = ?",
-                    [told[0], json.dumps(kept), json.dumps(words), told[1], name, version],
+                    [texts[0], json.dumps(other_members), json.dumps(words), texts[1], name, version],
                 )
         uses = self._rows("SELECT number, query, blocks::VARCHAR FROM pack_uses")
         for number, query, blocks in uses:
-            read = [one for one in json.loads(blocks) if one not in gone]
+            read = [block for block in json.loads(blocks) if block not in gone]
             told_query = _BLANK if tells(str(query)) else str(query)
             if len(read) < len(json.loads(blocks)) or told_query != query:
                 changed["pack_uses"] += 1
@@ -228,7 +230,7 @@ class ErasureStorage(StoragePart):
         proposed = self._rows("SELECT number, come::VARCHAR, gone::VARCHAR FROM pack_proposals ORDER BY number")
         for number, come, out in proposed:
             before = [json.loads(come), json.loads(out)]
-            after = [[one for one in own if one not in gone] for own in before]
+            after = [[block for block in own if block not in gone] for own in before]
             if after != before:
                 changed["pack_proposals"] += 1
                 self._execute(
@@ -238,7 +240,7 @@ class ErasureStorage(StoragePart):
 
     def _take_texts(self, ids: list[str], tells: Callable[[str], bool]) -> dict[str, int]:
         """Past searches and assemblies, what is remembered under a name, and every cached frame."""
-        starts = [one[:_DIGITS] for one in ids]
+        starts = [block_id[:_DIGITS] for block_id in ids]
         named = "EXISTS (SELECT 1 FROM (SELECT unnest(?::VARCHAR[]) AS start) s WHERE contains({0}, start))".format
         changed = {
             "waterfalls": self._delete("waterfalls", named("candidates"), [starts]),
@@ -253,9 +255,9 @@ class ErasureStorage(StoragePart):
         telling = [int(serial) for serial, query in asked if tells(str(query))]
         self._execute("UPDATE assemblies SET query = '' WHERE serial IN (SELECT unnest(?::BIGINT[]))", [telling])
         changed["assemblies"] = len(telling)
-        kept = self._rows("SELECT key, value FROM meta WHERE starts_with(key, 'kept:')")
+        rows = self._rows("SELECT key, value FROM meta WHERE starts_with(key, 'kept:')")
         gone = [
-            str(key) for key, value in kept if any(start in f"{key} {value}" for start in starts) or tells(str(value))
+            str(key) for key, value in rows if any(start in f"{key} {value}" for start in starts) or tells(str(value))
         ]
         changed["meta"] = self._delete("meta", f"key IN {_IDS}", [gone])
         return changed

@@ -47,15 +47,15 @@ def where(wanted: BlockFilter) -> tuple[str, list[Any]]:
     if wanted.as_of is not None:
         at = stored(wanted.as_of)
         conditions = [_HELD]
-        told = as_utc(wanted.as_of).isoformat()
-        parameters += [at, at, at, at, told, told]
+        timestamp = as_utc(wanted.as_of).isoformat()
+        parameters += [at, at, at, at, timestamp, timestamp]
     if wanted.current:
         conditions.append("valid_to IS NULL")
     if wanted.categories is not None:
         named = [json.dumps(category, ensure_ascii=False) for category in wanted.categories]
-        held = " OR ".join(["contains(CAST(meta->'categories' AS VARCHAR), ?)"] * len(named))
+        clause = " OR ".join(["contains(CAST(meta->'categories' AS VARCHAR), ?)"] * len(named))
         # A look for the key is much cheaper than to parse every row.
-        several = f" OR {_SEVERAL} AND ({held})" if named else ""
+        several = f" OR {_SEVERAL} AND ({clause})" if named else ""
         conditions.append(f"(category IN (SELECT unnest(?::VARCHAR[])){several})")
         parameters += [list(wanted.categories), *named]
     if wanted.without:

@@ -45,7 +45,7 @@ _CONDITIONS: dict[ForecastGroup, str] = {
 
 @dataclass(frozen=True, slots=True)
 class CalibrationFit:
-    """What calibrations have left, as JSON: the curve from scores to forecasts, and what questions need of frames; None
+    """Results of calibrations, as JSON: the curve from scores to forecasts, and the needs of questions for frames; None
     where there is none.
     """
 
@@ -127,8 +127,8 @@ class ForecastStorage(StoragePart):
         if known is None or known[0] != changes:
             standing = self._rows("SELECT id FROM operations WHERE kind = 'calibrate' AND NOT undone ORDER BY id")
             same = known is not None and known[1] == standing
-            found = known[2] if known is not None and same else CalibrationFit(self.curve(), self.needs())
-            self._fitted = known = changes, standing, found
+            fit = known[2] if known is not None and same else CalibrationFit(self.curve(), self.needs())
+            self._fitted = known = changes, standing, fit
         return known[2]
 
     def needs(self) -> str | None:
@@ -146,7 +146,7 @@ class ForecastStorage(StoragePart):
         """Return the latest questions of frames of which at least one block has a verdict, or an answer that tells
         whether it used it; the oldest first. As often as it was asked of one frame, a question counts once.
         """
-        found = self._rows(
+        rows = self._rows(
             "SELECT frame, any_value(query), array_agg(DISTINCT block_id ORDER BY block_id) "
             "FILTER (WHERE useful >= 0.5) FROM (SELECT c.serial, c.frame_name AS frame, c.block_id, "
             "(SELECT any_value(query) FROM assemblies a WHERE a.id = c.assembly_id) AS query, "
@@ -156,7 +156,7 @@ class ForecastStorage(StoragePart):
             "GROUP BY frame, lower(trim(query)) ORDER BY max(serial) DESC LIMIT ?",
             [limit],
         )
-        return tuple((frame, query, tuple(ids or ())) for frame, query, ids in reversed(found))
+        return tuple((frame, query, tuple(ids or ())) for frame, query, ids in reversed(rows))
 
     def open_forecast(
         self, block_id: str, assembly_id: str | None = None, prediction_id: str | None = None
@@ -165,27 +165,27 @@ class ForecastStorage(StoragePart):
         named.
         """
         named = {"assembly_id": assembly_id, "prediction_id": prediction_id}
-        given = {column: value for column, value in named.items() if value is not None}
-        found = self._rows(
+        criteria = {column: value for column, value in named.items() if value is not None}
+        rows = self._rows(
             f"SELECT {_COLUMNS} FROM calibration_log WHERE block_id = ? AND actual IS NULL"
-            + "".join(f" AND {column} = ?" for column in given)
+            + "".join(f" AND {column} = ?" for column in criteria)
             + " ORDER BY serial DESC LIMIT 1",
-            [block_id, *given.values()],
+            [block_id, *criteria.values()],
         )
-        return _outcome(found[0]) if found else None
+        return _outcome(rows[0]) if rows else None
 
     def awaited(self, ids: Sequence[str], since: datetime) -> dict[str, str]:
         """Return the latest forecast of each of these blocks since an instant that has neither a verdict nor an answer,
         by the block.
         """
-        found = self._rows(
+        rows = self._rows(
             "SELECT block_id, prediction_id FROM (SELECT c.block_id, c.prediction_id, row_number() OVER "
             "(PARTITION BY c.block_id ORDER BY c.serial DESC) AS place FROM calibration_log c LEFT JOIN block_uses u "
             "ON u.prediction_id = c.prediction_id WHERE c.actual IS NULL AND u.number IS NULL AND c.timestamp >= ? "
             "AND c.block_id IN (SELECT unnest(?::VARCHAR[]))) AS latest WHERE place = 1",
             [stored(since), list(ids)],
         )
-        return dict(found)
+        return dict(rows)
 
     def verdicts(self, frame: str, query: str) -> dict[str, float]:
         """Return what came of the latest forecast of each block that a frame selected for a query; open ones are left
@@ -219,12 +219,12 @@ class ForecastStorage(StoragePart):
     def decided(self, *, by: ForecastGroup | None = None, value: str | None = None) -> tuple[Outcome, ...]:
         """Return forecasts with an outcome, the latest verdict first; `at` is the instant of the verdict."""
         condition = "" if by is None or value is None else f" AND {_CONDITIONS[by]}"
-        found = self._rows(
+        rows = self._rows(
             "SELECT prediction_id, predicted, actual, brier_score, decided_at, block_id, frame_name, category "
             f"FROM calibration_log WHERE actual IS NOT NULL{condition} ORDER BY decided_at DESC, serial DESC",
             [value] if condition else [],
         )
-        return tuple(_outcome(row) for row in found)
+        return tuple(_outcome(row) for row in rows)
 
     def cases(
         self,
@@ -247,7 +247,7 @@ class ForecastStorage(StoragePart):
         if by is not None and value is not None:
             conditions.append(_CONDITIONS[by])
             values.append(value)
-        found = self._rows(
+        rows = self._rows(
             "SELECT prediction_id, predicted, actual, brier_score, coalesce(decided_at, timestamp), block_id, "
             "frame_name, category, coalesce((SELECT any_value(query) FROM assemblies a "
             "WHERE a.id = c.assembly_id), ''), "
@@ -256,7 +256,7 @@ class ForecastStorage(StoragePart):
             f"WHERE {' AND '.join(conditions)} ORDER BY coalesce(decided_at, timestamp) DESC, serial DESC LIMIT ?",
             [*values, limit],
         )
-        return tuple((_outcome(row), row[8], tuple(row[9] or ()), as_utc(row[10])) for row in found)
+        return tuple((_outcome(row), row[8], tuple(row[9] or ()), as_utc(row[10])) for row in rows)
 
     def judged(self, ids: Sequence[str] | None = None) -> dict[str, tuple[int, int]]:
         """Return (times useful, verdicts) of all blocks or of those named; those that were never judged are left out.
@@ -264,19 +264,19 @@ class ForecastStorage(StoragePart):
         does not: it may have used the block in words of its own.
         """
         condition = "" if ids is None else " WHERE block_id IN (SELECT unnest(?::VARCHAR[]))"
-        found = self._rows(
+        rows = self._rows(
             "SELECT block_id, count(*) FILTER (WHERE actual >= 0.5), count(*) FROM ("
             "SELECT block_id, actual FROM calibration_log WHERE actual IS NOT NULL UNION ALL "
             "SELECT u.block_id, 1.0 FROM block_uses u LEFT JOIN calibration_log c ON c.prediction_id = u.prediction_id "
             f"WHERE u.used_by <> '' AND c.actual IS NULL) AS told{condition} GROUP BY 1 ORDER BY 1",
             [] if ids is None else [list(ids)],
         )
-        return {block: (useful, verdicts) for block, useful, verdicts in found}
+        return {block: (useful, verdicts) for block, useful, verdicts in rows}
 
     def latest(self, limit: int) -> tuple[Outcome, ...]:
         """Return the latest forecasts, decided or not, the newest first."""
-        found = self._rows(f"SELECT {_COLUMNS} FROM calibration_log ORDER BY serial DESC LIMIT ?", [limit])
-        return tuple(_outcome(row) for row in found)
+        rows = self._rows(f"SELECT {_COLUMNS} FROM calibration_log ORDER BY serial DESC LIMIT ?", [limit])
+        return tuple(_outcome(row) for row in rows)
 
     def count(self, *, by: ForecastGroup | None = None, value: str | None = None) -> int:
         """Return how many forecasts were logged, of all or of one frame, category or relation type."""
@@ -287,7 +287,7 @@ class ForecastStorage(StoragePart):
     def groups(self) -> tuple[GroupRow, ...]:
         """Return all forecasts together, then by frame, by category and by relation type."""
         of_decided = "avg(predicted) FILTER (WHERE actual IS NOT NULL), avg(actual), avg(brier_score)"
-        found = self._rows(
+        rows = self._rows(
             f"SELECT 'all', '', count(*), count(actual), {of_decided}, 0 AS place FROM calibration_log "
             f"UNION ALL SELECT 'frame', frame_name, count(*), count(actual), {of_decided}, 1 FROM calibration_log "
             f"GROUP BY 2 UNION ALL SELECT 'category', category, count(*), count(actual), {of_decided}, 2 FROM "
@@ -295,7 +295,7 @@ class ForecastStorage(StoragePart):
             f"{of_decided}, 3 FROM calibration_log JOIN (SELECT DISTINCT prediction_id, relation_type FROM "
             "edge_forecasts) USING (prediction_id) GROUP BY 2 ORDER BY place, 2"
         )
-        return tuple((k, name, n, d, p, r, b) for k, name, n, d, p, r, b, _ in found)
+        return tuple((k, name, n, d, p, r, b) for k, name, n, d, p, r, b, _ in rows)
 
     def counts(self) -> tuple[int, int, float | None]:
         """Return (forecasts, outcomes, mean Brier score or None)."""
@@ -310,15 +310,15 @@ def _outcome(row: Sequence[Any]) -> Outcome:
 
 
 class BlockUseStorage(StoragePart):
-    """Which blocks answers used. A log: what is written here is no change of the memory."""
+    """Log of the blocks that answers used; a write here is no change of the memory."""
 
     def add(self, uses: Sequence[BlockUse], keep: int) -> None:
         """Log what an answer used, and keep the latest of all."""
         first = self._count("SELECT coalesce(max(number), 0) + 1 FROM block_uses")
-        for number, one in enumerate(uses, first):
+        for number, use in enumerate(uses, first):
             self._execute(
                 "INSERT INTO block_uses VALUES (?, ?, ?, ?, ?, ?)",
-                [number, stored(one.at), one.block_id, one.prediction_id, one.by, one.chance],
+                [number, stored(use.at), use.block_id, use.prediction_id, use.by, use.chance],
                 counted=False,
             )
         self._execute("DELETE FROM block_uses WHERE number <= ?", [first + len(uses) - 1 - keep], counted=False)
@@ -327,20 +327,20 @@ class BlockUseStorage(StoragePart):
         """Return the latest, the newest first, without titles."""
         from amgs.types.calibration import BlockUse
 
-        found = self._rows(
+        rows = self._rows(
             "SELECT answered_at, block_id, used_by, chance, prediction_id FROM block_uses ORDER BY number DESC LIMIT ?",
             [limit],
         )
-        return tuple(BlockUse(as_utc(at), i, by, p, of) for at, i, by, p, of in found)
+        return tuple(BlockUse(as_utc(at), i, by, p, of) for at, i, by, p, of in rows)
 
     def controls(self, without: Sequence[str], limit: int) -> tuple[str, ...]:
         """Return texts of other live blocks: those with the least ids, which are hashes and so as good as drawn."""
-        found = self._rows(
+        rows = self._rows(
             "SELECT content FROM memory_blocks WHERE status IN ('raw', 'consolidated') AND "
             "id NOT IN (SELECT unnest(?::VARCHAR[])) ORDER BY id LIMIT ?",
             [list(without), limit],
         )
-        return tuple(content for (content,) in found)
+        return tuple(content for (content,) in rows)
 
 
 @dataclass(frozen=True, slots=True)
@@ -353,7 +353,7 @@ class EdgeVerdicts:
 
 
 class EdgeForecastStorage(StoragePart):
-    """Which edges led to the block of a forecast, and what verdicts say of them."""
+    """Log of the edges that led to the block of a forecast, and of the verdicts on them."""
 
     def insert(self, walked: Iterable[tuple[str, EdgeKey]]) -> None:
         """Log (prediction id, key of an edge walked to its block)."""
@@ -378,14 +378,14 @@ class EdgeForecastStorage(StoragePart):
             "(SELECT unnest(?::VARCHAR[]))) AS p ON p.source_id = e.source_id AND p.target_id = e.target_id AND "
             "p.relation_type = e.relation_type "
         )
-        found = self._rows(
+        rows = self._rows(
             "SELECT e.source_id, e.target_id, e.relation_type, sum(c.actual), count(*) FROM edge_forecasts e "
             f"{only}JOIN calibration_log c ON c.prediction_id = e.prediction_id "
             "LEFT JOIN operations o ON o.id = e.counted "
             "WHERE c.actual IS NOT NULL AND coalesce(o.undone, true) GROUP BY 1, 2, 3 ORDER BY 1, 2, 3",
             [] if predictions is None else [list(predictions)],
         )
-        return tuple(EdgeVerdicts((s, t, r), h, n) for s, t, r, h, n in found)
+        return tuple(EdgeVerdicts((s, t, r), h, n) for s, t, r, h, n in rows)
 
     def count_in(self, operation: int, keys: Sequence[EdgeKey]) -> None:
         """Note that an operation has learned from the open verdicts on these edges."""

@@ -33,12 +33,12 @@ def encode(definition: FrameDefinition) -> dict[str, Any]:
 
 def decode(data: Mapping[str, Any]) -> FrameDefinition:
     """Return the definition that `encode` wrote."""
-    given = dict(data)
-    given["weights"] = Weights(**given["weights"])
-    given["rule"] = decode_rule(given["rule"])
-    given["children"] = tuple(ChildFrame(name, float(share)) for name, share in given["children"])
-    given["rescore"] = None if given["rescore"] is None else Weights(**given["rescore"])
-    return FrameDefinition(**given)
+    parts = dict(data)
+    parts["weights"] = Weights(**parts["weights"])
+    parts["rule"] = decode_rule(parts["rule"])
+    parts["children"] = tuple(ChildFrame(name, float(share)) for name, share in parts["children"])
+    parts["rescore"] = None if parts["rescore"] is None else Weights(**parts["rescore"])
+    return FrameDefinition(**parts)
 
 
 def encode_weights(weights: Weights) -> str:
@@ -116,9 +116,9 @@ class FrameStorage(StoragePart):
 
     def delete(self, names: Sequence[str]) -> None:
         """Take definitions out."""
-        given = [list(names)]
-        self._execute("DELETE FROM frame_definitions WHERE name IN (SELECT unnest(?::VARCHAR[]))", given)
-        self._execute("DELETE FROM frame_compositions WHERE parent_frame IN (SELECT unnest(?::VARCHAR[]))", given)
+        parameters = [list(names)]
+        self._execute("DELETE FROM frame_definitions WHERE name IN (SELECT unnest(?::VARCHAR[]))", parameters)
+        self._execute("DELETE FROM frame_compositions WHERE parent_frame IN (SELECT unnest(?::VARCHAR[]))", parameters)
 
     def everything(self) -> tuple[FrameDefinition, ...]:
         """Return all registered definitions by name."""
@@ -128,13 +128,13 @@ class FrameStorage(StoragePart):
             "parent_frame, position"
         ):
             children.setdefault(parent, []).append(ChildFrame(child, float(share)))
-        found = self._rows(
+        rows = self._rows(
             "SELECT name, purpose, selection_rules::VARCHAR, scoring_weights::VARCHAR, assembly_strategy, "
             "budget, "
             "refresh_hours, merge_strategy, budget_strategy, semantic_threshold, rescore_weights::VARCHAR "
             "FROM frame_definitions ORDER BY name"
         )
-        return tuple(definition_of(row, tuple(children.get(row[0], ()))) for row in found)
+        return tuple(definition_of(row, tuple(children.get(row[0], ()))) for row in rows)
 
 
 def definition_of(row: Sequence[Any], children: tuple[ChildFrame, ...]) -> FrameDefinition:
@@ -188,14 +188,14 @@ class FrameCacheStorage(StoragePart):
 
     def get(self, name: str, request: str) -> CacheRow | None:
         """Return the kept assembly of a frame for a request."""
-        found = self._rows(
+        rows = self._rows(
             "SELECT frame_name, request, assembly::VARCHAR, computed_at, structure, definition, "
             "identity::VARCHAR FROM frame_cache WHERE frame_name = ? AND request = ?",
             [name, request],
         )
-        if not found:
+        if not rows:
             return None
-        row = found[0]
+        row = rows[0]
         return CacheRow(row[0], row[1], row[2], as_utc(row[3]), row[4], row[5], row[6])
 
     def forget_like(self, name: str, prefix: str) -> None:

@@ -118,36 +118,36 @@ class JournalStorage(StoragePart):
         """Return when the latest operation, forecast or assembly was: the youngest of the three; None where none ever
         was.
         """
-        found = self._value(
+        instant = self._value(
             "SELECT max(done) FROM ((SELECT timestamp AS done FROM operations ORDER BY id DESC LIMIT 1) UNION ALL "
             "(SELECT timestamp FROM calibration_log ORDER BY serial DESC LIMIT 1) UNION ALL "
             "(SELECT timestamp FROM assemblies ORDER BY serial DESC LIMIT 1)) AS latest"
         )
-        return None if found is None else as_utc(found)
+        return None if instant is None else as_utc(instant)
 
     def get(self, operation_id: int) -> JournalEntry | None:
         """Return one operation, None when there is none with this id."""
-        found = self._rows(f"SELECT {_COLUMNS} FROM operations WHERE id = ?", [operation_id])
-        return _operation(found[0]) if found else None
+        rows = self._rows(f"SELECT {_COLUMNS} FROM operations WHERE id = ?", [operation_id])
+        return _operation(rows[0]) if rows else None
 
     def latest_standing(self) -> int | None:
         """Return the id of the latest operation that changed something and is not undone."""
-        found = self._value(
+        latest_id = self._value(
             "SELECT max(id) FROM operations WHERE NOT undone AND kind NOT IN (?, ?, ?)", [PROPOSAL, ERASED, MASKED]
         )
-        return None if found is None else int(found)
+        return None if latest_id is None else int(latest_id)
 
     def is_latest(self, operation_id: int) -> bool:
         """Return whether the operation stands and no other came after it."""
-        found = self._rows("SELECT id, undone FROM operations ORDER BY id DESC LIMIT 1")
-        return bool(found) and found[0][0] == operation_id and not found[0][1]
+        rows = self._rows("SELECT id, undone FROM operations ORDER BY id DESC LIMIT 1")
+        return bool(rows) and rows[0][0] == operation_id and not rows[0][1]
 
     def last_of(self, kind: str) -> JournalEntry | None:
         """Return the operation of this kind that was last applied and not undone."""
-        found = self._rows(
+        rows = self._rows(
             f"SELECT {_COLUMNS} FROM operations WHERE kind = ? AND NOT undone ORDER BY id DESC LIMIT 1", [kind]
         )
-        return _operation(found[0]) if found else None
+        return _operation(rows[0]) if rows else None
 
     def pages(self, operation_id: int, target: JournalTarget, size: int = 10_000) -> Iterator[tuple[JournalRow, ...]]:
         """Yield what an operation changed of blocks or of edges, by key, some at a time: one may have changed them
@@ -155,34 +155,33 @@ class JournalStorage(StoragePart):
         """
         last = ""
         while True:
-            found = self._rows(
+            rows = self._rows(
                 "SELECT target, key, before::VARCHAR, after::VARCHAR, embedding FROM operation_rows "
                 "WHERE operation_id = ? AND target = ? AND key > ? ORDER BY key LIMIT ?",
                 [operation_id, target, last, size],
             )
-            if not found:
+            if not rows:
                 return
-            last = found[-1][1]
+            last = rows[-1][1]
             yield tuple(
-                JournalRow(t, k, b, a, None if e is None else np.asarray(e, dtype=np.float32))
-                for t, k, b, a, e in found
+                JournalRow(t, k, b, a, None if e is None else np.asarray(e, dtype=np.float32)) for t, k, b, a, e in rows
             )
 
     def edge_counts(self, operation_id: int) -> tuple[int, int, int]:
         """Return how many edges an operation made, changed and took out."""
-        found = self._rows(
+        counts = self._rows(
             "SELECT count(*) FILTER (WHERE before IS NULL), count(*) FILTER (WHERE before IS NOT NULL AND after "
             "IS NOT NULL), count(*) FILTER (WHERE after IS NULL) FROM operation_rows "
             "WHERE operation_id = ? AND target = 'edge'",
             [operation_id],
         )[0]
-        return found[0], found[1], found[2]
+        return counts[0], counts[1], counts[2]
 
     def later_on_same(self, operation_id: int) -> tuple[int, ...]:
         """Return later operations, not undone, that changed something this one changed, or learned from its verdicts.
         Any two definitions of frames count as the same thing: one may contain the other.
         """
-        found = self._rows(
+        rows = self._rows(
             "SELECT DISTINCT r.operation_id FROM operation_rows r JOIN operations o ON o.id = r.operation_id "
             "WHERE r.operation_id > ? AND NOT o.undone AND EXISTS (SELECT 1 FROM operation_rows m "
             "WHERE m.operation_id = ? AND m.target = r.target AND (m.key = r.key OR m.target = 'frame')) "
@@ -190,19 +189,19 @@ class JournalStorage(StoragePart):
             "FROM operation_rows m WHERE m.operation_id = ? AND m.target = 'forecast') ORDER BY 1",
             [operation_id, operation_id, operation_id, RECALIBRATION, operation_id],
         )
-        return tuple(row[0] for row in found)
+        return tuple(row[0] for row in rows)
 
     def mark(self, operation_id: int, *, undone: bool) -> None:
         """Note that an operation was taken back, or that it stands again."""
         self._note("UPDATE operations SET undone = ? WHERE id = ?", [undone, operation_id])
 
-    def unowned(self) -> tuple[int, ...]:
+    def list_unowned_operations(self) -> tuple[int, ...]:
         """Operation ids that rows name and no operation has; empty in a sound store."""
-        found = self._rows(
+        rows = self._rows(
             "SELECT DISTINCT operation_id FROM operation_rows r WHERE NOT EXISTS (SELECT 1 FROM operations o "
             "WHERE o.id = r.operation_id) ORDER BY 1"
         )
-        return tuple(row[0] for row in found)
+        return tuple(row[0] for row in rows)
 
     def incomplete(self) -> tuple[tuple[int, int, int], ...]:
         """Return (operation, rows kept, rows told) where the two differ; empty in a sound store."""

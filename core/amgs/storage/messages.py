@@ -42,22 +42,22 @@ class MessageStorage(StoragePart):
 
     def add(self, conversation: str, messages: Sequence[StoredMessage], operation: int) -> None:
         """Note messages of a conversation."""
-        for one in messages:
-            said = one.message
-            calls = json.dumps([[c.id, c.name, c.arguments] for c in said.calls], ensure_ascii=False)
+        for stored_message in messages:
+            message = stored_message.message
+            calls = json.dumps([[c.id, c.name, c.arguments] for c in message.calls], ensure_ascii=False)
             self._note(
                 "INSERT INTO messages VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, NULL, NULL)",
                 [
                     conversation,
-                    said.number,
-                    said.role,
-                    said.text,
-                    None if said.at is None else stored(said.at),
-                    said.speaker,
+                    message.number,
+                    message.role,
+                    message.text,
+                    None if message.at is None else stored(message.at),
+                    message.speaker,
                     calls,
-                    said.answers,
-                    said.pinned,
-                    json.dumps(list(one.blocks)),
+                    message.answers,
+                    message.pinned,
+                    json.dumps(list(stored_message.blocks)),
                     operation,
                 ],
             )
@@ -113,7 +113,7 @@ class MessageStorage(StoragePart):
             f"SELECT {_COLUMNS} FROM {STANDING} WHERE conversation = ? AND number IN (SELECT unnest(?::BIGINT[]))",
             [conversation, list(numbers)],
         )
-        return {one.message.number: one for one in map(_message, rows)}
+        return {message.message.number: message for message in map(_message, rows)}
 
     def count(self, conversation: str) -> int:
         """Return how many messages a conversation has; 0 for one that is not held."""
@@ -134,8 +134,8 @@ def _at(value: Any) -> datetime | None:
 
 def _message(row: Sequence[Any]) -> StoredMessage:
     number, role, content, said_at, speaker, calls, answers, pinned, blocks = row
-    made = tuple(ToolCall(i, name, given) for i, name, given in json.loads(calls))
-    message = Message(number, role, content, _at(said_at), speaker, made, answers, pinned=bool(pinned))
+    tool_calls = tuple(ToolCall(i, name, arguments) for i, name, arguments in json.loads(calls))
+    message = Message(number, role, content, _at(said_at), speaker, tool_calls, answers, pinned=bool(pinned))
     return StoredMessage(message, tuple(map(str, json.loads(blocks))))
 
 
@@ -155,18 +155,18 @@ class MentionStorage(StoragePart):
             return
         rows = [
             (
-                one.number,
-                one.start,
-                one.end,
-                one.kind,
-                one.type,
-                json.dumps(list(one.means), ensure_ascii=False),
-                None if one.antecedent is None else json.dumps(list(one.antecedent)),
-                one.confidence,
-                one.because,
-                one.detector,
+                mention.number,
+                mention.start,
+                mention.end,
+                mention.kind,
+                mention.type,
+                json.dumps(list(mention.means), ensure_ascii=False),
+                None if mention.antecedent is None else json.dumps(list(mention.antecedent)),
+                mention.confidence,
+                mention.because,
+                mention.detector,
             )
-            for one in mentions
+            for mention in mentions
         ]
         columns = ", ".join(f"unnest(?::{kind}[]) AS {name}" for name, kind in _MENTION_COLUMNS.items())
         self._note(
@@ -240,7 +240,7 @@ _MENTION_COLUMNS = {
 
 def _mention(row: Sequence[Any]) -> ResolvedMention:
     number, start, end, content, kind, type_, means, confidence, because, detector, antecedent = row
-    told = None if antecedent is None else json.loads(antecedent)
+    antecedent_span = None if antecedent is None else json.loads(antecedent)
     return ResolvedMention(
         number,
         start,
@@ -252,7 +252,7 @@ def _mention(row: Sequence[Any]) -> ResolvedMention:
         confidence,
         because,
         detector,
-        None if told is None else (told[0], told[1], told[2]),
+        None if antecedent_span is None else (antecedent_span[0], antecedent_span[1], antecedent_span[2]),
     )
 
 
@@ -291,14 +291,14 @@ class ExchangeStorage(StoragePart):
             f"INSERT INTO exchanges ({_EXCHANGE_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             [row.number, stored(row.at), row.conversation, row.last, row.record, row.prompt_count, *counts],
         )
-        for position, one in enumerate(prompts):
+        for position, prompt in enumerate(prompts):
             self._write(
                 "INSERT INTO prompts (id, content) SELECT ?, ? WHERE NOT EXISTS (SELECT 1 FROM prompts WHERE id = ?)",
-                [one.id, one.text, one.id],
+                [prompt.id, prompt.text, prompt.id],
             )
             self._write(
                 "INSERT INTO exchange_prompts (exchange, position, kind, after, prompt) VALUES (?, ?, ?, ?, ?)",
-                [row.number, position, one.kind, one.after, one.id],
+                [row.number, position, prompt.kind, prompt.after, prompt.id],
             )
         oldest = "SELECT number FROM exchanges ORDER BY number DESC OFFSET ?"
         self._write(f"DELETE FROM exchanges WHERE number IN ({oldest})", [keep])
@@ -307,53 +307,53 @@ class ExchangeStorage(StoragePart):
 
     def get(self, number: int) -> ExchangeRow | None:
         """Return a request; None where it is not kept."""
-        found = self._rows(f"SELECT {_EXCHANGE_COLUMNS} FROM exchanges WHERE number = ?", [number])
-        return _exchange(found[0]) if found else None
+        rows = self._rows(f"SELECT {_EXCHANGE_COLUMNS} FROM exchanges WHERE number = ?", [number])
+        return _exchange(rows[0]) if rows else None
 
     def before(self, row: ExchangeRow) -> ExchangeRow | None:
         """Return the request before this one of the same conversation; None where none is kept."""
-        found = self._rows(
+        rows = self._rows(
             f"SELECT {_EXCHANGE_COLUMNS} FROM exchanges WHERE conversation = ? AND number < ? "
             "ORDER BY number DESC LIMIT 1",
             [row.conversation, row.number],
         )
-        return _exchange(found[0]) if found else None
+        return _exchange(rows[0]) if rows else None
 
     def latest(self, limit: int, conversation: str | None = None) -> Sequence[ExchangeRow]:
         """Return the latest requests, of one conversation or of all, the newest first."""
         named = "" if conversation is None else "WHERE conversation = ? "
-        found = self._rows(
+        rows = self._rows(
             f"SELECT {_EXCHANGE_COLUMNS} FROM exchanges {named}ORDER BY number DESC LIMIT ?",
             [*([] if conversation is None else [conversation]), limit],
         )
-        return tuple(map(_exchange, found))
+        return tuple(map(_exchange, rows))
 
     def prompts(self, number: int) -> tuple[GatewayPrompt, ...]:
         """Return the prompts of a request, in its order."""
-        found = self._rows(
+        rows = self._rows(
             "SELECT e.kind, p.content, e.after FROM exchange_prompts e JOIN prompts p ON p.id = e.prompt "
             "WHERE e.exchange = ? ORDER BY e.position",
             [number],
         )
-        return tuple(GatewayPrompt(kind, content, after) for kind, content, after in found)
+        return tuple(GatewayPrompt(kind, content, after) for kind, content, after in rows)
 
     def prompt_ids(self, conversations: Collection[str]) -> dict[str, dict[int, PromptIds]]:
         """Return the prompts of every request of these conversations of which they were kept, by conversation and
         number, the earliest first.
         """
-        found = self._rows(
+        rows = self._rows(
             "SELECT e.conversation, e.number, p.kind, p.prompt FROM exchanges e "
             "LEFT JOIN exchange_prompts p ON p.exchange = e.number "
             "WHERE e.prompt_count IS NOT NULL AND e.conversation IN (SELECT unnest(?::VARCHAR[])) "
             "ORDER BY e.number, p.position",
             [list(conversations)],
         )
-        made: dict[str, dict[int, PromptIds]] = {}
-        for conversation, number, kind, prompt in found:
-            ids = made.setdefault(conversation, {}).setdefault(number, {})
+        prompts: dict[str, dict[int, PromptIds]] = {}
+        for conversation, number, kind, prompt in rows:
+            ids = prompts.setdefault(conversation, {}).setdefault(number, {})
             if kind is not None:
                 ids[kind] = (*ids.get(kind, ()), prompt)
-        return made
+        return prompts
 
     def _write(self, statement: str, parameters: Sequence[object]) -> None:
         self._execute(statement, parameters, counted=False)
@@ -368,6 +368,6 @@ WITHOUT_EXCHANGE = {
 
 def _exchange(row: Sequence[Any]) -> ExchangeRow:
     number, made_at, conversation, last, record, prompts, *counts = row
-    usage = None if counts[0] is None else Usage(*(int(one or 0) for one in counts))
-    kept = None if prompts is None else prompts
-    return ExchangeRow(number, as_utc(made_at), conversation, last, record, usage, kept)
+    usage = None if counts[0] is None else Usage(*(int(count or 0) for count in counts))
+    prompt_count = None if prompts is None else prompts
+    return ExchangeRow(number, as_utc(made_at), conversation, last, record, usage, prompt_count)

@@ -46,8 +46,8 @@ class MetaStorage(StoragePart):
 
     def embedding_space(self) -> tuple[str, int] | None:
         """Name and dimension of the embedder that made the store's embeddings; None before the first one."""
-        said = dict(self._rows("SELECT key, value FROM meta WHERE key IN (?, ?)", [EMBEDDER, DIMENSION]))
-        return (str(said[EMBEDDER]), int(said[DIMENSION])) if len(said) == 2 else None
+        values = dict(self._rows("SELECT key, value FROM meta WHERE key IN (?, ?)", [EMBEDDER, DIMENSION]))
+        return (str(values[EMBEDDER]), int(values[DIMENSION])) if len(values) == 2 else None
 
     def put_embedding_space(self, name: str, dimension: int) -> None:
         """Record the embedder whose vectors the store holds."""

@@ -28,10 +28,10 @@ class MonitorStorage(StoragePart):
 
     def append(self, seen: Iterable[MonitorValue]) -> None:
         """Record what was seen."""
-        for one in seen:
+        for reading in seen:
             self._note(
                 "INSERT INTO monitor_log VALUES (?, ?, ?, ?, ?::JSON)",
-                [stored(one.at), one.kind, one.subject, one.value, json.dumps(dict(one.detail))],
+                [stored(reading.at), reading.kind, reading.subject, reading.value, json.dumps(dict(reading.detail))],
             )
 
     def remove(self, instants: Iterable[datetime]) -> None:
@@ -45,24 +45,24 @@ class MonitorStorage(StoragePart):
 
     def last(self, kind: str) -> MonitorValue | None:
         """Return the latest record of a kind."""
-        found = self._rows(
+        rows = self._rows(
             "SELECT timestamp, kind, subject, value, detail::VARCHAR FROM monitor_log WHERE kind = ? "
             "ORDER BY rowid DESC LIMIT 1",
             [kind],
         )
-        if not found:
+        if not rows:
             return None
-        at, kind, subject, value, detail = found[0]
+        at, kind, subject, value, detail = rows[0]
         return MonitorValue(as_utc(at), kind, subject, value, json.loads(detail))
 
     def cycles(self, kind: str) -> tuple[int, ...]:
         """Return ids of the standing operations of a kind, the newest first."""
-        found = self._rows("SELECT id FROM operations WHERE kind = ? AND NOT undone ORDER BY id DESC", [kind])
-        return tuple(row[0] for row in found)
+        rows = self._rows("SELECT id FROM operations WHERE kind = ? AND NOT undone ORDER BY id DESC", [kind])
+        return tuple(row[0] for row in rows)
 
     def edges_changed(self, after: int) -> tuple[set[EdgeKey], set[EdgeKey]]:
         """Return keys of the edges that standing operations made and took away after the one with this id."""
-        made: set[EdgeKey] = set()
+        additions: set[EdgeKey] = set()
         gone: set[EdgeKey] = set()
         for key, is_made, is_gone in self._rows(
             "SELECT r.key, r.before IS NULL, r.after IS NULL FROM operation_rows r JOIN operations o ON o.id = "
@@ -71,7 +71,7 @@ class MonitorStorage(StoragePart):
         ):
             source, target, relation = key.split(" ", 2)
             if is_made:
-                made.add((source, target, relation))
+                additions.add((source, target, relation))
             if is_gone:
                 gone.add((source, target, relation))
-        return made, gone
+        return additions, gone

@@ -62,10 +62,10 @@ def open_storage(
 def _check_whole(storage: Storage) -> None:
     """Close and refuse a store that holds a part of a memory."""
     try:
-        told = storage.meta.get(MIGRATION)
-        if told is not None:
+        migration = storage.meta.get(MIGRATION)
+        if migration is not None:
             raise StoreError(
-                f"{storage.path} holds a part of {json.loads(told)['source']}, which was not copied to the end.",
+                f"{storage.path} holds a part of {json.loads(migration)['source']}, which was not copied to the end.",
                 title="The store is not whole",
                 way_out="Export that memory, and import it into a new store.",
             )

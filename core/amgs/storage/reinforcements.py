@@ -39,14 +39,14 @@ class ReinforcementStorage(StoragePart):
 
     def of(self, block_id: str) -> tuple[ReinforcementEvent, ...]:
         """Return the events of one block, the oldest first."""
-        found = self._rows(
+        rows = self._rows(
             "SELECT block_id, event_type, timestamp, source FROM reinforcement_log WHERE block_id = ? "
             "ORDER BY timestamp, event_type, source",
             [block_id],
         )
         from amgs.types import ReinforcementEvent
 
-        return tuple(ReinforcementEvent(b, e, as_utc(t), s) for b, e, t, s in found)
+        return tuple(ReinforcementEvent(b, e, as_utc(t), s) for b, e, t, s in rows)
 
     def instants(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Running number of the block and microseconds since 1970 of every event, the oldest first: (n,) each."""
@@ -75,11 +75,11 @@ class ReinforcementStorage(StoragePart):
         """Return how often each edge (source, target, relation) led to a block that a verdict calls useful; edges that
         never did are missing.
         """
-        found = self._rows(
+        rows = self._rows(
             "SELECT source_id, target_id, relation_type, count(*) FROM edge_forecasts "
             "JOIN calibration_log USING (prediction_id) WHERE actual >= 0.5 GROUP BY 1, 2, 3"
         )
-        return {(s, t, r): n for s, t, r, n in found}
+        return {(s, t, r): n for s, t, r, n in rows}
 
     def uses(self) -> dict[str, frozenset[str]]:
         """Return the occasions on which each block was used, by block; a block that never was is missing. Two blocks
@@ -87,18 +87,18 @@ class ReinforcementStorage(StoragePart):
         together. Having been selected by the same frame is none.
         """
         # A verdict's own event says when it was given, not in which assembly: that is in the log of forecasts.
-        found = self._rows(
+        rows = self._rows(
             "SELECT block_id, array_agg(DISTINCT occasion) FROM (SELECT block_id, assembly_id AS occasion FROM "
             "calibration_log WHERE actual >= 0.5 UNION ALL SELECT block_id, concat(source, ' ', epoch_us(timestamp)) "
             "FROM reinforcement_log WHERE event_type NOT IN ('assembled', 'useful')) AS used GROUP BY 1"
         )
-        return {i: frozenset(s for s in occasions) for i, occasions in found}
+        return {i: frozenset(s for s in occasions) for i, occasions in rows}
 
-    def miscounted(self) -> tuple[str, ...]:
+    def find_miscounted_blocks(self) -> tuple[str, ...]:
         """Return blocks whose counter disagrees with the log; empty in a sound store."""
-        found = self._rows(
+        rows = self._rows(
             "SELECT b.id FROM memory_blocks b LEFT JOIN (SELECT block_id, count(*) AS n FROM reinforcement_log "
             "GROUP BY 1) l "
             "ON l.block_id = b.id WHERE b.reinforcements <> coalesce(l.n, 0) ORDER BY 1"
         )
-        return tuple(row[0] for row in found)
+        return tuple(row[0] for row in rows)

@@ -27,19 +27,19 @@ _STANDING = (
 class ReviewStorage(StoragePart):
     """Findings and verdicts."""
 
-    def add(self, found: Sequence[Review], operation: int) -> None:
+    def add(self, reviews: Sequence[Review], operation: int) -> None:
         """Write findings under the numbers that they carry."""
-        for one in found:
+        for review in reviews:
             self._note(
                 "INSERT INTO reviews VALUES (?, ?, ?, ?, ?, ?, ?, ?, NULL, NULL)",
                 [
-                    one.id,
-                    one.kind,
-                    one.older_id,
-                    one.newer_id,
-                    one.because,
-                    one.confidence,
-                    stored(one.found_at),
+                    review.id,
+                    review.kind,
+                    review.older_id,
+                    review.newer_id,
+                    review.because,
+                    review.confidence,
+                    stored(review.found_at),
                     operation,
                 ],
             )
@@ -54,8 +54,8 @@ class ReviewStorage(StoragePart):
 
     def everything(self) -> tuple[Review, ...]:
         """Return the findings that stand, open ones first, the surest first."""
-        found = self._rows(f"SELECT * FROM ({_STANDING}) AS r ORDER BY state <> 'open', confidence DESC, id")
-        return tuple(_review(row) for row in found)
+        rows = self._rows(f"SELECT * FROM ({_STANDING}) AS r ORDER BY state <> 'open', confidence DESC, id")
+        return tuple(_review(row) for row in rows)
 
     def decide(self, review: int, verdict: str, operation: int) -> None:
         """Note a verdict and the operation that carried it out."""

@@ -1,4 +1,4 @@
-"""Who changes the store and by what, as the other programs on it are told. It holds no text of the memory."""
+"""Signature of a change: its author and means, for the other programs on the store. It holds no text of the memory."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ _SAID: ContextVar[Mapping[str, str]] = ContextVar("signature", default={})  # no
 
 
 @contextmanager
-def signed(**said: str) -> Iterator[None]:
+def signed(**words: str) -> Iterator[None]:
     """Yield whatever this thread commits inside is told with these words; those of an outer signature stand.
 
     by: the program that makes the change where nobody asked for it; the journal says so too.
     """
-    before = _SAID.set({**said, **_SAID.get()})
+    before = _SAID.set({**words, **_SAID.get()})
     try:
         yield
     finally:

@@ -19,7 +19,7 @@ from amgs.storage.migrations import NAME_TEXTS
 
 @dataclass(frozen=True, slots=True)
 class SourceName:
-    """What a source is called, and where it lies: root is the folder, "" for a text without a file."""
+    """Name and location of a source: root is the folder, empty for a text without a file."""
 
     name: str
     root: str
@@ -27,7 +27,7 @@ class SourceName:
 
     @property
     def place(self) -> str:
-        """The file, "" for a text without one."""
+        """File of the source, empty for a text without one."""
         return f"{self.root}/{self.path}" if self.root else ""
 
 
@@ -70,8 +70,12 @@ class SourceStorage(StoragePart, ABC):
 
     def put_names(self, names: Iterable[SourceName]) -> None:
         """Name sources, or say anew where they lie."""
-        every = list({one.name: one for one in names}.values())
-        given = [[one.name for one in every], [one.root for one in every], [one.path for one in every]]
+        every = list({source.name: source for source in names}.values())
+        columns = [
+            [source.name for source in every],
+            [source.root for source in every],
+            [source.path for source in every],
+        ]
         # Not ON CONFLICT, which wants a key that is a tree, and so of names that are not long.
         for sql in (
             f"UPDATE sources SET root = g.root, path = g.path FROM {_GIVEN} AS g WHERE sources.name = g.name",
@@ -79,7 +83,7 @@ class SourceStorage(StoragePart, ABC):
             "WHERE NOT EXISTS (SELECT 1 FROM sources s WHERE s.name = g.name)",
         ):
             if every:
-                self._note(sql, given)
+                self._note(sql, columns)
 
     def add(self, pieces: Sequence[SourcePiece], operation: int | None) -> None:
         """Note that sources hold blocks."""
@@ -139,8 +143,8 @@ class SourceStorage(StoragePart, ABC):
         for statement in NAME_TEXTS.strip().split(";\n"):
             self._note(statement.rstrip(";"))
 
-    def _pieces(self, where: str, given: list[Any], order: str = "source, position") -> tuple[SourcePiece, ...]:
-        rows = self._rows(f"SELECT {_PIECE} FROM {STANDING} WHERE {where} ORDER BY {order}, locator", given)
+    def _pieces(self, where: str, parameters: list[Any], order: str = "source, position") -> tuple[SourcePiece, ...]:
+        rows = self._rows(f"SELECT {_PIECE} FROM {STANDING} WHERE {where} ORDER BY {order}, locator", parameters)
         return tuple(
             SourcePiece(source, position, locator, block, as_utc(since), None if until is None else as_utc(until))
             for source, position, locator, block, since, until in rows

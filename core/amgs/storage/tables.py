@@ -31,7 +31,7 @@ class TableColumn:
 
 @dataclass(frozen=True, slots=True)
 class TableSize:
-    """What a table takes where it is kept: its rows, their bytes, and those of its indexes."""
+    """Storage size of a table: its rows, their bytes, and those of its indexes."""
 
     rows: int
     bytes: int
@@ -61,11 +61,11 @@ class TableStorage(StoragePart, ABC):
             last = int(passed)
         while True:
             sql = f'SELECT rowid, {chosen} FROM "{table}" WHERE rowid > ? ORDER BY rowid LIMIT ?'
-            found = _rows(self._columns(sql, [last, BATCH])) if vectors else self._rows(sql, [last, BATCH])
-            if not found:
+            batch = _rows(self._columns(sql, [last, BATCH])) if vectors else self._rows(sql, [last, BATCH])
+            if not batch:
                 return
-            last = int(found[-1][0])
-            yield [row[1:] for row in found]
+            last = int(batch[-1][0])
+            yield [row[1:] for row in batch]
 
     def clear(self, table: str) -> None:
         """Take every row out; inside a transaction."""
@@ -81,11 +81,11 @@ class TableStorage(StoragePart, ABC):
         self._connection.clock_changes.forget()
         names = ", ".join(f'"{column.name}"' for column in columns)
         values = ", ".join(_written(column) for column in columns)
-        given = {
+        offers = {
             column.name: OfferedColumn(column.type, [_value(column.type, row[place]) for row in batch])
             for place, column in enumerate(columns)
         }
-        with self._connection.offer_columns("given_rows", given):
+        with self._connection.offer_columns("given_rows", offers):
             self._execute(f'INSERT INTO "{table}" ({names}) SELECT {values} FROM given_rows')
 
     def count(self, table: str) -> int:

@@ -34,12 +34,12 @@ class _Norm:
     epsilon: float
 
     def __call__(self, states: Vector) -> Vector:
-        made: Vector = states - states.mean(axis=1, keepdims=True)
-        variance = (made * made).mean(axis=1, keepdims=True)
-        made /= np.sqrt(variance + self.epsilon)
-        made *= self.weight
-        made += self.bias
-        return made
+        output: Vector = states - states.mean(axis=1, keepdims=True)
+        variance = (output * output).mean(axis=1, keepdims=True)
+        output /= np.sqrt(variance + self.epsilon)
+        output *= self.weight
+        output += self.bias
+        return output
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,9 +50,9 @@ class _Linear:
     bias: Vector
 
     def __call__(self, states: Vector) -> Vector:
-        made = self.product(states)
-        made += self.bias
-        return made
+        output = self.product(states)
+        output += self.bias
+        return output
 
 
 @dataclass(frozen=True, eq=False)
@@ -131,15 +131,15 @@ class BertEncoder:
 
     @property
     def longest(self) -> int:
-        """The most tokens of a text, the two around it counted."""
+        """Maximum number of tokens of a text, including the two around it."""
         return self._longest
 
     def pieces(self, text: str) -> tuple[list[int], list[tuple[int, int]]]:
         """Return a text of any length as token ids, with the characters that each is of; the two around it are left
         out.
         """
-        found = self._tokenizer.encode(text, add_special_tokens=False)
-        return found.ids, found.offsets
+        encoding = self._tokenizer.encode(text, add_special_tokens=False)
+        return encoding.ids, encoding.offsets
 
     def layers(self, pieces: Sequence[int]) -> tuple[Vector, Vector]:
         """Return what every layer makes of some tokens, (layers, n, d), and its attention, (layers, heads, n, n).
@@ -151,12 +151,12 @@ class BertEncoder:
         if len(ids) > self._longest:
             raise ValueError(f"{len(pieces)} tokens are more than {self._longest - len(around)}")
         states = self._embedded(ids)
-        found, attended = [], []
+        outputs, attended = [], []
         for layer in self._layers:
             states, attention = layer(states, self._heads)
-            found.append(states[1:-1])
+            outputs.append(states[1:-1])
             attended.append(attention[:, 1:-1, 1:-1])
-        return np.stack(found), np.stack(attended)
+        return np.stack(outputs), np.stack(attended)
 
     def _embedded(self, ids: Sequence[int]) -> Vector:
         for i in ids:
@@ -175,7 +175,7 @@ def _read(folder: Path) -> tuple[dict[str, Any] | None, int]:
         config["model_type"] == "bert"
         and config["hidden_act"] == "gelu"
         and config.get("position_embedding_type", "absolute") == "absolute"
-        and [one["type"].rpartition(".")[2] for one in modules] in (_PARTS, _PARTS[:2])
+        and [module["type"].rpartition(".")[2] for module in modules] in (_PARTS, _PARTS[:2])
         and _pooling(pooling) == "mean"
     )
     longest = int(_json(folder / "sentence_bert_config.json")["max_seq_length"])
@@ -189,11 +189,11 @@ def _json(path: Path) -> Any:
     return json.loads(path.read_text(encoding="utf-8"))
 
 
-def _pooling(told: dict[str, Any]) -> str:
+def _pooling(config: dict[str, Any]) -> str:
     """Return how the vectors of the tokens become one; older files say it by a flag for each way."""
-    if "pooling_mode" in told:
-        return str(told["pooling_mode"])
-    ways = [name for name, on in told.items() if name.startswith("pooling_mode_") and on]
+    if "pooling_mode" in config:
+        return str(config["pooling_mode"])
+    ways = [name for name, on in config.items() if name.startswith("pooling_mode_") and on]
     return "mean" if ways == ["pooling_mode_mean_tokens"] else "+".join(ways)
 
 
@@ -340,5 +340,5 @@ def _libraries() -> list[Any]:
     """Return what computes numpy's products."""
     if not installed("threadpoolctl"):
         return []
-    found = import_module("threadpoolctl").ThreadpoolController()
-    return list(found.select(user_api="blas").lib_controllers)
+    controller = import_module("threadpoolctl").ThreadpoolController()
+    return list(controller.select(user_api="blas").lib_controllers)

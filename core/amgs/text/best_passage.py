@@ -28,16 +28,16 @@ def best_passage(text: str, matches: Sequence[Match], most: int) -> tuple[int, i
     bare = len(text) - len(text.lstrip())
     if len(text.strip()) <= most:
         return (bare, len(text.rstrip())) if text.strip() else (0, 0)
-    pieces = [piece for found in SENTENCE.finditer(text) for piece in _short(text, *found.span(), most)]
+    pieces = [piece for sentence in SENTENCE.finditer(text) for piece in _short(text, *sentence.span(), most)]
     best, chosen = -1.0, (bare, bare)
     for first, (start, stop) in enumerate(pieces):
         if first and not any(start <= m.start < stop for m in matches):
             continue
         end = max(piece_end for _, piece_end in pieces[first:] if piece_end - start <= most)
         terms = {m.term: m.weight for m in matches if start <= m.start and m.end <= end}
-        held = sum(terms.values())
-        if held > best:
-            best, chosen = held, (start, end)
+        weight = sum(terms.values())
+        if weight > best:
+            best, chosen = weight, (start, end)
     return _filled(chosen, pieces, most)
 
 

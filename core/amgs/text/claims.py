@@ -1,4 +1,5 @@
-"""What a sentence claims that another could gainsay: its values, its subject, its cues of change and negation.
+"""Find the claims of a sentence that another could contradict: its values, its subject, its cues of change and
+negation.
 
 The rules know English and no subject.
 """
@@ -197,7 +198,7 @@ def claims(text: str) -> tuple[Claim, ...]:
 
     A heading names a subject and claims nothing of it, unless it is a sentence itself ("The dog is 9").
     """
-    found: list[Claim] = []
+    statements: list[Claim] = []
     before: frozenset[str] = frozenset()
     announced = ""
     for sentence in _SENTENCE.split(text):
@@ -212,11 +213,15 @@ def claims(text: str) -> tuple[Claim, ...]:
                 announced = cue[0]
                 continue
         if len(subject) >= 2 or values or "[[" in sentence:
-            carried = before if found and (_PRONOUN.search(sentence) or found[-1].text.endswith(":")) else frozenset()
-            found.append(_claim(sentence, subject, values, subject | carried, announced))
+            carried = (
+                before
+                if statements and (_PRONOUN.search(sentence) or statements[-1].text.endswith(":"))
+                else frozenset()
+            )
+            statements.append(_claim(sentence, subject, values, subject | carried, announced))
             announced = ""
-        before = found[-1].topic if found and found[-1].subject == subject else subject
-    return tuple(found)
+        before = statements[-1].topic if statements and statements[-1].subject == subject else subject
+    return tuple(statements)
 
 
 _LINK = re.compile(r"\[\[.*?\]\]")
@@ -230,7 +235,7 @@ def _claim(
     change, end, wrong = (cue.search(sentence) for cue in (CHANGE, END, CORRECTION))
     correction = wrong[0] if wrong else announced
     attributes = {stem(w.lower()) for pair in _REASSIGNED.findall(sentence) for w in pair if w}
-    retired = frozenset(t for found in _RETIRED.findall(sentence) for t in terms(found))
+    retired = frozenset(t for phrase in _RETIRED.findall(sentence) for t in terms(phrase))
     roles = tuple((stem(role.lower()), terms(who)) for form in _ROLES for who, role in form.findall(sentence))
     return Claim(
         " ".join(sentence.split()),
@@ -282,28 +287,28 @@ def stem(word: str) -> str:
 
 def _values(sentence: str) -> tuple[Value, ...]:
     tokens = [(m.start(), m.end(), m[0]) for m in _WORD.finditer(sentence)]
-    found: list[tuple[int, int, Value]] = []
+    value_spans: list[tuple[int, int, Value]] = []
     for m in _NUMBER.finditer(sentence):
         kind, amount = _number(m)
-        found.append((m.start(), m.end(), _value(kind, amount, sentence, m.start(), m.end(), tokens)))
+        value_spans.append((m.start(), m.end(), _value(kind, amount, sentence, m.start(), m.end(), tokens)))
     for start, end, word in tokens:
         low = word.lower()
         if low in SPELLED and low != "one":
-            found.append((start, end, _value("number", f"{SPELLED[low]:g}", sentence, start, end, tokens)))
+            value_spans.append((start, end, _value("number", f"{SPELLED[low]:g}", sentence, start, end, tokens)))
         elif low in _ORDINALS:
-            found.append((start, end, _value("ordinal", str(_ORDINALS[low]), sentence, start, end, tokens)))
+            value_spans.append((start, end, _value("ordinal", str(_ORDINALS[low]), sentence, start, end, tokens)))
         elif low.removesuffix("s") in DAYS:
-            found.append((start, end, _value("day", low.removesuffix("s"), sentence, start, end, tokens)))
-    return _in_runs(found, sentence)
+            value_spans.append((start, end, _value("day", low.removesuffix("s"), sentence, start, end, tokens)))
+    return _in_runs(value_spans, sentence)
 
 
-def _in_runs(found: list[tuple[int, int, Value]], sentence: str) -> tuple[Value, ...]:
+def _in_runs(value_spans: list[tuple[int, int, Value]], sentence: str) -> tuple[Value, ...]:
     """Return the values in the order of the sentence; what is said of the first of a run ("not Tuesday to Thursday") is
     said of all. "From 30 to 35" is no run.
     """
     values: list[Value] = []
     first = end = 0
-    for start, stop, value in sorted(found, key=lambda one: one[0]):
+    for start, stop, value in sorted(value_spans, key=lambda span: span[0]):
         last = values[-1] if values else None
         runs = last is not None and last.kind == value.kind and _RUN.fullmatch(sentence[end:start])
         if not runs:

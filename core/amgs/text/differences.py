@@ -1,4 +1,4 @@
-"""Whether two texts say different things: the one rule for everything that takes one text for another.
+"""Decide whether two texts say different things: the only rule for all code that takes one text for another.
 
 Texts say the same where, sentence by sentence, nothing is left between them but case, punctuation, layout, inflection,
 filler words, a unit or a number written otherwise, and a slip in spelling. What only one of them says beside that is no
@@ -93,28 +93,28 @@ _SAID_ALOUD = frozenset("$€£¥<>=+±≤≥≠→←×÷°✓✔✅✗✘❌~#
 Sentence = tuple[str, ...]
 
 
-def say_otherwise(one: Block, other: Block) -> bool:
+def say_otherwise(block: Block, other: Block) -> bool:
     """Return whether two blocks say different things: by their texts, by who speaks, or by the days that their words
     mean.
     """
-    speakers = {str(b.meta.get("speaker") or "") for b in (one, other)}
+    speakers = {str(b.meta.get("speaker") or "") for b in (block, other)}
     mine, theirs = (
         {(t.first, t.last) for t in told_days(b.meta.get("dates") or ()) if t.confidence > _SURE_DAY}
-        for b in (one, other)
+        for b in (block, other)
     )
-    return len(speakers) > 1 or not (mine <= theirs or theirs <= mine) or differ(one.content, other.content)
+    return len(speakers) > 1 or not (mine <= theirs or theirs <= mine) or differ(block.content, other.content)
 
 
-def differ(one: str, other: str) -> bool:
+def differ(text: str, other: str) -> bool:
     """Return whether two texts say different things."""
-    if said(one) == said(other):
+    if said(text) == said(other):
         return False
-    a, b = _sentences(one), _sentences(other)
+    a, b = _sentences(text), _sentences(other)
     ours, theirs = ([_forms(s) for s in side] for side in (a, b))
     if [s for s in ours if s in theirs] != [s for s in theirs if s in ours]:
         return True
     return any(
-        _about_one_thing(s, t) and not _alike(s, t, f"{one}\n{other}")
+        _about_one_thing(s, t) and not _alike(s, t, f"{text}\n{other}")
         for s in a
         if _forms(s) not in theirs
         for t in b
@@ -129,11 +129,11 @@ def said(text: str) -> str:
     return " ".join(w for sentence in _sentences(text) for w in _forms(sentence))
 
 
-def replaced(one: str, other: str) -> tuple[tuple[str, Sentence, Sentence, str], ...]:
+def replaced(statement: str, other: str) -> tuple[tuple[str, Sentence, Sentence, str], ...]:
     """Return where two statements of one build have other words, as many in each: (the word before, words of the one,
     of the other, the word after); nothing for statements of different builds.
     """
-    a, b = (tuple(w for sentence in _sentences(text) for w in _forms(sentence)) for text in (one, other))
+    a, b = (tuple(w for sentence in _sentences(text) for w in _forms(sentence)) for text in (statement, other))
     steps = SequenceMatcher(None, a, b, autojunk=False).get_opcodes()
     if any(i2 - i1 != j2 - j1 for _, i1, i2, j1, j2 in steps):
         return ()
@@ -162,17 +162,17 @@ def _joined(sentence: Sentence) -> str:
     return "".join(w if w.isalpha() else f" {w} " for w in sentence)
 
 
-def _slip(one: str, other: str, text: str) -> bool:
+def _slip(spelling: str, other: str, text: str) -> bool:
     """Return whether a word is another misspelt: two letters swapped, one doubled, or a wrong vowel within. What is
     written with a capital is a name, and no name is misspelt.
     """
-    if min(len(one), len(other)) < _SLIP or one[0] != other[0] or not (one + other).isalpha():
+    if min(len(spelling), len(other)) < _SLIP or spelling[0] != other[0] or not (spelling + other).isalpha():
         return False
-    if any(word.capitalize() in text for word in (one, other)) or OSA.distance(one, other) != 1:
+    if any(word.capitalize() in text for word in (spelling, other)) or OSA.distance(spelling, other) != 1:
         return False
-    if len(one) != len(other):
-        return re.sub(r"(.)\1", r"\1", one) == re.sub(r"(.)\1", r"\1", other)
-    wrong = [(x, y) for x, y in zip(one, other, strict=True) if x != y]
+    if len(spelling) != len(other):
+        return re.sub(r"(.)\1", r"\1", spelling) == re.sub(r"(.)\1", r"\1", other)
+    wrong = [(x, y) for x, y in zip(spelling, other, strict=True) if x != y]
     return len(wrong) == 2 or set(wrong[0]) <= set("aeiou")
 
 
@@ -195,15 +195,15 @@ def _sentences(text: str) -> tuple[Sentence, ...]:
             parts += [""] * line.lstrip().startswith("#")
         else:
             parts[-1] += f" {line}"
-    found = (_words(sentence) for part in parts for sentence in _END.split(_EMPHASIS.sub("", part)))
-    return tuple(sentence for sentence in found if sentence)
+    sentences = (_words(sentence) for part in parts for sentence in _END.split(_EMPHASIS.sub("", part)))
+    return tuple(sentence for sentence in sentences if sentence)
 
 
 _QUOTES = str.maketrans({"’": "'", "‘": "'", "“": '"', "”": '"', "–": "-", "—": "-"})
 
 
 def _words(sentence: str) -> Sentence:
-    found: list[str] = []
+    words: list[str] = []
     number = False
     for m in _TOKEN.finditer(sentence):
         kind, raw = str(m.lastgroup), m[0]
@@ -223,12 +223,12 @@ def _words(sentence: str) -> Sentence:
             word = "and"
         elif kind == "mark" and not word.isalnum() and word not in ("++", "!=") and not _is_sign(word):
             continue
-        capital = raw == "A" and bool(found)  # vitamin A is no article
-        if word in _FILLERS and not capital and not (word in _NOUNS and found):
+        capital = raw == "A" and bool(words)  # vitamin A is no article
+        if word in _FILLERS and not capital and not (word in _NOUNS and words):
             continue
         number = kind == "number"
-        found.append(word)
-    return tuple(found)
+        words.append(word)
+    return tuple(words)
 
 
 def _is_sign(character: str) -> bool:

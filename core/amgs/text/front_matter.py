@@ -40,8 +40,8 @@ def read(text: str) -> tuple[FrontMatter, str]:
         except _UnreadableError:
             values[key] = _value(first)
             unread += [line for line in more if line.strip()]
-    told = tuple(line.strip()[:_MOST_TOLD] for line in unread)
-    return FrontMatter(values, told), "\n".join(lines[end + 1 :])
+    excerpts = tuple(line.strip()[:_MOST_TOLD] for line in unread)
+    return FrontMatter(values, excerpts), "\n".join(lines[end + 1 :])
 
 
 class _UnreadableError(Exception):
@@ -50,16 +50,18 @@ class _UnreadableError(Exception):
 
 def _entries(lines: list[str], unread: list[str]) -> list[tuple[str, str, list[str]]]:
     """Return (key, rest of its line, lines that belong to it); what belongs to no key goes to `unread`."""
-    found: list[tuple[str, str, list[str]]] = []
+    entries: list[tuple[str, str, list[str]]] = []
     for line in lines:
         match = _KEY.match(line)
         if match:
-            found.append((match[1].lower(), (match[2] or match[3] or "").strip(), []))
-        elif found and (not line.strip() or line[0] in " \t-"):
-            found[-1][2].append(line)
+            entries.append((match[1].lower(), (match[2] or match[3] or "").strip(), []))
+        elif entries and (not line.strip() or line[0] in " \t-"):
+            entries[-1][2].append(line)
         elif not line.lstrip().startswith("#") and line.strip():
             unread.append(line)
-    return [(key, first, more if any(one.strip() for one in more) else []) for key, first, more in found]
+    return [
+        (key, first, more if any(continuation.strip() for continuation in more) else []) for key, first, more in entries
+    ]
 
 
 def _value(text: str) -> str | list[str]:

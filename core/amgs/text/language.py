@@ -1,4 +1,4 @@
-"""Whether a text is English, by its function words: what was fitted on English alone says nothing of other texts."""
+"""Recognise English text by its function words: what was fitted on English alone says nothing of other texts."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ LEAST_FOREIGN = 0.1
 
 @dataclass(frozen=True, slots=True)
 class FunctionWords:
-    """How many of the words of a text are function words: of English, and of that other language that has most."""
+    """Count of the function words in a text: of English, and of the other language that has most."""
 
     words: int
     english: int
@@ -86,36 +86,36 @@ def language_of(text: str) -> str:
     english = sum(ENGLISH in known[word] for word in words)
     if len(words) >= _ENOUGH_WORDS and english >= LEAST_ENGLISH * len(words):
         return ENGLISH
-    found = function_words(read)
-    sure = found.other >= max(2, 2 * found.english) and found.other >= LEAST_ENGLISH * found.words
-    return found.language if sure else ENGLISH
+    counts = function_words(read)
+    sure = counts.other >= max(2, 2 * counts.english) and counts.other >= LEAST_ENGLISH * counts.words
+    return counts.language if sure else ENGLISH
 
 
 def foreign_text(text: str) -> bool:
     """Return whether a text is in another language than English; False where it says too little to tell."""
     if other_script(text[:LONGEST_READ]):
         return True
-    found = function_words(text)
-    return found.other > found.english and found.other >= LEAST_FOREIGN * found.words
+    counts = function_words(text)
+    return counts.other > counts.english and counts.other >= LEAST_FOREIGN * counts.words
 
 
 def foreign_question(text: str) -> bool:
     """Return the same of a question: of one that is long enough, its lack of English function words tells, too."""
     if foreign_text(text):
         return True
-    found = function_words(text)
-    return found.words >= FEWEST_WORDS and found.english < LEAST_ENGLISH * found.words
+    counts = function_words(text)
+    return counts.words >= FEWEST_WORDS and counts.english < LEAST_ENGLISH * counts.words
 
 
 def foreign_function_words(question: str) -> frozenset[str]:
     """Return the function words, in lower case, of a question in another language that tantivy knows; none of
     others.
     """
-    found = function_words(question)
-    if found.other <= found.english:
+    counts = function_words(question)
+    if counts.other <= counts.english:
         return frozenset()
     read = _read(question)
-    return frozenset(_plain().analyze(read)) - frozenset(_content(found.language).analyze(read))
+    return frozenset(_plain().analyze(read)) - frozenset(_content(counts.language).analyze(read))
 
 
 def _read(text: str) -> str:
@@ -137,11 +137,14 @@ def _languages_of(words: Sequence[str]) -> dict[str, frozenset[str]]:
     if unknown:
         joined = " ".join(unknown)
         left = {name: frozenset(_content(name).analyze(joined)) for name in (ENGLISH, *OTHER_LANGUAGES)}
-        told = {word: frozenset(name for name, kept in left.items() if word not in kept) for word in unknown}
+        additions = {
+            word: frozenset(name for name, content_words in left.items() if word not in content_words)
+            for word in unknown
+        }
         if len(_remembered) > _MOST_REMEMBERED:
             _remembered.clear()
-        _remembered.update(told)
-        known |= told
+        _remembered.update(additions)
+        known |= additions
     return cast("dict[str, frozenset[str]]", known)
 
 

@@ -1,4 +1,4 @@
-"""What each language says of who spoke and of when, as tables: `languages/NAME.toml`; and what a text's table is.
+"""Tables of each language for speakers and times: `languages/NAME.toml`; and the choice of a text's table.
 
 A date in another language than English is a phrase of its table, read as the English that stands beside it: one
 grammar reads the dates of all.
@@ -48,14 +48,14 @@ class LanguageTable:
         """
         taken: list[tuple[int, int]] = []
         for phrase, english in self.phrases:
-            for found in phrase.finditer(text):
-                start, end = found.span()
+            for match in phrase.finditer(text):
+                start, end = match.span()
                 if all(end <= first or last <= start for first, last in taken):
                     taken.append((start, end))
-                    yield start, end, _SLOT.sub(partial(self._word, found), english)
+                    yield start, end, _SLOT.sub(partial(self._word, match), english)
 
-    def _word(self, found: re.Match[str], slot: re.Match[str]) -> str:
-        written = found[0] if slot[1] == "0" else found[slot[1]] or ""
+    def _word(self, match: re.Match[str], slot: re.Match[str]) -> str:
+        written = match[0] if slot[1] == "0" else match[slot[1]] or ""
         for pattern, english in self.slots.get(slot[1], ()):
             if pattern.fullmatch(written):
                 return english or written
@@ -64,8 +64,8 @@ class LanguageTable:
 
 def table_of(text: str) -> LanguageTable:
     """Return the table of a text's language; of one without a table, the English one."""
-    found = function_words(text)
-    name = found.language if found.other > max(found.english, 1) else ENGLISH
+    counts = function_words(text)
+    name = counts.language if counts.other > max(counts.english, 1) else ENGLISH
     name = "spanish" if "¿" in text else spaceless_language(text) or name
     return language_table(name if name in TABLES else ENGLISH)
 
@@ -86,21 +86,24 @@ def words_of_language(name: str) -> dict[str, Any]:
 @cache
 def language_table(name: str) -> LanguageTable:
     """Return the table of a language of TABLES."""
-    given = words_of_language(name)
-    words = _DIGITS | given
+    sections = words_of_language(name)
+    words = _DIGITS | sections
     slots = {
-        slot: tuple((_compiled(form), english) for form, english in table.items())
+        slot: tuple((_compile_form(form), english) for form, english in table.items())
         for slot, table in words.items()
         if slot not in ("roles", "days", "words", "phrases", "dates")
     }
 
     phrases = tuple(
-        (_compiled(_SLOT.sub(lambda slot: f"(?P<{slot[1]}>{'|'.join(words[slot[1]])})", form)), english)
-        for form, english in given.get("phrases", {}).items()
+        (_compile_form(_SLOT.sub(lambda slot: f"(?P<{slot[1]}>{'|'.join(words[slot[1]])})", form)), english)
+        for form, english in sections.get("phrases", {}).items()
     )
-    rules = {key: _compiled(form) for key, form in (given["roles"] | given["days"] | given.get("words", {})).items()}
+    rules = {
+        key: _compile_form(form)
+        for key, form in (sections["roles"] | sections["days"] | sections.get("words", {})).items()
+    }
     return LanguageTable(**rules, phrases=phrases, slots=slots)
 
 
-def _compiled(form: str) -> re.Pattern[str]:
+def _compile_form(form: str) -> re.Pattern[str]:
     return re.compile(form, re.IGNORECASE)

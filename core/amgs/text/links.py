@@ -31,16 +31,16 @@ def references(text: str, labels: Mapping[str, str]) -> tuple[str, ...]:
     """
     if "](" not in text and not labels:
         return ()
-    found: list[str] = []
+    targets: list[str] = []
     for part, code in fenced(text):
         if code:
             continue
-        found += (match[1] for match in _INLINE.finditer(part))
+        targets += (match[1] for match in _INLINE.finditer(part))
         if labels:
             used = (match[2] or match[1] for match in _LABELLED.finditer(part))
-            found += (labels[name.lower()] for name in used if name.lower() in labels)
-    bare = (unquote(target.partition("#")[0].partition("?")[0]) for target in found if not _SCHEME.match(target))
-    return tuple(dict.fromkeys(one for one in bare if one.strip("./ ")))
+            targets += (labels[name.lower()] for name in used if name.lower() in labels)
+    bare = (unquote(target.partition("#")[0].partition("?")[0]) for target in targets if not _SCHEME.match(target))
+    return tuple(dict.fromkeys(path for path in bare if path.strip("./ ")))
 
 
 def resolved(reference: str, source: str) -> str:
@@ -56,8 +56,8 @@ def slugs_of(path: str) -> tuple[str, ...]:
     return (slug(pure.stem), slug(str(pure.with_suffix(""))), slug(path)) if pure.name else ()
 
 
-def referred(meta: Mapping[str, Any]) -> tuple[str, ...]:
+def list_references(meta: Mapping[str, Any]) -> tuple[str, ...]:
     """Return the slugs of the files that a block refers to, from each of its sources."""
-    given = meta.get("refers_to") or ()
+    targets = meta.get("refers_to") or ()
     sources = meta.get("sources") or [meta.get("source") or ""]
-    return tuple(dict.fromkeys(resolved(str(one), str(source)) for source in sources for one in given))
+    return tuple(dict.fromkeys(resolved(str(target), str(source)) for source in sources for target in targets))

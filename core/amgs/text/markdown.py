@@ -50,17 +50,17 @@ def turns(body: str) -> tuple[ChatTurn, ...]:
 
     Other paragraphs continue the turn before.
     """
-    found: list[ChatTurn] = []
+    chat_turns: list[ChatTurn] = []
     for paragraph in re.split(r"\n\s*\n", without_title(body)):
         text = paragraph.strip()
         match = _TURN.match(text)
         if match:
-            found.append(ChatTurn((match[1] or match[2]).strip(), text[match.end() :].strip()))
-        elif text and found:
-            found[-1] = ChatTurn(found[-1].speaker, f"{found[-1].text}\n\n{text}")
+            chat_turns.append(ChatTurn((match[1] or match[2]).strip(), text[match.end() :].strip()))
+        elif text and chat_turns:
+            chat_turns[-1] = ChatTurn(chat_turns[-1].speaker, f"{chat_turns[-1].text}\n\n{text}")
         elif text:
-            found.append(ChatTurn("", text))
-    return tuple(t for t in found if t.text)
+            chat_turns.append(ChatTurn("", text))
+    return tuple(t for t in chat_turns if t.text)
 
 
 _FENCE = re.compile(r"^ {0,3}(`{3,}|~{3,})(.*)$")

@@ -49,7 +49,7 @@ class Mention:
 def mentions(sentence: str, known: frozenset[str] = frozenset()) -> tuple[Mention, ...]:
     """Runs of capitalised words, one that opens the sentence only where it is among the known words (of `terms`)."""
     tokens = list(_WORD.finditer(sentence))
-    found, at = [], 0
+    name_mentions, at = [], 0
     while at < len(tokens):
         end = at
         while (
@@ -57,20 +57,20 @@ def mentions(sentence: str, known: frozenset[str] = frozenset()) -> tuple[Mentio
         ):
             end += 1
         if end > at:
-            found.append(_mention(tokens, at, end, sentence))
+            name_mentions.append(_mention(tokens, at, end, sentence))
         at = max(end, at + 1)
-    return tuple(m for m in found if m.words)
+    return tuple(m for m in name_mentions if m.words)
 
 
 def differ(
-    one: Iterable[Mention], two: Iterable[Mention], around_one: frozenset[str], around_two: frozenset[str]
+    first: Iterable[Mention], two: Iterable[Mention], around_one: frozenset[str], around_two: frozenset[str]
 ) -> bool:
     """Return whether two statements name different things: they share no name, or different names stand at the same
     words.
 
     around_one, around_two: the words (of `terms`) that a statement is read with; a name among them is named there too.
     """
-    ours = [m for m in one if not m.tells]
+    ours = [m for m in first if not m.tells]
     theirs = [m for m in two if not m.tells]
     only = [m for m in ours if not m.words <= around_two and not any(m.words >= t.words for t in theirs)]
     fresh = [m for m in theirs if not m.words <= around_one and not any(m.words >= o.words for o in ours)]
@@ -101,11 +101,11 @@ def _mention(tokens: Sequence[re.Match[str]], at: int, end: int, sentence: str) 
     owns = tokens[end - 1][0].endswith(("'s", "’s"))
     placed = bool(before) and before[-1] in _PLACED
     verb = bool(_TELLS.fullmatch(after)) and not article
-    told = bool(_BY.search(sentence[: tokens[at].start()]))
+    has_by = bool(_BY.search(sentence[: tokens[at].start()]))
     near = terms(" ".join([*[w for w in before if terms(w)][-1:], after]))
     return Mention(
         terms(" ".join(t[0] for t in tokens[at:end])),
         near,
-        not told and (owns or placed or (article and after.islower())),
-        verb or told,
+        not has_by and (owns or placed or (article and after.islower())),
+        verb or has_by,
     )

@@ -70,7 +70,7 @@ class MiniLM:
 
     @property
     def latin_only(self) -> bool:
-        """Of the packaged model; what another one knows is not known here."""
+        """Return whether it reads Latin script only: true of the packaged model, unknown (False) of others."""
         return not self._given
 
     @property
@@ -168,18 +168,18 @@ def available() -> bool:
     return isinstance(try_to_load_from_cache(HUB_ID, "config.json"), str)
 
 
-def resolve(given: str = "") -> str:
+def resolve(model: str = "") -> str:
     """Return where the model is: the path or id that is given, else the packaged copy, else the hub id.
 
     Raises ModelError for a path at which nothing is.
     """
-    if given:
-        path = Path(given).expanduser()
+    if model:
+        path = Path(model).expanduser()
         if path.exists():
             return str(path)
-        if given.count("/") == 1 and not given.startswith((".", "/", "~")):
-            return given
-        raise _missing(given, "there is no such folder")
+        if model.count("/") == 1 and not model.startswith((".", "/", "~")):
+            return model
+        raise _missing(model, "there is no such folder")
     try:
         packaged = Path(importlib.import_module(_PACKAGE).get_model_path())
     except ImportError:
@@ -197,8 +197,8 @@ def _folder(source: str) -> Path | None:
         return None
     from huggingface_hub import try_to_load_from_cache
 
-    found = try_to_load_from_cache(source, "modules.json")
-    return Path(found).parent if isinstance(found, str) else None
+    file = try_to_load_from_cache(source, "modules.json")
+    return Path(file).parent if isinstance(file, str) else None
 
 
 def _missing(what: str, why: str) -> ModelError:

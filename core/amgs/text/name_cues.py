@@ -135,11 +135,11 @@ def cues_beside(line: str, start: int, end: int, name: str, *, greeted: bool = F
     before it.
     """
     before, after = line[max(0, start - _REACH) : start], line[end : end + _REACH]
-    found = [cue for cue, form in _BEFORE.items() if form.search(before)]
-    found += [cue for cue, form in _AFTER.items() if form.search(after)]
-    found += [cue for cue, form in _WITHIN.items() if form.search(name)]
+    cues = [cue for cue, form in _BEFORE.items() if form.search(before)]
+    cues += [cue for cue, form in _AFTER.items() if form.search(after)]
+    cues += [cue for cue, form in _WITHIN.items() if form.search(name)]
     if before.endswith(", ") and _CALLED.search(after):
-        found.append(("person", "addressed"))
-    if greeted and ("person", "greeting") not in found:
-        found.append(("person", "greeting"))
-    return tuple(found)
+        cues.append(("person", "addressed"))
+    if greeted and ("person", "greeting") not in cues:
+        cues.append(("person", "greeting"))
+    return tuple(cues)

@@ -1,4 +1,5 @@
-"""How a text uses names: runs of capitalised words and what beside them tells their type, and names of software.
+"""Find the uses of names in a text: runs of capitalised words, the cues to their type beside them, and names of
+software.
 
 The rules know English and no names. Markup, addresses and code fences are no text and name nothing; what an address or
 an install command calls a project is a hint and no mention.
@@ -92,9 +93,7 @@ class NameUse:
 
 @dataclass(frozen=True, slots=True)
 class NameReading:
-    """What one text says about names. hints: names of software by its addresses and install commands, with the kind
-    of the hint.
-    """
+    """Names in one text. hints: names of software by its addresses and install commands, with the kind of the hint."""
 
     uses: tuple[NameUse, ...] = ()
     hints: tuple[tuple[str, str], ...] = ()
@@ -107,7 +106,7 @@ def read_names(content: str) -> tuple[NameReading, Counter[str]]:
     for line in text.split("\n"):
         uses += _uses(line)
     outside = "\n".join(part for part, code in fenced(content) if not code)
-    software = (next(group for group in found.groups()[1:] if group) for found in _CODE.finditer(outside))
+    software = (next(group for group in match.groups()[1:] if group) for match in _CODE.finditer(outside))
     uses += [NameUse(intern(name), False, False, True) for name in software if _SHAPED.fullmatch(name)]
     hints = [(name, "installed") for name in _INSTALL.findall(content)]
     hints += [(name.removesuffix(".git"), "hosted") for name in _HOSTED.findall(content)]

@@ -10,5 +10,5 @@ def plural(number: int, noun: str, many: str = "") -> str:
 
 def tell_again(again: int, repeated: int = 0) -> list[str]:
     """`1 holds again`, `3 hold again`, of texts that were set aside and said again; `2 said again`, of others."""
-    told = [f"{again:,} {'holds' if again == 1 else 'hold'} again"] if again else []
-    return [*told, f"{repeated:,} said again"] if repeated else told
+    phrases = [f"{again:,} {'holds' if again == 1 else 'hold'} again"] if again else []
+    return [*phrases, f"{repeated:,} said again"] if repeated else phrases

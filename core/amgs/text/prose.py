@@ -1,4 +1,4 @@
-"""What of a text is sentences: without code, markup, addresses and tables, and what of it is nobody's own statement.
+"""Extract the sentences of a text: without code, markup, addresses and tables; and mark what is nobody's own statement.
 
 Rules that read names, values and claims out of a text read this, so that none of them is made from plumbing.
 """
@@ -123,25 +123,25 @@ def _sentences(text: str) -> Iterator[str]:
 def _inline(line: str) -> str:
     if not any(sign in line for sign in "<[`|*_&@:"):
         return line
-    kept: list[str] = []
+    links: list[str] = []
 
     def hidden(link: re.Match[str]) -> str:
-        kept.append(link[0])
-        return f"\x00{len(kept) - 1}\x00"
+        links.append(link[0])
+        return f"\x00{len(links) - 1}\x00"
 
-    made = _MAIL.sub(" ", _ENTITY.sub(" ", _words(_IMAGE.sub(" ", _WIKI.sub(hidden, line)))))
-    return re.sub(r"\x00(\d+)\x00", lambda m: kept[int(m[1])], made)
+    text = _MAIL.sub(" ", _ENTITY.sub(" ", _words(_IMAGE.sub(" ", _WIKI.sub(hidden, line)))))
+    return re.sub(r"\x00(\d+)\x00", lambda m: links[int(m[1])], text)
 
 
 def _words(line: str) -> str:
     """Return a line without what marks its words up: links keep their labels, and addresses are left out."""
     # A badge is an image within a link; what is left of it has no label.
-    made = _LINK.sub(r"\1", _LINK.sub(r"\1", line))
-    made = _RST_ROLE.sub(r"\1", _RST_LINK.sub(r"\1", made))
-    made = _RST_SUBSTITUTION.sub(" ", made)
-    made = _URL.sub(" ", _TAG.sub(" ", made))
-    made = _RST_NAMED.sub(lambda m: m[1] or m[2], made)
-    return _EMPHASIS.sub("", _CODE_SPAN.sub(r"\2", made)).replace("`", "")
+    text = _LINK.sub(r"\1", _LINK.sub(r"\1", line))
+    text = _RST_ROLE.sub(r"\1", _RST_LINK.sub(r"\1", text))
+    text = _RST_SUBSTITUTION.sub(" ", text)
+    text = _URL.sub(" ", _TAG.sub(" ", text))
+    text = _RST_NAMED.sub(lambda m: m[1] or m[2], text)
+    return _EMPHASIS.sub("", _CODE_SPAN.sub(r"\2", text)).replace("`", "")
 
 
 @lru_cache(maxsize=4096)
@@ -149,7 +149,7 @@ def statements(text: str) -> str:
     """Return the prose of a text that may state something of its own: without licence and copyright lines, lists of
     changes and what names an issue; version numbers and issue numbers are taken out of what stays.
     """
-    kept: list[str] = []
+    lines: list[str] = []
     released = False
     for line in prose(text).split("\n"):
         if _RELEASE.match(line) or _CHANGES.match(line):
@@ -159,8 +159,8 @@ def statements(text: str) -> str:
             released = False
         if _LICENCE.search(line) or (released and line.strip()) or (_BULLET.match(line) and _ISSUE.search(line)):
             continue
-        kept.append(_VERSION.sub(" ", _ISSUE.sub(" ", line)))
-    return "\n".join(kept)
+        lines.append(_VERSION.sub(" ", _ISSUE.sub(" ", line)))
+    return "\n".join(lines)
 
 
 @lru_cache(maxsize=4096)
@@ -180,13 +180,13 @@ def _shown(part: str, code: bool) -> str:
     bare = _HIDDEN.sub(" ", _COMMENT.sub(" ", without_plumbing(part)))
     bare = _DIRECTIVE_HEAD.sub(r"\1", _FAR_DIRECTIVE.sub("", bare))
     bare = _PICTURE.sub(r"\1", _FAR_PICTURE.sub(" ", _BADGE.sub(" ", bare)))
-    kept: list[str] = []
+    lines: list[str] = []
     for line in _WIKI_WORDS.sub(lambda m: m[2] or m[1], bare).split("\n"):
         if _RULE.match(line) or _TABLE_RULE.match(line):
             continue
         line = _RST_SUBSTITUTION.sub(" ", line)
-        kept.append(unescape(_words(line.replace("|", " ") if _TABLE.match(line) else line)))
-    return _GAP.sub("\n\n", "\n".join(kept))
+        lines.append(unescape(_words(line.replace("|", " ") if _TABLE.match(line) else line)))
+    return _GAP.sub("\n\n", "\n".join(lines))
 
 
 def code_share(text: str) -> float:

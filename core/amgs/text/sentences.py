@@ -31,9 +31,9 @@ def units(text: str) -> Iterator[tuple[int, int]]:
 
 
 def _lines(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
-    for found in _LINE.finditer(text, start, end):
-        left = len(found[0]) - len(found[0].lstrip())
-        yield found.start() + left, found.start() + len(found[0].rstrip())
+    for match in _LINE.finditer(text, start, end):
+        left = len(match[0]) - len(match[0].lstrip())
+        yield match.start() + left, match.start() + len(match[0].rstrip())
 
 
 def _within(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
@@ -41,12 +41,12 @@ def _within(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
     for stop in _END.finditer(text, start, end):
         if stop[0] == "." and _SHORT.search(text, max(at, stop.end() - 8), stop.end()):
             continue
-        yield from _stripped(text, at, stop.end())
+        yield from _strip_span(text, at, stop.end())
         at = stop.end()
-    yield from _stripped(text, at, end)
+    yield from _strip_span(text, at, end)
 
 
-def _stripped(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
+def _strip_span(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
     piece = text[start:end]
     left, right = len(piece) - len(piece.lstrip()), len(piece.rstrip())
     if left < right:

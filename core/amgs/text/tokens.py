@@ -9,7 +9,7 @@ _PIECE = re.compile(r"[A-Za-z]{1,6}|\d|[^\sA-Za-z\d]|\n")
 
 
 class CountTokens(Protocol):
-    """How many tokens a text has."""
+    """Function that counts the tokens of a text."""
 
     def __call__(self, text: str, /) -> int: ...
 

@@ -1,5 +1,5 @@
-"""What is done before torch is imported: its threads are told to wait quietly, and its library is opened, so that the
-interpreter is free meanwhile.
+"""Prepare the import of torch: have its threads wait without spinning and open its library, so that the interpreter is
+free meanwhile.
 """
 
 from __future__ import annotations

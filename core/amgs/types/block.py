@@ -46,19 +46,19 @@ class Block:
 
     @property
     def categories(self) -> tuple[str, ...]:
-        """Every kind of knowledge that it is, `category` first: a note may decide something and tell a preference."""
+        """All its kinds of knowledge, `category` first: a note may both decide something and state a preference."""
         further = self.meta.get("categories")
         kinds = (str(kind) for kind in further) if isinstance(further, list | tuple) else ()
         return tuple(dict.fromkeys((self.category, *kinds)))
 
     @property
     def superseded(self) -> bool:
-        """Whether what it says no longer holds: another block took its place, or its source dropped it."""
+        """Return whether its content no longer holds: another block took its place, or its source dropped it."""
         return self.valid_to is not None
 
     @property
     def said_at(self) -> datetime:
-        """When it was said last, as that writer's clock said: of two statements the later one is the newer."""
+        """Time of its latest statement, by that writer's clock: of two statements the later one is the newer."""
         at = self.meta.get("said_at")
         try:
             return self.written if at is None else max(self.written, datetime.fromisoformat(at))
@@ -67,7 +67,7 @@ class Block:
 
     @property
     def written(self) -> datetime:
-        """When it was written, as its writer's clock and calendar said."""
+        """Time of writing, by its writer's clock and calendar."""
         offset = self.meta.get("utc_offset")
         try:
             zone = datetime.strptime(offset, "%z").tzinfo if isinstance(offset, str) else None
@@ -77,8 +77,8 @@ class Block:
 
     @property
     def title(self) -> str:
-        """The headings it stands under, `Guide › Install`, else the source's title, else the first line that says
-        something, without the signs of markup; at most 60 characters.
+        """Headings above it, `Guide › Install`, else the source's title, else the first line with words, without the
+        signs of markup; at most 60 characters.
         """
         path = heading_path(self.meta)
         if not path:
@@ -99,8 +99,8 @@ _BETWEEN = " › "
 
 def heading_path(meta: Mapping[str, Any]) -> tuple[str, ...]:
     """Return the headings that a block stands under, outermost first, the last being its title; () without any."""
-    given = meta.get("headings") or (meta.get("document"), meta.get("title"))
-    headings = (str(h) for h in given if h) if isinstance(given, list | tuple) else ()
+    titles = meta.get("headings") or (meta.get("document"), meta.get("title"))
+    headings = (str(h) for h in titles if h) if isinstance(titles, list | tuple) else ()
     return tuple(" ".join(h.split()) for h in headings)
 
 
@@ -156,7 +156,7 @@ class Edge:
 
     @property
     def key(self) -> EdgeKey:
-        """What an edge is known by: source, target and relation."""
+        """Key of an edge: source, target and relation."""
         return self.source_id, self.target_id, self.relation_type
 
 
@@ -180,7 +180,7 @@ class LiveEdge:
 
 @dataclass(frozen=True, slots=True)
 class Neighbourhood:
-    """What lies within `hops` of a block: distance by id, the blocks, and the edges among them."""
+    """Neighbourhood of a block within `hops`: distance by id, the blocks, and the edges among them."""
 
     center: Block
     hops: int

@@ -46,8 +46,9 @@ class BlockUse:
 
 @dataclass(frozen=True, slots=True)
 class Usefulness:
-    """What verdicts say of one block: `useful` of `verdicts`, an answer that used it counting as one. It is no part of
-    the block's confidence, which says how sure its category is.
+    """Verdicts on one block: `useful` of `verdicts`; an answer that used it counts as one.
+
+    They are no part of the block's confidence, which rates the certainty of its category.
     """
 
     useful: int
@@ -55,17 +56,18 @@ class Usefulness:
 
     @property
     def mean(self) -> float:
-        """The chance that the block proves useful when it is shown next: the mean of the Beta posterior whose prior is
-        one useful and one useless showing.
+        """Chance that the block proves useful when it is next shown: the mean of the Beta posterior whose prior is one
+        useful and one useless showing.
         """
         return (self.useful + 1) / (self.verdicts + 2)
 
 
 @dataclass(frozen=True, slots=True)
 class FrameCoverage:
-    """What a frame promises of its question. share: the chance, at least, that it holds all that the question needs.
-    costs: for each level the tokens that promise it, None where no budget does. questions: labelled ones that it rests
-    on.
+    """Promise of a frame for its question.
+
+    share: the lower bound of the chance that it holds all that the question needs. costs: for each level the tokens
+    that promise it, None where no budget does. questions: labelled ones that it rests on.
     """
 
     questions: int
@@ -87,9 +89,7 @@ class CoverageLevel:
 
 @dataclass(frozen=True, slots=True)
 class CoverageReview:
-    """What labelled questions say of a frame's coverage. least: fewer questions promise nothing, and then levels is
-    empty.
-    """
+    """Coverage of a frame by labelled questions. least: fewer questions promise nothing, and then levels is empty."""
 
     frame: str
     questions: int

@@ -61,17 +61,17 @@ class Message:
         """Return the message as JSON has it, in the style of OpenAI's chat completions; `add` reads it back as it
         was.
         """
-        told: dict[str, Any] = chat_object(self)
+        data: dict[str, Any] = chat_object(self)
         if self.at is not None:
-            told["at"] = self.at.isoformat()
+            data["at"] = self.at.isoformat()
         if self.pinned:
-            told["pinned"] = True
-        return told
+            data["pinned"] = True
+        return data
 
 
 @dataclass(frozen=True, slots=True)
 class ConversationAdded:
-    """What `add` did. first, last: numbers of the new messages. blocks: new ones, by which a search finds them.
+    """Result of `add`. first, last: numbers of the new messages. blocks: new ones, by which a search finds them.
 
     notes: what was not taken as it was given, in words. operation: of the journal; `undo` takes it back. again: how
     many of its texts had been set aside and hold again.
@@ -88,7 +88,7 @@ class ConversationAdded:
 
 @dataclass(frozen=True, slots=True)
 class ConversationKept:
-    """What every context of a conversation keeps whole because somebody said so, as handles in order.
+    """Handles that every context of a conversation keeps whole on request, in order.
 
     operation: of the journal, by which `undo` takes the change back; None where nothing changed. impossible: why no
     context within the budget that was asked about can keep them.
@@ -130,23 +130,23 @@ class ContextMessage:
     cited: tuple[int, ...] = ()
 
     def as_object(self) -> dict[str, Any]:
-        """The message as OpenAI's chat completions take it."""
+        """Return the message in the form of OpenAI's chat completions."""
         return chat_object(self)
 
 
 def chat_object(message: Message | ContextMessage) -> dict[str, Any]:
     """Return a message in the style of OpenAI's chat completions."""
-    told: dict[str, Any] = {"role": message.role, "content": message.text}
+    data: dict[str, Any] = {"role": message.role, "content": message.text}
     if message.speaker:
-        told["name"] = message.speaker
+        data["name"] = message.speaker
     if message.calls:
-        told["tool_calls"] = [
+        data["tool_calls"] = [
             {"id": c.id, "type": "function", "function": {"name": c.name, "arguments": c.arguments}}
             for c in message.calls
         ]
     if message.answers:
-        told["tool_call_id"] = message.answers
-    return told
+        data["tool_call_id"] = message.answers
+    return data
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,7 +169,7 @@ class ContextSpan:
 
 @dataclass(frozen=True, slots=True)
 class LedgerRow:
-    """What a stage did to the tokens: `before - taken + added == after`, and each row begins where the last ended.
+    """Effect of a stage on the tokens: `before - taken + added == after`, and each row begins where the last ended.
 
     messages: how many stand after it.
     """
@@ -184,7 +184,7 @@ class LedgerRow:
 
 
 class ContextOptions(TypedDict, total=False):
-    """What a context is made with, beside its query.
+    """Options of a context, beside its query.
 
     budget: in tokens; 124,000 unless given. configuration: what is kept and how much of the budget is used; its
     strategy serves unless another is given. previous: the `plan` of the context that was sent before; it is kept while
@@ -202,7 +202,7 @@ class ContextOptions(TypedDict, total=False):
 
 @dataclass(frozen=True, slots=True)
 class OptimisedContext:
-    """What of a conversation a model should read for a query, in the order of time, and what became of the rest.
+    """Part of a conversation that a model should read for a query, in the order of time, and the fate of the rest.
 
     messages: to send. spans: every message of the conversation once, in order. ledger: a row a stage; its last `after`
     is `tokens`. budget, tokens, history: in tokens as `counter` counts; history: of the whole conversation.
@@ -241,7 +241,7 @@ class OptimisedContext:
         """
         if not self.costs:
             return (span,)
-        sent = {one.numbers[0]: one.tokens for one in self.messages if one.fate != "dropped"}
+        sent = {message.numbers[0]: message.tokens for message in self.messages if message.fate != "dropped"}
         start = self.spans[0].first
         return tuple(
             ContextSpan(
@@ -292,7 +292,7 @@ class ContextComparison:
 
 @dataclass(frozen=True, slots=True)
 class SpanReason:
-    """Why messages have their fate, and each of the smallest changes that would keep all of them whole.
+    """Reason for the fate of messages, and the smallest changes, any of which would keep all of them whole.
 
     kept: whether they are. spans: those that they belong to. tokens: of the originals. budget_needed: with so many
     tokens they are kept, with one less they are not; None where they are kept. displaced: what a context that must keep
@@ -336,18 +336,18 @@ class RestoredSpan:
 
     @property
     def text(self) -> str:
-        """What the pieces say."""
+        """Text of the pieces."""
         return "".join(piece.text for piece in self.pieces)
 
     @property
     def verdict(self) -> SurvivalVerdict:
-        """The worst that befell a class; never a mean."""
+        """Worst verdict on a class; never a mean."""
         return worst(self.survival)
 
 
 @dataclass(frozen=True, slots=True)
 class ConversationStats:
-    """What a conversation holds. tokens: as `counter` counts. by_role: (role, messages, tokens) of those that occur.
+    """Content of a conversation. tokens: as `counter` counts. by_role: (role, messages, tokens) of those that occur.
 
     unconsolidated: blocks of it that a search finds by their words only. kept: handles of what every context keeps.
     unresolved: messages that `resolve` has not read.
@@ -374,7 +374,7 @@ ContextConfiguration = Literal["default", "high-compression", "high-fidelity"]
 
 @dataclass(frozen=True, slots=True)
 class ContextSettings:
-    """What a configuration fixes. Shares are in [0, 1].
+    """Settings of a configuration. Shares are in [0, 1].
 
     strategy: unless another is asked for. fill: of the budget, what a context takes at most. soft: of that, what a plan
     takes that is made because an earlier one no longer fits. recent: so many of the last messages are HIGH;

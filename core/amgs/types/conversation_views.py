@@ -1,4 +1,4 @@
-"""What is read out of a conversation: texts made of it and what survives there; topics, acts, summaries, memories."""
+"""Views of a conversation: texts generated from it and what survives there; topics, acts, summaries, memories."""
 
 from __future__ import annotations
 
@@ -88,9 +88,10 @@ MemberKind = Literal["message", "question", "goal", "commitment", "call", "sessi
 
 @dataclass(frozen=True, slots=True)
 class MemoryMember:
-    """What a memory holds: messages, by their handle, which restores them. text: what is open, or tells them from the
-    others. tokens: of the messages, or of what is open. surprise: in [0, 1], of a topic: how likely the talk turned
-    there; 0 for others.
+    """Member of a memory: messages, by their handle, which restores them.
+
+    text: the open part, or the words that distinguish them. tokens: of the messages, or of the open part. surprise: in
+    [0, 1], of a topic: how likely the talk turned there; 0 for others.
     """
 
     memory: MemoryKind
@@ -121,7 +122,7 @@ class ConversationMemories:
 
     def of(self, memory: MemoryKind) -> tuple[MemoryMember, ...]:
         """Return the members of a memory."""
-        return tuple(one for one in self.members if one.memory == memory)
+        return tuple(member for member in self.members if member.memory == memory)
 
 
 RestoreLevel = Literal["minimal", "standard", "detailed", "complete"]
@@ -151,8 +152,8 @@ class TextPiece:
 
 @dataclass(frozen=True, slots=True)
 class ClassSurvival:
-    """What became of all numbers, or all paths, … of messages: of `there` different ones, how many stand in the window
-    word for word, how many only a handle in it brings back, and how many nothing does.
+    """Survival of one class, such as all numbers or all paths, in messages: of `there` different ones, the numbers that
+    stand in the window word for word, that only a handle in it brings back, and that are lost.
 
     missing: the latest of those that are not in the window, with the handle of their message. invented: what the window
     has of this class and the messages do not.
@@ -168,7 +169,7 @@ class ClassSurvival:
 
     @property
     def verdict(self) -> SurvivalVerdict:
-        """The worst that befell one of the class."""
+        """Worst verdict on a member of the class."""
         if self.invented:
             return "invented"
         return "lost" if self.lost else "one handle away" if self.one_handle_away else "whole"
@@ -176,7 +177,7 @@ class ClassSurvival:
 
 def worst(classes: Sequence[ClassSurvival]) -> SurvivalVerdict:
     """Return the verdict of the class that fared worst."""
-    return max((one.verdict for one in classes), key=VERDICTS.index, default="whole")
+    return max((survival.verdict for survival in classes), key=VERDICTS.index, default="whole")
 
 
 GIVEN_TEXT = "a given text"
@@ -184,7 +185,7 @@ GIVEN_TEXT = "a given text"
 
 @dataclass(frozen=True, slots=True)
 class ConversationSurvival:
-    """What of a conversation, or of the messages at a handle, is in a window, class by class.
+    """Survival of a conversation, or of the messages at a handle, in a window, class by class.
 
     of: what the window is, in words. tokens: of the window; history: of the messages; both as `counter` counts.
     """
@@ -200,5 +201,5 @@ class ConversationSurvival:
 
     @property
     def verdict(self) -> SurvivalVerdict:
-        """The worst that befell a class; never a mean."""
+        """Worst verdict on a class; never a mean."""
         return worst(self.classes)

@@ -1,4 +1,4 @@
-"""How relevance falls, and what will have faded."""
+"""Decay of relevance, and forecasts of what fades."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ class CategoryCurve:
 
 @dataclass(frozen=True, slots=True)
 class CategoryCurves:
-    """How each category faded and will fade, the largest first."""
+    """Past and future decay of the categories, the largest first."""
 
     as_of: datetime
     days: float

@@ -1,4 +1,6 @@
-"""Why an answer missed a fact: the request, the one cause, the evidence for it, and a fix that was tried."""
+"""Diagnosis of an answer that missed a fact: the request, the one cause, the evidence for it, and a fix that
+was tried.
+"""
 
 from __future__ import annotations
 
@@ -41,7 +43,7 @@ more. keep: always keep messages of a conversation. expand: pin the block in the
 
 
 class DiagnosisArguments(TypedDict, total=False):
-    """What `diagnose` may be told beside the answer and the fact; each may be left out.
+    """Arguments of `diagnose` beside the answer and the fact, all optional.
 
     question: what was asked; else the latest call, assembly or search in the logs that led to the answer. frame,
     budget (tokens), weights: of a question that no log has; a session's frame unless given. exchange: the number of a
@@ -62,7 +64,7 @@ class DiagnosisArguments(TypedDict, total=False):
 
 @dataclass(frozen=True, slots=True)
 class DiagnosedRequest:
-    """What was asked when the fact was missed. because: how it was found.
+    """Request whose answer missed the fact. because: the way it was found.
 
     id: of the assembly, or the number of the search or of the gateway's call; "" where it is asked now. frame: "" for a
     search. budget: in tokens; None for the frame's own. places: hits of a search. conversation: whose messages the
@@ -116,7 +118,7 @@ class ReadSpan:
 
 @dataclass(frozen=True, slots=True)
 class DecodedContext:
-    """What a model had of its blocks when it decoded a token. step: of the run, from 0."""
+    """Blocks in a model's context when it decoded a token. step: of the run, from 0."""
 
     step: int
     spans: tuple[ReadSpan, ...]
@@ -170,7 +172,7 @@ class FixTrial:
 
 @dataclass(frozen=True, slots=True)
 class Diagnosis:
-    """Why an answer missed a fact.
+    """Reason that an answer missed a fact.
 
     verdict: one line. evidence: the chain up to the cause. block: that holds the fact; None where none does. matches:
     all that may hold it. answered_from: the block that the answer stands in, of those that the request gave.

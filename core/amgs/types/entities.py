@@ -1,4 +1,4 @@
-"""What a memory knows by name: people, organisations, places, projects and topics, read out of its blocks."""
+"""Entities of a memory: people, organisations, places, projects and topics, read out of its blocks."""
 
 from __future__ import annotations
 
@@ -52,8 +52,10 @@ class RelatedEntity:
 
 @dataclass(frozen=True, slots=True)
 class EntityKnowledge:
-    """What the memory knows of one entity. asked: the name it was asked by. mentions: the first of its blocks in the
-    order that was asked for; entity.blocks says how many there are.
+    """Knowledge about one entity.
+
+    asked: the name in the request. mentions: the first of its blocks in the requested order; entity.blocks is their
+    number.
     """
 
     asked: str

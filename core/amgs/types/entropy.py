@@ -22,12 +22,12 @@ class Entropy:
 
 def bits_of(amounts: Iterable[float]) -> float:
     """-Σ p log₂ p of amounts that need not sum to 1, in bits; 0 for none or one."""
-    held = [amount for amount in amounts if amount > 0]
-    total = sum(held)
-    return max(0.0, -sum(n / total * math.log2(n / total) for n in held)) if total else 0.0
+    positives = [amount for amount in amounts if amount > 0]
+    total = sum(positives)
+    return max(0.0, -sum(n / total * math.log2(n / total) for n in positives)) if total else 0.0
 
 
 def entropy(amounts: Iterable[float]) -> Entropy:
     """Return the entropy of how much falls to each class; a class to which nothing falls does not count."""
-    held = [amount for amount in amounts if amount > 0]
-    return Entropy(bits_of(held), math.log2(len(held)) if held else 0.0)
+    positives = [amount for amount in amounts if amount > 0]
+    return Entropy(bits_of(positives), math.log2(len(positives)) if positives else 0.0)

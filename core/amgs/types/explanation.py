@@ -1,4 +1,4 @@
-"""Why a block was admitted to an answer, or at which layer it fell out."""
+"""Explanation of a block's admission to an answer, or of the layer where it fell out."""
 
 from __future__ import annotations
 
@@ -16,8 +16,9 @@ Verdict = Literal["passed", "missed", "skipped", "switched off"]
 
 @dataclass(frozen=True, slots=True)
 class LayerVerdict:
-    """What one layer said of a block. value: what the block has there; needed: what the last one in has; None
-    where the layer does not measure.
+    """Verdict of one layer on a block.
+
+    value: of the block; needed: of the last one admitted; None where the layer does not measure.
     """
 
     layer: str
@@ -50,7 +51,7 @@ class MinimumChange:
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """Why a block was admitted to an answer, or where it fell out.
+    """Reason that a block was admitted to an answer, or the layer where it fell out.
 
     fell_at: the layer, "selection" for a frame's own choice, empty when it was admitted. by: how much it lacked
     there, in the unit of that layer. rank: where its score stands among `of` candidates, 1 the best; 0 when the

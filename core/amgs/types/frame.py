@@ -24,7 +24,7 @@ Order = Literal["search", "weights"]
 
 @dataclass(frozen=True, slots=True)
 class SelectionRule:
-    """Which blocks may enter the pool and how the final ones are chosen.
+    """Rule for the blocks that may enter the pool and for the choice of the final ones.
 
     window_hours: only blocks created or reinforced within it. hops: graph distance walked from the seeds.
     gather: where the pool comes from: what the query finds, that with what is near it in category and meaning (known)
@@ -47,7 +47,7 @@ class SelectionRule:
 
     @property
     def asks(self) -> bool:
-        """Whether the question decides what comes into the pool."""
+        """Return whether the question decides what enters the pool."""
         return self.gather in _ASKING
 
 
@@ -121,7 +121,7 @@ class FramePart:
 
     @property
     def asks(self) -> bool:
-        """Whether the question decided what came into its pool."""
+        """Return whether the question decided what entered its pool."""
         return self.gather in _ASKING
 
 

@@ -26,7 +26,7 @@ def prompt_id(text: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class GatewayPrompt:
-    """What a request said beside its conversation.
+    """Part of a request beside its conversation.
 
     text: the words of a system prompt, or the definitions of tools as JSON, without keys for servers of tools. after:
     the number of the message that it stands behind, 0 at the beginning. tokens: 0 where nobody counted.
@@ -45,7 +45,8 @@ class GatewayPrompt:
 
 @dataclass(frozen=True, slots=True)
 class PrefixComparison:
-    """How far a request begins as the one before it of its conversation did: that far a provider's cache can serve.
+    """Length of the common beginning of a request and the one before it in its conversation: that far a provider's
+    cache can serve.
 
     before: the number of that request. changed: what differs first; None where it begins with the whole of it. message:
     the numbers of the first message that differs, where it is one. same: tokens in front of the difference. again:
@@ -115,5 +116,5 @@ class GatewayExchange:
 
     @property
     def messages(self) -> tuple[ContextMessage, ...]:
-        """What the model was sent."""
+        """Messages that the model received."""
         return self.whole if self.context is None else self.context.messages

@@ -40,7 +40,7 @@ Standing = Literal["well", "watch", "act", "unknown"]
 
 @dataclass(frozen=True, slots=True)
 class HealthLine:
-    """How one side of the memory stands. told: in a few words. verb: what looks closer, or mends it."""
+    """State of one side of the memory. told: in a few words. verb: the command for a closer look or a repair."""
 
     side: str
     standing: Standing
@@ -50,7 +50,7 @@ class HealthLine:
 
 @dataclass(frozen=True, slots=True)
 class Health:
-    """How the memory stands, side by side, at an instant."""
+    """State of the memory at an instant, side by side."""
 
     as_of: datetime
     lines: tuple[HealthLine, ...]

@@ -1,5 +1,5 @@
-"""What taking in, consolidating and reviewing report and plan, and the journal they leave (AMGS §8); and what a served
-memory answers of it.
+"""Reports and plans of ingestion, consolidation and review, and their journal (AMGS §8); and the answers of a served
+memory about it.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ class IngestReport:
 
 @dataclass(frozen=True, slots=True)
 class IngestReceipt(IngestReport):
-    """What a served memory says of texts that it took in: the report, and from when on they can be relied upon.
+    """Receipt of a served memory for ingested texts: the report, and the times from which they can be relied upon.
 
     durable_at: when the journal was on disk. searchable: by what they are found, and from when on.
     """
@@ -78,18 +78,18 @@ class IngestReceipt(IngestReport):
 
     @property
     def ids(self) -> tuple[str, ...]:
-        """The blocks of the texts, the new ones first."""
+        """Blocks of the texts, the new ones first."""
         return (*self.added, *self.known)
 
     @property
     def id(self) -> str:
-        """The block of a text; the first, where a long text became several."""
+        """Block of a text; the first, where a long text became several."""
         return self.ids[0]
 
 
 @dataclass(frozen=True, slots=True)
 class ConsolidationItem:
-    """What consolidation will do to one raw block."""
+    """Planned consolidation of one raw block."""
 
     block: Block
     category: str
@@ -133,14 +133,14 @@ class JournalEntry:
 
     @property
     def unasked_by(self) -> str:
-        """The program that made the change where nobody asked for it, `the gateway`; else ""."""
+        """Program that made the change where nobody asked for it, such as `the gateway`; else empty."""
         by = self.summary.rpartition(MADE_BY)[2]
         return by if by in ("the gateway", "the service") else ""
 
 
 @dataclass(frozen=True, slots=True)
 class ConsolidationSummary:
-    """What a consolidation did: how many blocks and edges, and how many blocks of each category, the largest first.
+    """Result of a consolidation: counts of blocks and edges, and of blocks by category, largest first.
 
     operations: its journal entries, which `undo` takes back; one, unless other changes came between its batches, and
     none where nothing was raw.
@@ -154,7 +154,7 @@ class ConsolidationSummary:
 
 @dataclass(frozen=True, slots=True)
 class BlockChange:
-    """What an operation did to one block. title: as it is now, empty where the block has left."""
+    """Effect of an operation on one block. title: the current one, empty where the block has left."""
 
     id: str
     title: str
@@ -163,7 +163,7 @@ class BlockChange:
 
 @dataclass(frozen=True, slots=True)
 class JournalEntryDetail:
-    """What an operation did: the first of its blocks, and how many edges it made, changed and took out.
+    """Details of an operation: the first of its blocks, and the numbers of edges that it created, changed and removed.
 
     later: operations that stand on it and have to be undone first.
     """
@@ -178,7 +178,7 @@ class JournalEntryDetail:
 
 @dataclass(frozen=True, slots=True)
 class UndoPlan:
-    """What undoing an operation would take back; nothing has happened yet.
+    """Changes that undoing an operation would take back; nothing has happened yet.
 
     corrected: how many corrections made by hand would go with it. later: operations that stand on it and have to be
     undone first.

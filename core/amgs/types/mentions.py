@@ -1,4 +1,4 @@
-"""What words of a conversation mean, resolved when it is taken in and kept beside the text (L9–L11)."""
+"""Meanings of words in a conversation, resolved at ingestion and stored beside the text (L9–L11)."""
 
 from __future__ import annotations
 
@@ -65,14 +65,16 @@ class ResolvedMention:
 
     @property
     def handle(self) -> str:
-        """Of the message."""
+        """Handle of the message."""
         return f"#{self.number}"
 
 
 @dataclass(frozen=True, slots=True)
 class ConversationResolved:
-    """What `resolve` did. messages: that had waited; mentions: found in them. operation: `undo` takes it back; None
-    where nothing waited.
+    """Result of `resolve`.
+
+    messages: those that had waited; mentions: those in them. operation: `undo` takes it back; None where nothing
+    waited.
     """
 
     conversation: str
@@ -97,14 +99,16 @@ class ConversationEntity:
 
     @property
     def handles(self) -> tuple[str, ...]:
-        """The messages that speak of it, each once."""
-        return tuple(dict.fromkeys(one.handle for one in self.mentions))
+        """Handles of the messages that speak of it, without repeats."""
+        return tuple(dict.fromkeys(mention.handle for mention in self.mentions))
 
 
 @dataclass(frozen=True, slots=True)
 class ConversationEntities:
-    """What a conversation speaks of, the most often mentioned first. withheld: mentions that were less sure than
-    `least`. waiting: messages that `resolve` has not read: of them only what rules find is here.
+    """Entities in a conversation, the most often mentioned first.
+
+    withheld: mentions that were less sure than `least`. waiting: messages that `resolve` has not read: of them only
+    what rules find is here.
     """
 
     conversation: str

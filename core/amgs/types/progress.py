@@ -1,4 +1,4 @@
-"""How a long action is watched and stopped."""
+"""Progress and cancellation of a long action."""
 
 from __future__ import annotations
 

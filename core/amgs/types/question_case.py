@@ -43,7 +43,7 @@ class CaseHit:
 
 @dataclass(frozen=True, slots=True)
 class CaseOutcome:
-    """What became of a case. faults: what does not hold of the answer, in words; none where all does.
+    """Outcome of a case. faults: what does not hold of the answer, in words; none where all does.
 
     rank: the best block that contains all of must_contain, from 1; None where none does, or nothing is wanted. hits:
     the blocks that were given, the best first.
@@ -79,5 +79,5 @@ class CaseComparison:
 
     @property
     def failing(self) -> tuple[CaseChange, ...]:
-        """The cases that held before and fail now."""
-        return tuple(one for one in self.moved if one.after.faults and not one.before.faults)
+        """Cases that held before and fail now."""
+        return tuple(change for change in self.moved if change.after.faults and not change.before.faults)

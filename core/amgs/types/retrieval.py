@@ -1,4 +1,4 @@
-"""What a search asks and finds (AMGS §6), and what its scores consist of (AMGS §3.3, §7.2)."""
+"""Requests and results of a search (AMGS §6), and the components of its scores (AMGS §3.3, §7.2)."""
 
 from __future__ import annotations
 
@@ -27,18 +27,18 @@ class ScoreParts:
     similarity: float = 0.0
     reinforcement: float = 0.0
 
-    def weighted(self, weights: Weights) -> ScoreParts:
-        """Each part times its weight: the stacked bar whose total is the score."""
+    def weigh_parts(self, weights: Weights) -> ScoreParts:
+        """Return the parts times their weights: the stacked bar whose total is the score."""
         return ScoreParts(*(getattr(self, name) * getattr(weights, name) for name in COMPONENTS))
 
     def total(self) -> float:
-        """The sum of the parts, clipped to [0, 1]: rounding must not lift a score over its range."""
+        """Return the sum of the parts, clipped to [0, 1]: rounding must not lift a score over its range."""
         return min(1.0, max(0.0, sum(float(getattr(self, name)) for name in COMPONENTS)))
 
 
 @dataclass(frozen=True, slots=True)
 class Weights:
-    """How much each component counts in a frame; not negative, sum 1 (raises WeightsError otherwise)."""
+    """Weight of each component in a frame; not negative, sum 1 (raises WeightsError otherwise)."""
 
     recency: float
     centrality: float
@@ -49,9 +49,9 @@ class Weights:
     def __post_init__(self) -> None:
         values = [getattr(self, f.name) for f in fields(self)]
         if any(not math.isfinite(v) or v < 0 for v in values) or not math.isclose(sum(values), 1.0, abs_tol=1e-6):
-            given = ", ".join(f"{name} {value:g}" for name, value in zip(COMPONENTS, values, strict=True))
+            listing = ", ".join(f"{name} {value:g}" for name, value in zip(COMPONENTS, values, strict=True))
             raise WeightsError(
-                f"Got {given} (sum {sum(values):g}).", way_out="Give five weights that are not negative and sum to 1."
+                f"Got {listing} (sum {sum(values):g}).", way_out="Give five weights that are not negative and sum to 1."
             )
 
     @classmethod
@@ -68,7 +68,7 @@ LAYERS = ("prefilter", "keyword", "fuzzy", "vector", "graph", "score")
 
 @dataclass(frozen=True, slots=True)
 class BlockFilter:
-    """What the pre-filter lets through; None means no condition. since/until bound created_at, half open.
+    """Conditions of the pre-filter; None means no condition. since/until bound created_at, half open.
 
     categories: of any of these. without: what is of this category alone stays out; "" for none. current: only what
     holds to this day. as_of: only what held at that instant, also what was archived since.
@@ -88,7 +88,7 @@ class BlockFilter:
 
 @dataclass(frozen=True, slots=True)
 class LayerReport:
-    """What one layer of the waterfall did: candidates in and out, how many were new with it, milliseconds."""
+    """Report on one layer of the waterfall: candidates in and out, number of new ones, milliseconds."""
 
     layer: str
     candidates_in: int
@@ -138,12 +138,12 @@ class Candidate:
 
     @property
     def source(self) -> str:
-        """Where the block came from, on one line; empty where nothing says so."""
+        """Source of the block, on one line; empty where it is unknown."""
         return " ".join(str(self.block.meta.get("source") or "").split())
 
     @property
     def excerpt(self) -> str:
-        """The passage, with … where the content goes on; the whole content where there is none."""
+        """Passage, with … where the content goes on; the whole content where there is none."""
         if self.passage is None:
             return self.block.content
         content, start, end = self.block.content, self.passage.start, self.passage.end

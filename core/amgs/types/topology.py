@@ -1,4 +1,4 @@
-"""What a store in a database consists of, and a change of a store that several programs share."""
+"""Parts of a store in a database, and a change of a store that several programs share."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a request cost, in tokens."""
+"""Cost of a request, in tokens."""
 
 from __future__ import annotations
 

@@ -47,18 +47,18 @@ class AttachedConnection:
         self.base, self.namespace = place_of(address)
         self.name = urlsplit(self.base).netloc + (f"/{self.namespace}" if self.namespace else "")
         self.client = f"{socket.gethostname()}-{os.getpid()}-{id(self):x}"[-64:]
-        said = {CLIENT: self.client}
+        headers = {CLIENT: self.client}
         if token:
-            said["Authorization"] = f"Bearer {token}"
+            headers["Authorization"] = f"Bearer {token}"
         if self.namespace:
-            said["AMGS-Namespace"] = self.namespace
+            headers["AMGS-Namespace"] = self.namespace
         self._own = threading.local()
         self._listening: Any = None
         with extras.explained():
             import httpx2
         timeout = httpx2.Timeout(SILENCE_SECONDS, connect=CONNECT_SECONDS)
         way = None if socket_path is None else httpx2.HTTPTransport(uds=str(socket_path))
-        self._http = httpx2.Client(base_url=self.base, headers=said, timeout=timeout, trust_env=False, transport=way)
+        self._http = httpx2.Client(base_url=self.base, headers=headers, timeout=timeout, trust_env=False, transport=way)
 
     def close(self) -> None:
         """Let the connections go, that of a listener too."""
@@ -70,7 +70,7 @@ class AttachedConnection:
 
     @contextmanager
     def looking(self) -> Iterator[None]:
-        """What this thread asks meanwhile is a look of a screen, of which nobody is told."""
+        """Mark this thread's requests meanwhile as looks of a screen, which notify nobody."""
         before = getattr(self._own, "looks", False)
         self._own.looks = True
         try:
@@ -78,38 +78,41 @@ class AttachedConnection:
         finally:
             self._own.looks = before
 
-    def carry_out(self, identifier: str, given: Mapping[str, Any], progress: Progress | None = None) -> dict[str, Any]:
+    def carry_out(
+        self, identifier: str, payload: Mapping[str, Any], progress: Progress | None = None
+    ) -> dict[str, Any]:
         """Have an operation carried out; gives its `result` and what comes with it.
 
         Raises what the engine there raised, UnreachableError where nobody answers, and Cancelled when `progress` was
         cancelled: the server stops at its next report then.
         """
-        said = {"Content-Type": wire.MEDIA_TYPE} | ({LOOK: "1"} if getattr(self._own, "looks", False) else {})
-        path, body = f"/v1/operations/{identifier}", wire.dumps(given)
-        with self._reaching(), self._http.stream("POST", path, content=body, headers=said) as answer:
+        headers = {"Content-Type": wire.MEDIA_TYPE} | ({LOOK: "1"} if getattr(self._own, "looks", False) else {})
+        path, body = f"/v1/operations/{identifier}", wire.dumps(payload)
+        with self._reaching(), self._http.stream("POST", path, content=body, headers=headers) as answer:
             if answer.status_code != 200:
                 answer.read()
                 raise refused(answer.status_code, answer.content)
             for line in answer.iter_lines():
                 if progress is not None and progress.cancelled:
                     raise Cancelled("Stopped.", way_out="Committed changes are kept.")
-                told = json.loads(line) if line else {}
-                if "problem" in told:
-                    raise error_of(told["problem"])
-                if "result" in told:
+                message = json.loads(line) if line else {}
+                if "problem" in message:
+                    raise error_of(message["problem"])
+                if "result" in message:
                     return wire.loads(line)  # type: ignore[no-any-return]
-                if "progress" in told and progress is not None:
-                    progress(*told["progress"])
+                if "progress" in message and progress is not None:
+                    progress(*message["progress"])
         raise unreachable(self.base, Lost("it ended before it answered", arrived=True))
 
     def events(self, after: str = "") -> Iterator[ServiceEvent | None]:
-        """What happens there from now on, or after a value of the change counter; None first, as soon as it listens.
+        """Yield the events there from now on, or after a value of the change counter; None first, as soon as it
+        listens.
 
         Ends where the server ends the stream. Raises UnreachableError where nobody answers, and ServiceError for a
         server that refuses.
         """
-        said = {"Last-Event-ID": after} if after else {}
-        with self._reaching(), self._http.stream("GET", "/v1/events", headers=said) as answer:
+        headers = {"Last-Event-ID": after} if after else {}
+        with self._reaching(), self._http.stream("GET", "/v1/events", headers=headers) as answer:
             if answer.status_code != 200:
                 answer.read()
                 raise refused(answer.status_code, answer.content)

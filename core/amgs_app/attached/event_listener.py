@@ -19,7 +19,7 @@ Source = Callable[[str], Iterator[ServiceEvent | None]]
 
 @dataclass(frozen=True, slots=True)
 class Reach:
-    """Whether the service is heard. words: what was said of it, for one that is lost."""
+    """Reachability of the service. words: the explanation, where it is lost."""
 
     state: Literal["heard", "lost"]
     words: str = ""

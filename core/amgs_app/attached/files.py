@@ -36,24 +36,24 @@ class SentFile:
 
     @property
     def place(self) -> str:
-        """Where it lies in the folder of the call."""
+        """Path in the folder of the call."""
         return f"{self.parameter}/{self.number}/{self.name}"
 
 
 def files_of(call: Call[Any]) -> tuple[SentFile, ...]:
     """Find what a call names; a text that is no path of something is a text."""
-    found: list[SentFile] = []
+    files: list[SentFile] = []
     for parameter in call.operation.parameters:
         value = call.arguments.get(parameter.name)
         if parameter.takes not in ("file", "folder") or value in (None, [], ()):
             continue
         named = value if isinstance(value, (list, tuple)) else [value]
         if all(isinstance(path, Path) or lies_there(Path(path)) for path in named):
-            found += [
+            files += [
                 SentFile(parameter.name, number, str(path), real_path(Path(path).expanduser()).name, parameter.made)
                 for number, path in enumerate(named)
             ]
-    return tuple(found)
+    return tuple(files)
 
 
 def packed(call: Call[Any], files: tuple[SentFile, ...]) -> bytes:
@@ -117,9 +117,9 @@ class UnpackedFiles:
                 archive.extractall(folder, plain, filter="data")
         except (tarfile.TarError, OSError) as error:
             raise InputError("The files cannot be read.", way_out="Use the same version on both sides.") from error
-        made = cls(folder, files)
-        made._before = made._state()
-        return made
+        instance = cls(folder, files)
+        instance._before = instance._state()
+        return instance
 
     def written(self) -> dict[str, bytes]:
         """Give what was written, by its place."""
@@ -135,8 +135,8 @@ class UnpackedFiles:
         return line
 
     def _state(self) -> dict[str, tuple[int, int]]:
-        made = [self.folder / file.place for file in self.files if file.made]
-        every = [path for top in made for path in (top, *top.rglob("*")) if path.is_file()]
+        paths = [self.folder / file.place for file in self.files if file.made]
+        every = [path for top in paths for path in (top, *top.rglob("*")) if path.is_file()]
         return {
             path.relative_to(self.folder).as_posix(): (path.stat().st_mtime_ns, path.stat().st_size) for path in every
         }

@@ -50,7 +50,7 @@ def _at_home() -> UsageError:
 
 
 class RemoteReads:
-    """What completion, hints and pictures read of a served memory. ask: carries out an operation by its identifier."""
+    """Reads of a served memory for completion, hints and pictures. ask: carries out an operation by its identifier."""
 
     def __init__(self, ask: Callable[..., Any]) -> None:
         self._ask = ask
@@ -94,7 +94,7 @@ class RemoteClock:
         self._clock: Clock | None = None
 
     def tell(self, now: datetime, *, fixed: bool) -> None:
-        """The time there; fixed: it stands still."""
+        """Set the clock to the time there; fixed: it stands still."""
         self._clock = FixedClock(now) if fixed else ShiftedClock(now, base=self._base)
 
     @property
@@ -148,14 +148,14 @@ class RemoteEngine(Engine):
         if asked.operation.place == "here":
             return asked.apply(operator or self, progress)
         if name == "ingest" and arguments.get("text") == "-":
-            asked = asked.having(text=self.piped_text())
+            asked = asked.having(text=self.read_piped_text())
         if name == "export" and arguments.get("path") is None:
             asked = asked.having(path=unnamed_export(arguments["format"]))
         files = files_of(asked)
-        given = {"arguments": dict(asked.arguments), "files": files, **self._with_files(asked, files)}
+        payload = {"arguments": dict(asked.arguments), "files": files, **self._with_files(asked, files)}
         if operator is not None:
-            given["state"] = operator.state()
-        answer = self._carry_out(asked.operation.identifier, given, progress)
+            payload["state"] = operator.state()
+        answer = self._carry_out(asked.operation.identifier, payload, progress)
         take_back(files, answer["written"])
         result: R = answer["result"]
         if operator is not None:
@@ -170,8 +170,8 @@ class RemoteEngine(Engine):
             raise _at_home()
         return {"archive": packed(call, files)} if files else {}
 
-    def _carry_out(self, identifier: str, given: dict[str, Any], progress: Progress | None = None) -> dict[str, Any]:
-        answer = self.connection.carry_out(identifier, given, progress)
+    def _carry_out(self, identifier: str, payload: dict[str, Any], progress: Progress | None = None) -> dict[str, Any]:
+        answer = self.connection.carry_out(identifier, payload, progress)
         self._facts: EngineFacts = answer["facts"]
         self._time.tell(self._facts.now, fixed=self._facts.fixed)
         return answer
@@ -191,7 +191,7 @@ class RemoteEngine(Engine):
 
     @property
     def store_path(self) -> Path | str:
-        """The address, without what it begins with."""
+        """Address without its scheme."""
         return self.connection.name
 
     @property
@@ -242,7 +242,7 @@ class RemoteEngine(Engine):
 
     @property
     def focus(self) -> FocusRuntime:
-        """What can be looked at of the working context there. Raises UsageError where nothing is open."""
+        """Readable view of the working context there. Raises UsageError where nothing is open."""
         view = self.focus_view
         if view is None:
             raise UsageError("Nothing is open in the working context.", way_out="`frame open` opens the last frame.")
@@ -287,13 +287,13 @@ class JoinedEngine(RemoteEngine):
         self.warn, self.standard_input, self.creates = engine.warn, engine.standard_input, False
         self._store = store
         self._connect(AttachedConnection(LOCAL, READS if self.options.read_only else "", socket_of(store)))
-        given = self.options
-        if given.now is not None and (told := self.facts()) and (told.now != given.now or not told.fixed):
+        options = self.options
+        if options.now is not None and (facts := self.facts()) and (facts.now != options.now or not facts.fixed):
             raise UsageError(
                 f"Process {holder} has {store.name} open, at another time than --now says.",
                 way_out=f"Leave --now out, or end process {holder}.",
             )
-        own = {"corpus": given.corpus, "model": given.model, "seed": given.seed}
+        own = {"corpus": options.corpus, "model": options.model, "seed": options.seed}
         its = "".join(f", with its {name}" for name, value in own.items() if value)
         self.warn(f"{store.name} is open in process {holder}: this goes through it{its}.")
 

@@ -71,8 +71,8 @@ def feedback(
     synonyms=("reliability", "brier", "forecasts"),
     example="calibration forecasts --limit 20",
     pane="calibration",
-    lists=lambda found: (
-        dict.fromkeys(case.outcome.block_id for case in found.cases) if hasattr(found, "cases") else None
+    lists=lambda result: (
+        dict.fromkeys(case.outcome.block_id for case in result.cases) if hasattr(result, "cases") else None
     ),
 )
 def calibration(
@@ -111,7 +111,7 @@ def calibration(
         return AnswerUses(engine.memory.calibration.answers(limit))
     if bin is not None and bin > bins:
         raise UsageError(f"There are {bins} bins, not {bin}.", way_out=f"--bin takes 1 to {bins}.")
-    found = engine.memory.calibration.cases(
+    cases = engine.memory.calibration.cases(
         settled={"all": None, "settled": True, "open": False}[state],
         in_bin=None if bin is None else (bin - 1, bins),
         by=by,
@@ -119,4 +119,4 @@ def calibration(
         limit=limit,
     )
     place = None if bin is None else (bin, bins)
-    return ForecastList(found, engine.clock.now(), place, f"{by} {value}" if by else "")
+    return ForecastList(cases, engine.clock.now(), place, f"{by} {value}" if by else "")

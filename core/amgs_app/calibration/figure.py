@@ -1,6 +1,4 @@
-"""Whether the scores mean what they say: forecasts against what came true, the Brier score and what it is
-made of.
-"""
+"""Figure of the calibration: forecasts against what came true, the Brier score and its components."""
 
 from __future__ import annotations
 
@@ -95,14 +93,14 @@ _CLOSE = 0.02
 
 def what_came_true(bins: Sequence[ReliabilityBin]) -> str:
     """Return what the diagram shows, in a sentence; empty where nothing was judged."""
-    judged = sum(one.count for one in bins)
+    judged = sum(bucket.count for bucket in bins)
     if not judged:
         return ""
-    said = sum(one.count * one.mean_predicted for one in bins) / judged
-    came = sum(one.count * one.rate for one in bins) / judged
-    off = said - came
-    told = "right on average" if abs(off) <= _CLOSE else "too sure" if off > 0 else "too careful"
-    return f"The forecasts said {share(said)} on average, and {share(came)} came true: {told}."
+    mean_forecast = sum(bucket.count * bucket.mean_predicted for bucket in bins) / judged
+    came = sum(bucket.count * bucket.rate for bucket in bins) / judged
+    off = mean_forecast - came
+    judgement = "right on average" if abs(off) <= _CLOSE else "too sure" if off > 0 else "too careful"
+    return f"The forecasts said {share(mean_forecast)} on average, and {share(came)} came true: {judgement}."
 
 
 def _hint(region: Region, result: Reliability) -> int:
@@ -120,8 +118,8 @@ def _title(result: Reliability, cases: Sequence[ForecastCase], chosen: int | Non
     waiting = sum(case.outcome.actual is None for case in cases)
     shown = f"{count(len(cases))} of {count(every)} " if every is not None else ""
     if chosen is not None and chosen < len(result.bins):
-        one = result.bins[chosen]
-        return f"{shown}forecast {share(one.low)} to {share(one.high)}: {share(one.rate)} came true"
+        bucket = result.bins[chosen]
+        return f"{shown}forecast {share(bucket.low)} to {share(bucket.high)}: {share(bucket.rate)} came true"
     return f"{shown}latest forecasts" + (f", {waiting} open" if waiting else "")
 
 
@@ -131,17 +129,17 @@ def _head(sheet: Figure, result: Reliability, of: str) -> None:
     brier = result.brier
     fine = brier is not None and brier < TARGET
     if result.outcomes < ENOUGH:
-        colour, told = palette.text, f"from {plural(result.outcomes, 'verdict')} ({ENOUGH} needed)"
+        colour, note = palette.text, f"from {plural(result.outcomes, 'verdict')} ({ENOUGH} needed)"
     else:
         colour = palette.good if fine else palette.warn
-        told = f"{'below' if fine else 'above'} the goal of {share(TARGET)}"
+        note = f"{'below' if fine else 'above'} the goal of {share(TARGET)}"
     score = (("Brier ", muted), (optional(brier, 3), ink(colour, bold=True)))
     facts_line(
         sheet,
         0,
         [
             HeaderPart(0, score if brier is not None else (("no verdict yet", plain),)),
-            *([HeaderPart(2, ((told, muted),))] if brier is not None else []),
+            *([HeaderPart(2, ((note, muted),))] if brier is not None else []),
             *([HeaderPart(0, ((f"only {clean(of)}", ink(palette.accent, bold=True)),))] if of else []),
             HeaderPart(
                 1, ((count(result.outcomes), plain), (f" of {plural(result.forecasts, 'forecast')} judged", muted))
@@ -160,7 +158,7 @@ def draw_diagram(region: Region, bins: Sequence[ReliabilityBin], chosen: int | N
     """
     palette = region.palette
     faint, muted = ink(palette.faint), ink(palette.muted)
-    filled = [one for one in bins if one.count]
+    filled = [bucket for bucket in bins if bucket.count]
     if region.width < 24 or region.height < 6:
         return
     counts = 2 if region.height >= 11 else 1
@@ -184,25 +182,25 @@ def draw_diagram(region: Region, bins: Sequence[ReliabilityBin], chosen: int | N
     plot.put(1, 0, "observed", muted)
     label = "forecast"
     region.put(5 + plot.width // 4 - 1, plot.height + 1, "", faint)
-    most = max((one.count for one in filled), default=1)
-    for one in filled:
-        x = min(wide, round(one.mean_predicted * wide))
-        low, top = (round((1 - value) * high) for value in (one.rate_low, one.rate_high))
-        sure = one.rate_low <= one.mean_predicted <= one.rate_high
-        above = one.rate > one.mean_predicted
+    most = max((bucket.count for bucket in filled), default=1)
+    for bucket in filled:
+        x = min(wide, round(bucket.mean_predicted * wide))
+        low, top = (round((1 - value) * high) for value in (bucket.rate_low, bucket.rate_high))
+        sure = bucket.rate_low <= bucket.mean_predicted <= bucket.rate_high
+        above = bucket.rate > bucket.mean_predicted
         colour = palette.good if sure else palette.heat_high if above else palette.heat_low
         for y in range(top, low + 1):
             plot.put(x, y, "│", ink(palette.fade(colour, 0.5)))
-        sign = (dot_for(one.count, most) if sure else "▲" if above else "▼") or "·"
-        plot.put(x, round((1 - one.rate) * high), sign, ink(colour, bold=True))
+        sign = (dot_for(bucket.count, most) if sure else "▲" if above else "▼") or "·"
+        plot.put(x, round((1 - bucket.rate) * high), sign, ink(colour, bold=True))
         y = plot.height + 2
-        marked = chosen is not None and one is bins[chosen]
-        told = f"▸{one.count}" if marked else str(one.count)
+        marked = chosen is not None and bucket is bins[chosen]
+        count_label = f"▸{bucket.count}" if marked else str(bucket.count)
         paint = ink(palette.on(palette.accent), on=palette.accent, bold=True) if marked else ink(palette.text)
-        start = x - len(str(one.count)) // 2 - marked
-        region.put(5 + max(0, min(start, plot.width - len(told))), y, told, paint)
+        start = x - len(str(bucket.count)) // 2 - marked
+        region.put(5 + max(0, min(start, plot.width - len(count_label))), y, count_label, paint)
         if counts == 2:
-            level = LEVELS[min(7, int(one.count / most * 7.99))]
+            level = LEVELS[min(7, int(bucket.count / most * 7.99))]
             region.put(5 + x - (1 if x else 0), y + 1, level * (3 if 0 < x < wide else 2), ink(palette.accent))
     region.put(0, plot.height + 2, "n", muted, width=4, align="right")
     if plot.width >= 40:
@@ -244,8 +242,8 @@ def _parts(region: Region, result: Reliability) -> int:
 def _way(region: Region, x: int, y: int, values: Sequence[float], colour: str) -> int:
     """Return a line through time with its lowest and highest value; returns the x behind it."""
     low, high = min(values), max(values)
-    told = f" {share(low, 3)}–{share(high, 3)}"
-    room = min(24, region.width - x - width_of(told) - 1)
+    bounds = f" {share(low, 3)}–{share(high, 3)}"
+    room = min(24, region.width - x - width_of(bounds) - 1)
     shown = [values[round(at * (len(values) - 1) / max(1, room - 1))] for at in range(min(room, len(values)))]
     x = region.put(x, y, sparkline(shown, len(shown)), ink(colour))
-    return region.put(x, y, told, ink(region.palette.muted))
+    return region.put(x, y, bounds, ink(region.palette.muted))

@@ -1,4 +1,4 @@
-"""What is learned from outcomes: forecasts, calibration, tuning, metrics."""
+"""Rows of learning from outcomes: forecasts, calibration, tuning, metrics."""
 
 from __future__ import annotations
 
@@ -53,13 +53,13 @@ FORECASTS: Final = Rows["ForecastCase"](
 )
 CHANGES: Final = Rows["EdgeChange"](
     "id:id? edge*! of? before:score! after:score! moves+",
-    lambda one: (
-        one.edge.source_id,
-        f"→ {one.edge.target_id[:12]}: {one.hits:g} of {one.count} useful",
-        one.edge.relation_type,
-        one.edge.confidence,
-        one.after,
-        "▲ up" if one.after > one.edge.confidence else "▼ down",
+    lambda change: (
+        change.edge.source_id,
+        f"→ {change.edge.target_id[:12]}: {change.hits:g} of {change.count} useful",
+        change.edge.relation_type,
+        change.edge.confidence,
+        change.after,
+        "▲ up" if change.after > change.edge.confidence else "▼ down",
     ),
     tones={"▲": "good", "▼": "bad"},
     empty=("No confidence of an edge would move.",),
@@ -86,7 +86,7 @@ def _plan(plan: CalibrationPlan, did: str) -> RowList[EdgeChange]:
         "how sure each block's category is stays as it was",
     ]
     if plan.needs:
-        asked = ", ".join(f"{plural(len(one.needed), 'question')} of {one.frame}" for one in plan.needs)
+        asked = ", ".join(f"{plural(len(need.needed), 'question')} of {need.frame}" for need in plan.needs)
         notes.append(f"promises of coverage rest on {asked}")
     notes += [] if plan.compared is None else _moved(plan.compared)
     forecasts = "the forecasts" if curve.used else "no forecast"
@@ -100,11 +100,11 @@ def _moved(compared: CaseComparison) -> list[str]:
     """Return how many questions a change moves, and each of them with why."""
     asked, failing = compared.same + len(compared.moved), len(compared.failing)
     notes = [f"{len(compared.moved):,} of {plural(asked, 'question')} would move; {failing:,} that hold now would fail"]
-    for one in compared.moved:
-        fate = ("fails", "holds")[not one.after.faults]
-        was = ("fails", "holds")[not one.before.faults]
-        notes.append(f"“{one.after.case.question}” {was} now, {fate} then:")
-        notes += [f"  {told}" for told in one.because]
+    for change in compared.moved:
+        fate = ("fails", "holds")[not change.after.faults]
+        was = ("fails", "holds")[not change.before.faults]
+        notes.append(f"“{change.after.case.question}” {was} now, {fate} then:")
+        notes += [f"  {reason}" for reason in change.because]
     return notes
 
 
@@ -116,12 +116,12 @@ def _scored(score: Score) -> tuple[float, ...]:
     return score.recall, score.precision, score.mrr
 
 
-def _drawn_outcome(operator: Operator, result: Outcome, canvas: Canvas) -> Text:
+def _draw_outcome(operator: Operator, result: Outcome, canvas: Canvas) -> Text:
     del result
-    return _drawn_table(operator, operator.engine.memory.reliability(), canvas)
+    return _draw_table(operator, operator.engine.memory.reliability(), canvas)
 
 
-def _drawn_table(operator: Operator, result: Reliability, canvas: Canvas) -> Text:
+def _draw_table(operator: Operator, result: Reliability, canvas: Canvas) -> Text:
     return _draw(operator, result, operator.engine.memory.calibration.cases(limit=500), canvas)
 
 
@@ -142,7 +142,7 @@ def _noted(result: Outcome) -> str:
     return f"Noted as {verdict}: the forecast was {result.predicted:.2f}, its Brier score {result.brier or 0:.2f}"
 
 
-@entry(figure=_drawn_outcome, sentence=_noted, stays=True)
+@entry(figure=_draw_outcome, sentence=_noted, stays=True)
 def outcome(result: Outcome) -> ResultTable:
     pairs = [
         ("forecast", result.predicted),
@@ -154,27 +154,27 @@ def outcome(result: Outcome) -> ResultTable:
     return facts("Verdict", pairs)
 
 
-@entry(figure=_drawn_table)
+@entry(figure=_draw_table)
 def reliability(result: Reliability) -> ResultTable:
     rows = [
         (
-            f"{each.low:.2f} to {each.high:.2f}",
-            each.count,
-            each.mean_predicted,
-            each.rate,
-            f"{each.rate_low:.2f} to {each.rate_high:.2f}",
+            f"{bucket.low:.2f} to {bucket.high:.2f}",
+            bucket.count,
+            bucket.mean_predicted,
+            bucket.rate,
+            f"{bucket.rate_low:.2f} to {bucket.rate_high:.2f}",
         )
-        for each in result.bins
-        if each.count
+        for bucket in result.bins
+        if bucket.count
     ]
-    said = "no outcomes yet" if result.brier is None else f"Brier {result.brier:.4f}"
+    score = "no outcomes yet" if result.brier is None else f"Brier {result.brier:.4f}"
     note = ""
     if result.brier is not None:
         note = (
             f"= reliability {result.reliability:.4f} − resolution {result.resolution:.4f}"
             f" + uncertainty {result.uncertainty:.4f} + within bin {result.within_bin:.4f}"
         )
-    title = f"{plural(result.forecasts, 'forecast')}, {plural(result.outcomes, 'outcome')}: {said}"
+    title = f"{plural(result.forecasts, 'forecast')}, {plural(result.outcomes, 'outcome')}: {score}"
     notes = (note, *map(coverage_reviewed, result.coverage))
     return sheet(title, "forecast count:n mean:score came_true:score 95_%", rows, notes)
 
@@ -185,7 +185,7 @@ def outcome_groups(result: OutcomeGroups) -> ResultTable:
     return sheet("", "by name* forecasts:n outcomes:n forecast:score came_true:score Brier:score", rows)
 
 
-def _drawn_forecasts(operator: Operator, result: ForecastList, canvas: Canvas) -> Text:
+def _draw_forecasts(operator: Operator, result: ForecastList, canvas: Canvas) -> Text:
     bins = result.bin[1] if result.bin is not None else 10
     kind, _, value = result.of.partition(" ")
     by: Any = kind or None
@@ -194,7 +194,7 @@ def _drawn_forecasts(operator: Operator, result: ForecastList, canvas: Canvas) -
     return _draw(operator, table, result.cases, canvas, chosen=chosen, of=result.of)
 
 
-@entry(figure=_drawn_forecasts)
+@entry(figure=_draw_forecasts)
 def forecast_list(result: ForecastList) -> RowList[ForecastCase]:
     within = f" in step {result.bin[0]} of {result.bin[1]}" if result.bin is not None else ""
     of = f" of {result.of}" if result.of else ""
@@ -202,18 +202,18 @@ def forecast_list(result: ForecastList) -> RowList[ForecastCase]:
     return FORECASTS.of(title, result.cases, now=result.now, digest=result.cases[: 2 * _SHOWN])
 
 
-def _drawn_uses(operator: Operator, result: AnswerUses, canvas: Canvas) -> Text:
+def _draw_uses(operator: Operator, result: AnswerUses, canvas: Canvas) -> Text:
     del result
-    return _drawn_table(operator, operator.engine.memory.reliability(), canvas)
+    return _draw_table(operator, operator.engine.memory.reliability(), canvas)
 
 
-@entry(figure=_drawn_uses)
+@entry(figure=_draw_uses)
 def answer_uses(result: AnswerUses) -> ResultTable:
     rows = [
-        (one.at, one.block_id, one.title, one.by or "not seen", one.chance if one.by == "words" else None)
-        for one in result.uses
+        (use.at, use.block_id, use.title, use.by or "not seen", use.chance if use.by == "words" else None)
+        for use in result.uses
     ]
-    used = sum(bool(one.by) for one in result.uses)
+    used = sum(bool(use.by) for use in result.uses)
     title = f"{plural(len(rows), 'block')} in front of a model, {used:,} used"
     return sheet(title, "answered:at id:id title* used_by chance:score", rows)
 

@@ -59,12 +59,12 @@ def calibrate(
     plan = engine.memory.calibration.plan(method)
     cases = () if questions is None else read_cases(questions)
     if questions is not None:
-        plan = _gated(engine, plan, cases, dry_run, progress)
+        plan = _gate_plan(engine, plan, cases, dry_run, progress)
     plan = replace(plan, needs=engine.memory.diagnosis.needs(cases, progress=progress))
     return plan if dry_run else engine.memory.calibration.apply(plan)
 
 
-def _gated(
+def _gate_plan(
     engine: Engine, plan: CalibrationPlan, cases: Sequence[QuestionCase], dry_run: bool, progress: Progress | None
 ) -> CalibrationPlan:
     """Return the plan with what it does to the questions of a file. Raises UsageError where it is to be carried out,
@@ -75,9 +75,9 @@ def _gated(
     compared = engine.memory.diagnosis.calibrated(plan, cases, progress=progress)
     failing = compared.failing
     if failing and not dry_run:
-        told = "1 question that holds now" if len(failing) == 1 else f"{len(failing)} questions that hold now"
+        subject = "1 question that holds now" if len(failing) == 1 else f"{len(failing)} questions that hold now"
         raise UsageError(
-            f"{told} would fail, first “{failing[0].after.case.question}”. Nothing was changed.",
+            f"{subject} would fail, first “{failing[0].after.case.question}”. Nothing was changed.",
             title="Not calibrated",
             way_out="--dry-run shows why. Without --questions the plan is carried out all the same.",
         )
@@ -152,7 +152,7 @@ def tune(
 
     from amgs.calibration.questions import load
 
-    found = engine.memory.calibration.tune(
+    tuning = engine.memory.calibration.tune(
         name,
         load(questions),
         method=method,
@@ -161,7 +161,7 @@ def tune(
         seed=engine.seed,
         progress=progress,
     )
-    if apply and found.better:
-        engine.memory.define_frame(found.definition)
-        found = replace(found, applied=True)
-    return found
+    if apply and tuning.better:
+        engine.memory.define_frame(tuning.definition)
+        tuning = replace(tuning, applied=True)
+    return tuning

@@ -1,1 +1,1 @@
-"""What an operation is, and how a line, a form or JSON becomes a call of one; knows no operation of the program."""
+"""Operations, and the conversion of a line, a form or JSON into a call of one; knows no operation of the program."""

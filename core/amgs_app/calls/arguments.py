@@ -126,7 +126,7 @@ Strategy = Annotated[
 
 
 class ContextAsked(TypedDict):
-    """What every command on contexts may be told, beside the question."""
+    """Arguments of every command on contexts, beside the question."""
 
     budget: Annotated[Budget, Default(None)]
     until: Annotated[Until, Default(None)]
@@ -134,12 +134,12 @@ class ContextAsked(TypedDict):
 
 
 class ContextGiven(ContextAsked):
-    """What those on one context may be told, too."""
+    """Further arguments of the commands on one context."""
 
     strategy: Annotated[Strategy, Default(None)]
     configuration: Annotated[Configuration, Default("default")]
 
 
-def read_context(given: ContextAsked) -> dict[str, Any]:
+def read_context(options: ContextAsked) -> dict[str, Any]:
     """Return what a command on contexts was told, as the memory takes it."""
-    return {**given, "keep": given["keep"] or ()}
+    return {**options, "keep": options["keep"] or ()}

@@ -34,13 +34,13 @@ class HasEngine(Protocol):
 
     @property
     def engine(self) -> Engine:
-        """What many clients share."""
+        """Engine that many clients share."""
         ...
 
 
 @dataclass(frozen=True)
 class Call(Generic[R_co]):
-    """What a line, a key, a form or a client asks for. R_co: what carrying it out gives."""
+    """Request of a line, a key, a form or a client. R_co: the result of carrying it out."""
 
     operation: Operation[..., R_co]
     arguments: Mapping[str, Any] = field(hash=False)
@@ -54,12 +54,12 @@ class Call(Generic[R_co]):
 
     @property
     def in_background(self) -> bool:
-        """Whether it lets whatever waits for the working context go first."""
+        """Return whether it yields to whatever waits for the working context."""
         return bool(self.arguments.get(self.operation.background))
 
     @property
     def right(self) -> Right:
-        """What a token must allow for it: to operate for what cannot be taken back."""
+        """Right that a token needs for it: to operate for what cannot be taken back."""
         if self.arguments.get("hard"):
             return "operate"
         writes = any(self.arguments.get(name) not in (None, False, "") for name in self.operation.writes_by)
@@ -109,8 +109,8 @@ class Call(Generic[R_co]):
 
     @property
     def _texts(self) -> dict[str, Any]:
-        """The arguments that are no names of files, which may hold any byte."""
-        of_files = {each.name for each in self.operation.parameters if each.takes in ("file", "folder")}
+        """Arguments that are no names of files, which may hold any byte."""
+        of_files = {parameter.name for parameter in self.operation.parameters if parameter.takes in ("file", "folder")}
         return {name: value for name, value in self.arguments.items() if name not in of_files}
 
     def _check_places(self) -> None:

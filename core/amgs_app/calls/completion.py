@@ -1,4 +1,4 @@
-"""What can come next in a half-written line: commands, options, and the names of what an argument takes."""
+"""Complete a half-written line: commands, options, and the names of what an argument takes."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Suggestion:
 
 
 class Named(Protocol):
-    """What has names to offer: an open memory, or what a screen has seen of it."""
+    """Source of names: an open memory, or what a screen has seen of it."""
 
     def find(self, text: str, limit: int) -> Sequence[Block]:
         """Return blocks by their titles, at most `limit`."""
@@ -67,9 +67,9 @@ def complete(
     else:
         words = words[:-1] if typed else words
     replaces = len(typed) + (1 if open_quote else 0) if open_quote else _width(line, typed)
-    found = _candidates(registry, words, typed, _Known(memory, listed))
-    made = (Suggestion(quote(text), replaces, label or text, note) for text, label, note in found)
-    return tuple(made)[:MOST]
+    candidates = _candidates(registry, words, typed, _Known(memory, listed))
+    suggestions = (Suggestion(quote(text), replaces, label or text, note) for text, label, note in candidates)
+    return tuple(suggestions)[:MOST]
 
 
 def _last(words: list[Word], line: str) -> tuple[str, bool]:
@@ -114,10 +114,14 @@ def _command_words(registry: Registry, words: list[Word], typed: str) -> Iterabl
     """Return the next word of every operation that opens with the words."""
     depth = len(words)
     seen: dict[str, str] = {}
-    for each in registry:
-        if len(each.words) > depth and list(each.words[:depth]) == words and each.words[depth].startswith(typed):
-            whole = len(each.words) == depth + 1
-            seen.setdefault(each.words[depth], each.summary if whole else "…")
+    for operation in registry:
+        if (
+            len(operation.words) > depth
+            and list(operation.words[:depth]) == words
+            and operation.words[depth].startswith(typed)
+        ):
+            whole = len(operation.words) == depth + 1
+            seen.setdefault(operation.words[depth], operation.summary if whole else "…")
     yield from ((word, word, note) for word, note in seen.items())
 
 

@@ -1,4 +1,4 @@
-"""How commands are grouped where they are listed: in `--help`, on the man page and by `help`."""
+"""Groups of commands in lists: in `--help`, on the man page and by `help`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What to do next: where a result is empty or lacks what still waits in the inbox, and after an error.
+"""Suggest the next step: where a result is empty or lacks what still waits in the inbox, and after an error.
 
 The engines say in neutral words what is wrong and name the subject; the command or option for it stands here.
 """
@@ -30,10 +30,10 @@ def hint(engine: Engine, result: Any) -> str:
         return f"{_wait(waiting)}: `amgs consolidate` takes {_them(waiting)} into the memory."
     if not isinstance(result, SearchResult | Frame | Overview):
         return ""
-    said = _lacking(result, engine.memory.counts(), EMPTY, "`amgs consolidate`")
-    if not said and isinstance(result, SearchResult | Frame) and engine.words_alone:
+    sentence = _lacking(result, engine.memory.counts(), EMPTY, "`amgs consolidate`")
+    if not sentence and isinstance(result, SearchResult | Frame) and engine.words_alone:
         return WORDS_ALONE
-    return said
+    return sentence
 
 
 def hint_by_keys(result: Any, counts: Mapping[str, int]) -> str:
@@ -54,7 +54,7 @@ def _came(result: Any) -> int:
     if not isinstance(result, Revision) or result.operation is None:
         return 0
     pieces = result.plan.pieces
-    return result.plan.count("added") + len({one.by for one in pieces if one.kind == "superseded"})
+    return result.plan.count("added") + len({piece.by for piece in pieces if piece.kind == "superseded"})
 
 
 def _wait(number: int) -> str:
@@ -71,10 +71,10 @@ def _lacking(result: Any, counts: Mapping[str, int], empty: str, consolidate: st
     waiting = counts.get("raw", 0)
     if not waiting or (isinstance(result, Frame) and result.name == "INBOX"):
         return ""
-    said, whose = _wait(waiting), _them(waiting)
+    notice, pronoun = _wait(waiting), _them(waiting)
     if isinstance(result, SearchResult):
-        return f"{said}, found by words alone: {consolidate} makes {whose} found by meaning too."
-    return f"{said}: {consolidate} takes {whose} into the memory."
+        return f"{notice}, found by words alone: {consolidate} makes {pronoun} found by meaning too."
+    return f"{notice}: {consolidate} takes {pronoun} into the memory."
 
 
 REMEDIES: Mapping[str, str] = MappingProxyType(
@@ -113,6 +113,6 @@ REMEDIES: Mapping[str, str] = MappingProxyType(
 
 def way_out_of(error: BaseException) -> str:
     """Return what to do about an error: its own words, and the command or the option for it."""
-    told = str(getattr(error, "way_out", ""))
+    way_out = str(getattr(error, "way_out", ""))
     hint = REMEDIES.get(str(getattr(error, "about", "")), "")
-    return " ".join(words for words in (told, hint) if words)
+    return " ".join(words for words in (way_out, hint) if words)

@@ -61,7 +61,7 @@ class Option:
 
 @dataclass(frozen=True, slots=True)
 class Takes:
-    """What kind of thing the parameter names, for completion and forms.
+    """Kind of thing that the parameter names, for completion and forms.
 
     made: the command writes it, so a word that is not a path is refused.
     """
@@ -72,7 +72,7 @@ class Takes:
 
 @dataclass(frozen=True, slots=True)
 class Default:
-    """What a parameter is that is not given, where it stands in a TypedDict, whose keys have no default."""
+    """Value of an omitted parameter, where it stands in a TypedDict, whose keys have no default."""
 
     value: object
 
@@ -104,10 +104,10 @@ class Parameter:
     def words(self, value: Any) -> list[str]:
         """Return the words that give the parameter this value on a line."""
         if not self.is_option:
-            return [_text(one) for one in (value if self.many else [value])]
+            return [_text(item) for item in (value if self.many else [value])]
         if self.is_switch:
             return [self.flags[0] if value else self.flags[-1]]
-        return [word for one in (value if self.many else [value]) for word in (self.flags[0], _text(one))]
+        return [word for item in (value if self.many else [value]) for word in (self.flags[0], _text(item))]
 
 
 def describe_parameter(declared: Declared) -> Parameter:
@@ -116,17 +116,17 @@ def describe_parameter(declared: Declared) -> Parameter:
     Raises TypeError where neither Arg nor Option stands in the annotation.
     """
     kind, marks = split_annotation(declared.annotation)
-    mark = next((each for each in marks if isinstance(each, Arg | Option)), None)
+    mark = next((candidate for candidate in marks if isinstance(candidate, Arg | Option)), None)
     if mark is None:
         raise TypeError(f"The parameter {declared.name!r} has neither Arg nor Option in its annotation.")
-    takes = next((each for each in marks if isinstance(each, Takes)), None)
+    takes = next((candidate for candidate in marks if isinstance(candidate, Takes)), None)
     many = get_origin(kind) is list
     choices = choices_of(get_args(kind)[0] if many else kind)
     return Parameter(
         name=declared.name,
         label=mark.metavar or declared.name.upper().replace("_", "-"),
         help=mark.help,
-        flags=tuple(flag for each in mark.flags for flag in each.split("/")) if isinstance(mark, Option) else (),
+        flags=tuple(flag for pair in mark.flags for flag in pair.split("/")) if isinstance(mark, Option) else (),
         takes=takes.kind if takes else ("choice" if choices else "text"),
         required=declared.default is declared.empty,
         default=None if declared.default is declared.empty else declared.default,
@@ -144,10 +144,10 @@ def split_annotation(annotation: Any) -> tuple[Any, tuple[Any, ...]]:
         kind, *rest = get_args(annotation)
         marks = tuple(rest)
     if get_origin(kind) in (Union, UnionType):
-        given = [each for each in get_args(kind) if each is not NoneType]
-        if len(given) != 1:
+        kinds = [member for member in get_args(kind) if member is not NoneType]
+        if len(kinds) != 1:
             raise TypeError(f"A parameter has one type, not {kind}.")
-        kind = given[0]
+        kind = kinds[0]
     return kind, marks
 
 
@@ -156,7 +156,7 @@ def choices_of(kind: Any) -> tuple[str, ...]:
     if get_origin(kind) is Literal:
         return tuple(str(value) for value in get_args(kind))
     if isinstance(kind, type) and issubclass(kind, Enum):
-        return tuple(str(each.value) for each in kind)
+        return tuple(str(member.value) for member in kind)
     return ()
 
 

@@ -65,7 +65,7 @@ Place = Literal["memory", "here"]
 
 @dataclass(frozen=True)
 class Operation(Generic[P, R]):
-    """What can be done with the engines, by name.
+    """Operation of the engines, by name.
 
     example: a line that calls it, as it is typed in the shell. long: it reports progress and can be cancelled. writes:
     it changes the store or the working context. pane: which pane shows its result; None for results that are only said.
@@ -117,88 +117,90 @@ class Operation(Generic[P, R]):
 
     @property
     def identifier(self) -> str:
-        """The name as an action id: `frame_assemble`."""
+        """Name as an action id: `frame_assemble`."""
         return "_".join(self.words)
 
     @property
     def beside(self) -> bool:
-        """Whether it may run in another thread while something long works: it soon ends, only reads the memory, and
-        leaves the working context and its model alone.
+        """Return whether it may run in another thread while something long works: it soon ends, only reads the memory,
+        and leaves the working context and its model alone.
         """
         return (not self.writes or self.logs) and not self.long and self.lane == "free"
 
     @property
     def right(self) -> Right:
-        """What a token must allow for it, at least; see `Call.right`."""
+        """Right that a token needs for it, at least; see `Call.right`."""
         return self.needs or ("write" if self.writes and not self.writes_by else "read")
 
     @property
     def for_everyone(self) -> bool:
-        """Whether whoever reaches the service may ask for it."""
+        """Return whether every client of the service may ask for it."""
         if self.audience is None:
             return not self.of_operator and self.place == "memory"
         return self.audience == "everyone"
 
     @property
     def help(self) -> str:
-        """The full help text: the function's docstring, for whoever shows it to break."""
+        """Full help text: the function's docstring, for the caller to break into lines."""
         return unwrap(inspect.getdoc(self.function) or self.summary)
 
     def listed(self, result: R) -> tuple[str, ...] | None:
         """Return the ids of the blocks that the result lists; None for an operation that leaves the last list alone."""
-        found = None if self.lists is None else self.lists(result)
-        return None if found is None else tuple(found)
+        ids = None if self.lists is None else self.lists(result)
+        return None if ids is None else tuple(ids)
 
     @cached_property
     def _declared(self) -> tuple[inspect.Parameter, ...]:
-        """The parameters of the function as they are written; those that it shares with others, `**given:
-        Unpack[TypedDict]`, each by itself, before what may be left out.
+        """Parameters of the function as they are written; those that it shares with others, `**given:
+        Unpack[TypedDict]`, one by one, before the optional ones.
         """
-        found = list(inspect.signature(self.function).parameters.values())
-        if found[-1].kind is not inspect.Parameter.VAR_KEYWORD:
-            return tuple(found)
-        (shared,) = get_args(_resolve(found.pop().annotation, self._names))
+        parameters = list(inspect.signature(self.function).parameters.values())
+        if parameters[-1].kind is not inspect.Parameter.VAR_KEYWORD:
+            return tuple(parameters)
+        (shared,) = get_args(_resolve(parameters.pop().annotation, self._names))
         optional = [
-            n for n, each in enumerate(found) if each.default is not each.empty and each.kind is each.KEYWORD_ONLY
+            n
+            for n, parameter in enumerate(parameters)
+            if parameter.default is not parameter.empty and parameter.kind is parameter.KEYWORD_ONLY
         ]
-        place = min(optional, default=len(found))
-        return (*found[:place], *_keys(shared), *found[place:])
+        place = min(optional, default=len(parameters))
+        return (*parameters[:place], *_keys(shared), *parameters[place:])
 
     @cached_property
     def _names(self) -> dict[str, Any]:
-        """What the names in its annotations stand for."""
+        """Namespace of the names in its annotations."""
         return sys.modules[self.function.__module__].__dict__
 
     @cached_property
     def _signature(self) -> inspect.Signature:
-        """What callers give; annotations are not resolved."""
-        own = [each for each in self._declared[1:] if each.name != _PROGRESS]
+        """Signature for callers; annotations are not resolved."""
+        own = [parameter for parameter in self._declared[1:] if parameter.name != _PROGRESS]
         return inspect.Signature([*own, _AS_JSON] if self.json else own)
 
     @cached_property
     def signature(self) -> inspect.Signature:
-        """What callers give, by keyword, with resolved annotations."""
+        """Signature for callers, by keyword, with resolved annotations."""
         return inspect.Signature(
             [
-                each.replace(annotation=_resolve(each.annotation, self._names), kind=each.KEYWORD_ONLY)
-                for each in self._signature.parameters.values()
+                parameter.replace(annotation=_resolve(parameter.annotation, self._names), kind=parameter.KEYWORD_ONLY)
+                for parameter in self._signature.parameters.values()
             ]
         )
 
     @cached_property
     def of_operator(self) -> bool:
-        """Whether it is about what one person looks at, and takes the Operator; every other takes the Engine."""
+        """Return whether it is about one person's view, and takes the Operator; every other takes the Engine."""
         return self._declared[0].name == "operator"
 
     @cached_property
     def wants_progress(self) -> bool:
-        return any(each.name == _PROGRESS for each in self._declared)
+        return any(parameter.name == _PROGRESS for parameter in self._declared)
 
     @cached_property
     def parameters(self) -> tuple[Parameter, ...]:
-        """The arguments in order, then the options."""
-        made = [describe_parameter(each) for each in self.signature.parameters.values()]
-        return tuple(sorted(made, key=lambda parameter: parameter.is_option))
+        """Arguments in order, then the options."""
+        descriptions = [describe_parameter(declaration) for declaration in self.signature.parameters.values()]
+        return tuple(sorted(descriptions, key=lambda parameter: parameter.is_option))
 
     def schema(self) -> dict[str, Any]:
         """Return the JSON schema of the parameters."""
@@ -275,8 +277,8 @@ def operation(
 def _keys(shared: type[Any]) -> Iterator[inspect.Parameter]:
     """Yield the keys of a TypedDict as parameters; what its annotation marks as Default may be left out."""
     for name, annotation in get_type_hints(shared, include_extras=True).items():
-        given = next((each for each in split_annotation(annotation)[1] if isinstance(each, Default)), None)
-        default = inspect.Parameter.empty if given is None else given.value
+        default_mark = next((mark for mark in split_annotation(annotation)[1] if isinstance(mark, Default)), None)
+        default = inspect.Parameter.empty if default_mark is None else default_mark.value
         kind = inspect.Parameter.KEYWORD_ONLY
         yield inspect.Parameter(name, kind, default=default, annotation=annotation)
 
@@ -307,12 +309,12 @@ def schema_of(chosen: Operation[..., Any]) -> dict[str, Any]:
     return model_of(chosen).model_json_schema(by_alias=True)
 
 
-def call_from_json(chosen: Operation[..., Any], given: Mapping[str, Any]) -> Call[Any]:
+def call_from_json(chosen: Operation[..., Any], values: Mapping[str, Any]) -> Call[Any]:
     """Return a call from JSON values by parameter name.
 
     Raises pydantic.ValidationError for values that the schema does not allow.
     """
-    model = model_of(chosen).model_validate(given)
+    model = model_of(chosen).model_validate(values)
     return Call(chosen, {field: getattr(model, field) for field in type(model).model_fields})
 
 
@@ -321,7 +323,7 @@ def model_of(chosen: Operation[..., Any]) -> type[BaseModel]:
     """Return a model whose fields are the parameters; it refuses any other."""
     from pydantic import ConfigDict, create_model
 
-    fields: dict[str, Any] = {name: _field(each) for name, each in chosen.signature.parameters.items()}
+    fields: dict[str, Any] = {name: _field(parameter) for name, parameter in chosen.signature.parameters.items()}
     config = ConfigDict(extra="forbid", title=chosen.identifier, use_attribute_docstrings=False)
     return create_model(chosen.identifier, __config__=config, __doc__=chosen.help, **fields)
 
@@ -330,10 +332,10 @@ def _field(declared: inspect.Parameter) -> tuple[Any, Any]:
     from pydantic import Field
 
     kind, marks = split_annotation(declared.annotation)
-    mark = next(each for each in marks if isinstance(each, Arg | Option))
+    mark = next(candidate for candidate in marks if isinstance(candidate, Arg | Option))
     if mark.min is not None or mark.max is not None:
         kind = _bounded(kind, Field(ge=mark.min, le=mark.max))
-    takes = next((each.kind for each in marks if isinstance(each, Takes)), None)
+    takes = next((candidate.kind for candidate in marks if isinstance(candidate, Takes)), None)
     if takes in _FORMATS:
         form = Field(json_schema_extra=_FORMATS[takes])
         kind = list[Annotated[str, form]] if get_origin(kind) is list else Annotated[kind, form]
@@ -347,6 +349,6 @@ def _field(declared: inspect.Parameter) -> tuple[Any, Any]:
 def _bounded(kind: Any, bounds: Any) -> Any:
     """Return the type of a number, or of each number of a list, within bounds."""
     if get_origin(kind) is list:
-        (each,) = get_args(kind)
-        return list.__class_getitem__(Annotated[each, bounds])
+        (element,) = get_args(kind)
+        return list.__class_getitem__(Annotated[element, bounds])
     return Annotated[kind, bounds]

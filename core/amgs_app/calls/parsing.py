@@ -35,17 +35,21 @@ def callback_of(
     `receive`. required: False where another command may follow, which needs none of them: what is missing is None.
     """
 
-    def callback(**given: Any) -> Any:
-        return receive(**given)
+    def callback(**arguments: Any) -> Any:
+        return receive(**arguments)
 
     own = {
-        name: each.replace(annotation=for_typer(each.annotation)) for name, each in chosen.signature.parameters.items()
+        name: parameter.replace(annotation=for_typer(parameter.annotation))
+        for name, parameter in chosen.signature.parameters.items()
     }
     if not required:
-        own = {n: each.replace(default=None) if each.default is each.empty else each for n, each in own.items()}
-    parameters = [*own.values(), *(one for one in extra if one.name not in own)]
+        own = {
+            n: parameter.replace(default=None) if parameter.default is parameter.empty else parameter
+            for n, parameter in own.items()
+        }
+    parameters = [*own.values(), *(parameter for parameter in extra if parameter.name not in own)]
     callback.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
-    callback.__annotations__ = {one.name: one.annotation for one in parameters}
+    callback.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
     callback.__doc__ = chosen.help
     return callback
 
@@ -55,7 +59,7 @@ def command_of(chosen: Operation[..., Any]) -> typer.core.TyperCommand:
     """Return the parser of the words that follow an operation's name."""
     app = typer.Typer(add_completion=False, rich_markup_mode=None)
     app.command(chosen.words[-1], cls=PlainCommand, help=chosen.help, add_help_option=False)(
-        callback_of(chosen, lambda **given: given)
+        callback_of(chosen, lambda **arguments: arguments)
     )
     command = typer.main.get_command(app)
     if not isinstance(command, typer.core.TyperCommand):
@@ -68,7 +72,7 @@ def read_arguments(chosen: Operation[..., Any], words: list[Word], line: str) ->
     command = command_of(chosen)
     try:
         with command.make_context(chosen.name, list(words)) as context:
-            given = dict(context.params)
+            arguments = dict(context.params)
     except typer.TyperException as error:
         raise LineError(
             say_usage(error.format_message()),
@@ -77,19 +81,19 @@ def read_arguments(chosen: Operation[..., Any], words: list[Word], line: str) ->
             way_out=f"Use: {chosen.usage()}",
         ) from error
     many = {parameter.name: parameter for parameter in chosen.parameters if parameter.many}
-    return {name: _listed(value, many.get(name)) for name, value in given.items()}
+    return {name: _listed(value, many.get(name)) for name, value in arguments.items()}
 
 
 def for_typer(annotation: Any) -> Any:
     """Return the annotation with Typer's marks in the place of ours."""
     kind, *marks = get_args(annotation) or (annotation,)
-    mark = next((each for each in marks if isinstance(each, Arg | Option)), None)
+    mark = next((candidate for candidate in marks if isinstance(candidate, Arg | Option)), None)
     if mark is None:
         return annotation
-    told: dict[str, Any] = {"help": mark.help, "metavar": mark.metavar, "min": mark.min, "max": mark.max}
+    settings: dict[str, Any] = {"help": mark.help, "metavar": mark.metavar, "min": mark.min, "max": mark.max}
     if isinstance(mark, Arg):
-        return Annotated[kind, typer.Argument(**told)]
-    return Annotated[kind, typer.Option(*mark.flags, **told)]
+        return Annotated[kind, typer.Argument(**settings)]
+    return Annotated[kind, typer.Option(*mark.flags, **settings)]
 
 
 def _listed(value: Any, many: Parameter | None) -> Any:
@@ -116,7 +120,7 @@ def _column(error: typer.TyperException, chosen: Operation[..., Any], words: Seq
 
 
 def _raw(chosen: Operation[..., Any], words: Sequence[Word]) -> tuple[Mapping[str, Any], Sequence[Any]]:
-    """The words as the parser distributes them, not yet converted: by parameter, and those left over."""
+    """Return the words as the parser distributes them, not yet converted: by parameter, and those left over."""
     command = command_of(chosen)
     context = command.make_context(chosen.name, list(words), resilient_parsing=True)
     values, rest, _ = command.make_parser(context).parse_args(list(words))

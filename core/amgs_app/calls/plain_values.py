@@ -51,7 +51,7 @@ def hide_shared(parameters: Iterable[Any]) -> None:
 
 
 class TyperReader(Protocol):
-    """What Typer reads the words of one parameter with."""
+    """Typer's reader for the words of one parameter."""
 
     def coerce(self, value: Any, param: Any, ctx: Any) -> Any: ...
 
@@ -68,9 +68,9 @@ class PlainFirst:
         self._otherwise = otherwise
 
     def coerce(self, value: Any, param: Any, ctx: Any) -> Any:
-        """The value as the operation takes it; raises what Typer raises for one that is wrong."""
+        """Return the value as the operation takes it; raises what Typer raises for one that is wrong."""
         if float in (self._annotation, *get_args(self._annotation)):
-            value = [_no_nan(each) for each in value] if isinstance(value, list | tuple) else _no_nan(value)
+            value = [_no_nan(item) for item in value] if isinstance(value, list | tuple) else _no_nan(value)
         read = self._read(value, several=param.multiple or param.nargs == -1)
         return self._otherwise().coerce(value, param=param, ctx=ctx) if read is _NOT_PLAIN else read
 
@@ -78,20 +78,20 @@ class PlainFirst:
         if value is None:
             return () if several else None
         if get_origin(self._annotation) is not list:
-            return self._one(value, self._annotation)
+            return self._read_item(value, self._annotation)
         if not isinstance(value, list | tuple):
             return _NOT_PLAIN
         (kind,) = get_args(self._annotation)
-        read = [self._one(each, kind) for each in value]
-        return _NOT_PLAIN if any(each is _NOT_PLAIN for each in read) else read
+        read = [self._read_item(item, kind) for item in value]
+        return _NOT_PLAIN if any(item is _NOT_PLAIN for item in read) else read
 
-    def _one(self, value: Any, kind: Any) -> Any:
+    def _read_item(self, value: Any, kind: Any) -> Any:
         if kind is str and isinstance(value, str):
             return str(value)
         if kind is int:
             return self._whole_number(value)
         if isinstance(kind, type) and issubclass(kind, Enum):
-            return next((one for one in kind if value is one or value == one.value), _NOT_PLAIN)
+            return next((member for member in kind if value is member or value == member.value), _NOT_PLAIN)
         return _NOT_PLAIN
 
     def _whole_number(self, value: Any) -> Any:
@@ -113,15 +113,15 @@ def _no_nan(value: Any) -> Any:
 
 def _plainly(parameters: Iterable[Any]) -> list[Any]:
     """Return the parameters, each with its reader of plain values."""
-    found = list(parameters)
-    for each in found:
-        if isinstance(each, TyperArgument | TyperOption) and "get_runtime_param" not in vars(each):
-            _give_reader(each)
-    return found
+    parameter_list = list(parameters)
+    for parameter in parameter_list:
+        if isinstance(parameter, TyperArgument | TyperOption) and "get_runtime_param" not in vars(parameter):
+            _give_reader(parameter)
+    return parameter_list
 
 
 def _give_reader(parameter: TyperArgument | TyperOption) -> None:
-    kind, told = parameter.type_descriptor.annotation, parameter.type_descriptor.parameter_info
-    if told.parser is None:
-        reader = PlainFirst(kind, told.min, told.max, parameter.get_runtime_param)
+    kind, info = parameter.type_descriptor.annotation, parameter.type_descriptor.parameter_info
+    if info.parser is None:
+        reader = PlainFirst(kind, info.min, info.max, parameter.get_runtime_param)
         vars(parameter)["get_runtime_param"] = lambda: reader

@@ -17,9 +17,9 @@ class Registry:
 
     def __init__(self, operations: Iterable[Operation[..., Any]]) -> None:
         self._operations: dict[str, Operation[..., Any]] = {}
-        for one in operations:
-            if self._operations.setdefault(one.name, one) is not one:
-                raise ValueError(f"Two operations are called {one.name!r}.")
+        for operation in operations:
+            if self._operations.setdefault(operation.name, operation) is not operation:
+                raise ValueError(f"Two operations are called {operation.name!r}.")
 
     @classmethod
     def of_modules(cls, modules: Iterable[ModuleType]) -> Registry:
@@ -43,8 +43,8 @@ class Registry:
     def nouns(self) -> dict[str, list[Operation[..., Any]]]:
         """Return operations by their first word, in the order of registration."""
         grouped: dict[str, list[Operation[..., Any]]] = {}
-        for one in self:
-            grouped.setdefault(one.words[0], []).append(one)
+        for operation in self:
+            grouped.setdefault(operation.words[0], []).append(operation)
         return grouped
 
     def call(self, name: str, /, **arguments: Any) -> Call[Any]:
@@ -74,7 +74,7 @@ class Registry:
         return Call(chosen, read_arguments(chosen, rest, line))
 
     def find(self, words: Sequence[str]) -> tuple[Operation[..., Any] | None, int]:
-        """The operation with the longest name that opens the words, and how many words it took."""
+        """Find the operation with the longest name that opens the words, and the number of words in it."""
         for count in range(min(3, len(words)), 0, -1):
             chosen = self._operations.get(" ".join(words[:count]))
             if chosen is not None:
@@ -85,7 +85,7 @@ class Registry:
         """Return commands that the word may have been meant for, the best match first: what it is a synonym of, else
         those with a word like it.
         """
-        meant = tuple(one.name for one in self if typed in one.synonyms)
+        meant = tuple(operation.name for operation in self if typed in operation.synonyms)
         return meant[:3] or near(typed, {**self.nouns(), **self._operations})
 
     def _choose(self, words: list[Word], line: str) -> tuple[Operation[..., Any], list[Word]]:
@@ -99,12 +99,12 @@ class Registry:
     def _refuse(self, words: Sequence[Word], line: str) -> NoReturn:
         noun = self.nouns().get(words[0]) if words else None
         if noun and noun[0].name != words[0]:
-            known = ", ".join(" ".join(one.words[1:]) for one in noun)
+            known = ", ".join(" ".join(operation.words[1:]) for operation in noun)
             column = words[1].column if len(words) > 1 else words[0].column
-            said = f"`{words[0]}` has no `{words[1]}`" if len(words) > 1 else f"`{words[0]}` needs another word"
-            moved = [one.name for one in noun if len(words) > 1 and words[1] in one.synonyms]
+            problem = f"`{words[0]}` has no `{words[1]}`" if len(words) > 1 else f"`{words[0]}` needs another word"
+            moved = [operation.name for operation in noun if len(words) > 1 and words[1] in operation.synonyms]
             way_out = f"Did you mean {' or '.join(moved)}?" if moved else f"One of: {known}."
-            raise LineError(f"{said}.", line=line, column=column, way_out=way_out)
+            raise LineError(f"{problem}.", line=line, column=column, way_out=way_out)
         first = str(words[0]) if words else ""
         meant = self.suggest(first)
         way_out = f"Did you mean {' or '.join(meant)}?" if meant else "`help` lists all commands."

@@ -76,5 +76,5 @@ def beginning_with(word: str) -> Registry | None:
     """
     nouns = FIRST_WORDS.get(word)
     every = standard() if nouns is None else Registry.of_modules(_import(nouns))
-    found = Registry(operation for operation in every if operation.words[0] == word)
-    return found if len(found) else None
+    registry = Registry(operation for operation in every if operation.words[0] == word)
+    return registry if len(registry) else None

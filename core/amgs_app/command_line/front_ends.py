@@ -68,16 +68,19 @@ def open_workstation(options: Globals) -> int:
             way_out="Use a single command such as `amgs session`, `amgs shell`, or `amgs run SCRIPT --out DIR`.",
         )
     screen = _screen_of(options)
-    given = options.options()
+    engine_options = options.options()
     from amgs_app.attached import engine_of
     from amgs_app.places.folders import theme_folders
     from amgs_app.session.operator import Operator
 
-    operator = Operator(engine_of(given))
+    operator = Operator(engine_of(engine_options))
     operator.engine.reads_at_least = True
     operator.join()
     return screen.open(
-        lambda: operator, store_name=operator.engine.store_name, theme=given.theme, theme_folders=theme_folders()
+        lambda: operator,
+        store_name=operator.engine.store_name,
+        theme=engine_options.theme,
+        theme_folders=theme_folders(),
     )
 
 
@@ -208,9 +211,9 @@ def _recall(operator: Operator) -> None:
     if path is None:
         return
     with suppress(OSError, ValueError, TypeError, AttributeError):
-        told = json.loads(path.read_text(encoding="utf-8"))
-        listed, selected = told.get("listed", []), told.get("selected")
-        operator.listed = tuple(one for one in listed if isinstance(one, str))
+        state = json.loads(path.read_text(encoding="utf-8"))
+        listed, selected = state.get("listed", []), state.get("selected")
+        operator.listed = tuple(block_id for block_id in listed if isinstance(block_id, str))
         operator.selection = selected if isinstance(selected, str) else None
 
 
@@ -219,6 +222,6 @@ def _remember(operator: Operator) -> None:
     path = operator.engine.beside_store(".last")
     if path is None or not operator.engine.memory_is_open:
         return
-    told = {"listed": operator.listed[:_MOST_LISTED], "selected": operator.selection}
+    state = {"listed": operator.listed[:_MOST_LISTED], "selected": operator.selection}
     with suppress(OSError):
-        write_whole(path, json.dumps(told))
+        write_whole(path, json.dumps(state))

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class Screen(Protocol):
-    """What the command line asks of a screen; it draws nothing itself and knows none."""
+    """Interface of a screen for the command line, which draws nothing itself and knows none."""
 
     def open(self, open_session: Callable[[], Any], **options: Any) -> int:
         """Show the workstation until the operator leaves; gives the exit code."""
@@ -50,10 +50,10 @@ class Globals:
     own: bool | None = None
     screen: Screen | None = None
 
-    def over(self, given: Mapping[str, Any]) -> Globals:
+    def over(self, values: Mapping[str, Any]) -> Globals:
         """Return these options with those that stand later on the line laid over them."""
-        known = {each.name for each in fields(self)}
-        return replace(self, **{name: value for name, value in given.items() if name in known and value is not None})
+        known = {field.name for field in fields(self)}
+        return replace(self, **{name: value for name, value in values.items() if name in known and value is not None})
 
     def options(self) -> Options:
         """Return what the session is told; raises UsageError for an invalid instant, ModelError for an unknown
@@ -86,15 +86,15 @@ class Globals:
 
 def _option(name: str, offers: Callable[[], Sequence[str]] | None = None) -> Any:
     """offers: the values that completion in a shell proposes; file names where there are none."""
-    metavar, told = SHARED_OPTIONS[name]
+    metavar, help_text = SHARED_OPTIONS[name]
 
     def complete(incomplete: str) -> list[str]:
-        return [one for one in (offers or tuple)() if one.startswith(incomplete)]
+        return [offer for offer in (offers or tuple)() if offer.startswith(incomplete)]
 
     return typer.Option(
         flag_of(name),
         metavar=metavar or None,
-        help=told,
+        help=help_text,
         rich_help_panel=SHARED_PANEL,
         autocompletion=complete if offers else None,
     )

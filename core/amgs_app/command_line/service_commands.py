@@ -102,18 +102,20 @@ def serve_gateway(
     from amgs_app.gateway.running import serve
 
     _check_owner(options, root)
-    given = _told(options)
-    return serve(given, upstream, budget or 0, configuration, host=host, port=port, root=root, tokens=tokens, otlp=otlp)
+    engine_options = _told(options)
+    return serve(
+        engine_options, upstream, budget or 0, configuration, host=host, port=port, root=root, tokens=tokens, otlp=otlp
+    )
 
 
 def _told(options: Globals) -> Options:
     """Return what the engine of the user's own memory is told. Settings that are ignored are named on stderr, once."""
     from amgs_app.settings import ignored_settings
 
-    given = replace(options, own=True).options()
-    for line in ignored_settings(given.settings):
+    engine_options = replace(options, own=True).options()
+    for line in ignored_settings(engine_options.settings):
         say(line)
-    return given
+    return engine_options
 
 
 def _check_owner(options: Globals, root: str | None) -> None:
@@ -138,10 +140,10 @@ def speak_mcp(*, options: Globals) -> int:
     with extras.explained("server"):
         from amgs_app.attached.connection import place_of
         from amgs_app.server.mcp import stdio
-    given = _told(options)
-    if given.connect:
-        return stdio.relay(*place_of(given.connect), given.token)
-    return stdio.speak(given)
+    engine_options = _told(options)
+    if engine_options.connect:
+        return stdio.relay(*place_of(engine_options.connect), engine_options.token)
+    return stdio.speak(engine_options)
 
 
 def run_agents(
@@ -175,9 +177,9 @@ def run_agents(
             time.sleep(every)
         return not once
 
-    given = options.options()
-    address, namespace = place_of(given.connect or ADDRESS)
-    with MemoryClient(address, token=given.token, namespace=namespace, timeout=600) as client:
+    engine_options = options.options()
+    address, namespace = place_of(engine_options.connect or ADDRESS)
+    with MemoryClient(address, token=engine_options.token, namespace=namespace, timeout=600) as client:
         agents.run(client, names or (), agents.Orders(watch, apply), now=time.monotonic, say=say, wait=wait)
     return 0
 

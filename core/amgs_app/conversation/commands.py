@@ -104,7 +104,7 @@ def add(
         raise InputError(f"{file} holds no message.", way_out=" ".join(notes))
     if next(sessions, None) is not None:
         notes.append("The file holds other sessions too; this is the latest. `import` takes them all.")
-    added = engine.memory.conversation.add(conversation, [one.message for one in latest.messages])
+    added = engine.memory.conversation.add(conversation, [turn_message.message for turn_message in latest.messages])
     return replace(added, notes=(*notes, *added.notes))
 
 
@@ -241,28 +241,28 @@ def show(
     }
     for name, value in used.items():
         if value not in (None, "", False) and view not in _OF_VIEW[name]:
-            views = " and ".join(f"`--view {each}`" for each in _OF_VIEW[name])
+            views = " and ".join(f"`--view {other_view}`" for other_view in _OF_VIEW[name])
             raise UsageError(f"{name} means nothing with `--view {view}`.", way_out=f"It is for {views}.")
-    held = engine.memory.conversation
+    conversation_api = engine.memory.conversation
     least = 0.75 if least is None else least
     match view:
         case "entities":
-            entities = held.entities(conversation, type=kind, least=least)
+            entities = conversation_api.entities(conversation, type=kind, least=least)
             return replace(entities, entities=entities.entities[: limit or 50])
         case "topics":
-            return held.topics(conversation)
+            return conversation_api.topics(conversation)
         case "acts":
-            return held.acts(conversation, closed=closed)
+            return conversation_api.acts(conversation, closed=closed)
         case "memories":
-            return held.memories(conversation, recent=limit or 20)
+            return conversation_api.memories(conversation, recent=limit or 20)
         case "summary":
-            return held.summary(conversation, level or "cumulative", sentences=limit or 5)
+            return conversation_api.summary(conversation, level or "cumulative", sentences=limit or 5)
         case "stats":
-            return held.stats(conversation)
+            return conversation_api.stats(conversation)
         case "survival" if text:
-            return held.validate(conversation, text, handle)
+            return conversation_api.validate(conversation, text, handle)
         case "survival":
-            return held.survival(
+            return conversation_api.survival(
                 conversation,
                 query,
                 budget=budget,
@@ -274,13 +274,17 @@ def show(
             )
         case "compare":
             strategies = (against, strategy or "extractive")
-            return held.compare(conversation, query, budget=budget, strategies=strategies, until=until, keep=keep or ())
-    found = held.show(conversation, handle)
-    shown = found[-(limit or 200) :]
+            return conversation_api.compare(
+                conversation, query, budget=budget, strategies=strategies, until=until, keep=keep or ()
+            )
+    messages = conversation_api.show(conversation, handle)
+    shown = messages[-(limit or 200) :]
     if view == "messages" or not shown:
-        return ConversationShown(conversation, shown, len(found))
-    mentions = held.mentions(conversation, f"#{shown[0].number}-{shown[-1].number}", least=least)
-    return ConversationShown(conversation, shown, len(found), mentions, held.stats(conversation).unresolved)
+        return ConversationShown(conversation, shown, len(messages))
+    mentions = conversation_api.mentions(conversation, f"#{shown[0].number}-{shown[-1].number}", least=least)
+    return ConversationShown(
+        conversation, shown, len(messages), mentions, conversation_api.stats(conversation).unresolved
+    )
 
 
 @operation(
@@ -306,7 +310,7 @@ def resolve(engine: Engine, conversation: Name) -> ConversationResolved:
     pane="conversation",
 )
 def optimise(
-    engine: Engine, conversation: Name, query: Query = "", *, previous: Previous = "", **given: Unpack[ContextGiven]
+    engine: Engine, conversation: Name, query: Query = "", *, previous: Previous = "", **options: Unpack[ContextGiven]
 ) -> OptimisedContext:
     """Show what is kept for a query, what becomes one line and what is left out, each with its reason and handle, and
     what each stage does to the tokens.
@@ -316,7 +320,7 @@ def optimise(
     restore` gives back what is left out; `conversation show --view survival` counts what stands, `--view compare` holds
     two strategies beside each other.
     """
-    return engine.memory.conversation.optimise(conversation, query, previous=previous, **read_context(given))
+    return engine.memory.conversation.optimise(conversation, query, previous=previous, **read_context(options))
 
 
 @operation(
@@ -325,14 +329,14 @@ def optimise(
     example="conversation why standup '#12' \"who repairs the pump?\"",
 )
 def why(
-    engine: Engine, conversation: Name, handle: Handle, query: Query = "", **given: Unpack[ContextGiven]
+    engine: Engine, conversation: Name, handle: Handle, query: Query = "", **options: Unpack[ContextGiven]
 ) -> SpanReason:
     """Show why messages have their fate, and each of the smallest changes that would keep them whole: the budget that
     would do, and what else would go if they had to stay.
 
     Every answer is a plan that was made, not an estimate.
     """
-    return engine.memory.conversation.why(conversation, handle, query, **read_context(given))
+    return engine.memory.conversation.why(conversation, handle, query, **read_context(options))
 
 
 @operation(

@@ -52,7 +52,7 @@ def figure(
     rows: Sequence[ContextSpan] | None = None,
     total: int | None = None,
     originals: Sequence[Message] = (),
-    said: str | None = None,
+    answer: str | None = None,
     about: str = "",
     beside: Callable[[Region], None] | None = None,
     mentions: Sequence[ResolvedMention] = (),
@@ -61,7 +61,7 @@ def figure(
 
     rows: the spans that are listed, None for all. cursor: among them. total: how many messages the
     conversation has, where the context is of an earlier moment. originals: what the span under the cursor says, and
-    mentions: what its words mean. said: the model's answer to this context, None where there is none. about: stands
+    mentions: what its words mean. answer: the model's answer to this context, None where there is none. about: stands
     before the query. beside: draws what stands in the place of the originals.
     """
     sheet = Figure(canvas)
@@ -73,10 +73,10 @@ def figure(
     sheet.put(x, 1, clean(result.query) or "no question", ink(palette.text), width=sheet.width - x - 1)
     y = 2 + _strip(sheet.part(1, 2, sheet.width - 2), result, chosen)
     rest = sheet.part(0, y)
-    if said is not None and rest.height >= 8:
-        needed = 1 + len(wrap(said or "nothing", max(8, rest.width - 2), 40))
+    if answer is not None and rest.height >= 8:
+        needed = 1 + len(wrap(answer or "nothing", max(8, rest.width - 2), 40))
         high = min(max(3, rest.height // 4), needed)
-        _answer(rest.part(0, rest.height - high), said)
+        _answer(rest.part(0, rest.height - high), answer)
         rest = rest.part(0, 0, None, rest.height - high)
     if rest.width >= _BESIDE and rest.height >= 8:
         left = rest.width * 11 // 20
@@ -109,7 +109,7 @@ def compare(
     sheet = Figure(canvas)
     palette, a = sheet.palette, result.a
     chosen = changes[cursor] if cursor is not None and 0 <= cursor < len(changes) else None
-    differ = plural(sum(one.last - one.first + 1 for one in result.changes), "message")
+    differ = plural(sum(change.last - change.first + 1 for change in result.changes), "message")
     facts = [
         HeaderPart(1, ((cut(clean(a.conversation), 40), ink(palette.accent, bold=True)),)),
         HeaderPart(0, ((f"{differ} differ", ink(palette.text)),)),
@@ -119,10 +119,10 @@ def compare(
     x = sheet.put(1, 1, "? ", ink(palette.accent, bold=True))
     sheet.put(x, 1, clean(a.query) or "no question", ink(palette.text), width=sheet.width - x - 1)
     y = 2
-    for name, one in (("A", a), ("B", result.b)):
-        told = f"{name} {one.strategy}  {count(one.tokens)} tok"
-        sheet.put(1, y, told, ink(palette.text, bold=True), width=sheet.width - 2)
-        y += 1 + _strip(sheet.part(1, y + 1, sheet.width - 2, 5), one, chosen)
+    for name, context in (("A", a), ("B", result.b)):
+        heading = f"{name} {context.strategy}  {count(context.tokens)} tok"
+        sheet.put(1, y, heading, ink(palette.text, bold=True), width=sheet.width - 2)
+        y += 1 + _strip(sheet.part(1, y + 1, sheet.width - 2, 5), context, chosen)
     rest = sheet.part(0, y)
     detail = rest.height // 3 if rest.height >= 9 and chosen is not None else 0
     _list(rest.part(0, 0, None, rest.height - detail), CHANGES.of("", changes), cursor)
@@ -178,7 +178,7 @@ class StripCell:
 
 
 def strip_cells(result: OptimisedContext, most: int) -> tuple[list[StripCell], int]:
-    """The messages in at most `most` cells of equal size, and how many messages a cell has."""
+    """Return the messages in at most `most` cells of equal size, and the number of messages per cell."""
     fates = [(n, span) for span in result.spans for n in range(span.first, span.last + 1)]
     if not fates or most < 1:
         return [], 1
@@ -247,14 +247,14 @@ def _strip(region: Region, result: OptimisedContext, chosen: ContextSpan | FateC
 
 
 def _list(region: Region, listed: RowList[Any], cursor: int | None) -> None:
-    """The rows, and which of them stand here."""
+    """Draw the rows and a note on the visible range."""
     if region.height >= 1:
         note = listed.draw_rows(region, cursor)
         region.put(region.width - width_of(note) - 1, 0, note, ink(region.palette.muted))
 
 
 def draw_list(region: Region, listed: RowList[Any]) -> None:
-    """A list below its title."""
+    """Draw a list below its title."""
     region.rule(0, clean(listed.title), strong=True)
     listed.draw_rows(region.part(0, 1))
 
@@ -263,7 +263,7 @@ def draw_list(region: Region, listed: RowList[Any]) -> None:
 
 
 def _ledger_line(region: Region, ledger: Sequence[LedgerRow]) -> None:
-    """The ledger in one line: what each stage took and added, and what is left."""
+    """Draw the ledger in one line: tokens that the stages took and added, and the rest."""
     if not ledger or region.height < 1:
         return
     palette = region.palette
@@ -299,8 +299,8 @@ def _originals(
     region: Region, chosen: ContextSpan | None, messages: Sequence[Message], mentions: Sequence[ResolvedMention]
 ) -> None:
     if chosen is not None:
-        told = f"{chosen.fate}: {chosen.because}"
-        draw_originals(region, chosen.handle, chosen.first, chosen.last, told, messages, chosen.fate, mentions)
+        explanation = f"{chosen.fate}: {chosen.because}"
+        draw_originals(region, chosen.handle, chosen.first, chosen.last, explanation, messages, chosen.fate, mentions)
 
 
 def draw_originals(
@@ -308,13 +308,13 @@ def draw_originals(
     handle: str,
     first: int,
     last: int,
-    told: str,
+    explanation: str,
     messages: Sequence[Message],
     fate: SpanFate | None = None,
     mentions: Sequence[ResolvedMention] = (),
 ) -> None:
-    """The messages of a span as they were said, as many as there is room for, below what is told of them; beside them
-    stands what their words mean.
+    """Draw the original messages of a span, as many as there is room for, below the facts about them; beside them
+    stands the meaning of their words.
     """
     if region.height < 2:
         return
@@ -323,7 +323,7 @@ def draw_originals(
     palette = region.palette
     size = last - first + 1
     region.rule(0, handle, plural(size, "message"), strong=True)
-    reason = wrap(told, max(8, region.width - 4), 2)
+    reason = wrap(explanation, max(8, region.width - 4), 2)
     y = 1
     for line in reason[: 0 if region.height < 3 else 1 if region.height < 6 else 2]:
         if fate is not None:
@@ -341,9 +341,9 @@ def draw_originals(
         who = clean(message.speaker or message.role)
         calls = " ".join(f"{call.name}({call.arguments})" for call in message.calls)
         head = f"#{message.number} {cut(who, 16)}: "
-        said = clean(f"{message.text} {calls}") or "says nothing"
+        content = clean(f"{message.text} {calls}") or "says nothing"
         most = max(1, room - (more > 1 and room > 1))
-        lines = wrap(head + said, max(8, wide - 2), most)
+        lines = wrap(head + content, max(8, wide - 2), most)
         for below, text in enumerate(lines):
             region.put(1, y + below, text, ink(palette.text))
         region.put(1, y, head.rstrip(), ink(palette.accent))
@@ -353,10 +353,10 @@ def draw_originals(
         y += max(len(lines), len(meant))
 
 
-def _answer(region: Region, said: str) -> None:
-    """What the model said with this context in front of it."""
+def _answer(region: Region, answer: str) -> None:
+    """Draw the model's answer to this context."""
     palette = region.palette
     region.rule(0, "Answered", strong=True)
-    lines = wrap(said or "nothing", max(8, region.width - 2), max(1, region.height - 1))
+    lines = wrap(answer or "nothing", max(8, region.width - 2), max(1, region.height - 1))
     for y, line in enumerate(lines, start=1):
-        region.put(1, y, line, ink(palette.text if said else palette.muted))
+        region.put(1, y, line, ink(palette.text if answer else palette.muted))

@@ -22,14 +22,14 @@ def meanings(mentions: Sequence[ResolvedMention], number: int) -> list[str]:
     """Return what words of a message mean and how sure that is, each once, in their order: `tomorrow = 2026-03-02
     .90`.
     """
-    told: dict[str, None] = {}
-    for one in mentions:
-        if one.number == number:
-            means = ", ".join(one.means)
-            same = means.casefold() == one.text.casefold()
-            meant = f"{one.text}: {one.type.replace('_', ' ')}" if same else f"{one.text} = {means}"
-            told[clean(f"{meant} {share(one.confidence)}")] = None
-    return list(told)
+    phrases: dict[str, None] = {}
+    for mention in mentions:
+        if mention.number == number:
+            means = ", ".join(mention.means)
+            same = means.casefold() == mention.text.casefold()
+            meant = f"{mention.text}: {mention.type.replace('_', ' ')}" if same else f"{mention.text} = {means}"
+            phrases[clean(f"{meant} {share(mention.confidence)}")] = None
+    return list(phrases)
 
 
 def transcript(
@@ -47,12 +47,12 @@ def transcript(
             lines += [("", None), (f"… {rest}: read it by its handle", quiet)]
             break
         lines += [("", None), (_head(message), ink(palette.accent, bold=True))]
-        said = _break_lines(message.text, canvas.width - 2) if message.text else []
-        if not said and not message.calls:
+        text_lines = _break_lines(message.text, canvas.width - 2) if message.text else []
+        if not text_lines and not message.calls:
             lines.append(("  says nothing", quiet))
-        lines += [(line, ink(palette.text)) for line in said[:MOST_LINES]]
-        if len(said) > MOST_LINES:
-            lines.append((f"  … {len(said) - MOST_LINES:,} more lines", quiet))
+        lines += [(line, ink(palette.text)) for line in text_lines[:MOST_LINES]]
+        if len(text_lines) > MOST_LINES:
+            lines.append((f"  … {len(text_lines) - MOST_LINES:,} more lines", quiet))
         for call in message.calls:
             called = _break_lines(f"{call.name}({call.arguments})", canvas.width - 2)
             lines += [(line, ink(palette.warn)) for line in called[:MOST_LINES]]
@@ -61,8 +61,8 @@ def transcript(
             (line, ink(palette.part_similarity))
             for line in (_break_lines(f"▸ {meant}", canvas.width - 2) if meant else [])
         ]
-    told = in_ascii if canvas.symbols == "ascii" else str
-    return Text.assemble(*((f"{told(line)}\n", style or "") for line, style in lines))
+    converter = in_ascii if canvas.symbols == "ascii" else str
+    return Text.assemble(*((f"{converter(line)}\n", style or "") for line, style in lines))
 
 
 def _head(message: Message) -> str:
@@ -78,9 +78,9 @@ def _break_lines(text: str, width: int) -> list[str]:
     """Return the lines of a text, those that are too long broken at blanks; the blanks at the beginning of a line
     stay.
     """
-    made = []
+    lines = []
     for line in printable(text.expandtabs(4)).split("\n"):
         body = line.lstrip(" ")
         indent = " " * min(len(line) - len(body), max(0, width // 2))
-        made += [f"  {indent}{part}" for part in wrap(body, max(8, width - len(indent)), MOST_LINES + 1)]
-    return made
+        lines += [f"  {indent}{part}" for part in wrap(body, max(8, width - len(indent)), MOST_LINES + 1)]
+    return lines

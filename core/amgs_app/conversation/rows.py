@@ -58,22 +58,29 @@ _FATES: Final[dict[str, Tone]] = {"kept": "good", "masked": "warn", "digested": 
 
 SPANS: Final = Rows["ContextSpan"](
     "handle! fate! messages:n? tokens:n shown:n worth:score= because* first:n.",
-    lambda one: (
-        one.handle,
-        one.fate,
-        one.last - one.first + 1,
-        one.tokens,
-        one.shown,
-        one.worth,
-        one.because,
-        one.first,
+    lambda span: (
+        span.handle,
+        span.fate,
+        span.last - span.first + 1,
+        span.tokens,
+        span.shown,
+        span.worth,
+        span.because,
+        span.first,
     ),
     tones=_FATES,
     pane="conversation",
 )
 CHANGES: Final = Rows["FateChange"](
     "handle! A! B! messages:n? tokens:n first:n.",
-    lambda one: (one.handle, one.before, one.after, one.last - one.first + 1, one.tokens, one.first),
+    lambda change: (
+        change.handle,
+        change.before,
+        change.after,
+        change.last - change.first + 1,
+        change.tokens,
+        change.first,
+    ),
     tones=_FATES,
     empty=("Both make the same of every message.",),
     pane="conversation",
@@ -81,43 +88,50 @@ CHANGES: Final = Rows["FateChange"](
 LISTING: Final = join(SPANS, CHANGES)
 MESSAGES: Final = Rows["tuple[Message, str]"](
     "#:n role speaker~ at:at~ text* resolved*~",
-    lambda one: (one[0].number, one[0].role, one[0].speaker or None, one[0].at, _tell(one[0]), one[1] or None),
+    lambda row: (row[0].number, row[0].role, row[0].speaker or None, row[0].at, _tell(row[0]), row[1] or None),
 )
 HELD: Final = Rows["ConversationSummary"](
     "name* messages:n first:at last:at",
-    lambda one: (one.name, one.messages, one.first, one.last),
+    lambda summary: (summary.name, summary.messages, summary.first, summary.last),
     empty=("`conversation add NAME FILE` keeps one.",),
 )
 ENTITIES: Final = Rows["ConversationEntity"](
     "name* type mentions:n confidence:score messages",
-    lambda one: (one.name, _words(one.type), len(one.mentions), one.confidence, _handles(one.handles)),
+    lambda entity: (
+        entity.name,
+        _words(entity.type),
+        len(entity.mentions),
+        entity.confidence,
+        _handles(entity.handles),
+    ),
 )
 CLASSES: Final = Rows["ClassSurvival"](
     "class! there:n window:n handle:n lost:n stands:score=+ missing*",
-    lambda one: (
-        one.kind,
-        one.there,
-        one.in_window,
-        one.one_handle_away,
-        one.lost,
-        one.in_window / one.there if one.there else None,
-        ", ".join(f"{' '.join(value.split())} ({where})" for value, where in one.missing[:_TOLD]),
+    lambda survival: (
+        survival.kind,
+        survival.there,
+        survival.in_window,
+        survival.one_handle_away,
+        survival.lost,
+        survival.in_window / survival.there if survival.there else None,
+        ", ".join(f"{' '.join(value.split())} ({where})" for value, where in survival.missing[:_TOLD]),
     ),
 )
 TOPICS: Final = Rows["ConversationTopic"](
-    "handle! messages:n chance:score= terms*", lambda one: (one.handle, one.messages, one.chance, ", ".join(one.terms))
+    "handle! messages:n chance:score= terms*",
+    lambda topic: (topic.handle, topic.messages, topic.chance, ", ".join(topic.terms)),
 )
 MEMBERS: Final = Rows["MemoryMember"](
     "memory! kind handle tokens:n surprise:score text*",
-    lambda one: (one.memory, one.kind, one.handle, one.tokens, one.surprise or None, one.text),
+    lambda member: (member.memory, member.kind, member.handle, member.tokens, member.surprise or None, member.text),
 )
 ACTS: Final = Rows["ConversationAct"](
     "handle! kind! speaker~ status text*",
-    lambda one: (one.handle, one.kind, one.speaker, one.closed_by or "open", " ".join(one.text.split())),
+    lambda act: (act.handle, act.kind, act.speaker, act.closed_by or "open", " ".join(act.text.split())),
     tones={"open": "warn"},
 )
 EXTRACTS: Final = Rows["SummarySpan"](
-    "part slot! handle text*", lambda one: (one.part, one.slot, one.handle, " ".join(one.text.split()))
+    "part slot! handle text*", lambda span: (span.part, span.slot, span.handle, " ".join(span.text.split()))
 )
 
 
@@ -139,7 +153,7 @@ def _handles(handles: tuple[str, ...]) -> str:
 @entry(sentence=title_of)
 def conversation_added(result: ConversationAdded) -> ResultTable:
     size = result.last - result.first + 1
-    done = "".join(f"; {told}" for told in tell_again(result.again))
+    done = "".join(f"; {note}" for note in tell_again(result.again))
     done += f", as operation {result.operation}" if result.operation is not None else ""
     title = f"{result.conversation}: {plural(size, 'message')} added{done}"
     pairs = [("messages", f"#{result.first}-{result.last}" if size else "none"), ("new blocks", result.blocks)]
@@ -158,8 +172,8 @@ def _read(result: ConversationShown, canvas: Canvas, now: datetime) -> Renderabl
 
     del now
     shown = result.messages
-    told = f" {handle(shown[0].number, shown[-1].number)}" if shown else ""
-    title = f"{result.conversation}{told}: {plural(len(shown), 'message')}"
+    extent = f" {handle(shown[0].number, shown[-1].number)}" if shown else ""
+    title = f"{result.conversation}{extent}: {plural(len(shown), 'message')}"
     return transcript(title, shown, canvas, result.mentions)
 
 
@@ -168,9 +182,9 @@ def conversation_shown(result: ConversationShown) -> RowList[tuple[Message, str]
     hidden = result.total - len(result.messages)
     notes = (f"{plural(hidden, 'earlier message')} not shown" if hidden else "", _waiting(result.waiting))
     beside: dict[int, list[str]] = defaultdict(list)
-    for one in result.mentions:
-        told = f"{one.text} = {', '.join(one.means)}" if one.means != (one.text,) else one.text
-        beside[one.number].append(f"{told} ({_words(one.type)})")
+    for mention in result.mentions:
+        meaning = f"{mention.text} = {', '.join(mention.means)}" if mention.means != (mention.text,) else mention.text
+        beside[mention.number].append(f"{meaning} ({_words(mention.type)})")
     rows = [(message, "; ".join(beside[message.number])) for message in result.messages]
     return MESSAGES.of(f"{result.conversation}: {plural(result.total, 'message')}", rows, notes)
 
@@ -188,12 +202,12 @@ def conversation_resolved(result: ConversationResolved) -> ResultTable:
 
 @entry(figure=tabled)
 def conversation_entities(result: ConversationEntities) -> RowList[ConversationEntity]:
-    told = plural(len(result.entities), "entity", "entities")
+    total = plural(len(result.entities), "entity", "entities")
     notes = (
         f"{plural(result.withheld, 'mention')} less sure, not shown" if result.withheld else "",
         _waiting(result.waiting),
     )
-    title = f"{result.conversation}: {told} with a confidence of {result.least:g} or more"
+    title = f"{result.conversation}: {total} with a confidence of {result.least:g} or more"
     return ENTITIES.of(title, result.entities, notes)
 
 
@@ -207,9 +221,9 @@ def _draw_context(operator: Operator, result: OptimisedContext, canvas: Canvas) 
 @entry(figure=_draw_context, sentence=title_of)
 def optimised_context(result: OptimisedContext) -> RowList[ContextSpan]:
     counts = {fate: result.count(fate) for fate in SPAN_FATES}
-    told = ", ".join(f"{number:,} {fate}" for fate, number in counts.items() if number or fate == "kept")
+    fates = ", ".join(f"{number:,} {fate}" for fate, number in counts.items() if number or fate == "kept")
     about = "estimated tokens" if result.estimated else "tokens"
-    title = f"{result.conversation}: {result.tokens:,} of {result.history:,} {about}; messages: {told}"
+    title = f"{result.conversation}: {result.tokens:,} of {result.history:,} {about}; messages: {fates}"
     stages = "; ".join(
         f"{row.stage} {row.before:,} − {row.taken:,} + {row.added:,} = {row.after:,}" for row in result.ledger
     )
@@ -238,11 +252,11 @@ def context_comparison(result: ContextComparison) -> RowList[FateChange]:
     a, b = result.a, result.b
     title = (
         f"{a.conversation}: A {a.strategy} {a.tokens:,}, B {b.strategy} {b.tokens:,} of {a.budget:,} tokens; "
-        f"{plural(sum(one.last - one.first + 1 for one in result.changes), 'message')} fare differently"
+        f"{plural(sum(change.last - change.first + 1 for change in result.changes), 'message')} fare differently"
     )
     counted = [
-        f"{name}: " + ", ".join(f"{one.count(fate):,} {fate}" for fate in SPAN_FATES if one.count(fate))
-        for name, one in (("A", a), ("B", b))
+        f"{name}: " + ", ".join(f"{context.count(fate):,} {fate}" for fate in SPAN_FATES if context.count(fate))
+        for name, context in (("A", a), ("B", b))
     ]
     return CHANGES.of(title, result.changes, counted)
 
@@ -250,10 +264,10 @@ def context_comparison(result: ContextComparison) -> RowList[FateChange]:
 @entry(sentence=title_of)
 def span_reason(result: SpanReason) -> ResultTable:
     about = "estimated tokens" if result.estimated else "tokens"
-    told = "kept whole" if result.kept else "not kept whole"
-    title = f"{result.conversation} {result.handle}: {told} in {result.budget:,} {about}"
+    fate = "kept whole" if result.kept else "not kept whole"
+    title = f"{result.conversation} {result.handle}: {fate} in {result.budget:,} {about}"
     pairs: list[tuple[str, object]] = [
-        (one.handle, f"{one.fate}: {one.because}; worth {one.worth:.2f}") for one in result.spans
+        (span.handle, f"{span.fate}: {span.because}; worth {span.worth:.2f}") for span in result.spans
     ]
     pairs.append(("tokens", result.tokens))
     telling = [(name, part) for name, part in result.layers if abs(part) >= LEAST_ODDS]
@@ -266,21 +280,21 @@ def span_reason(result: SpanReason) -> ResultTable:
 
 def _ways(result: SpanReason) -> list[tuple[str, object]]:
     """Return what would keep messages that are not kept."""
-    made: list[tuple[str, object]] = []
+    ways: list[tuple[str, object]] = []
     if result.budget_needed is not None:
         more = result.budget_needed - result.budget
-        made.append(("a larger budget", f"{result.budget_needed:,} tokens, {more:,} more"))
+        ways.append(("a larger budget", f"{result.budget_needed:,} tokens, {more:,} more"))
     if result.impossible:
-        made.append(("keeping it", result.impossible))
+        ways.append(("keeping it", result.impossible))
     elif result.displaced:
         lost = ", ".join(
-            f"{one.handle} ({one.tokens:,}) {'goes' if one.after == 'dropped' else f'is {one.after}'}"
-            for one in result.displaced
+            f"{change.handle} ({change.tokens:,}) {'goes' if change.after == 'dropped' else f'is {change.after}'}"
+            for change in result.displaced
         )
-        made.append(("keeping it", lost))
+        ways.append(("keeping it", lost))
     else:
-        made.append(("keeping it", "nothing else would go"))
-    return made
+        ways.append(("keeping it", "nothing else would go"))
+    return ways
 
 
 def _draw_restored(result: RestoredSpan, canvas: Canvas, now: datetime) -> RenderableType:
@@ -305,10 +319,10 @@ def restored_span(result: RestoredSpan) -> ResultTable:
         f"{_verdict(result.verdict, result.survival)}"
     )
     notes = [
-        f"{one.kind}: {one.in_window:,} of {one.there:,} here"
-        + (f", {one.one_handle_away:,} one handle away" if one.one_handle_away else "")
-        + (f", {one.lost:,} lost" if one.lost else "")
-        for one in result.survival
+        f"{survival.kind}: {survival.in_window:,} of {survival.there:,} here"
+        + (f", {survival.one_handle_away:,} one handle away" if survival.one_handle_away else "")
+        + (f", {survival.lost:,} lost" if survival.lost else "")
+        for survival in result.survival
     ]
     return sheet(title, "text*", [(line,) for line in result.text.split("\n")], notes)
 
@@ -329,13 +343,15 @@ def _survival(result: ConversationSurvival) -> RowList[ClassSurvival]:
         f"{result.conversation} {result.handle}: {_verdict(result.verdict, result.classes)}; "
         f"{result.tokens:,} of {result.history:,} {about}"
     )
-    notes = [f"invented {one.kind}: {', '.join(one.invented)}" for one in result.classes if one.invented]
+    notes = [
+        f"invented {survival.kind}: {', '.join(survival.invented)}" for survival in result.classes if survival.invented
+    ]
     return CLASSES.of(title, result.classes, (result.of, *notes))
 
 
 def _verdict(verdict: str, classes: tuple[ClassSurvival, ...]) -> str:
     """Return the verdict and the classes it is due to."""
-    worst = [one.kind for one in classes if one.verdict == verdict]
+    worst = [survival.kind for survival in classes if survival.verdict == verdict]
     return verdict if verdict == "whole" else f"{verdict}: {', '.join(worst)}"
 
 
@@ -359,15 +375,15 @@ def conversation_stats(result: ConversationStats) -> ResultTable:
 @entry(sentence=title_of, quiet=True)
 def conversation_kept(result: ConversationKept) -> ResultTable:
     done = f", as operation {result.operation}" if result.operation is not None else ""
-    kept = (
+    statement = (
         f"kept in every context that has room: {', '.join(result.kept)}" if result.kept else "nothing is kept by hand"
     )
     if result.impossible:
-        kept = f"a context of this budget cannot keep {', '.join(result.kept)}; larger ones do"
+        statement = f"a context of this budget cannot keep {', '.join(result.kept)}; larger ones do"
     pairs = [("kept", ", ".join(result.kept) or "nothing")]
     if result.impossible:
         pairs.append(("this budget", result.impossible))
-    return facts(f"{result.conversation}: {kept}{done}", pairs)
+    return facts(f"{result.conversation}: {statement}{done}", pairs)
 
 
 @entry(figure=tabled)
@@ -379,7 +395,8 @@ def conversation_topics(result: ConversationTopics) -> RowList[ConversationTopic
 def conversation_memories(result: ConversationMemories) -> RowList[MemoryMember]:
     counted = [(memory, result.of(memory)) for memory in MEMORY_KINDS]
     sizes = "; ".join(
-        f"{memory}: {len(held):,}, {sum(one.tokens for one in held):,} tokens" for memory, held in counted
+        f"{memory}: {len(members):,}, {sum(member.tokens for member in members):,} tokens"
+        for memory, members in counted
     )
     notes = (
         f"{sizes}, counted by {result.counter}",
@@ -393,11 +410,11 @@ def conversation_memories(result: ConversationMemories) -> RowList[MemoryMember]
 
 @entry(figure=tabled)
 def conversation_acts(result: ConversationActs) -> RowList[ConversationAct]:
-    title = f"{result.conversation}: {sum(not one.closed_by for one in result.acts):,} open"
+    title = f"{result.conversation}: {sum(not act.closed_by for act in result.acts):,} open"
     return ACTS.of(title, result.acts, (f"{result.closed:,} closed, not listed" if result.closed else "",))
 
 
 @entry(figure=tabled)
 def conversation_extract(result: ConversationExtract) -> RowList[SummarySpan]:
-    told = f"{plural(len(result.spans), 'span')} of {plural(result.parts, 'part')}"
-    return EXTRACTS.of(f"{result.conversation}, by {result.level}: {told}", result.spans)
+    extent = f"{plural(len(result.spans), 'span')} of {plural(result.parts, 'part')}"
+    return EXTRACTS.of(f"{result.conversation}, by {result.level}: {extent}", result.spans)

@@ -1,1 +1,1 @@
-"""How relevance fades."""
+"""Decay of relevance."""

@@ -56,7 +56,7 @@ def curve(
     synonyms=("forget", "fade", "expire"),
     example="decay forecast --days 30",
     pane="decay",
-    lists=lambda found: [row.block.id for row in found.rows],
+    lists=lambda result: [row.block.id for row in result.rows],
 )
 def forecast(
     engine: Engine,

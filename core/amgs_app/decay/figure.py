@@ -1,4 +1,4 @@
-"""How a block fades and was refreshed, what drops below the threshold next, and how the whole memory ages."""
+"""Figure of how a block fades and was refreshed, what drops below the threshold next, and how the whole memory ages."""
 
 from __future__ import annotations
 
@@ -85,9 +85,9 @@ def decay(
 
 
 def series_of(curves: CategoryCurves, own: str = "", most: int = MOST_CATEGORIES) -> dict[str, Series]:
-    """The curves of the largest categories, and of `own` among them, as a plot takes them."""
-    ranked = sorted(curves.curves, key=lambda each: each.category != own)[:most]
-    return {each.category: (each.hours, each.relevance) for each in ranked if each.hours}
+    """Return the curves of the largest categories, and of `own` among them, in the form of a plot."""
+    ranked = sorted(curves.curves, key=lambda curve: curve.category != own)[:most]
+    return {curve.category: (curve.hours, curve.relevance) for curve in ranked if curve.hours}
 
 
 # --- the curve --------------------------------------------------------------------------------------------
@@ -95,7 +95,7 @@ def series_of(curves: CategoryCurves, own: str = "", most: int = MOST_CATEGORIES
 
 @dataclass(frozen=True, slots=True)
 class _Plot:
-    """What stands in one plot; see `decay`."""
+    """Content of one plot; see `decay`."""
 
     curve: DecayCurve | None
     categories: Mapping[str, Series]
@@ -110,8 +110,8 @@ def _curve(region: Region, plot: _Plot, now: datetime) -> None:
         if not plot.categories:
             notice_in(region, "No block is selected", ("block find dome",), "Choose one to see its curve.")
             return
-        told = HeaderPart(0, (("mean relevance by category", ink(palette.accent, bold=True)),))
-        facts_line(region, 0, [told], x=1)
+        heading = HeaderPart(0, (("mean relevance by category", ink(palette.accent, bold=True)),))
+        facts_line(region, 0, [heading], x=1)
         _body(region.part(0, 1), plot)
         return
     block = curve.block
@@ -148,8 +148,9 @@ def _at(curve: DecayCurve, hour: float) -> float:
 
 
 def _body(region: Region, plot: _Plot) -> None:
-    """The legend on as many lines as it needs, and the plot. A category that the legend has no room for is not
-    drawn either.
+    """Draw the legend on as many lines as it needs, and the plot.
+
+    A category without room in the legend is not drawn either.
     """
     most = 3 if region.height >= 14 else 2 if region.height >= 11 else 1
     named = list(plot.categories)[:MOST_CATEGORIES]
@@ -196,7 +197,7 @@ def _draw_plot(region: Region, plot: _Plot) -> None:
             supposed = _ahead(plot.supposed, high, palette.good, _SUPPOSED)
             curves.append(supposed)
             lettered.append(supposed)
-    draw(region, [one for one in curves if len(one.xs)], lines, axes)
+    draw(region, [plot_curve for plot_curve in curves if len(plot_curve.xs)], lines, axes)
     write_letters(region, lettered, axes)
     bottom = region.height - 2
     if curve is not None and bottom > 3:
@@ -221,11 +222,11 @@ def _ahead(curve: DecayCurve, high: float, colour: str, letter: str) -> PlotCurv
 
 
 def _mark(region: Region, axes: Axes, days: float) -> None:
-    """The instant that the forecast tells of, at the upper edge of the plot."""
-    told = "now" if days == 0 else f"+{days:g} d"
+    """Mark the instant of the forecast at the upper edge of the plot."""
+    label = "now" if days == 0 else f"+{days:g} d"
     x = column_of(region, axes, min(days * 24, axes.x[1]))
-    x = max(6, min(x - width_of(told) // 2, region.width - width_of(told)))
-    region.put(x, 0, told, ink(region.palette.accent, bold=True))
+    x = max(6, min(x - width_of(label) // 2, region.width - width_of(label)))
+    region.put(x, 0, label, ink(region.palette.accent, bold=True))
 
 
 def _inks(plot: _Plot, palette: Palette) -> dict[str, tuple[str, str]]:
@@ -242,36 +243,36 @@ def _inks(plot: _Plot, palette: Palette) -> dict[str, tuple[str, str]]:
     )
     faint = 0.8 if plot.curve is not None else 1.0  # no fainter: their letters are read
     names = sorted(list(plot.categories)[:MOST_CATEGORIES])
-    found = {}
+    inks = {}
     for at, name in enumerate(names):
         soft = palette.fade(ramp[at], faint)
         # A colour whose faded letters could not be read stays as it is.
         colour = soft if contrast(soft, palette.background) >= READABLE else ramp[at]
-        found[name] = (colour, "abcdefgh"[at])
-    return found
+        inks[name] = (colour, "abcdefgh"[at])
+    return inks
 
 
 def _legend_lines(region: Region, plot: _Plot, named: Sequence[str]) -> list[list[tuple[str, str, str]]]:
     """Return what each line of the plot is: sign, name and colour, as many to a line as go there."""
     palette, curve = region.palette, plot.curve
     ascii_only = region.symbols == "ascii"
-    told: list[tuple[str, str, str]] = []
+    entries: list[tuple[str, str, str]] = []
     if curve is not None:
-        told = [
+        entries = [
             ("*" if ascii_only else "━", "so far", palette.accent),
             ("+" if ascii_only else "┄", "to come", palette.heat_high),
         ]
         if plot.supposed is not None:
             name = profile_name(plot.supposed.block.decay_lambda)
-            told.append((_SUPPOSED, f"if {name}", palette.good))
+            entries.append((_SUPPOSED, f"if {name}", palette.good))
         if curve.reinforced_hours:
-            told.append(("▲", "used", palette.good))
-        told.append(("─", f"threshold {curve.threshold:g}", palette.warn))
+            entries.append(("▲", "used", palette.good))
+        entries.append(("─", f"threshold {curve.threshold:g}", palette.warn))
     inks = _inks(replace(plot, categories={name: plot.categories[name] for name in named}), palette)
-    told += [(letter, clean(name), colour) for name, (colour, letter) in inks.items()]
+    entries += [(letter, clean(name), colour) for name, (colour, letter) in inks.items()]
     lines: list[list[tuple[str, str, str]]] = [[]]
     x = 1
-    for entry in told:
+    for entry in entries:
         wide = width_of(entry[1]) + 4
         if lines[-1] and x + wide - 2 > region.width:
             lines.append([])

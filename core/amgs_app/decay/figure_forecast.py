@@ -31,7 +31,7 @@ def outlook(
     listed: RowList[tuple[ForecastRow, float]] | None = None,
     cursor: int | None = None,
 ) -> None:
-    """The forecast: its facts, the blocks that drop below the threshold, the categories, the histograms, as far as
+    """Draw the forecast: its facts, the blocks that drop below the threshold, the categories, the histograms, as far as
     there is room. listed: the rows that a filter leaves; None for all.
     """
     every = list_falling(result)
@@ -65,7 +65,7 @@ def outlook(
 
 
 def _facts(region: Region, result: Forecast) -> None:
-    """How many blocks drop below the threshold, by when, and how many stay above it."""
+    """Draw the number of blocks that drop below the threshold, by which day, and the number that stay above."""
     palette = region.palette
     strong, plain = ink(palette.text, bold=True), ink(palette.text)
     falling = max(result.falling, len(result.rows))
@@ -75,14 +75,14 @@ def _facts(region: Region, result: Forecast) -> None:
         HeaderPart(1, ((f" {'within' if region.width >= 60 else 'in'} {days_told(result.days)}", plain),)),
     ]
     if result.categories:
-        above = sum(each.alive_then for each in result.categories)
+        above = sum(category.alive_then for category in result.categories)
         stay = "stays" if above == 1 else "stay"
         facts.append(HeaderPart(2, (("; ", plain), (count(above), strong), (f" {stay} above", plain))))
     facts_line(region, 0, facts, gap=0, x=1)
 
 
 def _meaning(region: Region, result: Forecast) -> None:
-    """What it means to be below the threshold: less weight, no loss."""
+    """Draw the meaning of being below the threshold: less weight, no loss."""
     muted = ink(region.palette.muted)
     facts = [
         HeaderPart(0, (("nothing is removed before prune", muted),)),
@@ -93,38 +93,38 @@ def _meaning(region: Region, result: Forecast) -> None:
 
 
 def _categories(region: Region, result: Forecast) -> None:
-    """Each category: how many of its blocks are over the threshold now and then, drawn on the whole of it."""
+    """Draw the categories: blocks over the threshold now and then, on the scale of the whole category."""
     palette = region.palette
     listed = result.categories[: region.height - 1]
     muted = ink(palette.muted)
     more = len(result.categories) - len(listed)
     region.rule(0, f"above {result.threshold:g}, by category", f"{more} more" if more else "")
-    name_w = min(14, max((width_of(clean(each.category)) for each in listed), default=0))
-    numbers = max((len(count(each.alive_now)) for each in listed), default=1)
-    lost_w = max((len(count(each.alive_now - each.alive_then)) for each in listed), default=1) + 1
-    for row, each in enumerate(listed, start=1):
-        x = region.put(1, row, clean(each.category), ink(palette.text), width=name_w) + 1
-        x = region.put(x, row, count(each.alive_now), muted, width=numbers, align="right")
+    name_w = min(14, max((width_of(clean(category.category)) for category in listed), default=0))
+    numbers = max((len(count(category.alive_now)) for category in listed), default=1)
+    lost_w = max((len(count(category.alive_now - category.alive_then)) for category in listed), default=1) + 1
+    for row, category in enumerate(listed, start=1):
+        x = region.put(1, row, clean(category.category), ink(palette.text), width=name_w) + 1
+        x = region.put(x, row, count(category.alive_now), muted, width=numbers, align="right")
         x = region.put(x, row, " → ", muted)
-        x = region.put(x, row, count(each.alive_then), ink(palette.text, bold=True), width=numbers, align="right")
-        lost = each.alive_now - each.alive_then
-        told = f"−{count(lost)}" if lost > 0 else f"+{count(-lost)}" if lost else ""
-        x = region.put(x + 1, row, told, ink(palette.warn), width=lost_w, align="right") + 2
-        tail = f"mean {share(each.mean_now)} → {share(each.mean_then)}"
+        x = region.put(x, row, count(category.alive_then), ink(palette.text, bold=True), width=numbers, align="right")
+        lost = category.alive_now - category.alive_then
+        change = f"−{count(lost)}" if lost > 0 else f"+{count(-lost)}" if lost else ""
+        x = region.put(x + 1, row, change, ink(palette.warn), width=lost_w, align="right") + 2
+        tail = f"mean {share(category.mean_now)} → {share(category.mean_then)}"
         wide = region.width - x - (width_of(tail) + 2 if region.width >= 64 else 1)
-        _kept(region, x, row, wide, each)
+        _kept(region, x, row, wide, category)
         if region.width >= 64:
             region.put(region.width - width_of(tail) - 1, row, tail, muted)
 
 
-def _kept(region: Region, x: int, row: int, wide: int, each: CategoryOutlook) -> None:
-    """A bar of the whole category: what stays over the threshold, what falls, and what is under it."""
-    if wide < 4 or not each.blocks:
+def _kept(region: Region, x: int, row: int, wide: int, category: CategoryOutlook) -> None:
+    """Draw a bar of the whole category: blocks that stay over the threshold, that fall, and that are under it."""
+    if wide < 4 or not category.blocks:
         return
     palette = region.palette
-    then, now = (round(n / each.blocks * wide) for n in (each.alive_then, each.alive_now))
+    then, now = (round(n / category.blocks * wide) for n in (category.alive_then, category.alive_now))
     region.fill(x, row, wide, "·", ink(palette.faint))
-    region.put(x, row, bar(each.alive_then / each.blocks, wide, region.symbols), ink(palette.accent))
+    region.put(x, row, bar(category.alive_then / category.blocks, wide, region.symbols), ink(palette.accent))
     if now > then:
         region.fill(x + then, row, now - then, "░", ink(palette.warn))
 
@@ -137,11 +137,11 @@ def _histograms(region: Region, result: Forecast) -> None:
     beside = region.width >= 44 and region.height >= 4
     top = max((*result.histogram_now, *result.histogram_then, 1))
     region.rule(0, "blocks by relevance", "log scale")
-    told = (
+    histograms = (
         ("now", result.histogram_now, palette.accent),
         (f"in {days_told(result.days)}", result.histogram_then, palette.heat_high),
     )
-    for at, (name, counts, colour) in enumerate(told):
+    for at, (name, counts, colour) in enumerate(histograms):
         if beside:
             half = region.width // 2
             _histogram(region.part(at * half, 1, half - 1), name, counts, top, colour)

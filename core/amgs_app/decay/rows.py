@@ -1,4 +1,4 @@
-"""How relevance fades, and what would become of the memory: curves, forecasts, previews, simulations."""
+"""Rows of decay, and of the memory's future: curves, forecasts, previews, simulations."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def _fading(operator: Operator, canvas: Canvas, forecast: Forecast, **drawn: Any
     return decay(canvas, now=operator.engine.clock.now(), forecast=forecast, **drawn).render()
 
 
-def _drawn_curve(operator: Operator, result: DecayCurve, canvas: Canvas) -> Text:
+def _draw_curve(operator: Operator, result: DecayCurve, canvas: Canvas) -> Text:
     from amgs_app.decay.figure import series_of
 
     days = max(result.hours, default=0.0) / 24
@@ -81,7 +81,7 @@ def _drawn_curve(operator: Operator, result: DecayCurve, canvas: Canvas) -> Text
     return _fading(operator, canvas, forecast, curve=result, categories=beside, selected=result.block.id)
 
 
-@entry(figure=_drawn_curve)
+@entry(figure=_draw_curve)
 def decay_curve(result: DecayCurve) -> ResultTable:
     falls = result.falls_below_at
     note = (
@@ -90,54 +90,54 @@ def decay_curve(result: DecayCurve) -> ResultTable:
         else f"Below {result.threshold:g} from {falls:%Y-%m-%d %H:%M}."
     )
     points = zip(result.hours, result.relevance, strict=True)
-    made = sheet(result.block.title, "hours:n relevance:score", points, (note,))
-    return replace(made, digest=made.rows[:: max(1, len(made.rows) // _POINTS_SHOWN)])
+    table = sheet(result.block.title, "hours:n relevance:score", points, (note,))
+    return replace(table, digest=table.rows[:: max(1, len(table.rows) // _POINTS_SHOWN)])
 
 
-def _drawn_forecast(operator: Operator, result: Forecast, canvas: Canvas) -> Text:
+def _draw_forecast(operator: Operator, result: Forecast, canvas: Canvas) -> Text:
     return _fading(operator, canvas, result, selected=operator.selection)
 
 
-@entry(figure=_drawn_forecast)
+@entry(figure=_draw_forecast)
 def forecast(result: Forecast) -> ResultTable:
     drop = "block drops" if result.falling == 1 else "blocks drop"
     falling = f"{result.falling:,} {drop} below {result.threshold:g} within {result.days:g} days"
     title = f"{falling}; {result.already_below:,} already below; nothing is removed before prune"
     notes = [
-        f"{each.category}: {each.alive_now:,} → {each.alive_then:,} of {each.blocks:,} above it, "
-        f"mean {each.mean_now:.2f} → {each.mean_then:.2f}"
-        for each in result.categories
+        f"{category.category}: {category.alive_now:,} → {category.alive_then:,} of {category.blocks:,} above it, "
+        f"mean {category.mean_now:.2f} → {category.mean_then:.2f}"
+        for category in result.categories
     ]
     return replace(list_falling(result).table(), title=title, notes=tuple(notes))
 
 
-def _drawn_categories(operator: Operator, result: CategoryCurves, canvas: Canvas) -> Text:
+def _draw_categories(operator: Operator, result: CategoryCurves, canvas: Canvas) -> Text:
     from amgs_app.decay.figure import series_of
 
     forecast = operator.engine.memory.lifecycle.forecast(days=result.days, limit=_FALLING)
     return _fading(operator, canvas, forecast, categories=series_of(result), selected=operator.selection)
 
 
-@entry(figure=_drawn_categories)
+@entry(figure=_draw_categories)
 def category_curves(result: CategoryCurves) -> ResultTable:
     rows = [
-        (each.category, each.blocks, hour, value)
-        for each in result.curves
-        for hour, value in zip(each.hours, each.relevance, strict=True)
+        (curve.category, curve.blocks, hour, value)
+        for curve in result.curves
+        for hour, value in zip(curve.hours, curve.relevance, strict=True)
     ]
     title = f"{plural(len(result.curves), 'category', 'categories')}, {result.days:g} days back and ahead"
-    made = sheet(title, "category blocks:n hours:n relevance:score", rows)
-    wanted = {(each.category, hour) for each in result.curves for hour in (*each.hours[:1], 0.0, *each.hours[-1:])}
-    return replace(made, digest=tuple(row for row in made.rows if (row[0], row[2]) in wanted))
+    table = sheet(title, "category blocks:n hours:n relevance:score", rows)
+    wanted = {(curve.category, hour) for curve in result.curves for hour in (*curve.hours[:1], 0.0, *curve.hours[-1:])}
+    return replace(table, digest=tuple(row for row in table.rows if (row[0], row[2]) in wanted))
 
 
-def _drawn_preview(operator: Operator, result: DecayPreview, canvas: Canvas) -> Text:
+def _draw_preview(operator: Operator, result: DecayPreview, canvas: Canvas) -> Text:
     block, days = result.now.block.id, max(result.now.hours, default=0.0) / 24
     forecast = operator.engine.memory.lifecycle.forecast(days=days, limit=_FALLING)
     return _fading(operator, canvas, forecast, curve=result.now, supposed=result.then, selected=block)
 
 
-@entry(figure=_drawn_preview)
+@entry(figure=_draw_preview)
 def decay_preview(result: DecayPreview) -> ResultTable:
     rows = [
         (

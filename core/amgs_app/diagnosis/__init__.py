@@ -1,1 +1,1 @@
-"""Why an answer missed a fact; questions kept as tests."""
+"""Diagnosis of answers that missed a fact; questions kept as tests."""

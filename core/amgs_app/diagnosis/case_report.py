@@ -23,24 +23,24 @@ _MOST = 50
 def markdown(tested: CasesTested) -> str:
     """Return the report, from its mark to a newline at its end."""
     lines = [MARK, f"### Questions to the memory: {tested.summary}", "", f"Asked: {code(tested.path)}", ""]
-    failing = [one for one in tested.outcomes if one.faults]
+    failing = [outcome for outcome in tested.outcomes if outcome.faults]
     if failing:
-        lines += ["**Failing**", "", *_told([_failing(one) for one in failing]), ""]
+        lines += ["**Failing**", "", *_told([_failing(outcome) for outcome in failing]), ""]
     compared = tested.compared
     if compared is not None:
         if compared.moved:
             moved = [
                 [
-                    f"- {code(one.after.case.question)}: {_fate(one.before)}, rank {one.before.rank or '–'} → "
-                    f"{_fate(one.after)}, rank {one.after.rank or '–'}",
-                    *(f"  - {code(told)}" for told in one.because),
+                    f"- {code(change.after.case.question)}: {_fate(change.before)}, rank {change.before.rank or '–'} → "
+                    f"{_fate(change.after)}, rank {change.after.rank or '–'}",
+                    *(f"  - {code(reason)}" for reason in change.because),
                 ]
-                for one in compared.moved
+                for change in compared.moved
             ]
             lines += ["**Moved**", "", *_told(moved), ""]
         for title, questions in (("New", compared.added), ("No longer asked", compared.gone)):
             if questions:
-                lines += [f"**{title}**", "", *_told([[f"- {code(one)}"] for one in questions]), ""]
+                lines += [f"**{title}**", "", *_told([[f"- {code(question)}"] for question in questions]), ""]
     return "\n".join(lines).rstrip() + "\n"
 
 
@@ -53,12 +53,12 @@ def code(text: str) -> str:
     return f"{fence}{edge}{line}{edge}{fence}"
 
 
-def _failing(one: CaseOutcome) -> list[str]:
-    return [f"- {code(one.case.question)}", *(f"  - {code(fault)}" for fault in one.faults)]
+def _failing(outcome: CaseOutcome) -> list[str]:
+    return [f"- {code(outcome.case.question)}", *(f"  - {code(fault)}" for fault in outcome.faults)]
 
 
-def _fate(one: CaseOutcome) -> str:
-    return "fails" if one.faults else "holds"
+def _fate(outcome: CaseOutcome) -> str:
+    return "fails" if outcome.faults else "holds"
 
 
 def _told(items: list[list[str]]) -> list[str]:

@@ -1,5 +1,5 @@
-"""Why an answer missed a fact, and what brings it in: `diagnose`; in the working context too, whose levels of
-each block count, and in which a block can be pinned.
+"""Diagnose an answer that missed a fact, and find what brings it in: `diagnose`; in the working context too, whose
+levels of each block count, and in which a block can be pinned.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ Answer = Annotated[str, Arg(metavar="ANSWER", help="What was answered; '' where 
 
 
 class AskedOf(TypedDict, total=False):
-    """What may be told of the question, as it is typed; see `DiagnosisArguments`."""
+    """Options about the question, as they are typed; see `DiagnosisArguments`."""
 
     question: Annotated[
         str,
@@ -82,7 +82,7 @@ class AskedOf(TypedDict, total=False):
     long=True,
     writes=True,
     writes_by=("apply",),
-    lists=lambda found: [match.block.id for match in found.matches] if hasattr(found, "matches") else None,
+    lists=lambda result: [match.block.id for match in result.matches] if hasattr(result, "matches") else None,
 )
 def diagnose(
     engine: Engine,
@@ -107,28 +107,30 @@ def diagnose(
     --apply carries the fix out; `undo` takes it back, and `frame define` or `frame delete` a frame that was changed. A
     fix that is up to whoever asks, such as a larger budget, is refused with its words.
     """
-    made = _diagnosed(engine, answer, missed, asked_of, progress)
+    diagnosis = _diagnose_answer(engine, answer, missed, asked_of, progress)
     if html is not None:
         from amgs_app.pages.memory_report import of_diagnosis
 
-        page = of_diagnosis(made, palettes(), redacted=redact)
+        page = of_diagnosis(diagnosis, palettes(), redacted=redact)
         write_page(html, engine.settings.memory.ingest.mask(page))
     if not apply:
-        return made
-    if made.trial is not None and made.trial.fix.kind == "expand":
-        return pinned(engine, made.trial.fix)
-    return engine.memory.diagnosis.carry_out(made)
+        return diagnosis
+    if diagnosis.trial is not None and diagnosis.trial.fix.kind == "expand":
+        return pinned(engine, diagnosis.trial.fix)
+    return engine.memory.diagnosis.carry_out(diagnosis)
 
 
-def _diagnosed(engine: Engine, answer: str, missed: str, asked_of: AskedOf, progress: Progress | None) -> Diagnosis:
+def _diagnose_answer(
+    engine: Engine, answer: str, missed: str, asked_of: AskedOf, progress: Progress | None
+) -> Diagnosis:
 
     if not asked_of.get("exchange") and not asked_of.get("conversation"):
         engine.memory.load(progress)
     block = asked_of.get("block", "")
     weights = read_weights(asked_of.get("weights"))
-    given = {**asked_of, "weights": weights, "block": block and engine.block(block).id}
+    arguments = {**asked_of, "weights": weights, "block": block and engine.block(block).id}
     return engine.memory.diagnosis.diagnose(
-        answer, missed, read=reading_of(engine, answer), progress=progress, **cast("DiagnosisArguments", given)
+        answer, missed, read=reading_of(engine, answer), progress=progress, **cast("DiagnosisArguments", arguments)
     )
 
 
@@ -158,13 +160,13 @@ def _at(engine: Engine, view: FocusView, answer: str) -> tuple[int, Sequence[Ban
     if place < 0:
         return view.step, view.bands
     text, latest = "", None
-    found: Refocus | None = None
+    refocus: Refocus | None = None
     for record in engine.focus_trace().steps:
         latest = record.refocus or latest
         text += record.text
         if len(text) > place:
-            found = latest
-            return record.step, view.bands if found is None else found.bands
+            refocus = latest
+            return record.step, view.bands if refocus is None else refocus.bands
     return view.step, view.bands
 
 
@@ -173,12 +175,12 @@ def pinned(engine: Engine, fix: ProposedFix) -> FixApplied:
     from amgs_focus.records import NodeRef
 
     runtime = engine.focus
-    held = [one for one in runtime.snapshot().sources if one.source == fix.block]
-    if not held:
+    sources = [candidate for candidate in runtime.snapshot().sources if candidate.source == fix.block]
+    if not sources:
         raise UsageError("The working context does not hold the block.", way_out="`frame open` opens a frame.")
     first, last = runtime.tree.span(NodeRef(0, 0))
     size, count = last - first, 0
-    for source in held:
+    for source in sources:
         for index in range(source.start // size, (source.end - 1) // size + 1):
             node = NodeRef(0, index)
             if runtime.tree.exists(node):

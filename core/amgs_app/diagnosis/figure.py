@@ -1,4 +1,4 @@
-"""Why an answer missed a fact: the verdict, the chain down to where it was lost, the fix and what else that moves."""
+"""Figure of a diagnosis: the verdict, the chain down to where the fact was lost, the fix and what else that moves."""
 
 from __future__ import annotations
 
@@ -44,13 +44,13 @@ def told(result: Diagnosis, palette: Palette, width: int) -> list[Line]:
     style = ink(palette.good if good else palette.bad, bold=True)
     lines: list[Line] = [[(part, style)] for part in wrap(clean(result.verdict), width, _LONGEST)]
     lines.append([])
-    names = max(len(one.step) for one in result.evidence)
-    for one in result.evidence:
+    names = max(len(step.step) for step in result.evidence)
+    for step in result.evidence:
         head: list[Piece] = [
-            holds_sign(one.holds, palette),
-            (f" {one.step:<{names}}  ", ink(palette.text, bold=one.holds is False)),
+            holds_sign(step.holds, palette),
+            (f" {step.step:<{names}}  ", ink(palette.text, bold=step.holds is False)),
         ]
-        lines += _hanging(head, one.told, width, palette, strong=one.holds is False)
+        lines += _hanging(head, step.told, width, palette, strong=step.holds is False)
     if result.trial is not None:
         lines += [[], *_trial("Fix", result.trial, width, palette)]
     for other in result.others:
@@ -75,9 +75,9 @@ def _trial(title: str, trial: FixTrial, width: int, palette: Palette) -> list[Li
     lines.append([("  ", None), (f"It {trial_told(trial)}.", ink(colour))])
     if not trial.fix.applies:
         lines.append([("  It is up to whoever asks: nothing in the memory changes.", ink(palette.muted))])
-    for one in trial.moved[:_MOVED] if proposed else ():
-        lost = f": loses {', '.join(map(clean, one.lost[:2]))}" if one.lost else ": begins otherwise"
-        lines += _hanging([("  ↔ ", ink(palette.warn))], f"“{one.question}”{lost}", width, palette)
+    for answer in trial.moved[:_MOVED] if proposed else ():
+        lost = f": loses {', '.join(map(clean, answer.lost[:2]))}" if answer.lost else ": begins otherwise"
+        lines += _hanging([("  ↔ ", ink(palette.warn))], f"“{answer.question}”{lost}", width, palette)
     if proposed and len(trial.moved) > _MOVED:
         lines.append([(f"  … {len(trial.moved) - _MOVED} more", ink(palette.muted))])
     return lines

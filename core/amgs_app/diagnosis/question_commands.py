@@ -92,12 +92,12 @@ def test(
         progress(number, len(cases), "asking")
         outcomes.append(check(case, engine.memory))
     compared = None if earlier is None else compare(earlier, outcomes)
-    made = CasesTested(str(file), tuple(outcomes), quiet, recorded, str(against or ""), compared)
+    test_run = CasesTested(str(file), tuple(outcomes), quiet, recorded, str(against or ""), compared)
     if keep is not None:
         write_run(keep, outcomes)
     if report is not None:
-        _report(report, made)
-    return made
+        _report(report, test_run)
+    return test_run
 
 
 def _add(file: Path, question: str, contains: Sequence[str]) -> None:
@@ -115,21 +115,21 @@ def _recorded(engine: Engine, file: Path) -> int:
     from amgs.diagnosis.cases import holding
     from amgs.exchange.question_cases import append_case, read_cases
 
-    known = {(one.question, one.frame) for one in read_cases(file)} if file.exists() else set()
+    known = {(known_case.question, known_case.frame) for known_case in read_cases(file)} if file.exists() else set()
     written = 0
     for case in engine.memory.diagnosis.judged_questions():
-        kept = holding(case, engine.memory) if (case.question, case.frame) not in known else None
-        if kept is not None:
-            append_case(file, kept)
+        holding_case = holding(case, engine.memory) if (case.question, case.frame) not in known else None
+        if holding_case is not None:
+            append_case(file, holding_case)
             written += 1
     return written
 
 
-def _report(path: Path, made: CasesTested) -> None:
+def _report(path: Path, test_run: CasesTested) -> None:
     from amgs.errors import InputError
     from amgs_app.diagnosis.case_report import markdown
 
     try:
-        path.write_text(markdown(made), encoding="utf-8")
+        path.write_text(markdown(test_run), encoding="utf-8")
     except OSError as error:
         raise InputError(f"{path} cannot be written: {error.strerror}.", way_out="Choose another file.") from error

@@ -31,7 +31,7 @@ def _done(result: FixApplied) -> str:
     return result.told
 
 
-def _tested(result: CasesTested) -> str:
+def _summarise_test(result: CasesTested) -> str:
     return f"{result.path}: {result.summary}"
 
 
@@ -44,15 +44,17 @@ def _page(result: Diagnosis, canvas: Canvas, now: datetime) -> RenderableType:
 
 @entry(sentence=_verdict, page=_page)
 def diagnosis(result: Diagnosis) -> ResultTable:
-    rows = [(HOLDS_SIGNS[one.holds], one.step, one.told) for one in result.evidence]
+    rows = [(HOLDS_SIGNS[step.holds], step.step, step.told) for step in result.evidence]
     notes = []
     trial = result.trial
     if trial is not None:
         notes.append(f"fix: {trial.fix.told} It {trial_told(trial)}.")
-        for one in trial.moved[:_MOST_MOVED]:
-            lost = f", loses {', '.join(one.lost[:3])}" if one.lost else ""
-            notes.append(f"  moves “{one.question}”{lost}{', begins otherwise' if one.first else ''}")
-    notes += [f"tried, not proposed: {one.fix.told} It {trial_told(one)}." for one in result.others]
+        for answer in trial.moved[:_MOST_MOVED]:
+            lost = f", loses {', '.join(answer.lost[:3])}" if answer.lost else ""
+            notes.append(f"  moves “{answer.question}”{lost}{', begins otherwise' if answer.first else ''}")
+    notes += [
+        f"tried, not proposed: {other_trial.fix.told} It {trial_told(other_trial)}." for other_trial in result.others
+    ]
     if trial is not None:
         how = "`--apply` with the same words carries it out" if trial.fix.applies else "It is up to whoever asks"
         notes.append(f"{how}; `test --add` makes a test of it.")
@@ -61,7 +63,7 @@ def diagnosis(result: Diagnosis) -> ResultTable:
 
 @entry(sentence=_done, quiet=True)
 def fix_applied(result: FixApplied) -> ResultTable:
-    undo = ", ".join(f"`undo {one.id}`" for one in result.operations)
+    undo = ", ".join(f"`undo {operation.id}`" for operation in result.operations)
     back = f"taken back by {undo}, in this order" if len(result.operations) > 1 else f"taken back by {undo}"
     notes = [back] if undo else []
     if result.before is not None:
@@ -70,27 +72,31 @@ def fix_applied(result: FixApplied) -> ResultTable:
     return facts(result.told, rows, notes)
 
 
-@entry(sentence=_tested)
+@entry(sentence=_summarise_test)
 def cases_tested(result: CasesTested) -> ResultTable:
-    moved = {} if result.compared is None else {one.after.case: one for one in result.compared.moved}
+    moved = (
+        {}
+        if result.compared is None
+        else {case_change.after.case: case_change for case_change in result.compared.moved}
+    )
     rows, notes = [], []
-    for one in result.outcomes:
-        change = moved.get(one.case)
-        if not (one.faults or change) and result.quiet:
+    for outcome in result.outcomes:
+        change = moved.get(outcome.case)
+        if not (outcome.faults or change) and result.quiet:
             continue
-        rank = f"{one.rank}" if one.rank else "–"
+        rank = f"{outcome.rank}" if outcome.rank else "–"
         if change is not None:
             rank = f"{change.before.rank or '–'} → {rank}"
-            notes.append(f"“{one.case.question}” {_since(change)}:")
-            notes += [f"  {told}" for told in change.because]
-        rows.append(("✗" if one.faults else "✓", rank, one.case.question, "; ".join(one.faults)))
+            notes.append(f"“{outcome.case.question}” {_since(change)}:")
+            notes += [f"  {reason}" for reason in change.because]
+        rows.append(("✗" if outcome.faults else "✓", rank, outcome.case.question, "; ".join(outcome.faults)))
     if result.recorded is not None:
         notes.insert(0, f"{plural(result.recorded, 'question')} with verdicts written into {result.path}.")
     if result.compared is not None:
-        for told, questions in (("new", result.compared.added), ("no longer asked", result.compared.gone)):
+        for label, questions in (("new", result.compared.added), ("no longer asked", result.compared.gone)):
             if questions:
-                notes.append(f"{told}: {'; '.join(questions)}")
-    return sheet(_tested(result), "_ rank:n question* fails*", rows, notes)
+                notes.append(f"{label}: {'; '.join(questions)}")
+    return sheet(_summarise_test(result), "_ rank:n question* fails*", rows, notes)
 
 
 def _since(change: CaseChange) -> str:

@@ -1,1 +1,1 @@
-"""What others asked of a service, or sent through the gateway."""
+"""Requests of others to a service or through the gateway."""

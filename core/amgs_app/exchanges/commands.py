@@ -1,4 +1,4 @@
-"""What went through a gateway: `conversation exchanges`."""
+"""Exchanges through a gateway: `conversation exchanges`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What was asked of a service, and through the gateway: what a model had in front of it when it answered."""
+"""Rows of requests to a service and through the gateway: the context of a model when it answered."""
 
 from __future__ import annotations
 
@@ -39,18 +39,18 @@ def _told(result: ExchangeList) -> str:
 def exchange_list(result: ExchangeList) -> ResultTable:
     rows = [
         (
-            one.number,
-            one.at,
-            one.conversation or None,
-            one.asked,
-            one.tokens_before or None,
-            one.tokens or None,
-            one.outcome if one.outcome == "answered" else f"✗ {one.outcome}",
-            one.usage.cached if one.usage is not None else None,
-            ", ".join(one.changed) or None,
-            one.said,
+            exchange.number,
+            exchange.at,
+            exchange.conversation or None,
+            exchange.asked,
+            exchange.tokens_before or None,
+            exchange.tokens or None,
+            exchange.outcome if exchange.outcome == "answered" else f"✗ {exchange.outcome}",
+            exchange.usage.cached if exchange.usage is not None else None,
+            ", ".join(exchange.changed) or None,
+            exchange.said,
         )
-        for one in result.exchanges
+        for exchange in result.exchanges
     ]
     note = "" if rows else "No agent has asked anything yet." if result.served else NO_GATEWAY
     columns = "#:n at:at conversation~ asked* history:n sent:n outcome cached:n~ changed~ said*"
@@ -64,13 +64,13 @@ def gateway_exchange(result: GatewayExchange) -> ResultTable:
     rows = [
         (
             f"#{first}" if first == last else f"#{first}-{last}",
-            one.role,
-            one.fate,
-            one.tokens if context else None,
-            one.text,
+            message.role,
+            message.fate,
+            message.tokens if context else None,
+            message.text,
         )
-        for one in result.messages
-        for first, last in [one.numbers]
+        for message in result.messages
+        for first, last in [message.numbers]
     ]
     if result.tokens:
         sent = f"{result.tokens:,} of {result.tokens_before:,} tokens of {result.conversation} were sent"
@@ -96,27 +96,29 @@ def _prompts_told(result: GatewayExchange) -> Iterator[str]:
     """Yield the first words of each prompt; of tools their names."""
     if result.prompts is None:
         yield "its system prompts and tools were not kept"
-    for one in result.prompts or ():
-        told = tool_names(one.text) if one.kind == "tools" else _first_lines(one.text)
-        changed = ", other than in the request before" if one.kind in result.changed else ""
-        yield f"{one.kind} ({one.tokens:,} tokens, {one.id[:8]}{changed}): {told}"
+    for prompt in result.prompts or ():
+        summary = tool_names(prompt.text) if prompt.kind == "tools" else _first_lines(prompt.text)
+        changed = ", other than in the request before" if prompt.kind in result.changed else ""
+        yield f"{prompt.kind} ({prompt.tokens:,} tokens, {prompt.id[:8]}{changed}): {summary}"
 
 
 def tool_names(definitions: str) -> str:
-    """The names of tools in their definitions, as the interfaces of models have them; the JSON where they have none."""
+    """Return the names of tools in their definitions, as the interfaces of models have them; the JSON where they have
+    none.
+    """
     try:
         tools = json.loads(definitions)
     except ValueError:
         return definitions[:_SHOWN]
-    named = [one.get("function", one) for one in tools if isinstance(one, dict)] if isinstance(tools, list) else []
-    names = [one.get("name") or one.get("type") for one in named if isinstance(one, dict)]
+    named = [tool.get("function", tool) for tool in tools if isinstance(tool, dict)] if isinstance(tools, list) else []
+    names = [tool.get("name") or tool.get("type") for tool in named if isinstance(tool, dict)]
     return ", ".join(str(name) for name in names if name) or definitions[:_SHOWN]
 
 
 def _first_lines(text: str) -> str:
     lines = [line.strip() for line in text.splitlines() if line.strip()]
-    told = " ".join(lines[:_LINES])
-    return told if told == " ".join(lines) and len(told) <= _SHOWN else f"{told[:_SHOWN]} …"
+    excerpt = " ".join(lines[:_LINES])
+    return excerpt if excerpt == " ".join(lines) and len(excerpt) <= _SHOWN else f"{excerpt[:_SHOWN]} …"
 
 
 def _usage_told(result: GatewayExchange) -> str:

@@ -276,7 +276,7 @@ def _documents(folder: Path) -> tuple[list[Document], tuple[tuple[str, str], ...
     """Return the texts in and below a folder, in the order of their paths, and what was passed over and why."""
     from amgs_focus.tree.corpus import LANGUAGES, Document
 
-    found, skipped = [], []
+    documents, skipped = [], []
     for file in sorted(folder.rglob("*")):
         inside = file.relative_to(folder)
         if any(part.startswith(".") or part in PASSED_OVER for part in inside.parts):
@@ -291,8 +291,8 @@ def _documents(folder: Path) -> tuple[list[Document], tuple[tuple[str, str], ...
         except OSError as error:
             skipped.append((inside.as_posix(), str(error.strerror)))
         else:
-            found.append(Document(inside.as_posix(), text, changed))
-    return found, tuple(skipped)
+            documents.append(Document(inside.as_posix(), text, changed))
+    return documents, tuple(skipped)
 
 
 Node = Annotated[
@@ -384,8 +384,8 @@ def measure(
     runtime = engine.focus
     if feedback:
         return tell_memory(engine, measure=not residency, dry_run=dry_run, progress=progress)
-    found = runtime.measure(runtime.place(node_of(runtime, entry)))
-    return Measured(found, runtime.snapshot())
+    measurement = runtime.measure(runtime.place(node_of(runtime, entry)))
+    return Measured(measurement, runtime.snapshot())
 
 
 @operation(
@@ -429,8 +429,8 @@ def node_of(runtime: FocusRuntime, text: str) -> NodeRef:
     from amgs_focus.records import NodeRef
 
     if not text:
-        found = runtime.state.findings
-        block = found.blocks[0].block if found is not None and found.blocks else runtime.tree.count(1) - 1
+        findings = runtime.state.findings
+        block = findings.blocks[0].block if findings is not None and findings.blocks else runtime.tree.count(1) - 1
         place = runtime.context.covering(block * runtime.settings.block_size) or 0
         return runtime.context.entries()[place].node
     if text.isdigit():

@@ -28,25 +28,25 @@ def tell_memory(engine: Engine, *, measure: bool, dry_run: bool, progress: Progr
             way_out="Assemble and open another frame; `focus measure --feedback --dry-run` shows the values again.",
         )
     memory = engine.memory
-    found = block_utilities(runtime.state, runtime.tree, runtime.clock, measure=measure, progress=progress)
-    if not found:
+    utilities = block_utilities(runtime.state, runtime.tree, runtime.clock, measure=measure, progress=progress)
+    if not utilities:
         raise UsageError(
             "The lifetime context contains no block of the memory.",
             way_out="Open a frame (`frame open`), or all of memory (`focus open`).",
         )
-    waiting = {one.block_id for one in memory.outcomes(limit=10_000) if one.actual is None}
-    rows = tuple(_row(worth, worth.source in waiting) for worth in found)
+    waiting = {outcome.block_id for outcome in memory.outcomes(limit=10_000) if outcome.actual is None}
+    rows = tuple(_row(worth, worth.source in waiting) for worth in utilities)
     plan = FocusFeedback(rows, (), applied=False)
     if dry_run:
         return plan
-    told = memory.calibration.settle(
+    outcomes = memory.calibration.settle(
         {row.worth.source: row.useful for row in rows if row.useful is not None and row.open_forecast},
         reinforced=plan.reinforced,
         event_type="resident",
         source="focus",
     )
     engine.fed_back = runtime
-    return FocusFeedback(rows, told, applied=True)
+    return FocusFeedback(rows, outcomes, applied=True)
 
 
 def _row(worth: BlockUtility, waits: bool) -> WorthRow:

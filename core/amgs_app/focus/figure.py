@@ -128,20 +128,20 @@ def tell_what_is_read(view: FocusView, width: int) -> str:
     rest = sum(entry.end - entry.start for entry in view.entries if entry.level)
     gists = plural(sum(entry.level > 0 for entry in view.entries), "gist")
     read = f"The model reads {count(whole)} of {plural(whole + rest, 'token')} word for word"
-    told = [
+    sentences = [
         f"{read}; of the other {count(rest)} only {gists}: one vector for {view.block_size} tokens or more.",
         f"{read}, the other {count(rest)} as {gists}.",
         f"Word for word: {count(whole)} of {plural(whole + rest, 'token')}, the rest as {gists}.",
     ]
     if not rest:
-        told = [f"{read}."]
-    return next((sentence for sentence in told if width_of(sentence) <= width), told[-1])
+        sentences = [f"{read}."]
+    return next((sentence for sentence in sentences if width_of(sentence) <= width), sentences[-1])
 
 
 def _warnings(view: FocusView) -> list[str]:
-    told = [nothing_alike(view)] if view.unanswered else []
-    told += [WARNING] if view.untrained else []
-    return told + ([unheld(view)] if view.unheld else [])
+    warnings = [nothing_alike(view)] if view.unanswered else []
+    warnings += [WARNING] if view.untrained else []
+    return warnings + ([unheld(view)] if view.unheld else [])
 
 
 def _part(sheet: Figure, rank: int, label: str, value: str, *more: Piece) -> HeaderPart:

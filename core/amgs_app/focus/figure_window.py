@@ -62,18 +62,18 @@ def list_memory(view: FocusView) -> RowList[MemoryText]:
     bounds = np.array([bound for entry in view.entries for bound in (entry.start, entry.end)], np.int64)
     sizes = [size for entry in view.entries for size in (0, 0 if entry.level else entry.end - entry.start)]
     whole = np.cumsum(sizes)
-    found = [block * view.block_size for block in view.found]
+    starts = [block * view.block_size for block in view.found]
     texts = []
-    for name, run in groupby(_named_spans(view), key=lambda named: named[0]):
+    for name, run in groupby(_name_spans(view), key=lambda named: named[0]):
         spans = [span for _, span in run]
         start, end = spans[0].start, spans[-1].end
         before, after = np.interp((start, end), bounds, whole)
-        rank = next((rank for rank, block in enumerate(found, 1) if start <= block < end), None)
+        rank = next((rank for rank, block in enumerate(starts, 1) if start <= block < end), None)
         texts.append(MemoryText(name, spans[-1].source, start, end, round(after - before), rank))
     return MEMORY.of("the memory", texts)
 
 
-def _named_spans(view: FocusView) -> list[tuple[str, SpanSource]]:
+def _name_spans(view: FocusView) -> list[tuple[str, SpanSource]]:
     """Name the spans of the lifetime; what only stands between two texts goes with the second."""
     named: list[tuple[str, SpanSource]] = []
     name = ""
@@ -85,10 +85,10 @@ def _named_spans(view: FocusView) -> list[tuple[str, SpanSource]]:
 
 
 class Names:
-    """What each token of a lifetime came from."""
+    """Names of the origins of a lifetime's tokens."""
 
     def __init__(self, view: FocusView) -> None:
-        self.named = _named_spans(view)
+        self.named = _name_spans(view)
         self.starts = [span.start for _, span in self.named]
 
     def at(self, token: int) -> str:
@@ -160,10 +160,10 @@ def _gist_line(region: Region, view: FocusView, place: int, selected: int, name:
     """Return a gist: how what it stands for begins, and where that came from. name: "" where that is as above."""
     palette = region.palette
     style = ink(palette.muted, on=palette.selection if place == selected else None)
-    told = f" ← {cut(name, width // 3)}" if name else ""
+    label = f" ← {cut(name, width // 3)}" if name else ""
     shade = SHADES[min(view.entries[place].level, 4)]
-    begins = cut(f"{shade} …{clean(view.texts[place].strip(_HALF))}…", width - width_of(told))
-    return _Line([(begins, style), (told, ink(palette.part_similarity))], [place])
+    begins = cut(f"{shade} …{clean(view.texts[place].strip(_HALF))}…", width - width_of(label))
+    return _Line([(begins, style), (label, ink(palette.part_similarity))], [place])
 
 
 def _word_lines(
@@ -174,10 +174,10 @@ def _word_lines(
     texts = [view.texts[place] for place in places]
     ends = list(accumulate(map(len, texts)))
     name, line, used = "", _Line([], []), 0
-    for found in _WORD.finditer("".join(texts)):
-        at = bisect_right(ends, found.start(2))
-        place, blanks, word = places[at], found[1], cut(clean(found[2]), width)
-        entry, inside = view.entries[place], found.start(2) - (ends[at - 1] if at else 0)
+    for match in _WORD.finditer("".join(texts)):
+        at = bisect_right(ends, match.start(2))
+        place, blanks, word = places[at], match[1], cut(clean(match[2]), width)
+        entry, inside = view.entries[place], match.start(2) - (ends[at - 1] if at else 0)
         # Where in a block another text begins is known in tokens alone: its first line break near there is taken.
         source = names.at(entry.start + (entry.end - entry.start) * inside // len(texts[at]))
         turns = source != name and (not name or "\n" in blanks)
@@ -218,18 +218,18 @@ def tell_dependence(depends: AnswerDependence, view: FocusView) -> str:
     """Tell which blocks an answer depends on, what each gives it, and what the control does."""
     lit, names = number_blocks(depends), Names(view)
     gains = {block.index: gain for block, gain in zip(depends.blocks, depends.gains, strict=True)}
-    told = [
+    clauses = [
         f"[{lit[index]}] {names.at(index * view.block_size)}, L0#{index}: {gains[index]:+.1f}"
         for index in sorted(lit, key=lambda index: -gains[index])[:3]
     ]
     control = sum(word.control for word in depends.words)
     beside = f"A block that was not open: {control:+.1f} nats" if depends.control else "No block to compare with"
-    return " · ".join([beside, *(told or ["no word depends on an open block"])])
+    return " · ".join([beside, *(clauses or ["no word depends on an open block"])])
 
 
 def draw_answer(region: Region, view: FocusView, depends: AnswerDependence | None) -> None:
-    """The question, then the end of the answer, lit by what it depends on; beside it that of the branch it left, or of
-    the latest that left it.
+    """Draw the question, then the end of the answer, lit by what it depends on; beside it that of the branch it left,
+    or of the latest that left it.
     """
     here = next((branch for branch in view.branches if branch.active), None)
     kin = [
@@ -241,10 +241,10 @@ def draw_answer(region: Region, view: FocusView, depends: AnswerDependence | Non
     if depends is not None:
         lit = number_blocks(depends)
         runs = [(word.text, lit[word.block.index] if word.block else None) for word in depends.words]
-        told = wrap(tell_dependence(depends, view), max(8, region.width - 2), 2)
-        for y, line in enumerate(told, region.height - len(told)):
+        lines = wrap(tell_dependence(depends, view), max(8, region.width - 2), 2)
+        for y, line in enumerate(lines, region.height - len(lines)):
             region.put(1, y, line, ink(region.palette.muted))
-        region = region.part(0, 0, None, region.height - len(told))
+        region = region.part(0, 0, None, region.height - len(lines))
     asked = wrap(clean(view.question), region.width - 4, 1) if view.question and region.height >= 4 else []
     beside = kin[-1] if kin and region.width >= 60 else None
     half = region.part(0, 0, region.width // 2 - 1 if beside else None)
@@ -258,7 +258,7 @@ def draw_answer(region: Region, view: FocusView, depends: AnswerDependence | Non
 
 
 def _draw_text(region: Region, title: str, runs: Sequence[tuple[str, int | None]], above: int, end: str = "") -> None:
-    """A rule with a title, room for so many lines, and the end of a text."""
+    """Draw a rule with a title, room for so many lines, and the end of a text."""
     region.rule(0, title, strong=bool(end))
     body = region.part(1, 1 + above)
     lines = _flow(region, [*runs, (end, None)], body.width - 2)
@@ -273,7 +273,7 @@ def _flow(region: Region, runs: Sequence[tuple[str, int | None]], width: int) ->
     for number, group in groupby(runs, key=lambda run: run[1]):
         tone = ink(region.palette.text) if number is None else ink(tone_of(region, number), bold=True)
         text = "".join(text for text, _ in group)
-        words = [(found[1], cut(clean(found[2]), width)) for found in _WORD.finditer(text)]
+        words = [(match[1], cut(clean(match[2]), width)) for match in _WORD.finditer(text)]
         if number is not None and words:
             words.append((" ", f"[{number}]"))
         for blanks, word in words:

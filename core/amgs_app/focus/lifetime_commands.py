@@ -84,14 +84,14 @@ def forget(
         return _purge(engine, runtime, act, why, yes=yes, dry_run=dry_run)
     tree, now = runtime.tree, _situation(runtime)
     if nodes:
-        found = by_hand(tree, [_gist(runtime, text) for text in nodes], now)
+        forget_plan = by_hand(tree, [_gist(runtime, text) for text in nodes], now)
     else:
-        found = plan(tree, engine.settings.forgetting, now, limit=limit, progress=progress)
-    if dry_run or found.is_empty:
-        return Forgotten(found, None, runtime.snapshot())
+        forget_plan = plan(tree, engine.settings.forgetting, now, limit=limit, progress=progress)
+    if dry_run or forget_plan.is_empty:
+        return Forgotten(forget_plan, None, runtime.snapshot())
     reason = why or ("named by hand" if nodes else "weak by the rules")
-    done = act_of(tree, "forget", found.nodes, found.record, at=_now(engine), by=OPERATOR, why=reason)
-    return Forgotten(found, done, runtime.act(done))
+    done = act_of(tree, "forget", forget_plan.nodes, forget_plan.record, at=_now(engine), by=OPERATOR, why=reason)
+    return Forgotten(forget_plan, done, runtime.act(done))
 
 
 @operation(
@@ -111,10 +111,10 @@ def rebuild(engine: Engine, *, progress: Progress | None = None) -> Rebuilt:
     """
     runtime = engine.focus
     tree = runtime.tree
-    kept = sum(high - low for level in range(1, tree.depth + 1) for low, high in tree.catalogue.gone(level))
+    gone_count = sum(high - low for level in range(1, tree.depth + 1) for low, high in tree.catalogue.gone(level))
     total = sum(tree.count(level) for level in range(1, tree.depth + 1))
     tree.rebuild(progress)
-    return Rebuilt(total - kept, kept, tree.gist.name, tree.gist.version, runtime.snapshot())
+    return Rebuilt(total - gone_count, gone_count, tree.gist.name, tree.gist.version, runtime.snapshot())
 
 
 def _restore(engine: Engine, runtime: FocusRuntime, act: int | None, why: str) -> Brought:
@@ -157,15 +157,15 @@ def _tag(engine: Engine, runtime: FocusRuntime, nodes: list[str], word: str, *, 
     catalogue = runtime.tree.catalogue
     for node in nodes:
         start, end = runtime.tree.span(node_of(runtime, node))
-        made = Tag(start, end, word, _now(engine), OPERATOR)
+        new_tag = Tag(start, end, word, _now(engine), OPERATOR)
         if not release:
-            catalogue.tag(made)
+            catalogue.tag(new_tag)
             continue
         gone = [tag for tag in catalogue.span_metadata.tags_on(start, end) if tag.word == word]
         if not gone:
             raise UsageError(f"That span has no tag {word!r}.", way_out="`focus view --texts` shows the tags.")
         catalogue.untag(gone)
-    return Tagged(made, release, catalogue.span_metadata.tags)
+    return Tagged(new_tag, release, catalogue.span_metadata.tags)
 
 
 def _now(engine: Engine) -> str:
@@ -176,8 +176,8 @@ def _situation(runtime: FocusRuntime) -> RetentionContext:
     """Return what a plan spares because of how the window stands."""
     from amgs_focus.tree.retention import RetentionContext
 
-    said = runtime.state.allocator.overrides
-    pinned = tuple(node for node, word in said.items() if word == "pin")
+    overrides = runtime.state.allocator.overrides
+    pinned = tuple(node for node, word in overrides.items() if word == "pin")
     return RetentionContext(runtime.context.tail_start, runtime.context.standing(), pinned)
 
 
@@ -189,9 +189,9 @@ def _list_acts(runtime: FocusRuntime) -> ForgottenList:
     span_metadata = catalogue.span_metadata
     rows = []
     for act in span_metadata.acts:
-        held = act.nodes & span_metadata.sealed if act.kind == "forget" else NOTHING
-        wanted = sum(catalogue.usage.of(node).wanted > 0 for node in held)
-        rows.append(ActRow(act, len(held), wanted))
+        sealed_nodes = act.nodes & span_metadata.sealed if act.kind == "forget" else NOTHING
+        wanted = sum(catalogue.usage.of(node).wanted > 0 for node in sealed_nodes)
+        rows.append(ActRow(act, len(sealed_nodes), wanted))
     sealed, purged = len(span_metadata.sealed), len(span_metadata.purged)
     return ForgottenList(tuple(rows), sealed, purged, runtime.snapshot())
 
@@ -207,13 +207,13 @@ def _gist(runtime: FocusRuntime, text: str) -> NodeRef:
 def _act(runtime: FocusRuntime, number: int | None) -> Act:
     """Return the forgetting of this number, else the latest that still stands."""
     span_metadata = runtime.tree.catalogue.span_metadata
-    held = [act for act in span_metadata.acts if act.kind == "forget"]
+    acts = [act for act in span_metadata.acts if act.kind == "forget"]
     if number is None:
-        held = [act for act in held if ((act.nodes & span_metadata.sealed) - span_metadata.purged).runs]
-    found = held[-1:] if number is None else [act for act in held if act.id == number]
-    if not found:
+        acts = [act for act in acts if ((act.nodes & span_metadata.sealed) - span_metadata.purged).runs]
+    matches = acts[-1:] if number is None else [act for act in acts if act.id == number]
+    if not matches:
         raise UsageError(
             "Nothing is forgotten." if number is None else f"Act {number} did not forget anything.",
             way_out="`focus forget --list` shows what was.",
         )
-    return found[0]
+    return matches[0]

@@ -1,4 +1,4 @@
-"""What looks after a lifetime: forgetting, tags, metadata, corpora."""
+"""Rows of a lifetime's upkeep: forgetting, tags, metadata, corpora."""
 
 from __future__ import annotations
 
@@ -123,9 +123,9 @@ def forgotten_list(result: ForgottenList) -> RowList[ActRow]:
 
 @entry()
 def tagged(result: Tagged) -> ResultTable:
-    said = "Taken off" if result.released else "Tagged"
+    action = "Taken off" if result.released else "Tagged"
     rows = [(tag.word, tag.start, tag.end, tag.by, tag.at) for tag in result.tags]
-    title = f"{said}: {result.tag.word} on tokens {result.tag.start:,} to {result.tag.end:,}"
+    title = f"{action}: {result.tag.word} on tokens {result.tag.start:,} to {result.tag.end:,}"
     return sheet(title, "tag start:n end:n by at", rows)
 
 
@@ -146,23 +146,29 @@ def span_described(result: SpanDescribed) -> ResultTable:
 @entry(figure=draw_view)
 def corpus_read(result: CorpusRead) -> ResultTable:
     plan = result.plan
-    rows = [(one.domain, one.path, one.name, one.language, len(one.text), len(one.bridges)) for one in plan.sections]
-    paths = len({one.path for one in plan.sections})
+    rows = [
+        (section.domain, section.path, section.name, section.language, len(section.text), len(section.bridges))
+        for section in plan.sections
+    ]
+    paths = len({section.path for section in plan.sections})
     done = "Read in" if result.read else "Would read in"
     notes = [
         f"{len(plan.bridges):,} bridges" if plan.bridges else "",
         f"{len(plan.unchanged):,} documents are there as they are" if plan.unchanged else "",
         f"{len(plan.replaced):,} documents replace an older version" if plan.replaced else "",
-        *(f"left out: {one.key}, {one.share:.0%} as {one.like}" for one in plan.dropped[:_SHOWN]),
+        *(
+            f"left out: {duplicate.key}, {duplicate.share:.0%} as {duplicate.like}"
+            for duplicate in plan.dropped[:_SHOWN]
+        ),
         *(f"passed over: {file}, {why}" for file, why in result.skipped),
     ]
-    made = sheet(
+    table = sheet(
         f"{done} {plural(len(rows), 'section')} of {paths:,} documents",
         "domain path* section* language chars:n bridges:n",
         rows,
         notes,
     )
-    return replace(made, digest=made.rows[:_SHOWN])
+    return replace(table, digest=table.rows[:_SHOWN])
 
 
 @entry(figure=draw_view)
@@ -175,10 +181,13 @@ def rebuilt(result: Rebuilt) -> ResultTable:
 
 @entry()
 def lifetime_check(result: LifetimeCheck) -> ResultTable:
-    rows = [(one.name, one.rows, one.fault, "mended" if one.mended else "") for one in result.files]
-    said = f"{plural(len(result.faults), 'fault')}" if result.faults else "whole"
-    bare = [one.name for one in result.files if one.unsummed]
+    rows = [(file.name, file.rows, file.fault, "mended" if file.mended else "") for file in result.files]
+    verdict = f"{plural(len(result.faults), 'fault')}" if result.faults else "whole"
+    bare = [file.name for file in result.files if file.unsummed]
     note = f"No checksums yet: {', '.join(bare)}. The next append writes them." if bare else ""
     return sheet(
-        f"{result.folder}: {said}, {result.tokens:,} tokens of {result.model}", "file rows:n fault* now", rows, (note,)
+        f"{result.folder}: {verdict}, {result.tokens:,} tokens of {result.model}",
+        "file rows:n fault* now",
+        rows,
+        (note,),
     )

@@ -156,8 +156,14 @@ DECISIONS: Final = Rows[tuple[Decision, str]](
 def list_decisions(view: FocusView) -> RowList[tuple[Decision, str]]:
     """List what the last refocus did, then what it refused and why, the strongest scores first."""
     ranked = sorted(
-        (one for one in view.decisions if one.reason != "below_threshold"),
-        key=lambda one: (not one.applied, one.reason in _BY_RULE, -abs(one.score), one.level, one.index),
+        (verdict for verdict in view.decisions if verdict.reason != "below_threshold"),
+        key=lambda verdict: (
+            not verdict.applied,
+            verdict.reason in _BY_RULE,
+            -abs(verdict.score),
+            verdict.level,
+            verdict.index,
+        ),
     )
     names = Names(view)
     done = sum(decision.applied for decision in ranked)
@@ -170,12 +176,12 @@ def list_decisions(view: FocusView) -> RowList[tuple[Decision, str]]:
 
 def explain(result: EntryExplanation) -> list[Line]:
     """Tell everything behind one entry, from the most telling down."""
-    entry, found, measured = result.entry, result.found, result.measurement
+    entry, hit, measured = result.entry, result.found, result.measurement
     tokens, decision = entry.end - entry.start, result.decision
     stands = entry.level == 0 and decision is not None and decision.kind == "expand" and not decision.applied
-    kept = f" · unchanged for {plural(entry.residency, 'refocus', 'refocuses')}" if entry.residency else ""
+    residency = f" · unchanged for {plural(entry.residency, 'refocus', 'refocuses')}" if entry.residency else ""
     lines = [
-        (f"why #{entry.position}  {entry.node}", f"{_state(entry)}{kept}".strip(" ·")),
+        (f"why #{entry.position}  {entry.node}", f"{_state(entry)}{residency}".strip(" ·")),
         ("it is", f"{tokens:,} tokens word for word" if entry.level == 0 else f"a gist for {tokens:,} tokens"),
         ("from", ", ".join(dict.fromkeys(span.label for span in result.sources if span.label))),
         ("text", f"“{' '.join(result.text.split())}”"),
@@ -183,9 +189,9 @@ def explain(result: EntryExplanation) -> list[Line]:
         ("score", _tell_score(result)),
         ("would", result.would),
     ]
-    if found is not None:
-        told = f"L0#{found.block} is number {result.found_rank} of the blocks found: meaning {found.meaning:+.2f}"
-        lines.append(("question", f"{told}, words {found.words:.0%}, similar words {found.similar:+.1f}σ"))
+    if hit is not None:
+        description = f"L0#{hit.block} is number {result.found_rank} of the blocks found: meaning {hit.meaning:+.2f}"
+        lines.append(("question", f"{description}, words {hit.words:.0%}, similar words {hit.similar:+.1f}σ"))
     if result.unanswered:
         lines.append(("question", "no block resembles the question"))
     if measured is not None:
@@ -211,15 +217,15 @@ def _tell_score(result: EntryExplanation) -> str:
     if result.entry.inherited:
         return f"{signed(result.score)}, handed down when its group was opened or closed"
     parts = [part for part in sorted(result.parts, key=lambda part: -abs(part[1])) if abs(part[1]) >= LEAST_SCORE]
-    told = " · ".join(f"{PART_WORDS.get(name) or name.replace('_', ' ')} {signed(value)}" for name, value in parts)
-    return f"{signed(result.score)}: {told}" if told else signed(result.score)
+    breakdown = " · ".join(f"{PART_WORDS.get(name) or name.replace('_', ' ')} {signed(value)}" for name, value in parts)
+    return f"{signed(result.score)}: {breakdown}" if breakdown else signed(result.score)
 
 
 def _tell_keeping(keeping: NodeProvenance) -> Iterator[Line]:
     """Tell of an entry where it is from, how it was used, and whether what lies below it was forgotten."""
     use = keeping.use
     yield "origin", f"{keeping.provenance}, gist version {keeping.gist_version}"
-    known = [told for span in keeping.spans if (told := _tell_about(span.about))]
+    known = [description for span in keeping.spans if (description := _tell_about(span.about))]
     if known:
         more = f" and {keeping.span_count - len(keeping.spans)} more" if keeping.span_count > len(keeping.spans) else ""
         yield "known of it", "; ".join(known) + more
@@ -234,11 +240,11 @@ def _tell_keeping(keeping: NodeProvenance) -> Iterator[Line]:
 
 
 def _tell_about(about: SpanAbout) -> str:
-    said = [about.key.rstrip("#"), about.domain, about.language, about.time[:10]]
-    said += ["" if about.trust is None else f"trust {about.trust:g}"]
-    said += [f"version {about.version}" if about.version else ""]
-    said += [f"bridges to {', '.join(about.bridges)}" if about.bridges else ""]
-    return ", ".join(one for one in said if one)
+    parts = [about.key.rstrip("#"), about.domain, about.language, about.time[:10]]
+    parts += ["" if about.trust is None else f"trust {about.trust:g}"]
+    parts += [f"version {about.version}" if about.version else ""]
+    parts += [f"bridges to {', '.join(about.bridges)}" if about.bridges else ""]
+    return ", ".join(part for part in parts if part)
 
 
 WHY: Final = Rows[EntryExplanation]("span", lambda result: (str(result.entry.node),), explain)
@@ -258,9 +264,9 @@ WORDS: Final = Rows[Any](
 
 
 def _tell_dependence(result: AnswerDependence) -> str:
-    found = Counter(str(word.block) for word in result.words if word.block)
-    told = ", ".join(f"{count} on {block}" for block, count in found.most_common(4)) or "none on an open block"
-    return f"{len(result.words)} words of the answer: {told}"
+    counts = Counter(str(word.block) for word in result.words if word.block)
+    summary = ", ".join(f"{count} on {block}" for block, count in counts.most_common(4)) or "none on an open block"
+    return f"{len(result.words)} words of the answer: {summary}"
 
 
 @entry(figure=draw_view, sentence=_tell_dependence)
@@ -345,13 +351,13 @@ def _tell_steered(result: Steered) -> str:
         return f"{node} {freed.get(result.word, 'will be left alone at the next refocus')}{branch}"
     if result.in_tail and result.word in ("expand", "collapse"):
         return f"{node} is part of the latest text, which stays word for word: it can {result.word} only later{branch}"
-    told = {
+    sentences = {
         "pin": f"{node} pinned: it will not close",
         "forbid": f"{node} kept shut: it will not open",
         "expand": f"Will open {node} at the next refocus",
         "collapse": f"Will close into {node} at the next refocus",
     }
-    return told[result.word] + branch
+    return sentences[result.word] + branch
 
 
 def _tell_branch(view: FocusView) -> str:
@@ -359,7 +365,7 @@ def _tell_branch(view: FocusView) -> str:
 
 
 @entry(figure=draw_view, sentence=_tell_steered)
-def steered(result: Steered) -> ResultTable:
+def list_steering(result: Steered) -> ResultTable:
     heard = "from the next refocus on"
     if result.word in ("expand", "collapse"):
         heard = "none while it is among the latest" if result.in_tail and not result.released else "at the next refocus"
@@ -380,13 +386,13 @@ def tell_worth(measured: Any) -> str:
 
 @entry(figure=draw_view, sentence=lambda result: f"{result.measurement.node}: {tell_worth(result.measurement)}")
 def measured(result: Measured) -> ResultTable:
-    found = result.measurement
+    measurement = result.measurement
     return facts(
-        f"{found.node}: {tell_worth(found)}",
+        f"{measurement.node}: {tell_worth(measurement)}",
         [
-            ("gain", f"{found.gain:+.4f} ± {found.error:.4f} nats a token"),
-            ("NLL fine / coarse", f"{found.nll_fine:.4f} / {found.nll_coarse:.4f}"),
-            ("step", found.step),
+            ("gain", f"{measurement.gain:+.4f} ± {measurement.error:.4f} nats a token"),
+            ("NLL fine / coarse", f"{measurement.nll_fine:.4f} / {measurement.nll_coarse:.4f}"),
+            ("step", measurement.step),
         ],
     )
 

@@ -29,19 +29,19 @@ def describe_span(runtime: FocusRuntime, span: int, key: str, value: str) -> Spa
     from amgs_focus.records import SpanAbout
 
     tree = runtime.tree
-    held = tree.spans()
-    if span >= len(held):
-        raise UsageError(f"There is no span {span}.", way_out=f"They are numbered 0 to {len(held) - 1}.")
+    spans = tree.spans()
+    if span >= len(spans):
+        raise UsageError(f"There is no span {span}.", way_out=f"They are numbered 0 to {len(spans) - 1}.")
     if key not in ("domain", "path", "section", "language", "time", "trust", "version"):
         raise UsageError(
             f"A span has no key {key!r}.", way_out="Keys: domain, path, section, language, time, trust, version."
         )
-    before = tree.catalogue.about(held[span].start)
+    before = tree.catalogue.about(spans[span].start)
     try:
         after = SpanAbout.of({**before.plain(), key: value})
     except ValueError as error:
         raise UsageError(f"{key} = {value!r}: {error}.", way_out="Trust must be a number from 0 to 1.") from error
-    tree.catalogue.describe({held[span].start: after})
+    tree.catalogue.describe({spans[span].start: after})
     return SpanDescribed(span, before, after)
 
 

@@ -64,13 +64,13 @@ def branch(
         from amgs_focus.trace.lineage import diff as compare
 
         if len(diff) > 1:  # what a caller elsewhere may not name are files: NAME is a branch alone
-            ours, (one, our_line) = diff[0], _run(engine, diff[0])
+            ours, (our_trace, our_line) = diff[0], _run(engine, diff[0])
         else:
             ours = our_line = name or engine.focus.branch_name
-            one = engine.focus_trace()
+            our_trace = engine.focus_trace()
         theirs, their_line = _run(engine, diff[-1])
-        headers = None if one.header == theirs.header else (one.header, theirs.header)
-        return compare(_line(one, our_line), _line(theirs, their_line), headers, (ours, diff[-1]))
+        headers = None if our_trace.header == theirs.header else (our_trace.header, theirs.header)
+        return compare(_line(our_trace, our_line), _line(theirs, their_line), headers, (ours, diff[-1]))
     runtime = engine.focus
     if without:
         from amgs_focus.dependence import answer_without
@@ -132,38 +132,40 @@ def trace(
         return RunPosition("resume", steps, engine.focus.snapshot())
     if run is None and not engine.focus_is_open and (left := engine.last_run()).trace is not None:
         run = left.path
-    told, name = (engine.focus_trace(), "") if run is None else _run(engine, run)
+    run_trace, name = (engine.focus_trace(), "") if run is None else _run(engine, run)
     if telemetry or out is not None or wandb:
-        return _measure(told, name, out, wandb)
+        return _measure(run_trace, name, out, wandb)
     if replay:
-        return _replay(engine, told, run or "this run", progress)
-    return summary(told, run or "this run")
+        return _replay(engine, run_trace, run or "this run", progress)
+    return summary(run_trace, run or "this run")
 
 
-def _measure(told: Trace, name: str, out: Path | None, wandb: str) -> Telemetry:
+def _measure(run_trace: Trace, name: str, out: Path | None, wandb: str) -> Telemetry:
     """Measure each refocus of a run, and write or send the numbers."""
     from amgs_focus.trace.telemetry import send_to_wandb, to_jsonl
     from amgs_focus.trace.telemetry import telemetry as measure
 
-    found = measure(told, _line(told, name))
+    measures = measure(run_trace, _line(run_trace, name))
     if out is not None:
         try:
-            out.write_text(to_jsonl(found), encoding="utf-8")
+            out.write_text(to_jsonl(measures), encoding="utf-8")
         except OSError as error:
             raise InputError(f"{out}: {error.strerror}.", way_out="Choose another path.") from error
     if wandb:
-        send_to_wandb(found, wandb, f"{told.header.model.name}-{found.branch}-{told.header.settings['seed']}")
-    return found
+        send_to_wandb(
+            measures, wandb, f"{run_trace.header.model.name}-{measures.branch}-{run_trace.header.settings['seed']}"
+        )
+    return measures
 
 
-def _replay(engine: Engine, told: Trace, name: str, progress: Progress | None) -> Replayed:
+def _replay(engine: Engine, run_trace: Trace, name: str, progress: Progress | None) -> Replayed:
     """Run a trace again on a fresh engine."""
     from amgs_app.models.choice import focus_runtime, gist_encoder
     from amgs_focus.options import SearchOptions
     from amgs_focus.runtime.replay import replay as again
     from amgs_focus.settings import FocusSettings
 
-    settings = FocusSettings.model_validate(dict(told.header.settings))
+    settings = FocusSettings.model_validate(dict(run_trace.header.settings))
     model = engine.load_model(progress)
     gist = gist_encoder(model, engine.settings.model, engine.checkpoints)
     runtime, _ = focus_runtime(
@@ -173,25 +175,25 @@ def _replay(engine: Engine, told: Trace, name: str, progress: Progress | None) -
         engine.clock,
         gist=gist,
         checkpoints=engine.checkpoints,
-        encoder=engine.text_encoder() if told.header.text_encoder else None,
-        search_options=SearchOptions.of(told.header.search),
+        encoder=engine.text_encoder() if run_trace.header.text_encoder else None,
+        search_options=SearchOptions.of(run_trace.header.search),
     )
-    steps = again(told, runtime, progress)
-    return Replayed(name, steps, len(runtime.branches()), runtime.state_hash(), told.complete)
+    steps = again(run_trace, runtime, progress)
+    return Replayed(name, steps, len(runtime.branches()), runtime.state_hash(), run_trace.complete)
 
 
-def _line(told: Trace, name: str) -> TraceBranch:
+def _line(run_trace: Trace, name: str) -> TraceBranch:
     """Return a branch of a trace, the active one for ""."""
     from amgs_focus.trace.lineage import lineage
 
-    return lineage(told).line(name)
+    return lineage(run_trace).line(name)
 
 
 def _run(engine: Engine, text: str) -> tuple[Trace, str]:
     """Return the trace and the branch that a word names: a branch of this run, else a file."""
     from amgs_focus.trace.trace import read
 
-    if engine.focus_is_open and text in {one.name for one in engine.focus.branches()}:
+    if engine.focus_is_open and text in {branch_view.name for branch_view in engine.focus.branches()}:
         return engine.focus_trace(), text
     path, _, name = text.rpartition(":")
     if path and not lies_there(Path(text)) and lies_there(Path(path)):

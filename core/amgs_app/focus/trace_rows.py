@@ -56,12 +56,12 @@ def run_position(result: RunPosition) -> ResultTable:
 def last_run(result: LastRun) -> ResultTable:
     if result.trace is None:
         return facts("No earlier working context", [("trace", result.path or None)])
-    told = result.trace
+    summary = result.trace
     pairs = [
-        ("question", told.question or None),
-        ("tokens", max((one.steps for one in told.branches), default=0)),
-        ("branches", len(told.branches)),
-        ("lifetime tokens", told.lifetime),
+        ("question", summary.question or None),
+        ("tokens", max((branch.steps for branch in summary.branches), default=0)),
+        ("branches", len(summary.branches)),
+        ("lifetime tokens", summary.lifetime),
         ("folder", result.kept or None),
         ("trace", result.path),
     ]
@@ -127,9 +127,9 @@ def trace_summary(result: TraceSummary) -> ResultTable:
         ("end mark", "yes" if result.complete else "no: it was cut off, or is still being written"),
     ]
     notes = [
-        f"{'●' if one.active else '○'} {one.name}: {one.steps} steps, {one.refocuses} refocuses, "
-        f"{one.actions} actions" + (f", from {one.parent} at step {one.at}" if one.parent else "")
-        for one in result.branches
+        f"{'●' if branch.active else '○'} {branch.name}: {branch.steps} steps, {branch.refocuses} refocuses, "
+        f"{branch.actions} actions" + (f", from {branch.parent} at step {branch.at}" if branch.parent else "")
+        for branch in result.branches
     ]
     if result.text:
         notes.append(f"“{_short(result.text)}”")
@@ -150,14 +150,14 @@ def trace_diff(result: TraceDiff) -> ResultTable:
     decided = next(iter(result.changed), None)
     if decided is not None:
         sides = ((result.ours, decided.ours, decided.ours_score), (result.theirs, decided.theirs, decided.theirs_score))
-        told = [
+        reasons = [
             f"{name}: {REASON_SENTENCES[reason] if reason else 'not asked for'}"
             + (f" ({signed(score)})" if abs(score) >= LEAST_SCORE else "")
             for name, reason, score in sides
         ]
         more = f", the first of {len(result.changed)}" if len(result.changed) > 1 else ""
         pairs.append(
-            ("decided", f"{decided.kind} {decided.node} at step {result.refocus_step}{more}. {'; '.join(told)}")
+            ("decided", f"{decided.kind} {decided.node} at step {result.refocus_step}{more}. {'; '.join(reasons)}")
         )
     return facts(f"{result.ours} and {result.theirs} share {_tokens(result.shared)}", pairs)
 

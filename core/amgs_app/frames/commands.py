@@ -56,7 +56,7 @@ def frames(
     pane="frame",
     writes=True,
     keeps="frame",
-    lists=lambda frame: [each.block.id for each in listed(frame)],
+    lists=lambda frame: [candidate.block.id for candidate in listed(frame)],
 )
 def assemble(
     engine: Engine,
@@ -82,7 +82,10 @@ def assemble(
     """
     if composite:
         wanted = name.strip().upper()
-        atomic = any(one.name == wanted and not one.is_composite for one in engine.memory.frame_definitions())
+        atomic = any(
+            definition.name == wanted and not definition.is_composite
+            for definition in engine.memory.frame_definitions()
+        )
         if atomic:
             raise UsageError(f"{wanted} is not a composite frame.", way_out="Leave --composite out.")
     if query:
@@ -101,7 +104,7 @@ def assemble(
     example="frame last",
     pane="frame",
     keeps="frame",
-    lists=lambda found: found.frame and [each.block.id for each in listed(found.frame)],
+    lists=lambda result: result.frame and [candidate.block.id for candidate in listed(result.frame)],
 )
 def last(operator: Operator) -> LastFrame:
     """Show the frame assembled last, as it was then; it is kept in the store for the next session.

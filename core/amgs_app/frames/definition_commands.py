@@ -139,13 +139,13 @@ def define(
             statuses=None if status is None else tuple(status),
             self_only=self_only,
             without="" if without == _NONE else without,
-            meta=None if tagged is None else dict(read_pair(one) for one in _cleared(tagged)),
+            meta=None if tagged is None else dict(read_pair(pair) for pair in _drop_none(tagged)),
         ),
     )
     if category is not None:
-        block_filter = replace(block_filter, categories=tuple(_cleared(category)) or None)
-    said = _given(since=since, until=until, reinforced_since=used_since)
-    instants: dict[str, Any] = {field: _instant(text) for field, text in said.items()}
+        block_filter = replace(block_filter, categories=tuple(_drop_none(category)) or None)
+    texts = _given(since=since, until=until, reinforced_since=used_since)
+    instants: dict[str, Any] = {field: _instant(text) for field, text in texts.items()}
     block_filter = replace(block_filter, **instants)
     rule = replace(
         rule,
@@ -164,7 +164,7 @@ def define(
         rule = replace(rule, window_hours=window or None)
     if top_k is not None:
         rule = replace(rule, top_k=top_k or None)
-    made = replace(
+    definition = replace(
         start,
         name=wanted,
         rule=rule,
@@ -174,32 +174,32 @@ def define(
             assembly=assembly,
             budget=budget,
             refresh_hours=refresh_hours,
-            children=None if child is None else tuple(_child(one) for one in _cleared(child)),
+            children=None if child is None else tuple(_child(spec) for spec in _drop_none(child)),
             merge=merge,
             budget_strategy=budget_strategy,
         ),
     )
     if rescore is not None:
-        made = replace(made, rescore=None if rescore == _NONE else read_weights(rescore))
+        definition = replace(definition, rescore=None if rescore == _NONE else read_weights(rescore))
     if dedup is not None:
-        made = replace(made, semantic_threshold=dedup or None)
-    copied = replace(made, name=start.name, purpose=start.purpose) == start
+        definition = replace(definition, semantic_threshold=dedup or None)
+    copied = replace(definition, name=start.name, purpose=start.purpose) == start
     if copied and wanted not in known and base is purpose is None:  # a name that was mistyped, most likely
         raise UsageError(
             f"{wanted} would be a copy of {start.name}.",
             title="No frame was defined",
             way_out="Say what differs, for example `--budget 800`; `frame list` names the frames that exist.",
         )
-    engine.memory.define_frame(made)
-    return made
+    engine.memory.define_frame(definition)
+    return definition
 
 
-def _cleared(given: list[str]) -> list[str]:
+def _drop_none(values: list[str]) -> list[str]:
     """Return what was given, nothing where it is `none`; raises UsageError for `none` beside something."""
-    if _NONE not in given:
-        return given
-    if len(given) > 1:
-        raise UsageError(f"`none` cannot be combined with {given}.", way_out="Give `none` alone, or leave it out.")
+    if _NONE not in values:
+        return values
+    if len(values) > 1:
+        raise UsageError(f"`none` cannot be combined with {values}.", way_out="Give `none` alone, or leave it out.")
     return []
 
 
@@ -247,7 +247,7 @@ def delete(engine: Engine, name: Name) -> FrameDefinition:
     example='frame cached SESSION --query "what is left to do?"',
     writes=True,
     keeps="frame",
-    lists=lambda found: [each.block.id for each in listed(found.frame)],
+    lists=lambda result: [candidate.block.id for candidate in listed(result.frame)],
 )
 def cached(
     engine: Engine, name: Name, *, query: FrameQuery = "", budget: FrameBudget = None, weights: WeightsText = None

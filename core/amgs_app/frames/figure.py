@@ -1,6 +1,4 @@
-"""Where the candidates of a frame or a search came from, what each score is made of, and what became of
-each.
-"""
+"""Figure of the candidates of a frame or a search: their origin, the parts of their scores, and their fate."""
 
 from __future__ import annotations
 
@@ -67,9 +65,9 @@ def frame(
     table, detail, text = _split(sheet.part(0, y, None, sheet.height - y - foot), len(rows.items) + 1, show)
     if table is not None:
         hidden = len(every.items) - len(rows.items)
-        told = every.title if canvas.width >= 72 else every.title.partition(": ")[2]
-        told = f"{len(rows.items):,} shown of {told}" if hidden else told
-        replace(rows, title=told).draw_under(table, cursor)
+        title = every.title if canvas.width >= 72 else every.title.partition(": ")[2]
+        title = f"{len(rows.items):,} shown of {title}" if hidden else title
+        replace(rows, title=title).draw_under(table, cursor)
         if not rows.items:
             none = "No row matches the filter. F changes it." if every.items else f"{_NONE} {clean(lacks)}".rstrip()
             table.put(1, 1, none, ink(sheet.palette.muted), width=table.width - 2)
@@ -159,7 +157,7 @@ def _split(rest: Region, rows: int, show: Show) -> tuple[Region | None, Region |
 
 
 def _text(region: Region, result: Frame, numbers: Mapping[str, int], selected: str | None, offset: int) -> None:
-    """The assembled text; the gutter holds the number of the candidate each line came from."""
+    """Draw the assembled text; the gutter holds the number of each line's candidate."""
     palette = region.palette
     lines = text_lines(result, region.width - 6)
     rows = region.height - 1

@@ -63,12 +63,25 @@ def _frames(result: FrameList) -> str:
 @entry(figure=FigureOf("frame last"), sentence=_frames)
 def frame_list(result: FrameList) -> ResultTable:
     rows = []
-    kinds = {each.name: each.kind for each in result.origins}
-    for each in result.definitions:
-        weights = (getattr(each.weights, name) for name in COMPONENTS)
-        children = f" {each.merge}: ".join(["", ", ".join(c.name for c in each.children)]) if each.children else ""
-        rows.append((each.name, each.purpose, each.budget, *weights, children.strip(), kinds.get(each.name, "")))
-    notes = [f"{each.name}: {each.told}" for each in result.origins if each.told not in _PLAIN]
+    kinds = {origin.name: origin.kind for origin in result.origins}
+    for definition in result.definitions:
+        weights = (getattr(definition.weights, name) for name in COMPONENTS)
+        children = (
+            f" {definition.merge}: ".join(["", ", ".join(c.name for c in definition.children)])
+            if definition.children
+            else ""
+        )
+        rows.append(
+            (
+                definition.name,
+                definition.purpose,
+                definition.budget,
+                *weights,
+                children.strip(),
+                kinds.get(definition.name, ""),
+            )
+        )
+    notes = [f"{origin.name}: {origin.told}" for origin in result.origins if origin.told not in _PLAIN]
     return sheet("Frames", f"name purpose* budget:n {_WEIGHTS} children origin", rows, notes)
 
 
@@ -89,7 +102,9 @@ def frame(result: Frame) -> ResultTable:
     asked = f" for {result.query!r}" if result.query else ""
     every = list_frame(result)
     chosen = f"{len(result.selected)} of {len(every.items)} blocks"
-    ledger = "; ".join(f"{each.child} {each.used}/{each.budget} tokens" for each in result.ledger)
+    ledger = "; ".join(
+        f"{ledger_entry.child} {ledger_entry.used}/{ledger_entry.budget} tokens" for ledger_entry in result.ledger
+    )
     notes = (
         f"{ledger}; entropy {result.entropy_bits:.2f} bit" if ledger else "",
         coverage_told(result.coverage) if result.coverage else "",
@@ -101,7 +116,7 @@ def frame(result: Frame) -> ResultTable:
     return replace(every.table(), title=title, notes=tuple(filter(None, notes)))
 
 
-def _drawn_last(operator: Operator, result: LastFrame, canvas: Canvas) -> Text:
+def _draw_last(operator: Operator, result: LastFrame, canvas: Canvas) -> Text:
     from amgs_app.frames.figure import frame
 
     if result.frame is None:
@@ -113,7 +128,7 @@ def _last(result: LastFrame) -> str:
     return "No frame was assembled yet" if result.frame is None else sentence_of(result.frame)
 
 
-@entry(figure=_drawn_last, sentence=_last)
+@entry(figure=_draw_last, sentence=_last)
 def last_frame(result: LastFrame) -> ResultTable:
     return table_of(result.frame) if result.frame is not None else sheet("No frame yet", "frame", ())
 
@@ -141,9 +156,9 @@ def frame_definition(result: FrameDefinition) -> ResultTable:
 
 @entry()
 def cached_frame(result: CachedFrame) -> ResultTable:
-    made = table_of(result.frame)
+    table = table_of(result.frame)
     how = "from the cache" if result.fresh else "assembled again"
-    return ResultTable(made.title, made.columns, made.rows, (f"{how}: {result.because}", *made.notes), made.digest)
+    return ResultTable(table.title, table.columns, table.rows, (f"{how}: {result.because}", *table.notes), table.digest)
 
 
 @entry()

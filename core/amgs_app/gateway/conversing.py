@@ -57,7 +57,7 @@ class Fitted:
 
     @property
     def until(self) -> int:
-        """The number of its last message."""
+        """Number of its last message."""
         return self.numbers[-1] if self.numbers else 0
 
 
@@ -85,7 +85,7 @@ class Conversing:
 
     @property
     def chooses(self) -> bool:
-        """Whether there is a budget to keep."""
+        """Return whether there is a budget to keep."""
         return self._budget > 0
 
     def take_in(self, form: Format, request: Body, named: str = "") -> Fitted:
@@ -98,49 +98,53 @@ class Conversing:
             return Fitted(None, _NOTHING)
         spoken = self._secrets.mask(spoken)  # of what is kept; what goes on is the request as it came
         with self._lock:
-            told = _told(spoken)
-            if not told:
+            messages = _told(spoken)
+            if not messages:
                 return Fitted(None, _NOTHING, spoken=tuple(spoken))
-            name, numbers = self._conversation(told, named)
-            new = told[len(numbers) :]
+            name, numbers = self._conversation(messages, named)
+            new = messages[len(numbers) :]
             if new:
-                done = self._memory.conversation.add(name, [_message(each) for each in new])
+                done = self._memory.conversation.add(name, [_message(message) for message in new])
                 numbers = (*numbers, *range(done.first, done.last + 1))
             observed = "the gateway only observes"
-            whole = tuple(_whole(each, number) for each, number in zip(told, numbers, strict=True))
+            whole = tuple(_whole(message, number) for message, number in zip(messages, numbers, strict=True))
             return Fitted(None, observed, name, tuple(spoken), added=len(new), numbers=numbers, whole=whole)
 
-    def answered(self, fitted: Fitted, said: Sequence[Spoken]) -> tuple[int, int]:
+    def answered(self, fitted: Fitted, replies: Sequence[Spoken]) -> tuple[int, int]:
         """Take in what the model said; gives how many messages, and the number of the last one that holds it. Nothing
         where the conversation has gone on since, or had before: it was answered already.
         """
-        told = [_message(each) for each in self._secrets.mask(said) if each.says]
+        messages = [_message(reply) for reply in self._secrets.mask(replies) if reply.says]
         with self._lock:
-            kept = self._kept(fitted.conversation)
-            if not told or not kept:
+            history = self._kept(fitted.conversation)
+            if not messages or not history:
                 return 0, 0
-            if kept[-1].number == fitted.until:
-                done = self._memory.conversation.add(fitted.conversation, told)
-                return len(told), done.last
-            there = [(one.text, one.calls) for one in kept if fitted.until < one.number <= fitted.until + len(told)]
-            same = there == [(one.text, one.calls) for one in told]
-            return 0, fitted.until + len(told) if same else 0
+            if history[-1].number == fitted.until:
+                done = self._memory.conversation.add(fitted.conversation, messages)
+                return len(messages), done.last
+            there = [
+                (message.text, message.calls)
+                for message in history
+                if fitted.until < message.number <= fitted.until + len(messages)
+            ]
+            same = there == [(message.text, message.calls) for message in messages]
+            return 0, fitted.until + len(messages) if same else 0
 
-    def log_uses(self, fitted: Fitted, said: Sequence[Spoken]) -> None:
+    def log_uses(self, fitted: Fitted, replies: Sequence[Spoken]) -> None:
         """Log which blocks an answer used of those that the model had in front of it: notes that a system prompt or a
         tool of this turn quotes, and earlier messages. What calls a tool is no answer yet.
         """
-        if any(each.calls for each in said):
+        if any(reply.calls for reply in replies):
             return
-        asked = max((n for n, each in enumerate(fitted.spoken) if each.role == "user"), default=0)
-        turn = [each.text for n, each in enumerate(fitted.spoken) if n >= asked or each.role == "system"]
+        asked = max((n for n, message in enumerate(fitted.spoken) if message.role == "user"), default=0)
+        turn = [message.text for n, message in enumerate(fitted.spoken) if n >= asked or message.role == "system"]
         sent = fitted.whole if fitted.context is None else fitted.context.messages
         self._memory.gateway.log_uses(
             fitted.conversation,
-            "\n\n".join(each.text for each in said if each.text),
+            "\n\n".join(reply.text for reply in replies if reply.text),
             fitted.until,
             quoted="\n".join(turn),
-            read=[one.numbers[0] for one in sent if one.fate == "kept"],
+            read=[message.numbers[0] for message in sent if message.fate == "kept"],
         )
 
     def note(self, exchange: GatewayExchange, fitted: Fitted) -> None:
@@ -154,19 +158,19 @@ class Conversing:
 
     def last_number(self) -> int:
         """Return the number of the latest request that is kept."""
-        return next((one.number for one in self._memory.gateway.exchanges(1)), 0)
+        return next((exchange.number for exchange in self._memory.gateway.exchanges(1)), 0)
 
     def choose(self, form: Format, request: Body, fitted: Fitted) -> Fitted:
         """Choose what of a request that was taken in is sent; writes nothing. Raises ImpossibleBudgetError."""
-        told = dict(zip(fitted.numbers, _told(fitted.spoken), strict=True))
-        beside, reserved = self._beside(request, fitted), self._reserved(request)
+        by_number = dict(zip(fitted.numbers, _told(fitted.spoken), strict=True))
+        beside, reserved = self._beside(request, fitted), self._reserve_tokens(request)
         if beside + reserved >= self._budget:
             free = f", {reserved:,} more are kept free for the answer" if reserved else ""
             raise ImpossibleBudgetError(
                 f"The system prompt and the tools alone have {beside:,} tokens of {self._budget:,}{free}.",
                 way_out="Give the gateway a larger --budget.",
             )
-        query = next((each.text for each in reversed(told.values()) if each.role == "user"), "")
+        query = next((message.text for message in reversed(by_number.values()) if message.role == "user"), "")
         context = self._memory.conversation.optimise(
             fitted.conversation,
             query,
@@ -175,24 +179,25 @@ class Conversing:
             previous=self._plan(fitted.conversation),
             until=fitted.until,
             # What cannot be given back is not taken away.
-            keep=[f"#{number}" for number, each in told.items() if each.more],
+            keep=[f"#{number}" for number, message in by_number.items() if message.more],
         )
         if len(self._plans) >= _PLANS:
             self._plans.clear()
         self._plans[fitted.conversation] = context.plan
-        places = {id(each): place for place, each in enumerate(fitted.spoken)}
-        changes, notes = changes_of(context.messages, {n: places[id(each)] for n, each in told.items()})
-        for place, each in enumerate(fitted.spoken):
+        places = {id(message): place for place, message in enumerate(fitted.spoken)}
+        changes, notes = changes_of(context.messages, {n: places[id(message)] for n, message in by_number.items()})
+        for place, message in enumerate(fitted.spoken):
             # What says nothing, as a thought of the model, goes with what stands behind it.
             after = next((p for p in range(place, len(fitted.spoken)) if fitted.spoken[p].says), None)
-            if not each.says and after in changes and changes[after].text is None:
+            if not message.says and after in changes and changes[after].text is None:
                 changes[place] = MessageChange(None)
         body = form.write(request, changes, notes) if changes or notes else None
         why = "" if body is not None else "everything fits into the budget"
         # An answer that the agent sends back otherwise than it was said goes on as the agent sent it.
-        sent = {one.numbers: one for one in fitted.whole}
+        sent = {message.numbers: message for message in fitted.whole}
         messages = tuple(
-            replace(sent[one.numbers], tokens=one.tokens) if one.fate == "kept" else one for one in context.messages
+            replace(sent[message.numbers], tokens=message.tokens) if message.fate == "kept" else message
+            for message in context.messages
         )
         context = replace(context, messages=messages)
         return replace(fitted, body=body, untouched=why, context=context, beside=beside, reserved=reserved)
@@ -200,12 +205,12 @@ class Conversing:
     def _beside(self, request: Body, fitted: Fitted) -> int:
         """Return tokens of what is sent beside the conversation, and of the line with which the answer begins."""
         counter = MessageCounter(self._engine.count_tokens)
-        prompts = [counter.cost(_message(each)) for each in fitted.spoken if each.role == "system"]
+        prompts = [counter.cost(_message(message)) for message in fitted.spoken if message.role == "system"]
         tools = request.get("tools")
-        given = counter.count(json.dumps(tools, ensure_ascii=False)) if tools else 0
-        return sum(prompts) + given + OVERHEAD
+        tool_tokens = counter.count(json.dumps(tools, ensure_ascii=False)) if tools else 0
+        return sum(prompts) + tool_tokens + OVERHEAD
 
-    def _reserved(self, request: Body) -> int:
+    def _reserve_tokens(self, request: Body) -> int:
         """Return tokens that the answer may have, at most half of the budget: some agents always ask for the most there
         is.
         """
@@ -214,21 +219,23 @@ class Conversing:
         return min(most, self._budget // 2)
 
     def _plan(self, conversation: str) -> str:
-        """The plan of what was sent last, also before the gateway began: what the provider has cached stays valid."""
+        """Return the plan of the last context sent, also before the gateway began: what the provider has cached stays
+        valid.
+        """
         if conversation not in self._plans:
             self._plans[conversation] = self._memory.gateway.last_plan(conversation)
         return self._plans[conversation]
 
-    def _conversation(self, told: Sequence[Spoken], named: str) -> tuple[str, tuple[int, ...]]:
+    def _conversation(self, messages: Sequence[Spoken], named: str) -> tuple[str, tuple[int, ...]]:
         """Return the name of the conversation that these messages go on with, and the numbers of those it has
         already.
         """
-        first = next((each.text for each in told if each.role == "user"), told[0].text)
+        first = next((message.text for message in messages if message.role == "user"), messages[0].text)
         stem = named or f"chat-{hashlib.sha256(first.encode('utf-8', 'replace')).hexdigest()[:8]}"
-        known = [one.name for one in self._memory.conversation.list() if _is_of(stem, one.name)]
-        matches = [(found, name) for name in known if (found := aligned(self._kept(name), told))]
+        known = [summary.name for summary in self._memory.conversation.list() if _is_of(stem, summary.name)]
+        matches = [(overlap, name) for name in known if (overlap := aligned(self._kept(name), messages))]
         if matches:
-            numbers, name = max(matches, key=lambda one: (len(one[0]), one[1]))
+            numbers, name = max(matches, key=lambda match: (len(match[0]), match[1]))
             return name, numbers
         return (f"{stem}-{len(known) + 1}" if known else stem), ()
 
@@ -273,13 +280,13 @@ def _is_of(stem: str, name: str) -> bool:
 
 def _told(spoken: Sequence[Spoken]) -> list[Spoken]:
     """Return what a conversation keeps of a request's messages."""
-    return [each for each in spoken if each.role != "system" and each.says]
+    return [message for message in spoken if message.role != "system" and message.says]
 
 
 def _whole(spoken: Spoken, number: int) -> ContextMessage:
     """Return a message as the agent sent it."""
-    said = _message(spoken)
-    return ContextMessage((number, number), said.role, said.text, "kept", 0, "", said.calls, said.answers)
+    message = _message(spoken)
+    return ContextMessage((number, number), message.role, message.text, "kept", 0, "", message.calls, message.answers)
 
 
 def _message(spoken: Spoken) -> Message:
@@ -289,7 +296,7 @@ def _message(spoken: Spoken) -> Message:
     return Message(0, role, spoken.text, calls=spoken.calls, answers=spoken.answers)
 
 
-def aligned(kept: Sequence[Message], sent: Sequence[Spoken]) -> tuple[int, ...]:
+def aligned(history: Sequence[Message], sent: Sequence[Spoken]) -> tuple[int, ...]:
     """For each of a request's messages the number of the kept one, as far as they are kept; none where the request is
     of another conversation.
 
@@ -297,8 +304,8 @@ def aligned(kept: Sequence[Message], sent: Sequence[Spoken]) -> tuple[int, ...]:
     its answers shortened, mended or without the thoughts.
     """
     numbers: list[int] = []
-    for message, said in zip(kept, sent, strict=False):
-        same = message.role == said.role and (said.role == "assistant" or message.text.split() == said.text.split())
+    for message, other in zip(history, sent, strict=False):
+        same = message.role == other.role and (other.role == "assistant" or message.text.split() == other.text.split())
         if not same:
             return ()
         numbers.append(message.number)

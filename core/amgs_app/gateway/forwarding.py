@@ -72,7 +72,7 @@ NUMBER: Final = "AMGS-Exchange"
 
 @dataclass(frozen=True, slots=True)
 class Gateway:
-    """What every request of one namespace needs."""
+    """Objects shared by all requests of one namespace."""
 
     upstream: Upstream
     namespace: Namespace
@@ -103,7 +103,7 @@ class Gateway:
             fitted.conversation,
             request.url.path,
             make_storable(str((asked or {}).get("model", "")))[:200],
-            make_storable(next((each.text for each in reversed(fitted.spoken) if each.role == "user"), "")),
+            make_storable(next((message.text for message in reversed(fitted.spoken) if message.role == "user"), "")),
             len(fitted.spoken),
             context if fitted.body is not None else None,
             fitted.untouched,
@@ -153,13 +153,13 @@ class Gateway:
                 self.answered.set()
                 return chosen
         except TimeoutError:
-            told = f"the memory took longer than {patience:g} seconds"
+            reason = f"the memory took longer than {patience:g} seconds"
         except AmgsError as error:
-            told = f"{error.title}: {error}"
+            reason = f"{error.title}: {error}"
         except Exception:
             log.exception("the memory failed; the request goes on as it came")
-            told = "the memory failed; the log says how"
-        return replace(fitted, untouched=told, spoken=fitted.spoken or tuple(form.read(request) or ()))
+            reason = "the memory failed; the log says how"
+        return replace(fitted, untouched=reason, spoken=fitted.spoken or tuple(form.read(request) or ()))
 
     async def _copied(
         self,
@@ -186,7 +186,7 @@ class Gateway:
             whole = True
         finally:
             ended = replace(exchange, all_ms=_milliseconds(time.perf_counter() - begun))
-            self._later(self._taken_in(ended, form, answer, fitted, bytes(read), whole=whole))
+            self._later(self._take_in_answer(ended, form, answer, fitted, bytes(read), whole=whole))
 
     def _later(self, work: Coroutine[Any, Any, None]) -> None:
         """Do something that the agent does not wait for."""
@@ -194,7 +194,7 @@ class Gateway:
         self.tasks.add(task)
         task.add_done_callback(self.tasks.discard)
 
-    async def _taken_in(
+    async def _take_in_answer(
         self,
         exchange: GatewayExchange,
         form: Format,
@@ -205,34 +205,34 @@ class Gateway:
         whole: bool,
     ) -> None:
         """Keep what was said."""
-        said: Sequence[Spoken] = ()
+        messages: Sequence[Spoken] = ()
         usage: Usage | None = None
         if answer.status < 400:
             try:
                 usage = usage_in(read, streamed=answer.streams)
-                said = answer_said(form, read, streamed=answer.streams)
+                messages = answer_said(form, read, streamed=answer.streams)
             except Exception:
                 log.exception("the answer could not be read")
             whole = whole or any(mark in read[-_TAIL:] for mark in _ENDS)
         outcome: GatewayOutcome = "broken off" if not whole else "answered" if answer.status < 400 else "refused"
-        text = make_storable("\n\n".join(each.text for each in said if each.text))
+        text = make_storable("\n\n".join(message.text for message in messages if message.text))
         counted = usage.window if usage is not None else 0
         exchange = replace(exchange, outcome=outcome, said=text, characters=len(text), counted=counted, usage=usage)
         if outcome == "answered" and exchange.conversation:
 
             def take() -> tuple[int, int]:
-                return self.conversing.answered(fitted, said)
+                return self.conversing.answered(fitted, messages)
 
             try:
                 added, last = await self.namespace.run("write", take)
                 exchange = replace(exchange, remembered=exchange.remembered + added, answered=last)
             except Exception as error:
                 log.exception("the answer could not be kept")
-                told = str(error) if isinstance(error, AmgsError) else "the log says why"
-                exchange = replace(exchange, untouched=f"the answer was not kept: {told}")
+                reason = str(error) if isinstance(error, AmgsError) else "the log says why"
+                exchange = replace(exchange, untouched=f"the answer was not kept: {reason}")
         if exchange.answered:
             try:
-                await self.namespace.run("write", partial(self.conversing.log_uses, fitted, said))
+                await self.namespace.run("write", partial(self.conversing.log_uses, fitted, messages))
             except Exception:
                 log.exception("what the answer used could not be noted")
         await self._done(exchange, fitted)
@@ -273,7 +273,7 @@ class Gateway:
 
 
 def _told(fitted: Fitted) -> str:
-    """What was sent, as a header says it."""
+    """Summarize the sent context for a header."""
     context = fitted.context
     if fitted.body is None or context is None:
         return f"untouched; {fitted.untouched}".encode("ascii", "replace").decode()[:300]
@@ -285,8 +285,8 @@ def unreachable(upstream: Upstream, error: httpx2.HTTPError, number: int = 0) ->
     """Return an error in the form that the clients of both providers read. number: of the exchange, 0 where it has
     none.
     """
-    told = f"The model's server at {upstream.address} does not answer: {error or type(error).__name__}"
-    return JSONResponse({"type": "error", "error": {"type": "api_error", "message": told}}, 502, _numbered(number))
+    message = f"The model's server at {upstream.address} does not answer: {error or type(error).__name__}"
+    return JSONResponse({"type": "error", "error": {"type": "api_error", "message": message}}, 502, _numbered(number))
 
 
 def _numbered(number: int) -> dict[str, str]:

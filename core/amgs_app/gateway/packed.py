@@ -15,7 +15,7 @@ def unpack(content: bytes, encoding: str) -> bytes | None:
     from backports import zstd
 
     try:
-        for name in reversed([each.strip().lower() for each in encoding.split(",") if each.strip()]):
+        for name in reversed([coding.strip().lower() for coding in encoding.split(",") if coding.strip()]):
             if name == "zstd":
                 content = zstd.ZstdFile(io.BytesIO(content)).read(LARGEST + 1)
             elif name in ("gzip", "x-gzip", "deflate"):

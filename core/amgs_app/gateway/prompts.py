@@ -1,4 +1,4 @@
-"""What a request says beside its conversation: system prompts, and definitions of tools without the keys in them."""
+"""Extract the parts of a request outside its conversation: system prompts and tool definitions without secrets."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def prompts_in(request: Body, spoken: Sequence[Spoken], numbers: Sequence[int]) 
 
 def _tools(request: Body) -> Iterator[GatewayPrompt]:
     if tools := request.get("tools") or request.get("functions"):
-        bare = [_without_secrets(one) for one in tools] if isinstance(tools, list) else tools
+        bare = [_without_secrets(tool) for tool in tools] if isinstance(tools, list) else tools
         yield GatewayPrompt("tools", make_storable(json.dumps(bare, ensure_ascii=False)))
 
 
@@ -44,8 +44,8 @@ def _system_prompts(request: Body, spoken: Sequence[Spoken], numbers: Sequence[i
         yield from (GatewayPrompt("system prompt", make_storable(text)) for text in texts if text.strip())
     waiting = list(numbers)
     after = 0
-    for each in spoken:
-        if each.role != "system":
-            after = waiting.pop(0) if waiting and each.says else after
-        elif each.text.strip():
-            yield GatewayPrompt("system prompt", make_storable(each.text), after)
+    for message in spoken:
+        if message.role != "system":
+            after = waiting.pop(0) if waiting and message.says else after
+        elif message.text.strip():
+            yield GatewayPrompt("system prompt", make_storable(message.text), after)

@@ -1,4 +1,4 @@
-"""Where agents reach the gateway: the same paths as at their model's provider."""
+"""Routes of the gateway for agents, under the same paths as at their model's provider."""
 
 from __future__ import annotations
 
@@ -88,10 +88,10 @@ def routes(
         if leads_elsewhere(path):
             raise NotFoundError(f"{path!r} leads out of what goes on.", way_out="Ask for the path itself.")
         try:
-            found = await upstream.ask(request.method, path, query, request.headers, content)
+            upstream_answer = await upstream.ask(request.method, path, query, request.headers, content)
         except httpx2.HTTPError as error:
             return unreachable(upstream, error)
-        return StreamingResponse(found.pieces, found.status, dict(found.headers))
+        return StreamingResponse(upstream_answer.pieces, upstream_answer.status, dict(upstream_answer.headers))
 
     async def beside(request: Request) -> Response:
         answer = await passed(request)

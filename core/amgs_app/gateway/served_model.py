@@ -52,7 +52,10 @@ def model_app(load: Callable[[], BaseModel]) -> FastAPI:
         model = await asyncio.to_thread(load)
         most = asked.get("max_completion_tokens", asked.get("max_tokens"))
         most = most if isinstance(most, int) and most > 0 else ANSWER
-        tokens = [*model.sinks(), *model.encode(transcript(model, ((one.role, one.text) for one in spoken)))]
+        tokens = [
+            *model.sinks(),
+            *model.encode(transcript(model, ((message.role, message.text) for message in spoken))),
+        ]
         window = model.card.positions or WINDOW
         if len(tokens) + most > window:
             return _refused(
@@ -94,7 +97,7 @@ class _Reply:
         return f"data: {json.dumps(self._told('chat.completion.chunk', choice, finish))}\n\n"
 
     def _told(self, kind: str, choice: dict[str, Any], finish: str | None, usage: int | None = None) -> dict[str, Any]:
-        told: dict[str, Any] = {
+        body: dict[str, Any] = {
             "id": f"chatcmpl-{abs(hash(tuple(self.tokens))):x}",
             "object": kind,
             "created": int(time.time()),
@@ -103,8 +106,8 @@ class _Reply:
         }
         if usage is not None:
             sent = len(self.tokens)
-            told["usage"] = {"prompt_tokens": sent, "completion_tokens": usage, "total_tokens": sent + usage}
-        return told
+            body["usage"] = {"prompt_tokens": sent, "completion_tokens": usage, "total_tokens": sent + usage}
+        return body
 
     def _pieces(self) -> Iterator[str]:
         """Yield the text of the answer as it comes, whole characters at a time."""
@@ -114,16 +117,16 @@ class _Reply:
 
         with self.lock:
             rows = self.model.embed(torch.tensor(self.tokens, dtype=torch.int64))
-            said: list[int] = []
-            told = ""
+            answer_tokens: list[int] = []
+            sent_text = ""
             for token in greedy(self.model, rows, self.most):
-                said.append(token)
-                text = self.model.decode(said)
-                if not text.endswith("\ufffd") and text != told:
-                    yield text[len(told) :]
-                    told = text
+                answer_tokens.append(token)
+                text = self.model.decode(answer_tokens)
+                if not text.endswith("\ufffd") and text != sent_text:
+                    yield text[len(sent_text) :]
+                    sent_text = text
 
 
-def _refused(code: str, told: str) -> JSONResponse:
-    error = {"message": told, "type": "invalid_request_error", "code": code, "param": None}
+def _refused(code: str, message: str) -> JSONResponse:
+    error = {"message": message, "type": "invalid_request_error", "code": code, "param": None}
     return JSONResponse({"error": error}, 400)

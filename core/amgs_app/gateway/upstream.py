@@ -44,13 +44,15 @@ class UpstreamAnswer:
 
     @property
     def streams(self) -> bool:
-        """Whether it comes as server-sent events."""
+        """Return whether the answer is server-sent events."""
         return self.headers.get("content-type", "").startswith("text/event-stream")
 
 
 class Upstream:
-    """Where requests go. address: `https://api.example.com` or `http://127.0.0.1:8000/v1`; a path is put before each
-    request's own, without its `/v1` where the address has one. transport: another way there, for tests.
+    """Server of the model.
+
+    address: `https://api.example.com` or `http://127.0.0.1:8000/v1`; its path precedes the path of a request, without
+    the latter's `/v1` where the address has one. transport: another connection, for tests.
     """
 
     def __init__(self, address: str, transport: httpx2.AsyncBaseTransport | None = None) -> None:
@@ -99,7 +101,7 @@ async def _pieces(response: httpx2.Response) -> AsyncGenerator[bytes]:
 def passed(headers: Mapping[str, str]) -> dict[str, str]:
     """Headers that go on: neither about one connection, also those that `Connection` names, nor for the gateway."""
     named = ",".join(value for name, value in headers.items() if name.lower() == "connection")
-    gone = _HOP.union(each.strip().lower() for each in named.split(","))
+    gone = _HOP.union(header.strip().lower() for header in named.split(","))
     return {
         name: value for name, value in headers.items() if name.lower() not in gone and not name.lower().startswith(_OWN)
     }

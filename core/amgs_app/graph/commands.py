@@ -24,7 +24,7 @@ Nodes = Annotated[int, Option("--limit", metavar="N", min=1, help="At most this 
     summary="Show the blocks around a block.",
     example="graph neighbours @1 --hops 2",
     pane="graph",
-    lists=lambda found: [each.id for each in found.blocks],
+    lists=lambda result: [each.id for each in result.blocks],
 )
 def neighbours(
     engine: Engine,
@@ -48,7 +48,7 @@ def neighbours(
     "graph path",
     summary="Show the strongest path between two blocks.",
     example="graph path @1 @2",
-    lists=lambda found: [each.id for each in found.blocks],
+    lists=lambda result: [block.id for block in result.blocks],
 )
 def path(
     engine: Engine,
@@ -66,13 +66,13 @@ def path(
     summary="Show a node, its neighbours and its place in the graph.",
     example="graph inspect @1",
     pane="graph",
-    lists=lambda found: [each.id for each in found.neighbourhood.blocks],
+    lists=lambda result: [each.id for each in result.neighbourhood.blocks],
 )
 def inspect(engine: Engine, block: Reference = None, *, hops: Hops = 1, limit: Nodes = 60) -> Inspection:
     """Show a node with its neighbourhood and its degree, eigenvector, PageRank and betweenness centrality."""
     chosen = engine.block(block).id
-    found = engine.memory.neighbourhood(chosen, hops, limit)
-    return Inspection(found, engine.memory.centrality(chosen))
+    neighbourhood = engine.memory.neighbourhood(chosen, hops, limit)
+    return Inspection(neighbourhood, engine.memory.centrality(chosen))
 
 
 @operation(
@@ -81,7 +81,7 @@ def inspect(engine: Engine, block: Reference = None, *, hops: Hops = 1, limit: N
     synonyms=("communities", "clusters"),
     example="graph stats",
     pane="graph",
-    lists=lambda found: [one.centre[0].id for one in getattr(found, "found", ())] or None,
+    lists=lambda result: [community.centre[0].id for community in getattr(result, "found", ())] or None,
 )
 def stats(
     engine: Engine,

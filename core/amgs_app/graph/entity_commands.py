@@ -1,4 +1,4 @@
-"""What the memory knows by name: `entity`."""
+"""Show the entities of the memory: `entity`."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ TypeName = Literal["person", "organisation", "place", "project", "topic", "unkno
     summary="List people, places, projects and topics, or show what is known of one.",
     synonyms=("people", "who"),
     example="entity Meret",
-    lists=lambda found: [one.block.id for one in found.mentions] if hasattr(found, "mentions") else None,
+    lists=lambda result: [mention.block.id for mention in result.mentions] if hasattr(result, "mentions") else None,
 )
 def entity(
     engine: Engine,
@@ -55,5 +55,5 @@ def entity(
     known = engine.memory.entities
     if name is not None:
         return known.get(name, limit or 20, order, progress=progress)
-    found = known.list(limit or 50, kind, min_mentions, progress=progress)
-    return EntityList(found, known.count(kind, min_mentions))
+    entities = known.list(limit or 50, kind, min_mentions, progress=progress)
+    return EntityList(entities, known.count(kind, min_mentions))

@@ -73,13 +73,13 @@ def neighbourhood(
             if not every
             else ("No neighbour matches the filter.", "F changes the filter; a blank one clears it.")
         )
-        told = [part for line in lines for part in wrap(line, max(8, body.width - 2), 3)]
-        for row, line in enumerate(told, start=body.height // 2 + 2):
+        parts = [part for line in lines for part in wrap(line, max(8, body.width - 2), 3)]
+        for row, line in enumerate(parts, start=body.height // 2 + 2):
             body.put(0, row, line, ink(sheet.palette.muted), width=body.width, align="centre")
         _rings(body, result, letters, {}, selected, now)
         return sheet.render()
     ids = [block.id for block in _ranked(result)][1:] if shown is None else shown
-    numbers = {each: at for at, each in enumerate(ids, start=1)}
+    numbers = {block_id: at for at, block_id in enumerate(ids, start=1)}
     drawing, table = _split(body, result)
     if drawing is not None:
         _rings(drawing, result, letters, numbers, selected, now)
@@ -106,9 +106,9 @@ def strongest(result: Neighbourhood) -> str:
         return "No edge of this block is among those shown."
     best = max(own, key=lambda live: (live.strength, live.edge.key))
     far = best.edge.target_id if best.edge.source_id == center else best.edge.source_id
-    told = f"{plural(len(own), 'edge')} {'touches' if len(own) == 1 else 'touch'} this block"
+    clause = f"{plural(len(own), 'edge')} {'touches' if len(own) == 1 else 'touch'} this block"
     kind = clean(best.edge.relation_type)
-    return f"{told}; the strongest, {kind} {share(best.strength)}, joins it to “{titles.get(far, far[:8])}”."
+    return f"{clause}; the strongest, {kind} {share(best.strength)}, joins it to “{titles.get(far, far[:8])}”."
 
 
 def stats(result: GraphStats, canvas: Canvas) -> Text:
@@ -127,7 +127,7 @@ def stats(result: GraphStats, canvas: Canvas) -> Text:
         ],
         x=1,
     )
-    ranked = sorted(result.by_relation.items(), key=lambda one: (-one[1], one[0]))
+    ranked = sorted(result.by_relation.items(), key=lambda pair: (-pair[1], pair[0]))
     most = max((number for _, number in ranked), default=1)
     name_w = max((width_of(clean(name)) for name, _ in ranked), default=0)
     for row, (name, number) in enumerate(ranked[: sheet.height - 2], start=2):
@@ -169,12 +169,12 @@ def _head(sheet: Figure, result: Neighbourhood, selected: str | None) -> None:
     ]
     central = result.centrality.get(shown.id)
     if central is not None:
-        whose = "" if shown.id == result.center.id else f"{cut(clean(shown.title), 16)}: "
+        prefix = "" if shown.id == result.center.id else f"{cut(clean(shown.title), 16)}: "
         facts.append(
             HeaderPart(
                 3,
                 (
-                    (f"{whose}degree ", muted),
+                    (f"{prefix}degree ", muted),
                     (share(central.degree), plain),
                     (" pagerank ", muted),
                     (share(central.pagerank), plain),
@@ -236,11 +236,13 @@ def _strengths(result: Neighbourhood) -> dict[str, float]:
 
 def _only(result: Neighbourhood, ids: Sequence[str]) -> Neighbourhood:
     """Return the neighbourhood with these neighbours alone, and the edges among them and the centre."""
-    kept = {result.center.id, *ids}
+    block_ids = {result.center.id, *ids}
     return replace(
         result,
-        blocks=tuple(block for block in result.blocks if block.id in kept),
-        edges=tuple(live for live in result.edges if live.edge.source_id in kept and live.edge.target_id in kept),
+        blocks=tuple(block for block in result.blocks if block.id in block_ids),
+        edges=tuple(
+            live for live in result.edges if live.edge.source_id in block_ids and live.edge.target_id in block_ids
+        ),
     )
 
 
@@ -281,7 +283,7 @@ def _rings(
     ]
     # More than this many labels would cover each other's lines; the rest is in the table.
     most = max(6, region.height * 7 // 5 if rings < MOST_RINGS else region.height)
-    drawn = _told_lines(result, up, selected)
+    drawn = _choose_edges(result, up, selected)
     noted = len(drawn) < len(result.edges) or most < len(nodes)  # the last line says what the table has besides
     high = region.height - noted if region.height > 3 else region.height
     spots, (cx, cy) = place(nodes[:most], region.width, high, width_of(center) + 4)
@@ -316,32 +318,34 @@ def _rings(
         region.put(0, region.height - 1, f"{more} in the table", ink(palette.muted), width=region.width, align="right")
 
 
-def _told_lines(result: Neighbourhood, up: Mapping[str, str], selected: str | None) -> list[LiveEdge]:
+def _choose_edges(result: Neighbourhood, up: Mapping[str, str], selected: str | None) -> list[LiveEdge]:
     """Return the edges that are drawn: all of them while they are few, else those of the centre and of the selected
     block, and for each other block the strongest that leads inwards.
     """
     if len(result.edges) <= CROWDED * len(result.blocks):
         return list(result.edges)
-    told: list[LiveEdge] = []
+    edges: list[LiveEdge] = []
     inwards: dict[str, LiveEdge] = {}
     for live in result.edges:
         ends = {live.edge.source_id, live.edge.target_id}
         if result.center.id in ends or selected in ends:
-            told.append(live)
+            edges.append(live)
             continue
-        for one in ends:
-            known = inwards.get(one)
-            if up.get(one) in ends and (known is None or known.strength < live.strength):
-                inwards[one] = live
-    return told + list({id(live): live for live in inwards.values()}.values())
+        for end in ends:
+            known = inwards.get(end)
+            if up.get(end) in ends and (known is None or known.strength < live.strength):
+                inwards[end] = live
+    return edges + list({id(live): live for live in inwards.values()}.values())
 
 
 def _lines(region: Region, edges: Sequence[LiveEdge], spots: Mapping[str, Spot], letters: Mapping[str, str]) -> None:
-    """The edges as lines, the weakest underneath, each with its letter near the middle."""
+    """Draw the edges as lines, the weakest underneath, with a letter near the middle."""
     palette = region.palette
     strokes = Strokes(region)
     marks: list[tuple[int, int, str, str]] = []
-    for live in sorted(edges, key=lambda one: (one.strength, one.edge.source_id, one.edge.target_id)):
+    for live in sorted(
+        edges, key=lambda live_edge: (live_edge.strength, live_edge.edge.source_id, live_edge.edge.target_id)
+    ):
         a, b = spots.get(live.edge.source_id), spots.get(live.edge.target_id)
         if a is None or b is None:
             continue

@@ -1,5 +1,5 @@
-"""Where the blocks of a neighbourhood stand: rings around the centre, labels that never touch and can be told
-apart where titles are cut, always the same.
+"""Lay out the blocks of a neighbourhood: rings around the centre, labels that never overlap and stay distinguishable
+where titles are cut, always the same.
 
 The order around a ring comes from the ids, so that a block keeps its side when others come or go; who is
 further out stands in the direction of the one it hangs on.
@@ -28,7 +28,7 @@ class PlacedNode:
 
 @dataclass(frozen=True, slots=True)
 class Spot:
-    """Where a node's dot stands, and the cells [start, end) its label takes on that line."""
+    """Position of a node's dot, and the cells [start, end) of its label on that line."""
 
     x: int
     y: int
@@ -132,7 +132,7 @@ def _spot(x: int, y: int, side: int, label: int, width: int) -> Spot | None:
 
 
 class _Taken:
-    """Which cells already hold a label."""
+    """Cells already occupied by labels."""
 
     def __init__(self, width: int, height: int) -> None:
         self.rows = [bytearray(width + 2) for _ in range(height)]
@@ -199,7 +199,7 @@ def _innermost(title: str) -> str:
     return title.split(CRUMB)[-1]
 
 
-def _shared(one: list[str], other: list[str]) -> int:
+def _shared(words: list[str], other: list[str]) -> int:
     """Return how many words two titles begin with alike."""
-    pairs = enumerate(zip(one, other, strict=False))
-    return next((at for at, (mine, theirs) in pairs if mine != theirs), min(len(one), len(other)))
+    pairs = enumerate(zip(words, other, strict=False))
+    return next((at for at, (mine, theirs) in pairs if mine != theirs), min(len(words), len(other)))

@@ -85,7 +85,7 @@ def edge_table(
     selected: str | None,
     chosen: EdgeKey | None = None,
 ) -> None:
-    """The edges below a rule; chosen: the edge that keys mean, else the first of the block that is selected."""
+    """Draw the edges below a rule; chosen: the edge that keys act on, else the first of the selected block."""
     listed = list_edges(result, numbers)
     keys = [row.live.edge.key for row in listed.items]
     touching = (at for at, key in enumerate(keys) if selected in key[:2] and selected != result.center.id)
@@ -93,7 +93,7 @@ def edge_table(
 
 
 def centrality_table(region: Region, result: Neighbourhood, numbers: Mapping[str, int], selected: str | None) -> None:
-    """The blocks by PageRank, with the four measures."""
+    """Draw the blocks by PageRank, with the four measures."""
     empty = Centrality()
     places = [(block, result.centrality.get(block.id, empty)) for block in result.blocks]
     places.sort(key=lambda place: (-place[1].pagerank, place[0].id))

@@ -22,10 +22,10 @@ if TYPE_CHECKING:
 
 def _drawn(operator: Operator, result: Neighbourhood, canvas: Canvas) -> Text:
     from amgs_app.graph import figure as graph
-    from amgs_app.panes.row_fields import shown_neighbours
+    from amgs_app.panes.row_fields import list_neighbours
 
     sift = operator.layout.sifts.get("graph")
-    ids = shown_neighbours(result, sift) if sift else None
+    ids = list_neighbours(result, sift) if sift else None
     return graph.neighbourhood(result, canvas, selected=operator.selection, now=operator.engine.clock.now(), shown=ids)
 
 
@@ -45,29 +45,29 @@ def neighbourhood(result: Neighbourhood) -> ResultTable:
     return sheet(title, "from* relation to* strength:score", rows)
 
 
-def _drawn_inspection(operator: Operator, result: Inspection, canvas: Canvas) -> Text:
+def _draw_inspection(operator: Operator, result: Inspection, canvas: Canvas) -> Text:
     return _drawn(operator, result.neighbourhood, canvas)
 
 
-@entry(figure=_drawn_inspection)
+@entry(figure=_draw_inspection)
 def inspection(result: Inspection) -> ResultTable:
-    made = table_of(result.neighbourhood)
+    table = table_of(result.neighbourhood)
     c = result.centrality
     note = (
         f"degree {c.degree:.3f}, eigenvector {c.eigenvector:.3f}, PageRank {c.pagerank:.3f}, "
         f"betweenness {c.betweenness:.3f}"
     )
-    return ResultTable(made.title, made.columns, made.rows, (note,))
+    return ResultTable(table.title, table.columns, table.rows, (note,))
 
 
-def _drawn_stats(operator: Operator, result: GraphStats, canvas: Canvas) -> Text:
+def _draw_stats(operator: Operator, result: GraphStats, canvas: Canvas) -> Text:
     from amgs_app.graph import figure as graph
 
     del operator
     return graph.stats(result, canvas)
 
 
-@entry(figure=_drawn_stats)
+@entry(figure=_draw_stats)
 def graph_stats(result: GraphStats) -> ResultTable:
     counts = f"{plural(result.nodes, 'node')}, {plural(result.edges, 'edge')}, {plural(result.components, 'component')}"
     title = f"{counts}, density {result.density:.4f}"
@@ -81,14 +81,14 @@ def graph_path(result: GraphPath) -> ResultTable:
         arrow = "▸" if live.edge.source_id == before.id else "◂"
         rows.append((before.title, f"{live.edge.relation_type} {arrow}", after.title, live.strength))
     if result.start.id == result.goal.id:
-        said = "Both ends are the same block."
+        note = "Both ends are the same block."
     elif not rows:
-        said = "No path connects them."
+        note = "No path connects them."
     else:
-        said = f"Product of strengths: {result.strength:.3f}."
+        note = f"Product of strengths: {result.strength:.3f}."
     steps = f"{len(rows)} step{'' if len(rows) == 1 else 's'}"
     title = f"{result.start.title} to {result.goal.title}: {steps}"
-    return sheet(title, "from* by to* strength:score", rows, (said,))
+    return sheet(title, "from* by to* strength:score", rows, (note,))
 
 
 @entry()
@@ -141,7 +141,7 @@ def entity_knowledge(result: EntityKnowledge) -> ResultTable:
     ]
     type_ = f"{known.type} ({known.because})" if known.because else known.type
     also = ", ".join(known.aliases[:_MOST_ALIASES])
-    beside = ", ".join(f"{one.name} ({one.shared})" for one in result.related)
+    beside = ", ".join(f"{entity.name} ({entity.shared})" for entity in result.related)
     hidden = known.blocks - len(rows)
     notes = (
         f"type: {type_}",
@@ -149,6 +149,6 @@ def entity_knowledge(result: EntityKnowledge) -> ResultTable:
         f"named beside it, with in how many blocks: {beside}" if beside else "",
         f"{plural(hidden, 'more block')}" if hidden else "",
     )
-    told = f"{plural(known.mentions, 'mention')} in {plural(known.blocks, 'block')}"
-    title = f"{known.name}: {told}, {known.first:%Y-%m-%d} to {known.last:%Y-%m-%d}"
+    counts = f"{plural(known.mentions, 'mention')} in {plural(known.blocks, 'block')}"
+    title = f"{known.name}: {counts}, {known.first:%Y-%m-%d} to {known.last:%Y-%m-%d}"
     return sheet(title, "#:n id:id title* source* date:day state~ times:n passage/", rows, notes)

@@ -1,1 +1,1 @@
-"""What comes in, is consolidated and cared for."""
+"""Ingestion, consolidation and care of memories."""

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class Concern(StrEnum):
-    """What enhancement can propose."""
+    """Kinds of proposals from enhancement."""
 
     DUPLICATE = "duplicate"
     MERGE = "merge"
@@ -68,7 +68,7 @@ def enhance(
     """
     lifecycle = engine.memory.lifecycle
     plan = lifecycle.plan_enhancement(
-        kinds=[each.value for each in kind] if kind else (), limit=limit, progress=progress
+        kinds=[concern.value for concern in kind] if kind else (), limit=limit, progress=progress
     )
     chosen = lifecycle.choose(plan, only or ())
     if dry_run or not apply:
@@ -82,7 +82,7 @@ def _planned(result: PrunePlan | Pruned | PruneAssessment | ErasureReceipt) -> l
     """Return the blocks that a pruning takes; None where one block was only explained."""
     plan = getattr(result, "plan", result)
     candidates = getattr(plan, "candidates", None)
-    return None if candidates is None else [each.block.id for each in candidates]
+    return None if candidates is None else [candidate.block.id for candidate in candidates]
 
 
 @operation(
@@ -134,7 +134,7 @@ def prune(
             way_out="Add --yes, or preview with --dry-run.",
         )
     if erase:
-        return engine.memory.erasure.erase([each.block.id for each in plan.candidates], progress)
+        return engine.memory.erasure.erase([candidate.block.id for candidate in plan.candidates], progress)
     return lifecycle.apply_pruning(plan)
 
 
@@ -147,7 +147,7 @@ def prune(
     long=True,
     writes=True,
     writes_by=("scan", "accept", "reject"),
-    lists=lambda found: [i for each in getattr(found, "items", ()) for i in (each.older.id, each.newer.id)] or None,
+    lists=lambda result: [i for pair in getattr(result, "items", ()) for i in (pair.older.id, pair.newer.id)] or None,
 )
 def review(
     engine: Engine,
@@ -207,7 +207,7 @@ def scan_secrets(
     """
     del progress
     erasure = engine.memory.erasure
-    if sum(one is not None for one in (restore, forget, apply or None)) > 1:
+    if sum(option is not None for option in (restore, forget, apply or None)) > 1:
         raise UsageError("--apply, --restore and --forget exclude each other.", way_out="Give one of them.")
     if restore is not None:
         return erasure.restore_secrets(restore)

@@ -51,7 +51,7 @@ def enhancement_plan(result: EnhancementPlan) -> ResultTable:
 
 
 @entry()
-def enhanced(result: Enhanced) -> ResultTable:
+def tabulate_enhancement(result: Enhanced) -> ResultTable:
     done = result.operation
     if done is None:
         return sheet(_NOTHING, _PROPOSALS, ())
@@ -65,8 +65,8 @@ def prune_plan(result: PrunePlan) -> ResultTable:
     spared = ", ".join(f"{n:,} by {name}" for name, n in result.spared.items() if n)
     notes = [f"Faded, but kept: {spared}" if spared else ""]
     if result.limits:
-        held = ", ".join(f"{name} {bound:.3g}" for name, bound in result.limits.items())
-        notes.append(f"Thresholds: {held}; `prune --explain ID` says what keeps a block")
+        thresholds = ", ".join(f"{name} {bound:.3g}" for name, bound in result.limits.items())
+        notes.append(f"Thresholds: {thresholds}; `prune --explain ID` says what keeps a block")
     title = f"Plan: {plural(len(result.candidates), 'block')} {what}; nothing has been changed yet"
     return sheet(title, _PRUNING, _prune_rows(result), notes)
 
@@ -74,17 +74,17 @@ def prune_plan(result: PrunePlan) -> ResultTable:
 @entry()
 def prune_assessment(result: PruneAssessment) -> ResultTable:
     rows = [(sign.name, sign.value, sign.limit, "goes" if sign.low else "keeps it", sign.told) for sign in result.signs]
-    kept = f"is kept: {', '.join(result.kept_by)}" if result.kept_by else "would be pruned"
+    verdict = f"is kept: {', '.join(result.kept_by)}" if result.kept_by else "would be pruned"
     fades = "It never fades" if result.fades_at is None else f"Faded from {result.fades_at:%Y-%m-%d} if not used"
-    return sheet(f"{result.block.title} {kept}", "sign value:score limit:score verdict why*", rows, (fades,))
+    return sheet(f"{result.block.title} {verdict}", "sign value:score limit:score verdict why*", rows, (fades,))
 
 
 @entry()
 def pruned(result: Pruned) -> ResultTable:
     done, what = result.operation, "Deleted" if result.plan.hard else "Pruned"
     title = f"{what} {plural(len(result.plan.candidates), 'block')} as operation {done.id}"
-    kept = "The table deleted_blocks keeps them, and an export does." if result.plan.hard else ""
-    notes = (kept, f"`undo {done.id}` reverts it.")
+    note = "The table deleted_blocks keeps them, and an export does." if result.plan.hard else ""
+    notes = (note, f"`undo {done.id}` reverts it.")
     return sheet(title, _PRUNING, _prune_rows(result.plan), notes)
 
 
@@ -98,9 +98,9 @@ def deleted(result: Deleted) -> ResultTable:
 
 def _left(related: Sequence[RelatedBlock], sources: Sequence[str]) -> tuple[str, ...]:
     """Return what still may tell the same: blocks that stay, and files."""
-    told = ", ".join(f"{one.id[:8]} ({one.because})" for one in related)
+    listing = ", ".join(f"{block.id[:8]} ({block.because})" for block in related)
     files = f"From {', '.join(sources)}: not touched, and taken in again it would come back." if sources else ""
-    return (f"Stays, and may hold the same text: {told}" if told else "", files)
+    return (f"Stays, and may hold the same text: {listing}" if listing else "", files)
 
 
 @entry()
@@ -116,7 +116,7 @@ def erasure_plan(result: ErasurePlan) -> ResultTable:
 def erasure_receipt(result: ErasureReceipt) -> ResultTable:
     faults = len(result.verification.faults)
     rows = [
-        *(("erased", one, "", "") for one in result.ids),
+        *(("erased", block_id, "", "") for block_id in result.ids),
         *(("rows", table, count, "") for table, count in result.rows.items()),
         *(("index", name, now, before) for name, (before, now) in result.indexes.items()),
         ("file", "bytes", result.bytes[1], result.bytes[0]),
@@ -165,7 +165,7 @@ def exported(result: Exported) -> ResultTable:
 
 
 @entry()
-def imported(result: Imported) -> ResultTable:
+def tabulate_import(result: Imported) -> ResultTable:
     return sheet(
         "", "file* form blocks:n edges:n rows:n", [(result.path, result.form, result.blocks, result.edges, result.rows)]
     )
@@ -179,23 +179,23 @@ _COUNTED = {"record": "Records of sessions that hold no turn", "turn": "Turns of
 
 @entry()
 def foreign_import(result: ForeignImport) -> ResultTable:
-    again = "".join(f"{told}, " for told in tell_again(result.again))
+    again = "".join(f"{phrase}, " for phrase in tell_again(result.again))
     done = f"{plural(result.added, 'new block')}, {again}{result.known - result.again:,} already known"
     title = f"{result.format}: {done}; nothing has been changed yet"
     if not result.dry_run:
         title = f"{result.format}: {done}" + (f", operation {result.operation}" if result.operation else "")
     reasons: dict[tuple[str, str], tuple[str, int]] = {}
     counted: dict[str, Counter[str]] = {kind: Counter() for kind in _COUNTED}
-    for one in result.left_out:
-        if one.kind in counted:
-            counted[one.kind][one.reason] += one.count
+    for omission in result.left_out:
+        if omission.kind in counted:
+            counted[omission.kind][omission.reason] += omission.count
             continue
-        first, count = reasons.get((one.kind, one.reason), (one.path, 0))
-        reasons[one.kind, one.reason] = first, count + one.count
+        first, count = reasons.get((omission.kind, omission.reason), (omission.path, 0))
+        reasons[omission.kind, omission.reason] = first, count + omission.count
     notes = [
-        f"{_COUNTED[kind]}: {', '.join(f'{what} {count:,}' for what, count in found.most_common())}."
-        for kind, found in counted.items()
-        if found
+        f"{_COUNTED[kind]}: {', '.join(f'{what} {count:,}' for what, count in counter.most_common())}."
+        for kind, counter in counted.items()
+        if counter
     ]
     notes += [
         f"Not taken over: {plural(count, kind)} at {first}{', first' if count > 1 else ''}: {why}."
@@ -216,7 +216,10 @@ def foreign_import(result: ForeignImport) -> ResultTable:
         )
     if result.operation:
         notes.append(f"`undo {result.operation}` reverts it.")
-    rows = [(one.kind, one.found, one.taken, one.left_out, one.blocks, one.stored) for one in result.records]
+    rows = [
+        (record.kind, record.found, record.taken, record.left_out, record.blocks, record.stored)
+        for record in result.records
+    ]
     return sheet(title, "kind found:n taken:n left_out:n blocks:n stored:n", rows, tuple(notes))
 
 

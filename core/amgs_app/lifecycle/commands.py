@@ -108,28 +108,28 @@ def ingest(
     --speaker, --date, --tag and --meta are said of everything that is taken in now. What --replaces names no longer
     holds from then on; it stays readable as of before.
     """
-    given = given_metadata(speaker, tag or (), meta or ())
-    if sum(given is not None for given in (text, file, batch, sample or None)) > 1:
+    metadata = collect_metadata(speaker, tag or (), meta or ())
+    if sum(option is not None for option in (text, file, batch, sample or None)) > 1:
         raise UsageError("TEXT, --file, --batch and --sample exclude each other.", way_out="Give one of them.")
     if text is not None:
         piped = text == "-"
         if piped:
-            text = engine.piped_text()
+            text = engine.read_piped_text()
         path = None if piped else _path_of(text)
         if path is None:
-            said = f"{speaker}: {text}" if speaker else text
-            extra = given | ({"source": source} if source else {})
-            return engine.memory.ingest_text(said, created_at=date, meta=extra, replaces=replaces or ())
+            content = f"{speaker}: {text}" if speaker else text
+            extra = metadata | ({"source": source} if source else {})
+            return engine.memory.ingest_text(content, created_at=date, meta=extra, replaces=replaces or ())
         file, batch = (None, path) if path.is_dir() else (path, None)
     if replaces:
         raise UsageError("--replaces says what a TEXT corrects.", way_out="Bring a file up to date with `--sync`.")
     if source:
         raise UsageError("--source names the source of a TEXT.", way_out="A file's source is its path: leave it out.")
     if file is not None or batch is not None:
-        if not given and date is None:
+        if not metadata and date is None:
             return _of_path(engine, file, batch, sync, progress)
-        return _marked(engine, file, batch, date, given, progress)
-    if given or date is not None:
+        return _marked(engine, file, batch, date, metadata, progress)
+    if metadata or date is not None:
         raise UsageError("There is nothing to say it of.", way_out="Give a text, `--file FILE` or `--batch FOLDER`.")
     _check_corpus(engine, sample)
     memory = engine.memory
@@ -160,7 +160,7 @@ def _marked(
     file: Path | None,
     batch: Path | None,
     date: datetime | None,
-    given: dict[str, Any],
+    metadata: dict[str, Any],
     progress: Progress | None,
 ) -> IngestReport:
     """Return a file or a folder that is not known yet, with what is said of it."""
@@ -171,16 +171,16 @@ def _marked(
             way_out="Change single blocks by `block set`, or take the file in without them.",
         )
     if file is not None:
-        return engine.memory.ingest_file(file, created_at=date, meta=given)
-    return engine.memory.ingest_folder(Path() if batch is None else batch, progress, created_at=date, meta=given)
+        return engine.memory.ingest_file(file, created_at=date, meta=metadata)
+    return engine.memory.ingest_folder(Path() if batch is None else batch, progress, created_at=date, meta=metadata)
 
 
-def given_metadata(speaker: str, tags: Sequence[str], pairs: Sequence[str]) -> dict[str, Any]:
+def collect_metadata(speaker: str, tags: Sequence[str], pairs: Sequence[str]) -> dict[str, Any]:
     """Metadata as options give it. Raises UsageError for a pair that is none, and for a key of the engine's own."""
     from amgs.ingest.metadata import of_the_engine
-    from amgs.lifecycle.annotate import checked_tag
+    from amgs.lifecycle.annotate import check_tag
 
-    made: dict[str, Any] = {}
+    metadata: dict[str, Any] = {}
     for pair in pairs:
         key, equals, value = pair.partition("=")
         key = key.strip().lower()
@@ -188,12 +188,12 @@ def given_metadata(speaker: str, tags: Sequence[str], pairs: Sequence[str]) -> d
             raise UsageError(f"--meta takes KEY=VALUE, not {pair!r}.", way_out="For example --meta project=boat.")
         if of_the_engine(key) or key in ("tags", "speaker"):
             raise UsageError(f"The key {key} has a meaning of its own.", way_out="Give another key, or its own option.")
-        made[key] = value.strip()
+        metadata[key] = value.strip()
     if speaker.strip():
-        made["speaker"] = speaker.strip()
+        metadata["speaker"] = speaker.strip()
     if tags:
-        made["tags"] = list(dict.fromkeys(map(checked_tag, tags)))
-    return made
+        metadata["tags"] = list(dict.fromkeys(map(check_tag, tags)))
+    return metadata
 
 
 def _of_path(
@@ -242,7 +242,7 @@ def _path_of(text: str) -> Path | None:
     summary="List blocks waiting to be consolidated, or say whether it is time.",
     example="inbox list --limit 20",
     pane="inbox",
-    lists=lambda found: [block.id for block in found.blocks] if hasattr(found, "blocks") else None,
+    lists=lambda result: [block.id for block in result.blocks] if hasattr(result, "blocks") else None,
 )
 def inbox(
     engine: Engine,
@@ -350,7 +350,7 @@ def drafted(operator: Operator) -> PlanDraft:
     synonyms=("history", "log", "journal"),
     example="operations --limit 5",
     pane="overview",
-    lists=lambda found: [each.id for each in found.blocks] if hasattr(found, "blocks") else None,
+    lists=lambda result: [block.id for block in result.blocks] if hasattr(result, "blocks") else None,
 )
 def operations(
     engine: Engine,

@@ -89,7 +89,7 @@ def edit(
         left_out=None if take is None else take == "no",
         drop=drop or (),
         keep=keep or (),
-        sure=dict(_pair(one) for one in sure or ()),
+        sure=dict(_pair(text) for text in sure or ()),
     )
     operator.draft = draft
     return draft

@@ -1,4 +1,4 @@
-"""What comes in and is consolidated: the inbox, plans and drafts."""
+"""Show ingestion and consolidation: the inbox, plans and drafts."""
 
 from __future__ import annotations
 
@@ -48,9 +48,9 @@ def _more_of(block: Block) -> str | None:
 
 
 def _origin(block: Block) -> list[Line]:
-    """When a block was written, and where it comes from."""
-    told = [("written", minute(block.created_at)), ("source", _source_of(block))]
-    return [line for line in told if line[1]]
+    """Return the block's time of writing and its source."""
+    lines = [("written", minute(block.created_at)), ("source", _source_of(block))]
+    return [line for line in lines if line[1]]
 
 
 INBOX: Final = Rows["Block"](
@@ -105,16 +105,16 @@ def ingest_report(result: IngestReport) -> ResultTable:
     rows += [
         (
             "may replace",
-            f"{each.block_id[:12]} {each.title}",
-            f"{each.because}; `--replaces {each.block_id[:12]}` with the same text says so",
+            f"{replacement.block_id[:12]} {replacement.title}",
+            f"{replacement.because}; `--replaces {replacement.block_id[:12]}` with the same text says so",
         )
-        for each in result.may_replace
+        for replacement in result.may_replace
     ]
-    rows += [("rejected", each.source, each.reason) for each in result.refused]
-    rows += [("warning", each.source, each.reason) for each in result.warnings]
+    rows += [("rejected", refusal.source, refusal.reason) for refusal in result.refused]
+    rows += [("warning", warning.source, warning.reason) for warning in result.warnings]
     rows += [
-        ("skipped", f"{each.files:,} {each.ending or 'without an ending'}", f"{_NO_NOTE}: {_named(each.names)}")
-        for each in result.skipped
+        ("skipped", f"{group.files:,} {group.ending or 'without an ending'}", f"{_NO_NOTE}: {_named(group.names)}")
+        for group in result.skipped
     ]
     return sheet(ingested(result), "what source because*", rows)
 
@@ -131,20 +131,20 @@ class DraftRow:
 
     @property
     def corrected(self) -> str:
-        """What is otherwise than proposed."""
+        """Changes to the proposal, as text."""
         edit, proposed = self.edit, self.proposed
-        said = (
+        remarks = (
             "left out" if edit.left_out else "",
             f"was {proposed.category}" if edit.category else "",
             f"was {proposed.confidence:.2f}" if edit.confidence is not None else "",
             f"{plural(len(edit.dropped), 'edge')} dropped" if edit.dropped else "",
             f"{plural(len(edit.sure), 'edge')} corrected" if edit.sure else "",
         )
-        return ", ".join(filter(None, said))
+        return ", ".join(filter(None, remarks))
 
     @property
     def state(self) -> str:
-        """What becomes of it, in a word."""
+        """State of the draft row, in a word."""
         return "out" if self.edit.left_out else "edited" if self.corrected else "proposed"
 
     @property
@@ -213,8 +213,14 @@ def list_draft(
     names = {item.block.id: item.block.title for item in draft.proposed.items} | dict(titles or {})
     edits = {edit.block_id: edit for edit in draft.edits}
     rows = [
-        DraftRow(one, items.get(one.block.id, one), edits.get(one.block.id) or draft.edit_of(one.block.id), out, names)
-        for one in draft.proposed.items
+        DraftRow(
+            proposal,
+            items.get(proposal.block.id, proposal),
+            edits.get(proposal.block.id) or draft.edit_of(proposal.block.id),
+            out,
+            names,
+        )
+        for proposal in draft.proposed.items
     ]
     edges = sum(len(item.edges) for item in plan.items)
     counts = f"{plural(len(items), 'block')}, {plural(edges, 'edge')}"
@@ -255,11 +261,11 @@ def plan_draft(result: PlanDraft) -> RowList[DraftRow]:
     return list_draft(result)
 
 
-def _drawn_consolidated(operator: Operator, result: Consolidated, canvas: Canvas) -> Text:
+def _draw_consolidation(operator: Operator, result: Consolidated, canvas: Canvas) -> Text:
     return _draw_plan(operator, result.plan, canvas)
 
 
-@entry(figure=_drawn_consolidated)
+@entry(figure=_draw_consolidation)
 def consolidated(result: Consolidated) -> ResultTable:
     rows = sorted(result.categories.items(), key=lambda pair: (-pair[1], pair[0]))
     blocks, edges = (sum(done.blocks for done in result.operations), sum(d.edges for d in result.operations))

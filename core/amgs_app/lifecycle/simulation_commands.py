@@ -1,4 +1,4 @@
-"""What a change would come to: `simulate`."""
+"""Simulate the effect of a change: `simulate`."""
 
 from __future__ import annotations
 
@@ -71,8 +71,10 @@ def simulate(
 
     for name, value in (("only", only), ("threshold", threshold), ("text", text), ("pace", pace)):
         if value is not None and _OWN[change] != name:
-            given = "TEXT" if name == "text" else f"--{name}"
-            raise UsageError(f"`simulate {change}` takes no {given}.", way_out="`help simulate` says what each takes.")
+            argument = "TEXT" if name == "text" else f"--{name}"
+            raise UsageError(
+                f"`simulate {change}` takes no {argument}.", way_out="`help simulate` says what each takes."
+            )
     seed = engine.seed if seed is None else seed
     invented = None
     if synthetic is not None:

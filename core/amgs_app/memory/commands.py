@@ -51,7 +51,7 @@ def show(engine: Engine, block: Reference = None) -> BlockDetail:
     synonyms=("lookup", "grep", "latest", "newest"),
     example='block find "boiler valve"',
     keys=("slash",),
-    lists=lambda found: [block.id for block in found.blocks],
+    lists=lambda result: [block.id for block in result.blocks],
 )
 def find(
     engine: Engine,
@@ -165,13 +165,13 @@ def set_block(
     synonyms=("refresh", "renew"),
     example="block reinforce @1 @2",
     writes=True,
-    lists=lambda found: [block.id for block in found.blocks],
+    lists=lambda result: [block.id for block in result.blocks],
 )
 def reinforce(engine: Engine, blocks: References) -> BlockList:
     """Count the blocks as used now, as an assembly does with what it selects; each is one logged event."""
-    chosen = [engine.block(each).id for each in blocks]
+    chosen = [engine.block(reference).id for reference in blocks]
     engine.memory.reinforce(chosen, event_type="explicit", source="operator")
-    return BlockList("", tuple(engine.memory.block(each) for each in chosen))
+    return BlockList("", tuple(engine.memory.block(block_id) for block_id in chosen))
 
 
 @operation(
@@ -181,7 +181,7 @@ def reinforce(engine: Engine, blocks: References) -> BlockList:
     example="block delete @1 --dry-run",
     writes=True,
     long=True,
-    lists=lambda found: [block.id for block in getattr(found, "blocks", ())] or None,
+    lists=lambda result: [block.id for block in getattr(result, "blocks", ())] or None,
 )
 def delete(
     engine: Engine,
@@ -200,7 +200,7 @@ def delete(
     Source files, exports, backups and traces of the working context are not touched.
     """
     erasure = engine.memory.erasure
-    plan = erasure.plan([engine.block(each).id for each in blocks])
+    plan = erasure.plan([engine.block(reference).id for reference in blocks])
     if dry_run:
         return plan
     chosen = [block.id for block in plan.blocks]

@@ -106,8 +106,8 @@ def block_detail(result: BlockDetail) -> ResultTable:
         ("self", block.is_self_component),
         ("edges", f"{result.edges_out} out, {result.edges_in} in"),
     ]
-    held = (("held from", block.valid_from), ("held until", block.valid_to))
-    pairs += [(name, at) for name, at in held if at is not None]
+    bounds = (("held from", block.valid_from), ("held until", block.valid_to))
+    pairs += [(name, at) for name, at in bounds if at is not None]
     pairs += [
         (name, ", ".join(map(str, value)) if isinstance(value, list | tuple) else str(value))
         for name, value in block.meta.items()
@@ -125,17 +125,17 @@ def selected_block(result: SelectedBlock) -> ResultTable:
     return sheet("Selected", _BLOCKS, _block_rows((result.block,)))
 
 
-def _corrected(result: CorrectedBlock) -> str:
+def _tell_correction(result: CorrectedBlock) -> str:
     block = result.block
     profile = profile_name(block.decay_lambda)
-    told = profile if profile == "pinned" else f"{profile} decay"
+    decay = profile if profile == "pinned" else f"{profile} decay"
     kind = " and ".join(block.categories) or "uncategorised"
     tags = ", ".join(str(tag) for tag in block.meta.get("tags") or ())
     marks = f", tags {tags}" * bool(tags) + f", note “{block.meta.get('note')}”" * bool(block.meta.get("note"))
-    return f"“{block.title}” is now {kind}, confidence {block.confidence:.2f}, {told}{marks}"
+    return f"“{block.title}” is now {kind}, confidence {block.confidence:.2f}, {decay}{marks}"
 
 
-@entry(sentence=_corrected)
+@entry(sentence=_tell_correction)
 def corrected_block(result: CorrectedBlock) -> ResultTable:
     return sheet("Selected", _BLOCKS, _block_rows((result.block,)))
 
@@ -151,15 +151,15 @@ def edge_added(result: EdgeAdded) -> ResultTable:
     return sheet(_joined(result), "from:id to:id kind* weight:score conf:score", [row])
 
 
-def _confirmed(result: EdgeConfirmed) -> str:
+def _tell_confirmation(result: EdgeConfirmed) -> str:
     return f"Confirmed “{result.source}” → “{result.target}”: {result.edge.relation_type}"
 
 
-@entry(sentence=_confirmed, quiet=True)
+@entry(sentence=_tell_confirmation, quiet=True)
 def edge_confirmed(result: EdgeConfirmed) -> ResultTable:
     edge = result.edge
     row = (edge.source_id, edge.target_id, edge.relation_type, edge.weight, edge.confidence)
-    return sheet(_confirmed(result), "from:id to:id kind* weight:score conf:score", [row])
+    return sheet(_tell_confirmation(result), "from:id to:id kind* weight:score conf:score", [row])
 
 
 _INBOX = FigureOf("inbox list")
@@ -167,8 +167,9 @@ _INBOX = FigureOf("inbox list")
 
 @dataclass(frozen=True, slots=True)
 class RevisionRow:
-    """What becomes of one text, or why a file is not taken in; block_id is empty where no block is meant. before,
-    after: what a text said and what its successor says.
+    """Fate of one text, or the reason why a file is rejected; block_id is empty where no block is concerned.
+
+    before, after: the old text and its successor.
     """
 
     what: str
@@ -182,7 +183,7 @@ class RevisionRow:
 
     @property
     def lines(self) -> list[Line]:
-        """Where it comes from, why, and which lines differ: those that went with −, those that came with +."""
+        """Source, reason, and the lines that differ: removed ones marked −, added ones marked +."""
         told = [(self.title or self.because, self.block_id[:8]), ("source", self.source), ("because", self.because)]
         return told + changes(self.before, self.after)
 
@@ -218,21 +219,30 @@ def changes(before: str, after: str) -> list[tuple[str, str]]:
     if not before and not after:
         return []
     old, new = before.splitlines(), after.splitlines()
-    found: list[tuple[str, str]] = []
+    lines: list[tuple[str, str]] = []
     for tag, a, b, c, d in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
         if tag != "equal":
-            found += [("−", line) for line in old[a:b] if line.strip()]
-            found += [("+", line) for line in new[c:d] if line.strip()]
-    return found
+            lines += [("−", line) for line in old[a:b] if line.strip()]
+            lines += [("+", line) for line in new[c:d] if line.strip()]
+    return lines
 
 
 def _rows(plan: RevisionPlan) -> list[RevisionRow]:
     """Return a row for each text that does not just stay, after what is refused."""
-    rows = [RevisionRow("rejected", "", "", one.source, "", one.reason) for one in plan.refused]
-    rows += [RevisionRow("warning", "", "", one.source, "", one.reason) for one in plan.warnings]
+    rows = [RevisionRow("rejected", "", "", refusal.source, "", refusal.reason) for refusal in plan.refused]
+    rows += [RevisionRow("warning", "", "", warning.source, "", warning.reason) for warning in plan.warnings]
     return rows + [
-        RevisionRow(one.kind, one.block_id, one.title, one.source, one.by or "", one.because, one.before, one.after)
-        for one in plan.pieces
+        RevisionRow(
+            piece.kind,
+            piece.block_id,
+            piece.title,
+            piece.source,
+            piece.by or "",
+            piece.because,
+            piece.before,
+            piece.after,
+        )
+        for piece in plan.pieces
     ]
 
 
@@ -263,8 +273,8 @@ def source_list(result: SourceList) -> ResultTable:
 @entry()
 def source_history(result: SourceHistory) -> ResultTable:
     rows = [
-        (one.position, one.block_id, title, one.since, one.until)
-        for one, title in zip(result.pieces, result.titles, strict=True)
+        (piece.position, piece.block_id, title, piece.since, piece.until)
+        for piece, title in zip(result.pieces, result.titles, strict=True)
     ]
     return sheet(f"Source {result.source}", "#:n id:id title* since:at until:at", rows)
 
@@ -272,8 +282,8 @@ def source_history(result: SourceHistory) -> ResultTable:
 @entry(figure=_INBOX, sentence=title_of)
 def watched(result: Watched) -> ResultTable:
     rows = [
-        (one.operation.id, one.operation.at, one.operation.summary)
-        for one in result.revisions
-        if one.operation is not None
+        (source_revision.operation.id, source_revision.operation.at, source_revision.operation.summary)
+        for source_revision in result.revisions
+        if source_revision.operation is not None
     ]
     return sheet(f"{result.folder}: {plural(len(rows), 'revision')}", "operation:n at:at what*", rows)

@@ -1,4 +1,4 @@
-"""Where texts came from: `source list`, `source update`, `source delete`, `source watch`."""
+"""Manage the sources of texts: `source list`, `source update`, `source delete`, `source watch`."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _SLICE = 0.2
     summary="List the sources the memory holds, by name, or what one holds and held before.",
     example="source list notes/house.md --pieces",
     pane="inbox",
-    lists=lambda found: [piece.block_id for piece in getattr(found, "pieces", ())] or None,
+    lists=lambda result: [piece.block_id for piece in getattr(result, "pieces", ())] or None,
 )
 def sources(
     engine: Engine,
@@ -48,8 +48,8 @@ def sources(
         history = engine.memory.sources.history(below)
         titles = engine.memory.titles([piece.block_id for piece in history])
         return SourceHistory(below, history[:limit], tuple(titles.get(p.block_id, "") for p in history[:limit]))
-    found = engine.memory.sources.list(below)
-    return SourceList(found[:limit], len(found))
+    summaries = engine.memory.sources.list(below)
+    return SourceList(summaries[:limit], len(summaries))
 
 
 @operation(

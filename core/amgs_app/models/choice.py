@@ -1,5 +1,5 @@
-"""What the engines ask of models, filled in: the one place that decides which real or tiny model stands
-behind a Protocol; each is loaded once, on first use, and shared by memory and focus.
+"""Choose the models of the engines: the only place that decides which real or tiny model implements a Protocol; every
+model is loaded once, on first use, and shared by memory and focus.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def text_models(
     return chosen(settings.embedder), SpacyRecogniser(settings.recogniser), TokenCounter(spec, loaded)
 
 
-def installed_texts(
+def choose_text_models(
     spec: str, settings: ModelSettings, loaded: Callable[[], BaseModel | None]
 ) -> tuple[Embedder, EntityRecogniser, CountTokens]:
     """Return what reads texts in a session: where a model is neither named nor installed, what needs none takes its
@@ -152,16 +152,16 @@ def focus_runtime(
     *,
     gist: GistEncoder | None = None,
     tree: LifetimeTree | None = None,
-    kept: Path | None = None,
+    tree_folder: Path | None = None,
     checkpoints: Path | None = None,
     encoder: TextEncoder | None = None,
     search_options: SearchOptions | None = None,
 ) -> tuple[FocusRuntime, TraceWriter]:
     """Return an empty focus engine over the model, with the gists and the scorer that ship for it.
 
-    gist: other gists. tree: a lifetime to go on with, which has its own gists; kept: its folder. trace: the file its
-    events are written to as they happen, None to keep them in memory; the caller closes the writer. checkpoints: the
-    folder of the user's own. encoder: by which questions are searched by meaning, with these options. Raises
+    gist: other gists. tree: a lifetime to go on with, which has its own gists; tree_folder: its folder. trace: the file
+    its events are written to as they happen, None to keep them in memory; the caller closes the writer. checkpoints:
+    the folder of the user's own. encoder: by which questions are searched by meaning, with these options. Raises
     TraceError.
     """
     from amgs_focus.gist.checkpoint import for_model
@@ -177,10 +177,10 @@ def focus_runtime(
     gist = gist or for_model(model, own=checkpoints)
     search = None if encoder is None else QuestionSearch(encoder, search_options)
     silent = FocusRuntime(model, gist, scorer, chosen, clock=clock, tree=tree, search=search)
-    writer = TraceWriter(trace, header_of(silent, created=clock.now().isoformat(), kept=str(kept or "")))
+    writer = TraceWriter(trace, header_of(silent, created=clock.now().isoformat(), folder=str(tree_folder or "")))
     tree = silent.tree
-    told = FocusRuntime(model, tree.gist, scorer, chosen, writer, clock=clock, tree=tree, search=search)
-    return told, writer
+    runtime = FocusRuntime(model, tree.gist, scorer, chosen, writer, clock=clock, tree=tree, search=search)
+    return runtime, writer
 
 
 def segments_of_frame(frame: Frame) -> tuple[Segment, ...]:
@@ -239,7 +239,7 @@ def text_of(file: Path) -> str:
 
 
 class LoadedModels:
-    """What reads texts and what runs on them.
+    """Models that read texts, and the base model.
 
     settings: gives the settings, which are not read before a model is asked for. spec: another base model than theirs.
     """
@@ -253,12 +253,12 @@ class LoadedModels:
 
     @property
     def spec(self) -> str:
-        """The base model: an id, a path, or "tiny"."""
+        """The base model: an id, a path, or `tiny`."""
         return self._given or self._settings().model.base
 
     @property
     def checkpoints(self) -> Path:
-        """The folder of the user's own checkpoints, which need not be there."""
+        """Folder of the user's own checkpoints, which need not exist."""
         return checkpoint_folder(self._settings().paths)
 
     @property
@@ -267,11 +267,11 @@ class LoadedModels:
 
     @property
     def are_shipped(self) -> bool:
-        """Whether texts are read by the models that come with the program, and these are installed."""
+        """Return whether texts are read by the models shipped with the program and these are installed."""
         from amgs.text import minilm, spacy_entities
 
-        told = self._settings().model
-        others = self.spec == TINY or told.embedder or told.recogniser
+        model_settings = self._settings().model
+        others = self.spec == TINY or model_settings.embedder or model_settings.recogniser
         return not others and minilm.available() and spacy_entities.available()
 
     def base(self, progress: Progress | None = None) -> BaseModel:
@@ -281,8 +281,14 @@ class LoadedModels:
                 if progress is not None:
                     progress(0, 1, f"loading {self.spec}")
                 settings = self._settings()
-                told, cache = settings.model, model_cache(settings.paths)
-                self._base = load_base_model(self.spec, told.precision, cache, device=told.device, adapter=told.adapter)
+                model_settings, cache = settings.model, model_cache(settings.paths)
+                self._base = load_base_model(
+                    self.spec,
+                    model_settings.precision,
+                    cache,
+                    device=model_settings.device,
+                    adapter=model_settings.adapter,
+                )
                 if progress is not None:
                     progress(1, 1, f"loaded {self._base.card.name}")
             return self._base
@@ -299,7 +305,7 @@ class LoadedModels:
     def texts(self) -> tuple[Embedder, EntityRecogniser, CountTokens]:
         """Return what reads texts; each loads what it needs on first use."""
         if self._texts is None:
-            self._texts = installed_texts(self.spec, self._settings().model, lambda: self._base)
+            self._texts = choose_text_models(self.spec, self._settings().model, lambda: self._base)
         return self._texts
 
     def text_encoder(self) -> TextEncoder | None:

@@ -23,7 +23,7 @@ class LocalModel:
     name: str = "the local model"
 
     def write(self, prompt: str, most_tokens: int) -> str:
-        """What it says to a prompt, its likeliest words."""
+        """Return the model's reply to a prompt, decoded greedily."""
         model = self.load()
         import torch
 

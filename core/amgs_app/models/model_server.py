@@ -53,7 +53,7 @@ class ModelServer:
 
     @property
     def name(self) -> str:
-        """The model's name, as far as it is known without asking the server."""
+        """Name of the model, as far as it is known without a request to the server."""
         return self._named or "the model's server"
 
     def write(self, prompt: str, most_tokens: int) -> str:
@@ -110,5 +110,5 @@ def _string(value: Any, *steps: str | int) -> str:
     return make_storable(value)
 
 
-def _silent(told: str) -> ModelError:
-    return ModelError(f"{told}.", way_out="Check `model.server` in the settings, and whether it runs.")
+def _silent(message: str) -> ModelError:
+    return ModelError(f"{message}.", way_out="Check `model.server` in the settings, and whether it runs.")

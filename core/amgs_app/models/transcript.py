@@ -13,11 +13,11 @@ def transcript(model: BaseModel, messages: Iterable[tuple[str, str]]) -> str:
     """Messages, (role, text), as the model expects turns, up to where its answer begins: what stands between two
     answers is one turn of the user.
     """
-    made, waiting = "", list[str]()
+    prompt, waiting = "", list[str]()
     for role, text in messages:
         if role == "assistant":
-            made += model.turn("\n\n".join(waiting)) + text + model.reopen(ended=False)
+            prompt += model.turn("\n\n".join(waiting)) + text + model.reopen(ended=False)
             waiting = []
         else:
             waiting.append(text)
-    return made + model.turn("\n\n".join(waiting))
+    return prompt + model.turn("\n\n".join(waiting))

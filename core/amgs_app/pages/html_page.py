@@ -74,39 +74,39 @@ def page(
     charts = {"light_charts": write_style(light), "dark_charts": write_style(dark)}
     parts = [_HEAD.format(title=_text(title), light=light, dark=dark, **charts)]
     parts.append(f'<h1>{_text(title)}</h1>\n<p class="note">{_text(note)}</p>\n')
-    for one in sections:
-        parts.append(f"<h2>{_text(one.heading)}</h2>\n")
-        table = one.table
+    for section in sections:
+        parts.append(f"<h2>{_text(section.heading)}</h2>\n")
+        table = section.table
         if table is not None and redacted:
-            table = without_texts(table, one.own)
+            table = without_texts(table, section.own)
         if table is not None and table.title:
             parts.append(f"<p>{_text(table.title)}</p>\n")
         if table is not None and table.alarm:
             parts.append(f'<p class="alarm">✗ {_text(table.alarm)}</p>\n')
-        parts += [f"<div>{chart}</div>\n" for chart in one.charts]
+        parts += [f"<div>{chart}</div>\n" for chart in section.charts]
         if table is not None:
-            parts.append(_table(table, folded=bool(one.charts)))
+            parts.append(_table(table, folded=bool(section.charts)))
     return "".join([*parts, "</body>\n</html>\n"])
 
 
-def without_texts(given: ResultTable, own: Collection[str]) -> ResultTable:
+def without_texts(table: ResultTable, own: Collection[str]) -> ResultTable:
     """Return a table without what the memory says: of the columns of text those named stay, and of the others the cells
     that hold a number or an instant; a column that is empty then goes, and so do the title and the notes.
     """
 
-    def kept(value: Any, name: str, kind: str) -> Any:
-        told = name in own or kind == "id" or isinstance(value, bool | int | float | datetime)
-        return value if told and not isinstance(value, Marked) else None
+    def keep_cell(value: Any, name: str, kind: str) -> Any:
+        is_safe = name in own or kind == "id" or isinstance(value, bool | int | float | datetime)
+        return value if is_safe and not isinstance(value, Marked) else None
 
     rows = [
-        tuple(kept(value, c.name, c.kind) for value, c in zip(row, given.columns, strict=True))
-        for row in (given.rows if given.digest is None else given.digest)
+        tuple(keep_cell(value, c.name, c.kind) for value, c in zip(row, table.columns, strict=True))
+        for row in (table.rows if table.digest is None else table.digest)
     ]
-    places = [n for n in range(len(given.columns)) if any(row[n] is not None for row in rows)]
+    places = [n for n in range(len(table.columns)) if any(row[n] is not None for row in rows)]
     return replace(
-        given,
+        table,
         title="",
-        columns=tuple(given.columns[n] for n in places),
+        columns=tuple(table.columns[n] for n in places),
         rows=tuple(tuple(row[n] for n in places) for row in rows),
         notes=(),
         digest=None,
@@ -114,13 +114,13 @@ def without_texts(given: ResultTable, own: Collection[str]) -> ResultTable:
     )
 
 
-def _table(given: ResultTable, *, folded: bool) -> str:
-    columns, rows = to_cells(given)
+def _table(table: ResultTable, *, folded: bool) -> str:
+    columns, rows = to_cells(table)
     parts = []
     if rows:
-        classes = [' class="number"' if one.kind in _NUMBERS else "" for one in columns]
+        classes = [' class="number"' if column.kind in _NUMBERS else "" for column in columns]
         heads = "".join(
-            f"<th{kind}>{_text(one.name.strip('_'))}</th>" for one, kind in zip(columns, classes, strict=True)
+            f"<th{kind}>{_text(column.name.strip('_'))}</th>" for column, kind in zip(columns, classes, strict=True)
         )
         parts.append(f"<div><table>\n<tr>{heads}</tr>\n")
         for row in rows:
@@ -129,7 +129,7 @@ def _table(given: ResultTable, *, folded: bool) -> str:
         parts.append("</table></div>\n")
         if folded:
             parts = ["<details><summary>The figures as a table</summary>\n", *parts, "</details>\n"]
-    parts += [f'<p class="note">{_text(note)}</p>\n' for note in given.notes]
+    parts += [f'<p class="note">{_text(note)}</p>\n' for note in table.notes]
     return "".join(parts)
 
 

@@ -48,7 +48,7 @@ class Layout:
 
 @dataclass(frozen=True, slots=True)
 class PaneState:
-    """What a pane shows now and the line that brought it there."""
+    """Result shown in a pane, and the line that produced it."""
 
     line: str
     result: Any

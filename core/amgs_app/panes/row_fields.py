@@ -1,4 +1,4 @@
-"""What the rows of each pane's list are filtered and sorted by."""
+"""Fields that filter and sort the rows of the panes' lists."""
 
 from __future__ import annotations
 
@@ -63,57 +63,57 @@ def listed(frame: Frame) -> tuple[Candidate, ...]:
     part what is in before what is out.
     """
     unasked = {part.name for part in frame.parts if not part.asks}
-    names = sorted(dict.fromkeys(each.child for each in frame.candidates), key=lambda name: name in unasked)
+    names = sorted(dict.fromkeys(candidate.child for candidate in frame.candidates), key=lambda name: name in unasked)
     turn = {name: place for place, name in enumerate(names)}
-    return tuple(sorted(frame.candidates, key=lambda each: (turn[each.child], each.fate != "selected")))
+    return tuple(sorted(frame.candidates, key=lambda candidate: (turn[candidate.child], candidate.fate != "selected")))
 
 
-def fate_of(each: Candidate) -> str:
+def fate_of(candidate: Candidate) -> str:
     """In or out."""
-    return "in" if each.fate == "selected" else "out"
+    return "in" if candidate.fate == "selected" else "out"
 
 
-def reason_of(each: Candidate) -> str:
+def reason_of(candidate: Candidate) -> str:
     """Return why a candidate is in or out, in a few words."""
-    word, because = FATES[each.fate], " ".join(each.because.split())
-    if not word or because.startswith(word) or (because and each.fate == "duplicate"):
+    word, because = FATES[candidate.fate], " ".join(candidate.because.split())
+    if not word or because.startswith(word) or (because and candidate.fate == "duplicate"):
         return because
     return f"{word} ({because})" if because else word
 
 
-def shown_neighbours(found: Neighbourhood, sift: ListFilter) -> list[str]:
+def list_neighbours(neighbourhood: Neighbourhood, sift: ListFilter) -> list[str]:
     """Return ids around the centre that a filter leaves, in its order, else near before far and strong before weak."""
-    rows = of_neighbours(found)
-    around = [block.id for block in found.blocks if block.id != found.center.id]
+    rows = of_neighbours(neighbourhood)
+    around = [block.id for block in neighbourhood.blocks if block.id != neighbourhood.center.id]
     places = list(shown("graph", rows, sift))
     if not sift.order:
         places.sort(key=lambda at: (rows[at]["hops"] or 9, -float(rows[at]["strength"] or 0), around[at]))
     return [around[place] for place in places]
 
 
-def of_neighbours(found: Neighbourhood) -> list[Row]:
+def of_neighbours(neighbourhood: Neighbourhood) -> list[Row]:
     """Return the rows of a neighbourhood: one for each of its blocks without the centre, in their order there.
 
     strength: of the strongest edge that touches it. hops: from the centre.
     """
     strength: dict[str, float] = {}
     relations: dict[str, set[str]] = {}
-    for live in found.edges:
+    for live in neighbourhood.edges:
         for end in (live.edge.source_id, live.edge.target_id):
             strength[end] = max(strength.get(end, 0.0), live.strength)
             relations.setdefault(end, set()).add(live.edge.relation_type)
     rows: list[Row] = []
-    for block in found.blocks:
-        if block.id == found.center.id:
+    for block in neighbourhood.blocks:
+        if block.id == neighbourhood.center.id:
             continue
-        place = found.centrality.get(block.id)
+        place = neighbourhood.centrality.get(block.id)
         measures = {} if place is None else {name: getattr(place, name) for name in MEASURES}
         rows.append(
             {
                 **_of_block(block),
                 "relation": " ".join(sorted(relations.get(block.id, ()))),
                 "strength": strength.get(block.id, 0.0),
-                "hops": found.distances.get(block.id),
+                "hops": neighbourhood.distances.get(block.id),
                 **measures,
             }
         )

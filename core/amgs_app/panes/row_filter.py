@@ -1,4 +1,4 @@
-"""Which rows of a list are shown, and in what order: one small language for every pane and operation that lists.
+"""Filter and sort the rows of a list: one small language for every pane and operation that lists.
 
 A filter is a few terms, all of which must hold. A plain word is looked for in the texts of a row;
 `field:word` in one of them; `field=3`, `field>0.5`, `field<=7` compare; `!` before a term turns it round.
@@ -57,7 +57,7 @@ class ListFilter:
 
     @property
     def words(self) -> str:
-        """The filter as it is typed."""
+        """Return the filter as typed."""
         return " ".join(quote(term) for term in self.terms)
 
     def filtered(self, line: str) -> ListFilter:
@@ -89,29 +89,29 @@ def check(sift: ListFilter, listing: Listing) -> None:
 
 
 def places(rows: Sequence[Row], listing: Listing, sift: ListFilter) -> tuple[int, ...]:
-    """The places of the rows that are shown, in the order they are shown; raises UsageError as `check` does.
+    """Return the positions of the visible rows in display order; raises UsageError as `check` does.
 
     The order is stable: rows that are equal stay as they came; those without the field come last.
     """
     check(sift, listing)
     tests = [_test(term, listing) for term in sift.terms]
-    kept = [place for place, row in enumerate(rows) if all(test(row) for test in tests)]
+    matches = [place for place, row in enumerate(rows) if all(test(row) for test in tests)]
     if not sift.order:
-        return tuple(kept)
+        return tuple(matches)
     field = sift.order
-    known = [place for place in kept if rows[place].get(field) is not None]
+    known = [place for place in matches if rows[place].get(field) is not None]
     falling = (field in listing.numbers) != sift.reverse
     key = _number_of if field in listing.numbers else _text_of
     known.sort(key=lambda place: key(rows[place], field), reverse=falling)
     here = set(known)
-    return (*known, *(place for place in kept if place not in here))
+    return (*known, *(place for place in matches if place not in here))
 
 
 def _test(term: str, listing: Listing) -> Callable[[Row], bool]:
-    found = _TERM.fullmatch(term)
-    if found is None or not (found[4] or found[3] == "="):
+    match = _TERM.fullmatch(term)
+    if match is None or not (match[4] or match[3] == "="):
         raise UsageError(f"{term!r} is not a filter.", way_out=_way_out(listing))
-    no, field, sign, wanted = found[1] == "!", found[2], found[3], found[4]
+    no, field, sign, wanted = match[1] == "!", match[2], match[3], match[4]
     if field is None:
         return _turned(_in_any(wanted, listing.texts), no)
     if field not in listing.fields:

@@ -1,1 +1,1 @@
-"""Where things lie on disk: stores, folders of data, the corpus and the sample, and the address of a server."""
+"""Locations on disk: stores, data folders, the corpus and the sample, and the address of a server."""

@@ -43,7 +43,7 @@ class Corpus:
 
     @property
     def store_name(self) -> str:
-        """The file name of the store that belongs to it: the folder's name and a short hash of its path."""
+        """File name of the corpus's store: the folder's name and a short hash of its path."""
         if self.is_sample:
             return f"{SAMPLE_STORE}.duckdb"
         mark = hashlib.sha256(str(real_path(self.path)).encode("utf-8", "surrogateescape")).hexdigest()[:8]
@@ -98,8 +98,8 @@ def sample_corpus() -> Corpus:
 def open_corpus(folder: Path) -> Corpus:
     """Return the user's own folder; raises InputError when it is none."""
     if not is_folder(folder):
-        found = "is not a folder" if lies_there(folder) else "does not exist"
-        raise InputError(f"{str(folder)[:200]} {found}.", way_out="Give --corpus a folder of markdown files.")
+        fault = "is not a folder" if lies_there(folder) else "does not exist"
+        raise InputError(f"{str(folder)[:200]} {fault}.", way_out="Give --corpus a folder of markdown files.")
     return _described(folder, is_sample=real_path(folder) == real_path(shipped("sample_corpus")))
 
 
@@ -109,8 +109,8 @@ def _described(folder: Path, *, is_sample: bool) -> Corpus:
     now: datetime | None = None
     if file.is_file():
         try:
-            said = tomllib.loads(file.read_text(encoding="utf-8")).get("now")
-            now = None if said is None else _instant(said)
+            value = tomllib.loads(file.read_text(encoding="utf-8")).get("now")
+            now = None if value is None else _instant(value)
         except (OSError, ValueError) as error:
             raise InputError(
                 f"{file} cannot be read: {error}.", way_out="It may contain `now = 2026-03-01T09:00:00Z`."
@@ -118,8 +118,8 @@ def _described(folder: Path, *, is_sample: bool) -> Corpus:
     return Corpus(folder, real_path(folder).name or "notes", now, is_sample)
 
 
-def _instant(said: object) -> datetime:
-    return as_utc(said) if isinstance(said, datetime) else parse_instant(str(said))
+def _instant(value: object) -> datetime:
+    return as_utc(value) if isinstance(value, datetime) else parse_instant(str(value))
 
 
 _CLOCK = "clock"
@@ -136,7 +136,7 @@ class CorpusYear:
 
     @property
     def is_entered(self) -> bool:
-        """Whether the clock shows the year of a corpus instead of the real one."""
+        """Return whether the clock shows the year of a corpus instead of the real one."""
         return isinstance(self._clock, CorpusClock) and self._clock.shifted
 
     def enter(self, begin: datetime | None, memory: Memory | None) -> None:
@@ -166,5 +166,5 @@ def _latest_event(memory: Memory) -> datetime | None:
     Not the dates of blocks: a file that is taken in may be younger than the corpus's year.
     """
     known = [done] if (done := memory.last_event()) is not None else []
-    known += [parse_instant(kept) for name, kept in memory.kept(_CLOCK).items() if name == _CLOCK]
+    known += [parse_instant(value) for name, value in memory.kept(_CLOCK).items() if name == _CLOCK]
     return max(known, default=None)

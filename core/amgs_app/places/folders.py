@@ -1,5 +1,5 @@
-"""Where stores, checkpoints, unpacked models and themes lie, when no option says otherwise; which store a run works on,
-and where one is served.
+"""Default locations of stores, checkpoints, unpacked models and themes; the store that a run works on, and the address
+that serves it.
 
 A server writes the address into a file beside the store, and holds a lock on the file. The system lets go of the lock
 when the server ends, however it ends, so that an address is never told of one that is gone.

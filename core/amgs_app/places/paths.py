@@ -1,4 +1,6 @@
-"""Where a command may write: a word that is no path makes no file and no folder, and a small file is replaced whole."""
+"""Check where a command may write: a word that is no path creates no file or folder, and a small file is replaced
+whole.
+"""
 
 from __future__ import annotations
 

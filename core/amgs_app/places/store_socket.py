@@ -50,31 +50,31 @@ def holder_of(store: Path) -> int | None:
         with socket.socket(socket.AF_UNIX) as asking:
             asking.settimeout(1.0)
             asking.connect(str(path))
-            told = asking.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size)
+            credentials = asking.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size)
     except (OSError, ValueError):
         return None
-    return int(_CREDENTIALS.unpack(told)[0])
+    return int(_CREDENTIALS.unpack(credentials)[0])
 
 
 def listen_beside(store: Path) -> socket.socket | None:
     """Take connections at the socket of a store that this process has open; None where that cannot be done."""
     path = socket_of(store)
-    made = socket.socket(socket.AF_UNIX)
+    listener = socket.socket(socket.AF_UNIX)
     try:
         if path.parent == _short_folder():
             path.parent.mkdir(mode=0o700, exist_ok=True)
-            told = path.parent.lstat()
-            if told.st_uid != os.geteuid() or stat.S_IMODE(told.st_mode) & 0o077:
+            status = path.parent.lstat()
+            if status.st_uid != os.geteuid() or stat.S_IMODE(status.st_mode) & 0o077:
                 raise PermissionError(path.parent)
         path.unlink(missing_ok=True)
-        os.fchmod(made.fileno(), 0o600)  # as the file it makes: at no time may others connect
-        made.bind(str(path))
+        os.fchmod(listener.fileno(), 0o600)  # as the file it makes: at no time may others connect
+        listener.bind(str(path))
         path.chmod(0o600)
-        made.listen()
+        listener.listen()
     except OSError:
-        made.close()
+        listener.close()
         return None
-    return made
+    return listener
 
 
 def remove_left(store: Path) -> None:

@@ -241,10 +241,10 @@ SCREEN: Final[dict[str, Words]] = {
 def page() -> str:
     """docs/glossary.md."""
     head = "# Glossary\n\nOne term for one thing. `?` twice shows this page in the workstation.\n"
-    told = (
+    heading = (
         "## Mechanisms\n\nWhat the specifications name, and how to see it ([row by row](results/specifications.md)).\n"
     )
-    parts = [head, table(TERMS, "term"), told, table(MECHANISMS, "mechanism")]
+    parts = [head, table(TERMS, "term"), heading, table(MECHANISMS, "mechanism")]
     return "\n".join(parts)
 
 

@@ -1,1 +1,1 @@
-"""How results are shown: tables, sentences and figures, the same on the screen and without one."""
+"""Render results: tables, sentences and figures, the same with and without a screen."""

@@ -62,16 +62,16 @@ def block(
         ],
         x=1,
     )
-    told = [
+    pairs = [
         ("created", f"{minute(item.created_at)} ({ago(item.created_at, now)})"),
         ("used", "never" if item.last_reinforced_at <= item.created_at else ago(item.last_reinforced_at, now)),
     ]
     if fades is not None:
-        told.append((f"below {share(FADED)}", day(fades)))
+        pairs.append((f"below {share(FADED)}", day(fades)))
     facts_line(
         sheet,
         2,
-        [HeaderPart(rank, ((f"{name} ", muted), (value, plain))) for rank, (name, value) in enumerate(told)],
+        [HeaderPart(rank, ((f"{name} ", muted), (value, plain))) for rank, (name, value) in enumerate(pairs)],
         x=1,
     )
     source = clean(str(item.meta.get("source", "")))
@@ -93,7 +93,7 @@ def block(
 
 
 def _list_of(value: object) -> list[str]:
-    return [clean(str(one)) for one in value] if isinstance(value, list | tuple) else []
+    return [clean(str(entry)) for entry in value] if isinstance(value, list | tuple) else []
 
 
 def _edges(region: Region, item: Block, edges: Sequence[Edge], titles: Mapping[str, str]) -> None:
@@ -104,18 +104,18 @@ def _edges(region: Region, item: Block, edges: Sequence[Edge], titles: Mapping[s
     for row, edge in enumerate(ranked[: region.height - 1], start=1):
         outward = edge.source_id == item.id
         far = edge.target_id if outward else edge.source_id
-        told = f"{share(edge.weight)} × {share(edge.confidence)}"
+        factors = f"{share(edge.weight)} × {share(edge.confidence)}"
         line: list[Piece] = [
             ("▸ " if outward else "◂ ", ink(palette.muted)),
             (f"{clean(edge.relation_type)} ".ljust(kind_w + 1), ink(palette.relation(edge.relation_type))),
             (titles.get(far, short_id(far)), ink(palette.text)),
         ]
-        region.pieces(1, row, line, width=region.width - width_of(told) - 3)
-        region.put(region.width - width_of(told) - 1, row, told, ink(palette.muted))
+        region.pieces(1, row, line, width=region.width - width_of(factors) - 3)
+        region.put(region.width - width_of(factors) - 1, row, factors, ink(palette.muted))
 
 
 def content_lines(content: str, width: int, limit: int) -> list[str]:
-    """A block's content broken to a width, paragraphs kept, blank lines only between them."""
+    """Wrap a block's content to a width; paragraphs stay, with blank lines only between them."""
     if limit <= 0:
         return []
     return wrap(content.strip(), max(8, width), limit)

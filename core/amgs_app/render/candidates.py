@@ -68,7 +68,7 @@ def _asked(item: Candidate) -> tuple[Any, ...]:
 
 
 def draw_stack(region: Region, x: int, cells: int, row: CandidateRow) -> None:
-    """The five weighted parts of a score as one bar."""
+    """Draw the five weighted parts of a score as one bar."""
     pieces = _stack(region, row.item, row.weights, cells, faded=row.item.fate != "selected")
     region.pieces(x, 0, pieces, width=cells)
 
@@ -144,7 +144,7 @@ def _about(item: Candidate) -> str:
     return clean(" · ".join(part for part in (item.source, day, state_of(item.block)) if part))
 
 
-def _inked(line: Sequence[Run], style: Style, region: Region) -> list[Piece]:
+def _ink_runs(line: Sequence[Run], style: Style, region: Region) -> list[Piece]:
     """Return the runs of a line, the words that were asked for in the accent's colour."""
     return [(text, ink(region.palette.accent, bold=True) if asked else style) for text, asked in line]
 
@@ -162,7 +162,7 @@ def _sign(region: Region, part: str) -> str:
 def _stack(region: Region, item: Candidate, weights: Weights, cells: int, *, faded: bool = False) -> list[Piece]:
     """Return the five weighted parts as one bar: its length is the score, its colours and signs are the parts."""
     palette = region.palette
-    parts = item.parts.weighted(weights)
+    parts = item.parts.weigh_parts(weights)
     values = [getattr(parts, name) for name in COMPONENTS]
     lengths = apportion(values, round(min(1.0, max(0.0, item.score)) * cells))
     pieces: list[Piece] = []
@@ -176,7 +176,7 @@ def _stack(region: Region, item: Candidate, weights: Weights, cells: int, *, fad
 
 
 def draw_candidate(region: Region, item: Candidate, weights: Weights) -> None:
-    """The five products behind a score, then where it was found and its content."""
+    """Draw the five products of a score, then the block's origin and content."""
     palette = region.palette
     fate = f" · {_fate(item)}" if item.child or item.fate != "selected" else ""
     region.rule(0, clean(item.block.title), short_id(item.block.id) + fate, strong=True)
@@ -206,19 +206,19 @@ def draw_candidate(region: Region, item: Candidate, weights: Weights) -> None:
             ]
         region.pieces(1, 1, products, width=region.width - 2)
         used, beside = 1, False
-    found = "found by " + (", ".join(item.layers) or "nothing")
+    origin = "found by " + (", ".join(item.layers) or "nothing")
     raw = "  ".join(
         f"{name} {share(value)}"
         for name, value in (("words", item.lexical), ("meaning", item.vector), ("graph", item.graph))
         if value
     )
     body = region.part(left.width + 3, 1, region.width - left.width - 4) if beside else region.part(1, 1 + used)
-    body.put(0, 0, f"{found}   {raw}", ink(palette.muted), width=body.width)
+    body.put(0, 0, f"{origin}   {raw}", ink(palette.muted), width=body.width)
     body.put(0, 1, _about(item), ink(palette.muted), width=body.width)
     room, most = max(8, body.width - 1), max(0, body.height - 2)
     if item.passage is not None and most:
         for row, runs in enumerate(in_lines(runs_of(item), room, most), start=2):
-            body.pieces(0, row, _inked(runs, ink(palette.text), region), width=body.width)
+            body.pieces(0, row, _ink_runs(runs, ink(palette.text), region), width=body.width)
         return
     for row, line in enumerate(wrap(item.block.content, room, most), start=2):
         body.put(0, row, line, ink(palette.text))
@@ -255,7 +255,7 @@ def draw_waterfall(sheet: Figure, y: int, layers: Sequence[LayerReport]) -> int:
 
 
 def _waterfall_line(sheet: Figure, y: int, layers: Sequence[LayerReport]) -> None:
-    """The layers on one line: names and numbers are shortened alike, as far as all of them need to fit."""
+    """Draw the layers on one line; names and numbers are shortened alike until all of them fit."""
     palette = sheet.palette
     arrow = " ▸ "
     names = [_LAYER_WORDS.get(layer.layer, layer.layer) for layer in layers]
@@ -264,7 +264,7 @@ def _waterfall_line(sheet: Figure, y: int, layers: Sequence[LayerReport]) -> Non
     short = [name[:3] for name in names]
     choices = [(names, numbers), (names, outs), (short, outs)]
     room = sheet.width - 2 - len(arrow) * (len(layers) - 1)
-    told = next(
+    labels = next(
         (
             list(zip(*choice, strict=True))
             for choice in choices
@@ -274,9 +274,9 @@ def _waterfall_line(sheet: Figure, y: int, layers: Sequence[LayerReport]) -> Non
     )
     # Every layer at its own place where all of them fit there; else one close behind the other.
     step = sheet.width // len(layers)
-    even = all(width_of(f"{name} {number}") <= step - len(arrow) for name, number in told)
+    even = all(width_of(f"{name} {number}") <= step - len(arrow) for name, number in labels)
     x = 1
-    for place, (layer, (name, number)) in enumerate(zip(layers, told, strict=True)):
+    for place, (layer, (name, number)) in enumerate(zip(layers, labels, strict=True)):
         if place:
             x = place * step + 1 if even else x
             sheet.put(x - 2, y, "▸", ink(palette.faint))

@@ -1,4 +1,4 @@
-"""What a picture is drawn on: a grid of cells that clips at its edges and comes out as one Rich text.
+"""Canvas of a picture: a grid of cells that clips at its edges and renders as one Rich text.
 
 Every picture returns lines of exactly the canvas's width and at most its height, whatever the content holds
 (wide characters, control characters, tabs): the sheet measures, the pictures only place.
@@ -47,7 +47,7 @@ _ASCII = str.maketrans(
 
 @dataclass(frozen=True, slots=True)
 class Canvas:
-    """Where a picture is drawn: cells wide and high, its palette, and the signs the terminal can show."""
+    """Drawing surface: width and height in cells, palette, and the symbols the terminal can show."""
 
     width: int
     height: int
@@ -88,14 +88,14 @@ def cut(text: str, width: int) -> str:
         return ""
     if width_of(text) <= width:
         return text
-    kept: list[str] = []
+    signs: list[str] = []
     room = width - 1
     for sign in text:
         room -= width_of(sign)
         if room < 0:
             break
-        kept.append(sign)
-    return "".join(kept).rstrip() + "…"
+        signs.append(sign)
+    return "".join(signs).rstrip() + "…"
 
 
 def cut_middle(text: str, width: int) -> str:
@@ -221,8 +221,8 @@ class Region:
             styles[column] = above + under
             if signs[column].isalnum() and above.color is not None and above.color.triplet is not None:
                 own = above.color.triplet.hex
-                if (told := self.palette.readable(own, colour)) != own:
-                    styles[column] = above + under + ink(told)
+                if (letter_colour := self.palette.readable(own, colour)) != own:
+                    styles[column] = above + under + ink(letter_colour)
 
     def colour_at(self, x: int, y: int) -> str | None:
         """Return the colour, `#rrggbb`, of what is drawn in a cell; None where nothing is."""
@@ -237,7 +237,7 @@ class Region:
             self.sheet.rows[self.y + y] = row
 
     def rule(self, y: int, title: str = "", right: str = "", *, strong: bool = False) -> None:
-        """A line across with a title in it: the only frame that pictures use inside."""
+        """Draw a horizontal line with a title: the only frame inside pictures."""
         palette = self.palette
         self.fill(0, y, self.width, "─", ink(palette.faint))
         room = self.width - 4
@@ -302,7 +302,7 @@ def in_ascii(text: str) -> str:
 
 
 def _in_cells(text: str) -> str:
-    """The text as a line takes it: no sign in it moves to another line or steers the terminal."""
+    """Return the text for one line, without characters that break the line or control the terminal."""
     return text if text.isprintable() else printable(text.replace("\n", " ").replace("\t", " "))
 
 

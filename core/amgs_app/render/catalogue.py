@@ -1,4 +1,4 @@
-"""How each type of result is shown: one entry a type, with its table, its figure where it has one, and its sentence.
+"""Catalogue of result displays: one entry per type, with its table, its figure if any, and its sentence.
 
 The entries stand in the `rows` of each subject; whoever shows a result asks here, whatever the front end. A type that
 one command gives and that is a list says so itself, by `as_list`; any other without an entry is shown by its fields.
@@ -64,7 +64,7 @@ class FigureOf:
 
 @dataclass(frozen=True, slots=True)
 class ResultEntry(Generic[R]):
-    """How results of one type are shown.
+    """Display of the results of one type.
 
     kind: the type's name. figure: the picture in a pane, exactly as large as the canvas; called with what the session
     knows. sentence: what came of the action, in a few words, empty where there is nothing to say but that it is done;
@@ -87,15 +87,15 @@ class ResultEntry(Generic[R]):
         """Return the result as a table."""
         from amgs_app.render.rows import RowList
 
-        made = self.make(result)
-        return made.table() if isinstance(made, RowList) else made
+        content = self.make(result)
+        return content.table() if isinstance(content, RowList) else content
 
     def fills_pane(self, result: R) -> bool:
         """Return whether a pane has a picture of the result: a figure, or a list of its own."""
         from amgs_app.render.rows import RowList
 
-        made = self.make(result) if self.figure is None else None
-        return self.figure is not None or (isinstance(made, RowList) and bool(made.kind.pane))
+        content = self.make(result) if self.figure is None else None
+        return self.figure is not None or (isinstance(content, RowList) and bool(content.kind.pane))
 
 
 def entry(
@@ -127,19 +127,19 @@ def include(module: str) -> None:
 @cache
 def entries() -> Mapping[str, ResultEntry[Any]]:
     """Return every entry, by the name of its type."""
-    found: dict[str, ResultEntry[Any]] = {}
+    by_name: dict[str, ResultEntry[Any]] = {}
     of_wings = (view.entries for view in views().values())
     for module in (*(_module(place) for place in MODULES), *of_wings, *_INCLUDED):
-        for kind, each in _entries_in(module).items():
-            if found.setdefault(kind, each) is not each:
+        for kind, result_entry in _entries_in(module).items():
+            if by_name.setdefault(kind, result_entry) is not result_entry:
                 raise ValueError(f"{kind} has two entries.")
-    return found
+    return by_name
 
 
 @cache
 def _entries_in(module: str) -> Mapping[str, ResultEntry[Any]]:
-    found = vars(import_module(module)).values()
-    return {each.kind: each for each in found if isinstance(each, ResultEntry)}
+    values = vars(import_module(module)).values()
+    return {result_entry.kind: result_entry for result_entry in values if isinstance(result_entry, ResultEntry)}
 
 
 def _module(place: str) -> str:
@@ -157,9 +157,9 @@ def entry_of(kind: type) -> ResultEntry[Any]:
     known = entries()
     if hasattr(kind, "as_list"):
         return ResultEntry(kind.__name__, lambda result: result.as_list())
-    for each in kind.__mro__:
-        if each.__name__ in known:
-            return known[each.__name__]
+    for base in kind.__mro__:
+        if base.__name__ in known:
+            return known[base.__name__]
     if is_dataclass(kind):
         return BY_FIELDS
     raise TypeError(f"{kind.__name__} has no table.")
@@ -174,8 +174,8 @@ def list_of(result: Any) -> RowList[Any] | None:
     """Return the result as a list; None for what is none."""
     from amgs_app.render.rows import RowList
 
-    made = entry_of(type(result)).make(result)
-    return made if isinstance(made, RowList) else None
+    content = entry_of(type(result)).make(result)
+    return content if isinstance(content, RowList) else None
 
 
 def draw(operator: Operator, result: Any, canvas: Canvas, look: Look) -> Text:
@@ -195,9 +195,9 @@ def draw(operator: Operator, result: Any, canvas: Canvas, look: Look) -> Text:
 
 def sentence_of(result: Any) -> str:
     """Return what came of an action, in a few words; empty where nothing is to be said but that it is done."""
-    found = entry_of(type(result))
-    if found.sentence is not None:
-        return found.sentence(result)
+    result_entry = entry_of(type(result))
+    if result_entry.sentence is not None:
+        return result_entry.sentence(result)
     title = title_of(result)
     return title if any(sign.isdigit() for sign in title) else ""
 
@@ -211,22 +211,22 @@ def page_of(result: Any, canvas: Canvas, now: datetime) -> RenderableType:
     """Return a result in full, as wide as the canvas and as high as it takes."""
     from amgs_app.render.sheet import to_table
 
-    found = entry_of(type(result))
-    return to_table(found.table(result)) if found.page is None else found.page(result, canvas, now)
+    result_entry = entry_of(type(result))
+    return to_table(result_entry.table(result)) if result_entry.page is None else result_entry.page(result, canvas, now)
 
 
 def page_width(result: Any) -> int:
     """Return cells that `page_of` needs to cut nothing; 0 where it folds what is longer than its canvas is wide."""
-    from amgs_app.render.sheet import needed_width
+    from amgs_app.render.sheet import measure_width
 
-    found = entry_of(type(result))
-    return needed_width(found.table(result)) if found.page is None else 0
+    result_entry = entry_of(type(result))
+    return measure_width(result_entry.table(result)) if result_entry.page is None else 0
 
 
 def portable(result: R) -> R:
     """Return the result as every machine makes it: without where its store lies."""
-    found = entry_of(type(result)).portable
-    return result if found is None else found(result)
+    conversion = entry_of(type(result)).portable
+    return result if conversion is None else conversion(result)
 
 
 def _by_fields(result: Any) -> ResultTable:
@@ -235,7 +235,7 @@ def _by_fields(result: Any) -> ResultTable:
 
     return facts(
         _words(type(result).__name__),
-        [(each.name.replace("_", " "), _told(getattr(result, each.name))) for each in fields(result)],
+        [(field.name.replace("_", " "), _told(getattr(result, field.name))) for field in fields(result)],
     )
 
 
@@ -244,16 +244,16 @@ def _told(value: Any) -> Any:
 
     from amgs_app.render.encode import plain
 
-    said = plain(value)
-    if isinstance(said, list) and not any(isinstance(each, list | dict) for each in said):
-        return ", ".join(map(str, said))
-    return json.dumps(said, ensure_ascii=False) if isinstance(said, list | dict) else value
+    plain_value = plain(value)
+    if isinstance(plain_value, list) and not any(isinstance(item, list | dict) for item in plain_value):
+        return ", ".join(map(str, plain_value))
+    return json.dumps(plain_value, ensure_ascii=False) if isinstance(plain_value, list | dict) else value
 
 
 def _sizes(result: Any) -> str:
     """Return the type in words, and how many there are of what it holds: `Fault report: 3 faults, 2 notes`."""
-    counted = [(each.name.replace("_", " "), getattr(result, each.name)) for each in fields(result)]
-    sizes = ", ".join(f"{len(held):,} {name}" for name, held in counted if isinstance(held, tuple | Mapping))
+    counted = [(field.name.replace("_", " "), getattr(result, field.name)) for field in fields(result)]
+    sizes = ", ".join(f"{len(value):,} {name}" for name, value in counted if isinstance(value, tuple | Mapping))
     name = _words(type(result).__name__)
     return f"{name}: {sizes}" if sizes else name
 

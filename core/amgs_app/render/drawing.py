@@ -1,4 +1,4 @@
-"""What figures are drawn with besides their result: the rows that a filter leaves, titles, the view of another pane."""
+"""Context of a figure besides its result: the rows that pass a filter, titles, the view of another pane."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def places(operator: Operator, pane: Pane, rows: Sequence[Row]) -> Sequence[int]
 
 
 def draw_list(operator: Operator, listed: RowList[Any], canvas: Canvas) -> Text:
-    """A list as its pane shows it: the rows that the filter leaves, the selected one in full."""
+    """Draw a list as in its pane: the rows that pass the filter, the selected one in full."""
     shown = places(operator, listed.kind.pane, listed.fields)
     left = listed.keep(shown)
     return left.draw(canvas, left.place_of(operator.selection), filtered=shown is not None).render()

@@ -1,4 +1,4 @@
-"""What a pane shows when it has nothing to show: what it is for, and the command that fills it."""
+"""Notice of an empty pane: its purpose, and the command that fills it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def notice(canvas: Canvas, title: str, commands: Sequence[str], sentence: str) -
 
 
 def notice_in(region: Region, title: str, commands: Sequence[str], sentence: str) -> None:
-    """The same inside a part of a picture."""
+    """Draw a `notice` in part of a picture."""
     palette = region.palette
     room = max(1, region.height - 3 - len(commands))
     lines = wrap(sentence, max(8, min(64, region.width - 2)), room + 1)

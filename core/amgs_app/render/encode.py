@@ -31,8 +31,8 @@ def to_json(result: Any) -> str:
 
 def compact(result: Any) -> str:
     """Return the same on one line: a third of the work, for what no person reads."""
-    told = json.dumps(plain(result), ensure_ascii=False, allow_nan=False)
-    return in_json(told) + "\n"
+    text = json.dumps(plain(result), ensure_ascii=False, allow_nan=False)
+    return in_json(text) + "\n"
 
 
 def _laid_out(value: Any, depth: int) -> str:
@@ -41,10 +41,10 @@ def _laid_out(value: Any, depth: int) -> str:
         return short
     inner, outer = " " * (depth + 2), " " * depth
     if isinstance(value, dict):
-        parts = [f"{json.dumps(key, ensure_ascii=False)}: {_laid_out(each, depth + 2)}" for key, each in value.items()]
+        parts = [f"{json.dumps(key, ensure_ascii=False)}: {_laid_out(item, depth + 2)}" for key, item in value.items()]
         opening, closing = "{", "}"
     else:
-        parts = [_laid_out(each, depth + 2) for each in value]
+        parts = [_laid_out(item, depth + 2) for item in value]
         opening, closing = "[", "]"
     return f"{opening}\n{inner}" + f",\n{inner}".join(parts) + f"\n{outer}{closing}"
 
@@ -59,14 +59,16 @@ def plain(value: Any) -> Any:
 
 
 def _form_of(kind: type) -> Callable[[Any], Any]:
-    """What makes values of a type plain: worked out once, since an answer holds thousands of them."""
+    """Return the function that converts values of a type to plain ones; cached for speed, since an answer holds
+    thousands.
+    """
     known = _KNOWN.get(kind)
     if known is None:
-        known = _KNOWN[kind] = _worked_out(kind)
+        known = _KNOWN[kind] = _choose_form(kind)
     return known
 
 
-def _worked_out(kind: type) -> Callable[[Any], Any]:
+def _choose_form(kind: type) -> Callable[[Any], Any]:
     if issubclass(kind, Enum):
         return lambda value: plain(value.value)
     if issubclass(kind, (int, NoneType)):
@@ -107,40 +109,40 @@ def instant(moment: datetime) -> str:
 def _form_of_dataclass(kind: Any) -> Callable[[Any], Any]:
     from amgs.types import Block, Candidate
 
-    names = tuple(each.name for each in fields(kind))
+    names = tuple(field.name for field in fields(kind))
 
     def form(value: Any) -> dict[str, Any]:
-        told = {}
+        record = {}
         for name in names:
-            each = getattr(value, name)
-            made = _form_of(type(each))
-            if made is not _of_array or each.ndim == 0:  # embeddings are left out
-                told[name] = made(each)
+            field_value = getattr(value, name)
+            encoder = _form_of(type(field_value))
+            if encoder is not _of_array or field_value.ndim == 0:  # embeddings are left out
+                record[name] = encoder(field_value)
         if isinstance(value, Block):
-            told["title"] = _of_text(value.title)
+            record["title"] = _of_text(value.title)
         elif isinstance(value, Candidate):
-            told |= {"source": plain(value.source), "date": instant(value.block.created_at), **plain(_passage(value))}
-        return told
+            record |= {"source": plain(value.source), "date": instant(value.block.created_at), **plain(_passage(value))}
+        return record
 
     return form
 
 
 def _passage(value: Candidate) -> dict[str, Any]:
     """Return the text of the passage, its place in the content, and the places of the query's words there; or None."""
-    told = value.passage
-    if told is None:
+    span = value.passage
+    if span is None:
         return {"passage": None}
-    text = value.block.content[told.start : told.end]
-    return {"passage": text, "offsets": [told.start, told.end], "matches": told.matches}
+    text = value.block.content[span.start : span.end]
+    return {"passage": text, "offsets": [span.start, span.end], "matches": span.matches}
 
 
 _FORMS: Mapping[type, Callable[[Any], Any]] = {
     float: rounded,
     str: _of_text,
     datetime: instant,
-    Mapping: lambda value: {str(plain(key)): plain(each) for key, each in value.items()},
-    list: lambda value: [plain(each) for each in value],
-    tuple: lambda value: [plain(each) for each in value],
+    Mapping: lambda value: {str(plain(key)): plain(item) for key, item in value.items()},
+    list: lambda value: [plain(item) for item in value],
+    tuple: lambda value: [plain(item) for item in value],
     set: lambda value: sorted(map(plain, value), key=str),
     frozenset: lambda value: sorted(map(plain, value), key=str),
     PurePath: str,

@@ -1,4 +1,4 @@
-"""How the workstation says small things: ages, instants, counts, numbers, short ids. Pure text, no clock."""
+"""Format small values: ages, instants, counts, numbers, short ids. Pure text, no clock."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def short_id(block_id: str) -> str:
 
 def short_ids(line: str) -> str:
     """Return a line with the first digits of each block's id in it."""
-    return _WHOLE_ID.sub(lambda found: short_id(found[0]), line)
+    return _WHOLE_ID.sub(lambda match: short_id(match[0]), line)
 
 
 def age(then: datetime, now: datetime) -> str:
@@ -37,10 +37,10 @@ def age(then: datetime, now: datetime) -> str:
 
 def ago(then: datetime, now: datetime) -> str:
     """`3 d ago`, `just now`; `in 8 mo` of what is dated later than now, as a file may be beside a clock that stands."""
-    told = age(then, now)
-    if told == "now":
+    age_text = age(then, now)
+    if age_text == "now":
         return "just now"
-    return f"in {age(now, then)}" if then > now else f"{told} ago"
+    return f"in {age(now, then)}" if then > now else f"{age_text} ago"
 
 
 def span(seconds: float) -> str:
@@ -88,7 +88,7 @@ def minute(instant: datetime) -> str:
 
 
 def count(number: int) -> str:
-    """An integer with thousands separated: `806,252`."""
+    """Format an integer with thousands separators: `806,252`."""
     return f"{number:,}"
 
 
@@ -133,31 +133,33 @@ def milliseconds(value: float) -> str:
 def named(operation: JournalEntry) -> str:
     """Return an operation as a sentence names it: `#2: consolidate 12 blocks (7 fact, 5 person)`."""
     summary = operation.summary
-    told = summary if not summary or summary.startswith(operation.kind) else f"{operation.kind} {summary}"
-    return f"#{operation.id}: {told or operation.kind}"
+    label = summary if not summary or summary.startswith(operation.kind) else f"{operation.kind} {summary}"
+    return f"#{operation.id}: {label or operation.kind}"
 
 
 def undoing(plan: UndoPlan, now: datetime) -> str:
     """Return what an undo will do, before it is done."""
     done = plan.operation
-    whose = ", not by you" if done.unasked_by else ""
-    said = [f"{named(done)}{whose}, {ago(done.at, now)}."]
+    byline = ", not by you" if done.unasked_by else ""
+    sentences = [f"{named(done)}{byline}, {ago(done.at, now)}."]
     blocks = plural(done.blocks, "block")
     if done.kind == "ingest":
-        said.append(f"{blocks} will be removed from the memory, or lose the source that this ingest gave them.")
+        sentences.append(f"{blocks} will be removed from the memory, or lose the source that this ingest gave them.")
     elif done.kind == "feedback":
-        said.append("The verdict will be removed and its forecast reopened.")
+        sentences.append("The verdict will be removed and its forecast reopened.")
     elif done.kind in ("frame", "metrics"):
-        said.append("The definition becomes what it was." if done.kind == "frame" else "The record will be removed.")
+        sentences.append(
+            "The definition becomes what it was." if done.kind == "frame" else "The record will be removed."
+        )
     elif done.kind == "review":
-        said.append("These findings will be removed from the queue.")
+        sentences.append("These findings will be removed from the queue.")
     elif done.blocks or done.edges:
-        said.append(f"{blocks} and {plural(done.edges, 'edge')} become what they were.")
+        sentences.append(f"{blocks} and {plural(done.edges, 'edge')} become what they were.")
     if plan.corrected:
-        said.append(f"{plural(plan.corrected, 'correction')} made by hand will be lost.")
+        sentences.append(f"{plural(plan.corrected, 'correction')} made by hand will be lost.")
     if plan.later:
-        said.append(f"Undo first: {', '.join(map(str, reversed(plan.later)))}.")
-    return " ".join([*said, "An undo is not undone."])
+        sentences.append(f"Undo first: {', '.join(map(str, reversed(plan.later)))}.")
+    return " ".join([*sentences, "An undo is not undone."])
 
 
 _ENDINGS_TOLD = 4
@@ -170,21 +172,21 @@ def title_told(block: Block) -> str:
 
 def ingested(report: IngestReport) -> str:
     """`683 new, 1 holds again, 0 duplicates, 0 rejected, 8 files skipped (.png)`."""
-    told = [f"{len(report.added):,} new"]
-    told += [f"{len(report.replaced):,} replaced"] if report.replaced else []
-    told += tell_again(len(report.again), len(report.repeated))
-    told += [
+    parts = [f"{len(report.added):,} new"]
+    parts += [f"{len(report.replaced):,} replaced"] if report.replaced else []
+    parts += tell_again(len(report.again), len(report.repeated))
+    parts += [
         plural(len({*report.known} - {*report.again, *report.repeated}), "duplicate"),
         f"{len(report.refused):,} rejected",
     ]
     if report.warnings:
-        told.append(plural(len(report.warnings), "warning"))
+        parts.append(plural(len(report.warnings), "warning"))
     if report.links_to_nowhere:
-        told.append(f"{plural(report.links_to_nowhere, 'link')} to nowhere")
+        parts.append(f"{plural(report.links_to_nowhere, 'link')} to nowhere")
     if report.skipped:
-        most = sorted(report.skipped, key=lambda each: (-each.files, each.ending))
-        named = [each.ending or "no ending" for each in most[:_ENDINGS_TOLD]]
+        most = sorted(report.skipped, key=lambda group: (-group.files, group.ending))
+        named = [group.ending or "no ending" for group in most[:_ENDINGS_TOLD]]
         named += ["…"] if len(most) > _ENDINGS_TOLD else []
-        told.append(f"{plural(sum(each.files for each in most), 'file')} skipped ({', '.join(named)})")
-    told += [masked] if (masked := tell_masked(report.masked)) else []
-    return ", ".join(told)
+        parts.append(f"{plural(sum(group.files for group in most), 'file')} skipped ({', '.join(named)})")
+    parts += [masked] if (masked := tell_masked(report.masked)) else []
+    return ", ".join(parts)

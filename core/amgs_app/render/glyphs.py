@@ -109,13 +109,13 @@ class HeaderPart:
 
 def facts_line(region: Region, y: int, facts: Sequence[HeaderPart], *, gap: int = 3, x: int = 0) -> list[HeaderPart]:
     """Write the facts that fit, in their order, the highest ranks dropped first; returns what was dropped."""
-    kept = list(facts)
+    parts = list(facts)
     dropped: list[HeaderPart] = []
-    while len(kept) > 1 and sum(fact.width for fact in kept) + gap * (len(kept) - 1) > region.width - x:
-        worst = max(kept, key=lambda fact: fact.rank)
-        kept.remove(worst)
+    while len(parts) > 1 and sum(fact.width for fact in parts) + gap * (len(parts) - 1) > region.width - x:
+        worst = max(parts, key=lambda fact: fact.rank)
+        parts.remove(worst)
         dropped.append(worst)
-    for fact in kept:
+    for fact in parts:
         x = region.pieces(x, y, fact.pieces) + gap
     return dropped
 

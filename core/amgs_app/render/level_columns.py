@@ -33,7 +33,7 @@ _MARKS: tuple[Mark, ...] = ("", "protected", "refused", "forbidden", "pinned", "
 
 @dataclass(frozen=True, slots=True)
 class Columns:
-    """What each of `width` columns shows.
+    """Content of `width` columns.
 
     starts, ends: (width,) lifetime tokens. first, last: (width,) entries [first, last). level: (width,), the finest.
     score: (width,) the one furthest from 0. mark, reason: what was done at the entry whose middle lies here. gain:
@@ -82,10 +82,10 @@ def columns(view: FocusView, width: int, zoom: float = 1.0, offset: int = 0) -> 
 def zooms(view: FocusView) -> tuple[float, ...]:
     """List the zooms from the whole lifetime inwards, each thirty-two times the one before; the last shows a block."""
     most = view.lifetime / LEAST_SHOWN
-    found = [1.0]
-    while found[-1] * ZOOM_FACTOR < most:
-        found.append(found[-1] * ZOOM_FACTOR)
-    return (*found, most) if most > 1 else tuple(found)
+    factors = [1.0]
+    while factors[-1] * ZOOM_FACTOR < most:
+        factors.append(factors[-1] * ZOOM_FACTOR)
+    return (*factors, most) if most > 1 else tuple(factors)
 
 
 def offset_for(view: FocusView, selected: int, zoom: float) -> int:
@@ -106,9 +106,9 @@ def past_levels(bands: Sequence[Band], cut: Columns) -> Ints:
     starts, ends, levels = table[:, 0], table[:, 1], table[:, 2]
     first = np.clip(np.searchsorted(ends, cut.starts, side="right"), 0, size - 1)
     last = np.clip(np.searchsorted(starts, cut.ends, side="left"), first + 1, size)
-    found = _reduce(np.minimum, levels.copy(), first, last)
-    found[cut.starts >= ends[-1]] = NOTHING
-    return found
+    finest_levels = _reduce(np.minimum, levels.copy(), first, last)
+    finest_levels[cut.starts >= ends[-1]] = NOTHING
+    return finest_levels
 
 
 _KEPT: dict[int, tuple[object, NDArray[Any]]] = {}

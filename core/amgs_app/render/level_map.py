@@ -140,7 +140,7 @@ def _digit(region: Region, level: int) -> Style:
 
 
 def _levels(region: Region, field: Region, y: int, rows: int, cut: Columns) -> None:
-    """A skyline: the finer the level, the higher and the brighter; each run begins with its digit."""
+    """Draw a skyline: the finer the level, the higher and the brighter; every run begins with its digit."""
     palette = region.palette
     levels = cut.level[: cut.width].tolist()
     sky = rows > 1
@@ -172,7 +172,7 @@ def axis_is_sparse(cut: Columns) -> bool:
 
 
 def _axis(region: Region, field: Region, y: int, cut: Columns, view: FocusView, selected: int | None) -> None:
-    """Where one is in the lifetime, in tokens; the selected entry underlined."""
+    """Draw the axis of the lifetime, in tokens; the selected entry is underlined."""
     palette = region.palette
     faint = ink(palette.faint)
     _name(region, y, "tok")
@@ -180,12 +180,12 @@ def _axis(region: Region, field: Region, y: int, cut: Columns, view: FocusView, 
     left, right = _selection(cut, view, selected)
     step = 14 if field.width >= 90 else 10
     for x in range(0, cut.width - 2, step):
-        told = short_count(cut.starts[x])
-        stop = x + width_of(told)
+        label = short_count(cut.starts[x])
+        stop = x + width_of(label)
         if stop + 1 >= cut.width - 5:
             break
         if right < x or stop < left:
-            field.put(x, y, f"┴{told}", ink(palette.muted))
+            field.put(x, y, f"┴{label}", ink(palette.muted))
     end = short_count(cut.ends[cut.width - 1])
     if right < cut.width - width_of(end):
         field.put(cut.width - width_of(end), y, end, ink(palette.muted))
@@ -272,12 +272,12 @@ def _gains(field: Region, y: int, cut: Columns) -> None:
         if math.isnan(gain) or x < free:
             continue
         colour = palette.good if gain > 0 else palette.bad
-        told = ("+" if gain >= 0 else "−") + share(abs(gain))
-        following = np.flatnonzero(~np.isnan(cut.gain[x + 1 : x + width_of(told) + 1]))
-        if following.size or x + width_of(told) > cut.width:
-            told = told[0]
-        field.put(x, y, told, ink(colour))
-        free = x + width_of(told)
+        label = ("+" if gain >= 0 else "−") + share(abs(gain))
+        following = np.flatnonzero(~np.isnan(cut.gain[x + 1 : x + width_of(label) + 1]))
+        if following.size or x + width_of(label) > cut.width:
+            label = label[0]
+        field.put(x, y, label, ink(colour))
+        free = x + width_of(label)
 
 
 def _past(region: Region, field: Region, y: int, rows: int, cut: Columns, view: FocusView) -> None:
@@ -302,7 +302,7 @@ def _past(region: Region, field: Region, y: int, rows: int, cut: Columns, view: 
 
 
 def _stratum(field: Region, upper: int, lower: int, plain: bool) -> None:
-    """One run of equal columns of two refocuses: the newer in the upper half of the line."""
+    """Draw one run of equal columns of two refocuses: the newer in the upper half of the line."""
     palette = field.palette
     if upper == NOTHING and lower == NOTHING:
         return
@@ -315,8 +315,8 @@ def _stratum(field: Region, upper: int, lower: int, plain: bool) -> None:
     field.fill(0, 0, field.width, sign, ink(palette.lod(finer), on=under))
 
 
-def _finer(one: int, other: int) -> bool:
-    return one != NOTHING and (other == NOTHING or one < other)
+def _finer(level: int, other: int) -> bool:
+    return level != NOTHING and (other == NOTHING or level < other)
 
 
 def _legend(region: Region, y: int, cut: Columns, view: FocusView, *, refusals: bool) -> None:

@@ -34,7 +34,7 @@ class Strokes:
         self._inks: dict[tuple[int, int], Style] = {}
 
     def line(self, x0: float, y0: float, x1: float, y1: float, style: Style, *, gap: int = 0) -> None:
-        """A straight line; gap: dots left out after each one drawn (0 solid, 1 dashed, 3 dotted)."""
+        """Draw a straight line; gap: dots skipped after every drawn one (0 solid, 1 dashed, 3 dotted)."""
         if self.braille:
             for step, (px, py) in enumerate(_walk(x0 * 2, y0 * 4, x1 * 2, y1 * 4)):
                 if step % (gap + 1) == 0:
@@ -47,7 +47,7 @@ class Strokes:
                 self._inks[x, y] = style
 
     def point(self, x: float, y: float, style: Style) -> None:
-        """One dot."""
+        """Draw a dot."""
         if self.braille:
             self._dot(int(x * 2), int(y * 4), style)
         else:
@@ -77,7 +77,7 @@ def _slant(dx: float, dy: float) -> str:
 
 
 def _walk(x0: float, y0: float, x1: float, y1: float) -> Iterator[tuple[int, int]]:
-    """The grid points of a line, in order, ends included."""
+    """Yield the grid points of a line in order, ends included."""
     steps = max(1, round(max(abs(x1 - x0), abs(y1 - y0))))
     for step in range(steps + 1):
         yield int(x0 + (x1 - x0) * step / steps), int(y0 + (y1 - y0) * step / steps)

@@ -51,12 +51,12 @@ class Rows(Generic[T]):
 
     @cached_property
     def fields(self) -> tuple[Column, ...]:
-        """The columns."""
+        """Return the columns."""
         return columns_of(self.columns)
 
     @cached_property
     def listing(self) -> Listing:
-        """What rows are filtered by, and sorted by: what a column shows, but for instants and long texts."""
+        """Fields that filter and sort the rows: the displayed ones, except instants and long texts."""
         texts: list[str] = []
         numbers: list[str] = []
         sorts: list[str] = []
@@ -120,7 +120,7 @@ class RowList(Generic[T]):
 
     @cached_property
     def fields(self) -> Sequence[Row]:
-        """What each row is filtered and sorted by."""
+        """Values that filter and sort the rows."""
         return [
             {column.field: self._asked(column, value) for column, value in zip(self.kind.fields, row, strict=True)}
             for row in map(self._cells, self.items)
@@ -214,12 +214,12 @@ class RowList(Generic[T]):
         bar = 0 if region.width < _GAUGES_FROM else _GAUGE if self.kind.bar is None else region.width // 6
         bars = sum((bar + 1) * column.gauge for column in columns) if bar else 0
         every = [heads, *shown] if headed else shown
-        kept, widths = cut_columns(columns, every, region.width - 1 - bars, gap, drops=True)
+        positions, widths = cut_columns(columns, every, region.width - 1 - bars, gap, drops=True)
 
         def write(line: Region, cells: Sequence[str], styles: Sequence[Style]) -> int:
             """Write the columns; gives where the bar stands."""
             x, at = 1, 0
-            for n, width in zip(kept, widths, strict=True):
+            for n, width in zip(positions, widths, strict=True):
                 right = is_number(columns[n]) or columns[n].kind == "age"
                 x = line.put(x, 0, cells[n], styles[n], width=width, align="right" if right else "left") + gap
                 if bar and columns[n].gauge:
@@ -239,8 +239,12 @@ class RowList(Generic[T]):
             if x := write(line, cells, styles):
                 value = next(values[n] for n in seen if self.kind.fields[n].gauge)
                 self._draw_bar(line, x, bar, item, value)
-            if step == 2 and under is not None and (told := values[under]) is not None:
-                runs = in_lines(told.runs if isinstance(told, Marked) else ((str(told), False),), line.width - 6, 1)
+            if step == 2 and under is not None and (lower_cell := values[under]) is not None:
+                runs = in_lines(
+                    lower_cell.runs if isinstance(lower_cell, Marked) else ((str(lower_cell), False),),
+                    line.width - 6,
+                    1,
+                )
                 for run in runs[:1]:
                     line.pieces(5, 1, [(text, ink(palette.accent if asked else palette.muted)) for text, asked in run])
             for down in range(step if chosen else 0):
@@ -259,7 +263,7 @@ class RowList(Generic[T]):
             gauge(line, x, 0, cells, value, ink(line.palette.accent))
 
     def draw_under(self, region: Region, cursor: int | None = None) -> None:
-        """The list under a rule with its title, as a part of a larger picture."""
+        """Draw the list under a rule with its title, as a part of a larger picture."""
         from amgs_app.render.canvas import clean
 
         region.rule(0, clean(self.title), self.draw_rows(region.part(0, 1), cursor))
@@ -274,7 +278,7 @@ class RowList(Generic[T]):
         return ink(tone, bold=chosen and not column.rank)
 
     def draw_detail(self, region: Region, item: T, marked: str = "") -> None:
-        """A row in full, as far as there is room: a rule with the first line, then each label and its text."""
+        """Draw a row in full, as far as there is room: a rule with the first line, then the labels and their texts."""
         from amgs_app.render.canvas import clean, ink, width_of
         from amgs_app.render.glyphs import wrap
 

@@ -18,7 +18,7 @@ _MOST_WORDS = 4
 
 
 class AnswerFindings(Protocol):
-    """What a search found out about an answer; see `SearchResult`."""
+    """Findings of a search about an answer; see `SearchResult`."""
 
     @property
     def answerable(self) -> float | None: ...
@@ -30,16 +30,16 @@ class AnswerFindings(Protocol):
 
 def answer_told(result: AnswerFindings) -> list[str]:
     """Sentences: the words that no block holds, and the estimate where there is one that says something."""
-    told = []
+    sentences = []
     if result.unheld:
         named = ", ".join(f"“{word}”" for word in result.unheld[:_MOST_WORDS])
         more = len(result.unheld) - _MOST_WORDS
-        told.append(f"no block holds {named}" + (f" or {plural(more, 'other word')} of it" if more > 0 else ""))
+        sentences.append(f"no block holds {named}" + (f" or {plural(more, 'other word')} of it" if more > 0 else ""))
     if result.answerable is not None:
         from amgs.retrieval.answerable import in_words
 
-        told += [f"{said} in memory (estimated)" for said in (in_words(result.answerable),) if said]
-    return told
+        sentences += [f"{estimate} in memory (estimated)" for estimate in (in_words(result.answerable),) if estimate]
+    return sentences
 
 
 UNTRAINED = "no trained gists exist for this model"
@@ -56,42 +56,43 @@ def nothing_alike(view: FocusView) -> str:
 
 
 def unheld(view: FocusView) -> str:
-    """Which pinned spans the window is too full for, and what to do."""
+    """List the pinned spans that do not fit the window, with the remedy."""
     nodes = ", ".join(str(node) for node in view.unheld)
     return f"No room for what is pinned: {nodes}. Widen the window (focus set window N), or release a pin."
 
 
-def coverage_told(given: FrameCoverage) -> str:
+def coverage_told(coverage: FrameCoverage) -> str:
     """`holds what the question needs with ≥ 87 % (64 labelled questions); 90 % would cost 640 tokens, 95 % 1,900`."""
-    told = f"holds what the question needs with ≥ {int(100 * given.share)} % ({given.questions:,} labelled questions)"
-    higher = [(level, cost) for level, cost in given.costs if level > given.share and cost is not None]
+    promise = f"holds what the question needs with ≥ {int(100 * coverage.share)} %"
+    sentence = f"{promise} ({coverage.questions:,} labelled questions)"
+    higher = [(level, cost) for level, cost in coverage.costs if level > coverage.share and cost is not None]
     costs = [
         f"{100 * level:.0f} %{'' if place else ' would cost'} {cost:,}{'' if place else ' tokens'}"
         for place, (level, cost) in enumerate(higher)
     ]
-    return f"{told}; {', '.join(costs)}" if costs else told
+    return f"{sentence}; {', '.join(costs)}" if costs else sentence
 
 
-def coverage_reviewed(given: CoverageReview) -> str:
+def coverage_reviewed(review: CoverageReview) -> str:
     """Return the promises of a frame, each with what came of it; or that there are too few questions for one."""
-    asked = f"{given.frame}, {given.questions:,} labelled question{'' if given.questions == 1 else 's'}"
-    if not given.levels:
-        return f"{asked}: a promise of coverage needs {given.least}"
+    asked = f"{review.frame}, {review.questions:,} labelled question{'' if review.questions == 1 else 's'}"
+    if not review.levels:
+        return f"{asked}: a promise of coverage needs {review.least}"
     promises = [
-        f"{100 * one.level:.0f} % "
-        + ("cannot be promised" if one.tokens is None else f"in {one.tokens:,} tokens")
-        + (f" (so promised before, held {one.held:,} of {one.tried:,})" if one.tried else "")
-        for one in given.levels
+        f"{100 * promise.level:.0f} % "
+        + ("cannot be promised" if promise.tokens is None else f"in {promise.tokens:,} tokens")
+        + (f" (so promised before, held {promise.held:,} of {promise.tried:,})" if promise.tried else "")
+        for promise in review.levels
     ]
     return f"{asked}: what a question needs is held with {', '.join(promises)}"
 
 
 def layers_told(layers: tuple[LayerReport, ...]) -> str:
     """Return what each layer of the waterfall brought, on one line."""
-    said = [
-        f"{each.layer} skipped ({each.skipped})"
-        if each.skipped
-        else f"{each.layer} {each.candidates_in}→{each.candidates_out} {each.milliseconds:.1f} ms"
-        for each in layers
+    parts = [
+        f"{layer.layer} skipped ({layer.skipped})"
+        if layer.skipped
+        else f"{layer.layer} {layer.candidates_in}→{layer.candidates_out} {layer.milliseconds:.1f} ms"
+        for layer in layers
     ]
-    return " │ ".join(said)
+    return " │ ".join(parts)

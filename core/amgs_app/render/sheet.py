@@ -52,7 +52,7 @@ class Column:
 
     @property
     def field(self) -> str:
-        """What its values are filtered and sorted by."""
+        """Field name for filters and sorting."""
         return "days" if self.kind == "age" else self.name.replace(" ", "_").lower()
 
     def fills(self, values: Iterable[Any]) -> bool:
@@ -60,7 +60,7 @@ class Column:
         return not self.rare or any(values)
 
     def show(self, value: Any, now: datetime | None = None) -> str:
-        """A value as a list on the screen has it: short. now: where instants is counted from."""
+        """Format a value for a list on the screen: short. now: the reference time for ages."""
         from amgs_app.render.format import age, optional, short_id
 
         if value is None:
@@ -105,8 +105,8 @@ def sheet(title: str, columns: str, rows: Iterable[Sequence[Any]], notes: Iterab
     `:`, `*` is wide, `?` is a detail, `!` decides, `~` is rare, `/` stands below; of lists on the screen, `-` is not
     there, `+` is only there, `.` only filters; `=` has a bar).
     """
-    made = tuple(tuple(row) for row in rows)
-    return ResultTable(title, columns_of(columns), made, tuple(note for note in notes if note))
+    table_rows = tuple(tuple(row) for row in rows)
+    return ResultTable(title, columns_of(columns), table_rows, tuple(note for note in notes if note))
 
 
 def facts(title: str, pairs: Iterable[tuple[str, Any]], notes: Iterable[str] = ()) -> ResultTable:
@@ -115,30 +115,30 @@ def facts(title: str, pairs: Iterable[tuple[str, Any]], notes: Iterable[str] = (
     return ResultTable(title, columns, tuple(pairs), tuple(note for note in notes if note))
 
 
-def to_csv(given: ResultTable) -> str:
+def to_csv(table: ResultTable) -> str:
     """RFC 4180 with a header line; values in full, as in the JSON."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
-    writer.writerow([column.name for column in given.columns])
-    writer.writerows([[_in_full(cell) for cell in row] for row in given.rows])
+    writer.writerow([column.name for column in table.columns])
+    writer.writerows([[_in_full(cell) for cell in row] for row in table.rows])
     return printable(out.getvalue())
 
 
-def to_lines(given: ResultTable, width: int, *, marks: bool = False) -> list[Text]:
+def to_lines(table: ResultTable, width: int, *, marks: bool = False) -> list[Text]:
     """Return the sheet as lines of at most `width` cells. marks: marked words stand in «» instead of bold.
 
     Notes may be longer and are folded by whoever prints them.
     """
-    lines = [Text(printable(given.title), style="bold")] if given.title else []
-    lines += [Text(f"✗ {printable_line(given.alarm)}", style="bold red")] if given.alarm else []
-    shown = given.rows if given.digest is None else given.digest
+    lines = [Text(printable(table.title), style="bold")] if table.title else []
+    lines += [Text(f"✗ {printable_line(table.alarm)}", style="bold red")] if table.alarm else []
+    shown = table.rows if table.digest is None else table.digest
     if shown:
         beside = [
             place
-            for place, column in enumerate(given.columns)
+            for place, column in enumerate(table.columns)
             if not column.below and column.fills(row[place] for row in shown)
         ]
-        columns = [given.columns[place] for place in beside]
+        columns = [table.columns[place] for place in beside]
         cells = [
             [_shown(row[place], column.kind) for place, column in zip(beside, columns, strict=True)] for row in shown
         ]
@@ -149,32 +149,32 @@ def to_lines(given: ResultTable, width: int, *, marks: bool = False) -> list[Tex
         lines.append(Text(_line(heads, columns, widths), style="dim"))
         for row, whole in zip(cells, shown, strict=True):
             lines += map(_with_signs, _lines(row, columns, widths))
-            for place, column in enumerate(given.columns):
+            for place, column in enumerate(table.columns):
                 if column.below and whole[place] is not None:
                     lines += _below(whole[place], width, marks=marks)
-        if len(given.rows) > len(shown):
-            lines.append(Text(f"… and {len(given.rows) - len(shown):,} more", style="dim"))
-    return [*lines, *(Text(printable(note), style="dim") for note in given.notes)]
+        if len(table.rows) > len(shown):
+            lines.append(Text(f"… and {len(table.rows) - len(shown):,} more", style="dim"))
+    return [*lines, *(Text(printable(note), style="dim") for note in table.notes)]
 
 
-def to_cells(given: ResultTable) -> tuple[list[Column], list[list[str]]]:
+def to_cells(table: ResultTable) -> tuple[list[Column], list[list[str]]]:
     """Return the columns in which any row says something, and the rows that people are shown, each cell as they
     see it.
     """
-    rows = given.rows if given.digest is None else given.digest
-    kept = [n for n, column in enumerate(given.columns) if column.fills(row[n] for row in rows)]
-    columns = [given.columns[n] for n in kept]
-    return columns, [[_shown(row[n], given.columns[n].kind) for n in kept] for row in rows]
+    rows = table.rows if table.digest is None else table.digest
+    positions = [n for n, column in enumerate(table.columns) if column.fills(row[n] for row in rows)]
+    columns = [table.columns[n] for n in positions]
+    return columns, [[_shown(row[n], table.columns[n].kind) for n in positions] for row in rows]
 
 
-def to_table(given: ResultTable) -> RenderableType:
-    """The sheet as something Rich and Textual draw, as wide as they have room."""
-    return _Drawn(given)
+def to_table(table: ResultTable) -> RenderableType:
+    """Convert the sheet to a Rich and Textual renderable of the available width."""
+    return _Drawn(table)
 
 
-def needed_width(given: ResultTable) -> int:
+def measure_width(table: ResultTable) -> int:
     """Return cells of a line in which no column of the sheet is cut or left out; 0 without rows."""
-    columns, rows = to_cells(given)
+    columns, rows = to_cells(table)
     beside = [n for n, column in enumerate(columns) if not column.below]
     heads = [column.name for column in columns]
     cells = sum(max(cell_len(row[n]) for row in [heads, *rows]) for n in beside) if rows else 0
@@ -217,19 +217,19 @@ def cut_columns(
     the wide ones are first cut to a part of the width; what does not decide goes before what decides is cut short.
     """
     wanted = [min(width, max((cell_len(row[place]) for row in rows), default=0)) for place in range(len(columns))]
-    needed, kept = list(wanted), list(range(len(columns)))
+    needed, positions = list(wanted), list(range(len(columns)))
 
     def over() -> int:
-        return sum(needed[n] for n in kept) + gap * (len(kept) - 1) - width
+        return sum(needed[n] for n in positions) + gap * (len(positions) - 1) - width
 
     def cut_to(least: int, *ranks: int) -> None:
-        places = [n for n in kept if not ranks or (columns[n].wide and columns[n].rank in ranks)]
+        places = [n for n in positions if not ranks or (columns[n].wide and columns[n].rank in ranks)]
         while over() > 0 and places and needed[widest := max(places, key=lambda n: needed[n])] > least:
             needed[widest] -= 1
 
     def drop(above: int) -> None:
-        while over() > 0 and (more := [n for n in kept if columns[n].rank > above]):
-            kept.remove(max(more, key=lambda n: (columns[n].rank, n)))
+        while over() > 0 and (more := [n for n in positions if columns[n].rank > above]):
+            positions.remove(max(more, key=lambda n: (columns[n].rank, n)))
 
     every = range(9)
     if drops:
@@ -242,9 +242,9 @@ def cut_columns(
         drop(0)
     cut_to(_LEAST_NARROW, *every)
     cut_to(1)
-    for n in sorted(kept, key=lambda n: columns[n].rank):
+    for n in sorted(positions, key=lambda n: columns[n].rank):
         needed[n] = min(wanted[n], needed[n] + max(0, -over()))
-    return kept, [needed[n] for n in kept]
+    return positions, [needed[n] for n in positions]
 
 
 def _line(cells: Sequence[str], columns: Sequence[Column], widths: Sequence[int]) -> str:

@@ -73,9 +73,9 @@ def take(operator: Operator, name: str, look: Look) -> SnapshotFiles:
         f"{name}.json": to_json(result),
     }
     if target.check:
-        found = [line for file, content in files.items() for line in compare(target.folder / file, content)]
-        target.differences.extend(found)
-        (target.changed if found else target.same).append(name)
+        differences = [line for file, content in files.items() for line in compare(target.folder / file, content)]
+        target.differences.extend(differences)
+        (target.changed if differences else target.same).append(name)
     else:
         for file, content in files.items():
             _write(target.folder / file, content)
@@ -101,11 +101,11 @@ def as_svg(picture: Text, canvas: Canvas, title: str) -> str:
         legacy_windows=False,
     )
     console.print(picture, highlight=False, soft_wrap=True)
-    made = console.export_svg(title=title, theme=canvas.palette.terminal_theme(), code_format=_SVG, unique_id="amgs")
-    return "".join(f"{line.rstrip()}\n" for line in made.splitlines() if line.strip())
+    svg = console.export_svg(title=title, theme=canvas.palette.terminal_theme(), code_format=_SVG, unique_id="amgs")
+    return "".join(f"{line.rstrip()}\n" for line in svg.splitlines() if line.strip())
 
 
-def compare(path: Path, found: str) -> list[str]:
+def compare(path: Path, content: str) -> list[str]:
     """Return what a reader needs to see where the file differs from what was made now: a unified difference, or
     nothing.
     """
@@ -115,12 +115,12 @@ def compare(path: Path, found: str) -> list[str]:
         return [f"{path} is missing."]
     except (OSError, UnicodeDecodeError) as error:
         return [f"{path} cannot be read: {error}."]
-    if expected == found:
+    if expected == content:
         return []
     if path.suffix == ".svg":
         return [f"{path} differs in its drawing."]
     lines = difflib.unified_diff(
-        expected.splitlines(), found.splitlines(), f"{path} (kept)", f"{path} (now)", lineterm="", n=2
+        expected.splitlines(), content.splitlines(), f"{path} (kept)", f"{path} (now)", lineterm="", n=2
     )
     shown = list(lines)
     rest = len(shown) - DIFF_LINES

@@ -275,20 +275,21 @@ class CasesTested:
     @property
     def summary(self) -> str:
         """`9 hold, 1 fails`, and beside an earlier run `9 same, 1 differs`."""
-        held = len(self.outcomes) - self.failed
-        told = f"{held:,} {'holds' if held == 1 else 'hold'}, {self.failed:,} {'fails' if self.failed == 1 else 'fail'}"
+        passes = len(self.outcomes) - self.failed
+        verbs = "holds" if passes == 1 else "hold", "fails" if self.failed == 1 else "fail"
+        sentence = f"{passes:,} {verbs[0]}, {self.failed:,} {verbs[1]}"
         if self.compared is not None:
             differ = len(self.compared.moved)
-            told += f"; {self.compared.same:,} same, {differ:,} {'differs' if differ == 1 else 'differ'}"
-        return told
+            sentence += f"; {self.compared.same:,} same, {differ:,} {'differs' if differ == 1 else 'differ'}"
+        return sentence
 
     @property
     def failed(self) -> int:
-        return sum(bool(one.faults) for one in self.outcomes)
+        return sum(bool(outcome.faults) for outcome in self.outcomes)
 
     @property
     def as_expected(self) -> bool:
-        """Whether no case fails; else `test` ends with the exit code of a check that does not hold."""
+        """Return whether no case fails; else `test` ends with the exit code of a failed check."""
         return not self.failed
 
 

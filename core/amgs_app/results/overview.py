@@ -1,4 +1,4 @@
-"""What is told of an engine and of its memory: the result of `status`, and what of it the engine knows itself."""
+"""Status of an engine and of its memory: the result of `status`, and the part that the engine itself knows."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Overview:
 
 @dataclass(frozen=True, slots=True)
 class EngineFacts:
-    """What is told of an engine beside its memory's status; the fields are those of Overview.
+    """Facts about an engine besides its memory's status; the fields are those of Overview.
 
     now: the engine's time; fixed: whether it stands still.
     """

@@ -1,4 +1,4 @@
-"""What happens in a served memory: a change, or a question that somebody asked."""
+"""Event in a served memory: a change, or a question from a client."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class ServiceEvent:
 
     @property
     def line(self) -> str:
-        """What was asked, on one line that begins with the operation."""
+        """Return the request on one line that begins with the operation."""
         asked = " ".join(self.asked.split())
         return asked if asked.startswith(self.operation) else f"{self.operation} {asked}".rstrip()
 
@@ -41,7 +41,7 @@ class ServiceEvent:
         return asdict(self) | {"at": self.at.isoformat(), "blocks": list(self.blocks)}
 
     @classmethod
-    def from_json(cls, given: Mapping[str, Any]) -> ServiceEvent:
+    def from_json(cls, record: Mapping[str, Any]) -> ServiceEvent:
         """Return the event that `as_json` wrote; raises ValueError, KeyError or TypeError for anything else."""
-        at, blocks = datetime.fromisoformat(given["at"]), tuple(map(str, given["blocks"]))
-        return cls(**{**given, "at": at, "blocks": blocks})
+        at, blocks = datetime.fromisoformat(record["at"]), tuple(map(str, record["blocks"]))
+        return cls(**{**record, "at": at, "blocks": blocks})

@@ -86,7 +86,7 @@ class Expectation:
 
 @dataclass(frozen=True, slots=True)
 class VerbHelp:
-    """What `help` says of one operation. parameters: (label, text) in order. example: a line that calls it."""
+    """Entry of `help` for one operation. parameters: (label, text) in order. example: a line that calls it."""
 
     name: str
     usage: str

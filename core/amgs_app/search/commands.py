@@ -27,7 +27,7 @@ class Layer(StrEnum):
 
 
 class BlockState(StrEnum):
-    """What may have become of a block."""
+    """Possible states of a block."""
 
     RAW = "raw"
     CONSOLIDATED = "consolidated"
@@ -42,7 +42,7 @@ class BlockState(StrEnum):
     example='search "wifi fails in bad weather"',
     pane="frame",
     keeps="search",
-    lists=lambda found: [hit.block.id for hit in found.hits],
+    lists=lambda result: [hit.block.id for hit in result.hits],
 )
 def search(
     engine: Engine,
@@ -82,8 +82,8 @@ def search(
     from amgs.types import BlockFilter
 
     chosen = BlockFilter(
-        statuses=tuple(each.value for each in status) if status else ("consolidated", "raw"),
-        meta=dict(read_pair(each) for each in meta or ()),
+        statuses=tuple(state.value for state in status) if status else ("consolidated", "raw"),
+        meta=dict(read_pair(pair) for pair in meta or ()),
         categories=tuple(category) if category else None,
         since=None if since is None else as_utc(since),
         until=None if until is None else as_utc(until),
@@ -94,7 +94,7 @@ def search(
     return engine.memory.search(
         query,
         top_k=top_k,
-        layers=[each.value for each in layer] if layer else None,
+        layers=[choice.value for choice in layer] if layer else None,
         filter=chosen,
         weights=read_weights(weights),
         as_of=as_of,
@@ -150,10 +150,16 @@ def why(
         return SearchList(operator.engine.memory.searches(top_k))
     chosen = operator.engine.block(block).id
     if frame is not None and last:
-        made = operator.last_frame or operator.engine.memory.frames.last()
-        if made is not None and (made.name, made.query) == (frame.strip().upper(), query):
+        last_frame = operator.last_frame or operator.engine.memory.frames.last()
+        if last_frame is not None and (last_frame.name, last_frame.query) == (frame.strip().upper(), query):
             return operator.engine.memory.frames.why(
-                frame, query, chosen, budget=made.budget, weights=read_weights(weights), child=child, made=made
+                frame,
+                query,
+                chosen,
+                budget=last_frame.budget,
+                weights=read_weights(weights),
+                child=child,
+                frame=last_frame,
             )
     return operator.engine.memory.why(
         query, chosen, frame=frame, top_k=top_k, budget=budget, weights=read_weights(weights), child=child

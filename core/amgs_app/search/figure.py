@@ -45,9 +45,9 @@ def search(
     if len(rows.items) < len(every.items):
         rows = replace(rows, title=f"{len(rows.items):,} shown of {every.title}")
     rest = sheet.part(0, 1 + draw_waterfall(sheet, 1, result.layers))
-    each = 2 if rest.height >= 2 * len(rows.items) + 10 else 1
-    below = min(rest.height - each * len(rows.items) - 2, rest.height * 2 // 3)
-    below = max(below, rest.height // 3) if each == 1 else below
+    row_height = 2 if rest.height >= 2 * len(rows.items) + 10 else 1
+    below = min(rest.height - row_height * len(rows.items) - 2, rest.height * 2 // 3)
+    below = max(below, rest.height // 3) if row_height == 1 else below
     below = below if rest.height >= 12 and rows.items else 0
     rows.draw_under(rest.part(0, 0, None, rest.height - below), cursor)
     chosen = rows.at(cursor or 0)

@@ -41,7 +41,7 @@ def search_result(result: SearchResult) -> ResultTable:
     from amgs_app.render.candidates import list_hits
 
     notes = [layers_told(result.layers)]
-    notes += [f"{each.written!r} was read as {each.read_as!r}" for each in result.readings]
+    notes += [f"{reading.written!r} was read as {reading.read_as!r}" for reading in result.readings]
     notes += answer_told(result)
     title = f"{plural(len(result.hits), 'hit')} for {result.query!r}"
     return replace(list_hits(result).table(), title=title, notes=tuple(filter(None, notes)))
@@ -49,7 +49,10 @@ def search_result(result: SearchResult) -> ResultTable:
 
 @entry()
 def search_list(result: SearchList) -> ResultTable:
-    rows = [(one.number, one.at, one.query, one.places, one.pool) for one in result.searches]
+    rows = [
+        (past_search.number, past_search.at, past_search.query, past_search.places, past_search.pool)
+        for past_search in result.searches
+    ]
     notes = ("`why BLOCK --search NUMBER` explains a block in one.",) if rows else ()
     return sheet(plural(len(rows), "past search", "past searches"), "#:n at:at query* hits:n of:n", rows, notes)
 
@@ -66,21 +69,21 @@ def _followed(result: Explanation, canvas: Canvas, now: datetime) -> RenderableT
     from rich.text import Text
 
     del now
-    told = table_of(result)
+    table = table_of(result)
     layers = Table.grid(padding=(0, 1))
-    for each in result.layers:
-        sign = Text.styled(*holds_sign(_HOLDS.get(each.verdict), canvas.palette))
-        value = "" if each.value is None else f"{each.value:.2f}"
-        needed = "" if each.needed is None else f"(needs {each.needed:.2f})"
-        layers.add_row(sign, Text(each.layer, style="bold"), value, needed, Text(each.because))
-    notes = [Text(note) for note in told.notes]
-    return Group(Text(f"{told.title}\n", style="bold"), layers, Text(""), *notes)
+    for layer in result.layers:
+        sign = Text.styled(*holds_sign(_HOLDS.get(layer.verdict), canvas.palette))
+        value = "" if layer.value is None else f"{layer.value:.2f}"
+        needed = "" if layer.needed is None else f"(needs {layer.needed:.2f})"
+        layers.add_row(sign, Text(layer.layer, style="bold"), value, needed, Text(layer.because))
+    notes = [Text(note) for note in table.notes]
+    return Group(Text(f"{table.title}\n", style="bold"), layers, Text(""), *notes)
 
 
 def _rank(result: Explanation) -> str:
-    said = "in" if result.admitted else f"dropped out at {result.fell_at}"
+    verdict = "in" if result.admitted else f"dropped out at {result.fell_at}"
     rank = f", rank {result.rank} of {result.of}" if result.rank else ""
-    return f"“{cut(result.block.title, 40)}”: {said}{rank}"
+    return f"“{cut(result.block.title, 40)}”: {verdict}{rank}"
 
 
 def _or_budget(result: Explanation) -> str:
@@ -92,19 +95,19 @@ def _or_budget(result: Explanation) -> str:
 def _minimum_told(change: MinimumChange) -> str:
     """Return which minimum of its frame keeps a block out, and what lets it in."""
     option = "--" + change.minimum.replace("_", "-")
-    told = f"not its weights keep it out, but {change.frame}'s `{option}` of {change.value:.2f}: "
+    reason = f"not its weights keep it out, but {change.frame}'s `{option}` of {change.value:.2f}: "
     if change.lowered is None:
-        return told + "even below it, others would be taken"
-    return f"{told}`frame define {change.frame} {option} {change.lowered:.2f}` would admit it"
+        return reason + "even below it, others would be taken"
+    return f"{reason}`frame define {change.frame} {option} {change.lowered:.2f}` would admit it"
 
 
 @entry(page=_followed, sentence=_rank)
 def explanation(result: Explanation) -> ResultTable:
     asked = f"{result.query!r} in {result.frame}" if result.frame else repr(result.query)
-    said = "admitted" if result.admitted else f"dropped out at {result.fell_at}"
+    verdict = "admitted" if result.admitted else f"dropped out at {result.fell_at}"
     rows = [
-        (HOLDS_SIGNS[_HOLDS.get(each.verdict)], each.layer, each.verdict, each.value, each.needed, each.because)
-        for each in result.layers
+        (HOLDS_SIGNS[_HOLDS.get(layer.verdict)], layer.layer, layer.verdict, layer.value, layer.needed, layer.because)
+        for layer in result.layers
     ]
     rank = f"rank {result.rank} of {result.of}, {result.places} admitted"
     notes = [rank if result.admitted else f"{rank}; {result.because}"]
@@ -114,8 +117,8 @@ def explanation(result: Explanation) -> ResultTable:
         beside = f"; its neighbours and the rest of its conversation count {result.gate:.0%}"
         notes.append(f"a {result.form}{beside if result.gate > 0 else ''}")
     if result.budget_change is not None:
-        told = plural(result.budget_change, "more token", "more tokens")
-        notes.append(f"{told} in the budget would admit it")
+        increase = plural(result.budget_change, "more token", "more tokens")
+        notes.append(f"{increase} in the budget would admit it")
     if result.change is not None:
         wanted = ",".join(f"{getattr(result.change.weights, name):.4f}" for name in COMPONENTS)
         notes.append(
@@ -127,7 +130,7 @@ def explanation(result: Explanation) -> ResultTable:
         notes.append(_minimum_told(result.minimum_change))
     elif result.budget_change is None and result.fell_at in ("score", "selection"):
         notes.append(f"no change of weights {_or_budget(result)}was found that admits it")
-    title = f"{result.block.title}: {said} for {asked}"
+    title = f"{result.block.title}: {verdict} for {asked}"
     return sheet(title, "_ layer verdict value:score needed:score because*", rows, notes)
 
 
@@ -170,11 +173,11 @@ def evidence_told(evidence: Sequence[tuple[str, float]]) -> str:
     """Return the parts that count, the strongest first, and the sum of the others; empty where there is no evidence."""
     if not any(value for _, value in evidence):
         return ""
-    told = sorted((part for part in evidence if abs(part[1]) >= _NOTHING), key=lambda part: -abs(part[1]))
-    said = [f"{part_told(name)} {value:+.2f}" for name, value in told]
-    rest = len(evidence) - len(told)
+    parts = sorted((part for part in evidence if abs(part[1]) >= _NOTHING), key=lambda part: -abs(part[1]))
+    phrases = [f"{part_told(name)} {value:+.2f}" for name, value in parts]
+    rest = len(evidence) - len(parts)
     if rest:
-        left = round(sum(value for _, value in evidence) - sum(value for _, value in told), 2)
+        left = round(sum(value for _, value in evidence) - sum(value for _, value in parts), 2)
         others = "the other part" if rest == 1 else f"the other {rest} parts together"
-        said.append(f"{others} {left:+.2f}" if left else f"{others} nothing")
-    return "what speaks for it: " + ", ".join(said)
+        phrases.append(f"{others} {left:+.2f}" if left else f"{others} nothing")
+    return "what speaks for it: " + ", ".join(phrases)

@@ -1,4 +1,4 @@
-"""What each request answers, in the OpenAPI document: schemas of the frozen results as plain JSON has them.
+"""Describe the answers to requests in the OpenAPI document: schemas of the frozen results in their plain JSON form.
 
 The results are the types that the SDK gives; what is said of them here follows `render.encode.plain` field by field.
 The types that functions and classes declare are read here too, those also that their modules import for the type
@@ -42,14 +42,18 @@ from amgs_app.calls.operation import Operation
 @lru_cache(maxsize=1024)
 def hints_of(kind: type[Any]) -> dict[str, Any]:
     """Return the types of a class's fields by name."""
-    return get_type_hints(kind, localns=_checked_names(kind.__module__))
+    return get_type_hints(kind, localns=_collect_checked_names(kind.__module__))
 
 
-def returned_by(function: Callable[..., Any]) -> Any:
+def read_return_type(function: Callable[..., Any]) -> Any:
     """Return the type of what a function returns."""
-    told = inspect.get_annotations(function)["return"]
+    annotation = inspect.get_annotations(function)["return"]
     module = function.__module__
-    return eval(told, vars(sys.modules[module]), _checked_names(module)) if isinstance(told, str) else told
+    return (
+        eval(annotation, vars(sys.modules[module]), _collect_checked_names(module))
+        if isinstance(annotation, str)
+        else annotation
+    )
 
 
 class _CheckedNames(dict[str, Any]):
@@ -61,18 +65,18 @@ class _CheckedNames(dict[str, Any]):
 
     def __missing__(self, name: str) -> Any:
         module, original = self._sources[name]
-        self[name] = found = getattr(importlib.import_module(module), original)
-        return found
+        self[name] = value = getattr(importlib.import_module(module), original)
+        return value
 
 
 @lru_cache(maxsize=256)
-def _checked_names(module: str) -> _CheckedNames:
+def _collect_checked_names(module: str) -> _CheckedNames:
     sources: dict[str, tuple[str, str]] = {}
     for block in ast.parse(inspect.getsource(sys.modules[module])).body:
         if isinstance(block, ast.If) and isinstance(block.test, ast.Name) and block.test.id == "TYPE_CHECKING":
             for node in block.body:
                 if isinstance(node, ast.ImportFrom) and node.module:
-                    sources |= {each.asname or each.name: (node.module, each.name) for each in node.names}
+                    sources |= {alias.asname or alias.name: (node.module, alias.name) for alias in node.names}
     return _CheckedNames(sources)
 
 
@@ -112,9 +116,9 @@ class AnswerSchemas:
         """
         if kind in (Any, object):
             return {}
-        found = _PLAIN.get(kind)
-        if found is not None:
-            return dict(found)
+        schema = _PLAIN.get(kind)
+        if schema is not None:
+            return dict(schema)
         if get_origin(kind) is not None:
             return self._generic(kind)
         if inspect.isclass(kind):
@@ -123,7 +127,7 @@ class AnswerSchemas:
 
     def _class(self, kind: type) -> Schema:
         if issubclass(kind, Enum):
-            return {"enum": [each.value for each in kind]}
+            return {"enum": [member.value for member in kind]}
         if issubclass(kind, PurePath):
             return {"type": "string"}
         if is_dataclass(kind):
@@ -131,7 +135,7 @@ class AnswerSchemas:
         if issubclass(kind, tuple) and hasattr(kind, "_fields"):
             return self._row(hints_of(kind).values())
         if issubclass(kind, (str, bool, int, float)):
-            return self.of(next(each for each in kind.__mro__ if each in _PLAIN))
+            return self.of(next(base for base in kind.__mro__ if base in _PLAIN))
         if issubclass(kind, Mapping):
             return {"type": "object"}
         raise TypeError(f"{kind} has no form in JSON.")
@@ -155,12 +159,12 @@ class AnswerSchemas:
         return self.of(origin)
 
     def _one_of(self, kinds: Iterable[Any]) -> Schema:
-        given = [self.of(each) for each in kinds if not _is_array(each)]
-        return given[0] if len(given) == 1 else {"anyOf": given}
+        alternatives = [self.of(kind) for kind in kinds if not _is_array(kind)]
+        return alternatives[0] if len(alternatives) == 1 else {"anyOf": alternatives}
 
     def _row(self, kinds: Iterable[Any]) -> Schema:
-        each = [self.of(kind) for kind in kinds]
-        return {"type": "array", "prefixItems": each, "minItems": len(each), "maxItems": len(each)}
+        schemas = [self.of(kind) for kind in kinds]
+        return {"type": "array", "prefixItems": schemas, "minItems": len(schemas), "maxItems": len(schemas)}
 
     def _named(self, kind: type) -> str:
         """Return the name under `components`; two classes of one name are told apart by their modules."""
@@ -174,23 +178,23 @@ class AnswerSchemas:
 
     def _dataclass(self, kind: type) -> Schema:
         hints = hints_of(kind)
-        told = {
-            each.name: _known(kind, each.name, hints[each.name]) or self.of(hints[each.name])
-            for each in fields(kind)
-            if not _is_array(hints[each.name])
+        properties = {
+            field.name: _known(kind, field.name, hints[field.name]) or self.of(hints[field.name])
+            for field in fields(kind)
+            if not _is_array(hints[field.name])
         }
-        left_out = {name for name in told if any(map(_is_array, get_args(hints[name])))}
+        left_out = {name for name in properties if any(map(_is_array, get_args(hints[name])))}
         if kind is Block:
-            told["title"] = {"type": "string"}
+            properties["title"] = {"type": "string"}
         if kind is Candidate:
-            told |= {"source": self.of(str), "date": INSTANT, **_PASSAGE}
+            properties |= {"source": self.of(str), "date": INSTANT, **_PASSAGE}
         left_out.update(_SOMETIMES.get(kind, ()))
-        required = [name for name in told if name not in left_out]
+        required = [name for name in properties if name not in left_out]
         return {
             "type": "object",
             "title": kind.__name__,
             "description": inspect.getdoc(kind) or kind.__name__,
-            "properties": told,
+            "properties": properties,
             "required": required,
             "additionalProperties": False,
         }
@@ -198,18 +202,18 @@ class AnswerSchemas:
 
 def describe_answers(document: Schema, operations: Mapping[str, Operation[..., Any]]) -> None:
     """Say in an OpenAPI document what each request answers. operations: by the id of the request."""
-    made = AnswerSchemas()
+    answer_schemas = AnswerSchemas()
     for methods in document["paths"].values():
-        for told in methods.values():
-            id, responses = told["operationId"], told["responses"]
+        for operation in methods.values():
+            id, responses = operation["operationId"], operation["responses"]
             responses.pop("422", None)  # as FastAPI would answer
             responses["4XX"] = {
                 "description": "A problem (RFC 9457).",
                 "content": {PROBLEM: {"schema": {"$ref": "#/components/schemas/Problem"}}},
             }
             try:
-                answer = returned_by(operations[id].function) if id in operations else _OTHERS.get(id)
-                schema = {} if answer is None else made.of(answer)
+                answer = read_return_type(operations[id].function) if id in operations else _OTHERS.get(id)
+                schema = {} if answer is None else answer_schemas.of(answer)
             except ImportError:  # a result of the focus engine's, on a machine without torch
                 schema = {}
             if not schema:
@@ -218,7 +222,7 @@ def describe_answers(document: Schema, operations: Mapping[str, Operation[..., A
                 if code.startswith("2"):
                     response["content"] = {"application/json": {"schema": schema}, wire.MEDIA_TYPE: {"schema": {}}}
     schemas = document.setdefault("components", {}).setdefault("schemas", {})
-    schemas.update(made.components)
+    schemas.update(answer_schemas.components)
     for name in ("HTTPValidationError", "ValidationError"):  # FastAPI's own, which nothing answers
         schemas.pop(name, None)
 

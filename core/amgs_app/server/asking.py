@@ -1,4 +1,4 @@
-"""Who asks, in which namespace, and how the answer is given: what every handler of the service starts from."""
+"""Resolve the caller, the namespace and the form of the answer: the start of every handler of the service."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ NAMESPACE: Final = "AMGS-Namespace"
 """The header by which a caller names a namespace."""
 
 
-def joined_callers() -> dict[str, Caller]:
+def make_joined_callers() -> dict[str, Caller]:
     """Return one who may do all that the file allows, and one who opened it for reading, each under a new token."""
     rights: tuple[Right, Right] = ("operate", "read")
     return {new_token(): Caller("joined", None, right, near=True) for right in rights}
@@ -68,7 +68,7 @@ def joined_callers() -> dict[str, Caller]:
 
 @dataclass(frozen=True, slots=True)
 class Service:
-    """What every request needs of the server. kind: whether agents reach their model through it."""
+    """Server state that every request needs. kind: whether agents reach their model through it."""
 
     namespaces: Namespaces
     tokens: Tokens
@@ -77,7 +77,7 @@ class Service:
     limits: Limits = field(default_factory=Limits)
     rates: Rates = field(init=False)
     perf: Callable[[], float] = time.perf_counter
-    joined: Mapping[str, Caller] = field(default_factory=joined_callers)
+    joined: Mapping[str, Caller] = field(default_factory=make_joined_callers)
     """Who comes by the socket beside the store, by tokens that never leave this process."""
 
     def __post_init__(self) -> None:
@@ -104,7 +104,7 @@ class Asked:
         operation: str,
         lane: Lane,
         work: Callable[[], Any],
-        told: str = "",
+        detail: str = "",
         *,
         changes: bool,
         quiet: bool = False,
@@ -123,10 +123,10 @@ class Asked:
             space.drafted_at = begun
         try:
             if self.key and changes:
-                asking = f"{operation} {told}"
+                asking = f"{operation} {detail}"
                 work = partial(self._once, work, asking, lane)
             signing = {"operation": operation, "caller": self.caller.name, "client": self.client}
-            signed_work = partial(_signed, work, {**signing, "server": space.server})
+            signed_work = partial(_sign_work, work, {**signing, "server": space.server})
             running = space.run(lane, signed_work, self.caller.name)
             bounded = lane == "read" and not changes
             result = await (asyncio.wait_for(running, self.service.limits.read_seconds) if bounded else running)
@@ -155,7 +155,7 @@ class Asked:
                         space.engine.clock.now(),
                         operation,
                         self.caller.name,
-                        secrets.mask(told),
+                        secrets.mask(detail),
                         got,
                         round(seconds * 1000, 1),
                         outcome,
@@ -179,7 +179,7 @@ class Asked:
         return Response(compact(result), status, headers, "application/json")
 
 
-def _signed(work: Callable[[], Any], signing: Mapping[str, str]) -> Any:
+def _sign_work(work: Callable[[], Any], signing: Mapping[str, str]) -> Any:
     with extras.explained(), signed(**signing):
         return work()
 
@@ -202,8 +202,8 @@ def _ids(result: Any) -> tuple[str, ...]:
     for name in ("hits", "selected", "blocks", "added"):
         many = getattr(result, name, None)
         if isinstance(many, tuple):
-            found = [getattr(getattr(each, "block", each), "id", each) for each in many[:20]]
-            return tuple(each for each in found if isinstance(each, str))
+            ids = [getattr(getattr(item, "block", item), "id", item) for item in many[:20]]
+            return tuple(block_id for block_id in ids if isinstance(block_id, str))
     return ()
 
 
@@ -251,8 +251,8 @@ async def _check_texts(request: Request) -> None:
 def identify(service: Service, authorization: str, namespace: str) -> tuple[Caller, Namespace]:
     """Return who calls with this `Authorization`, and the namespace that is meant; raises what `asked_by` raises."""
     scheme, _, token = authorization.partition(" ")
-    given = token.strip() if scheme.lower() == "bearer" else ""
-    caller = service.joined.get(given) or service.tokens.caller(given)
+    bearer = token.strip() if scheme.lower() == "bearer" else ""
+    caller = service.joined.get(bearer) or service.tokens.caller(bearer)
     if caller is None:
         raise errors.UnknownCallerError(
             "The service asks for a token, and this one is not known.",

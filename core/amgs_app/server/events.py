@@ -1,4 +1,4 @@
-"""What happens in a namespace, as it happens: changes under the store's change counter, and who asked what.
+"""Live events of a namespace: changes under the store's change counter, and questions with their callers.
 
 A change can be asked for again by its number (`Last-Event-ID`); a question that changed nothing is only told to those
 who listen.
@@ -61,12 +61,12 @@ class EventHub:
             if not own:
                 self._recent.append(event)
             listeners = self._noted(event)
-        for each in listeners:
-            each.loop.call_soon_threadsafe(_offer, each, event)
+        for listener in listeners:
+            listener.loop.call_soon_threadsafe(_offer, listener, event)
 
     @property
     def listeners(self) -> int:
-        """How many listen now."""
+        """Number of current listeners."""
         return len(self._listeners)
 
     def recent(self) -> tuple[ServiceEvent, ...]:
@@ -81,8 +81,8 @@ class EventHub:
             known = self._followed and event.kind == "changed"
             listeners = () if known else self._noted(event)
         self.told(event)
-        for each in listeners:
-            each.loop.call_soon_threadsafe(_offer, each, event)
+        for listener in listeners:
+            listener.loop.call_soon_threadsafe(_offer, listener, event)
 
     def _noted(self, event: ServiceEvent) -> tuple[_Listener, ...]:
         """Keep a change; gives who is to be told."""
@@ -99,7 +99,7 @@ class EventHub:
         """
         listener = _Listener(asyncio.get_running_loop(), asyncio.Queue(WAITING))
         with self._lock:
-            missed = [each for each in self._kept if after is not None and each.change > after]
+            missed = [event for event in self._kept if after is not None and event.change > after]
             known = self._forgotten <= after <= now if after is not None else True
             # Changes of an earlier run of the server are not kept: who was away for them looks anew.
             first = missed[0].change if missed else now
@@ -109,8 +109,8 @@ class EventHub:
             if after is not None and (not known or late):
                 yield ServiceEvent("dropped", now, self._now())
                 return
-            for each in missed:
-                yield each
+            for event in missed:
+                yield event
             while not listener.slow or not listener.queue.empty():
                 yield await listener.queue.get()
             yield ServiceEvent("dropped", now, self._now(), got="too slow")

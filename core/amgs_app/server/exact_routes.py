@@ -38,7 +38,7 @@ from amgs_app.server.asking import Asked, ByCaller, check_right
 from amgs_app.server.routes import closed
 from amgs_app.server.table_routes import lane_of, without_place
 from amgs_app.session.operator import Operator
-from amgs_app.shell.output import intended
+from amgs_app.shell.output import is_intended
 from amgs_app.terminal.exit_codes import code_of
 
 if TYPE_CHECKING:
@@ -65,8 +65,10 @@ _OTHER: Final = "Use the same version on both sides."
 
 @dataclass(slots=True)
 class _Work:
-    """What a request has carried out. state: what the operation goes on from, where it is about what one person looks
-    at. answer: what comes with the result: the state that changed, and the names of what of it is the result itself.
+    """Operation of a request.
+
+    state: the state from which an operation on a person's view continues. answer: additions to the result: the changed
+    state, and the names of those parts that are the result itself.
     """
 
     call: Call[Any]
@@ -81,11 +83,11 @@ class _Work:
         with asked.namespace.holding(lane_of(self.call)):
             result = self.call.apply(operator if self.call.operation.of_operator else operator.engine, progress)
         changed = {name: value for name, value in operator.state().items() if value is not before[name]}
-        given = [name for name, value in changed.items() if type(value) is type(result)]
+        result_names = [name for name, value in changed.items() if type(value) is type(result)]
         self.answer.update(
             facts=operator.engine.facts(),
-            given=given,
-            state={name: value for name, value in changed.items() if name not in given},
+            given=result_names,
+            state={name: value for name, value in changed.items() if name not in result_names},
             written={} if self.unpacked is None else self.unpacked.written(),
         )
         return without_place(asked, result)
@@ -100,15 +102,15 @@ async def operation(
     client: Annotated[str, Header(alias=CLIENT, max_length=64)] = "",
 ) -> StreamingResponse:
     """Carry out an operation with the arguments that the body gives by name, and the files that it holds."""
-    chosen = next((found for found in standard() if found.identifier == identifier), None)
+    chosen = next((candidate for candidate in standard() if candidate.identifier == identifier), None)
     if chosen is None or chosen.place == "here":
         raise NotFoundError("There is no such operation here.", way_out=_OTHER)
     request.state.operation = chosen.name
     check_right(asked, chosen.right, f"`{chosen.name}`")
-    given = await _body(request)
+    question = await _body(request)
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix=SENT)))
-        work = await asyncio.to_thread(_work, chosen, given, folder, near=asked.caller.near)
+        work = await asyncio.to_thread(_work, chosen, question, folder, near=asked.caller.near)
         check_right(asked, work.call.right, f"`{work.call.line()}`")
         lines = _lines(replace(asked, client=client), work, quiet=bool(look), folder=stack.pop_all())
     return StreamingResponse(lines, media_type="application/x-ndjson")
@@ -118,28 +120,28 @@ async def _body(request: Request) -> dict[str, Any]:
     """Return the value in the body; raises InputError for one that is none."""
     body = await request.body()
     try:
-        given = await asyncio.to_thread(wire.loads, body)
+        question = await asyncio.to_thread(wire.loads, body)
     except AmgsError:
         raise
     except Exception as error:  # whatever the constructors of values say of values that nobody made
         raise InputError("The question cannot be read.", way_out=_OTHER) from error
-    if not isinstance(given, dict):
+    if not isinstance(question, dict):
         raise InputError("The question cannot be read.", way_out=_OTHER)
-    return given
+    return question
 
 
-def _work(chosen: Operation[..., Any], given: Mapping[str, Any], folder: Path, *, near: bool) -> _Work:
+def _work(chosen: Operation[..., Any], question: Mapping[str, Any], folder: Path, *, near: bool) -> _Work:
     """Return what is asked. Raises UsageError for arguments that the operation does not take, and for files that were
     named and not sent.
     """
-    arguments, files = given.get("arguments"), given.get("files", ())
+    arguments, files = question.get("arguments"), question.get("files", ())
     if not isinstance(arguments, dict) or not all(isinstance(name, str) for name in arguments):
         raise UsageError("The arguments are missing.", way_out=_OTHER)
     if not isinstance(files, tuple) or not all(isinstance(file, SentFile) for file in files):
         raise UsageError("The files cannot be read.", way_out=_OTHER)
-    paths, unpacked = given.get("paths"), None
+    paths, unpacked = question.get("paths"), None
     if files and not (near and isinstance(paths, list) and len(paths) == len(files)):
-        unpacked = UnpackedFiles.of(folder, files, given.get("archive") or b"")
+        unpacked = UnpackedFiles.of(folder, files, question.get("archive") or b"")
         paths = [str(folder / file.place) for file in files]
     named: dict[str, list[str]] = {}
     for file, path in zip(files, paths or (), strict=True):
@@ -148,8 +150,8 @@ def _work(chosen: Operation[..., Any], given: Mapping[str, Any], folder: Path, *
     for parameter in chosen.parameters:
         value = arguments.get(parameter.name)
         if parameter.name in named:
-            found = named.pop(parameter.name)
-            arguments = {**arguments, parameter.name: found if parameter.many else found[0]}
+            file_paths = named.pop(parameter.name)
+            arguments = {**arguments, parameter.name: file_paths if parameter.many else file_paths[0]}
         elif parameter.name in closed(chosen) and value not in (None, [], ()):
             if not isinstance(value, str):
                 raise UsageError("A client's files are read by the client.", way_out="Send the text itself.")
@@ -163,38 +165,38 @@ def _work(chosen: Operation[..., Any], given: Mapping[str, Any], folder: Path, *
         place = ".".join(str(step) for step in first["loc"])
         raise UsageError(f"{place}: {first['msg']}.", way_out=f"Use: {chosen.usage()}") from error
     call.check()
-    state = given.get("state")
+    state = question.get("state")
     return _Work(call, state if isinstance(state, dict) else {}, unpacked, {})
 
 
 async def _lines(asked: Asked, work: _Work, *, quiet: bool, folder: ExitStack) -> AsyncIterator[bytes]:
     """Yield the answer line by line; who stops reading cancels the work. folder: is removed when the work has ended."""
-    said: list[tuple[int, int, str]] = [(0, 0, "")]  # the latest report, put there in the thread that works
+    latest: list[tuple[int, int, str]] = [(0, 0, "")]  # the latest report, put there in the thread that works
 
     def report(done: int, total: int, doing: str) -> None:
-        said[0] = (done, total, doing)
+        latest[0] = (done, total, doing)
 
     progress = Progress(report)
-    chosen, told = work.call.operation, work.call.line()
+    chosen, line = work.call.operation, work.call.line()
     if work.unpacked is not None:
-        told = work.unpacked.as_given(told.encode()).decode()
+        line = work.unpacked.as_given(line.encode()).decode()
 
     def carry_out() -> Any:
         with folder:
             return work.run(asked, progress)
 
     running = asked.run(
-        chosen.name, lane_of(work.call), carry_out, told, changes=chosen.writes, quiet=quiet, masked=True
+        chosen.name, lane_of(work.call), carry_out, line, changes=chosen.writes, quiet=quiet, masked=True
     )
     task = asyncio.ensure_future(running)
     _running.add(task)
     task.add_done_callback(_ended)
     try:
-        shown, silent = said[0], 0
+        shown, silent = latest[0], 0
         while not (await asyncio.wait({task}, timeout=BEAT_SECONDS))[0]:
             silent += 1
-            if said[0] != shown:
-                shown, silent = said[0], 0
+            if latest[0] != shown:
+                shown, silent = latest[0], 0
                 yield _line({"progress": list(shown)})
             elif silent % BEATS_OF_SILENCE == 0:
                 yield b"\n"
@@ -218,7 +220,7 @@ def _outcome(task: asyncio.Task[Any], work: _Work) -> bytes:
     error = task.exception()
     if error is None:
         line = wire.dumps({"result": task.result(), **work.answer}) + b"\n"
-    elif intended(error):
+    elif is_intended(error):
         about = str(getattr(error, "about", ""))
         line = _line({"problem": problem(error, about=about, exit_code=int(code_of(error)))})
     else:
@@ -227,5 +229,5 @@ def _outcome(task: asyncio.Task[Any], work: _Work) -> bytes:
     return line if work.unpacked is None else work.unpacked.as_given(line)
 
 
-def _line(told: Mapping[str, Any]) -> bytes:
-    return json.dumps(told, ensure_ascii=False).encode() + b"\n"
+def _line(message: Mapping[str, Any]) -> bytes:
+    return json.dumps(message, ensure_ascii=False).encode() + b"\n"

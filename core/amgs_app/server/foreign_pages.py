@@ -28,14 +28,14 @@ class ForeignPages:
         if scope["type"] != "http" or not (because := refused(scope)):
             await self._app(scope, receive, send)
             return
-        told = {
+        problem = {
             "type": "urn:amgs:problem:forbidden",
             "title": "Not from another machine",
             "status": 403,
             "detail": because,
             "way_out": "Ask 127.0.0.1 or localhost, or serve with --tokens, which let others in.",
         }
-        await JSONResponse(told, 403, media_type=MEDIA_TYPE)(scope, receive, send)
+        await JSONResponse(problem, 403, media_type=MEDIA_TYPE)(scope, receive, send)
 
 
 def refused(scope: Scope) -> str:

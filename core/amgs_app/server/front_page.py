@@ -1,4 +1,4 @@
-"""What a person is told who starts a server or opens its address in a browser: what it serves, and what to paste.
+"""Instructions for a person who starts a server or opens its address in a browser: what it serves, and what to paste.
 
 The page needs no token and tells nothing of what is kept; where there are tokens, not even the store's name.
 """
@@ -55,7 +55,7 @@ def to_paste(kind: Kind, address: str, *, several: bool = False, tokens: bool = 
 
 @router.get("/", operation_id="get_front_page")
 def front_page(request: Request) -> Response:
-    """A page for a browser, JSON for whoever asks for that."""
+    """Return a page for a browser, JSON for clients that ask for it."""
     service: Service = request.app.state.service
     namespaces, kind, closed = service.namespaces, service.kind, len(service.tokens) > 0
     address = str(request.base_url).rstrip("/")
@@ -64,7 +64,7 @@ def front_page(request: Request) -> Response:
     serves = f"A memory{between}{'' if closed else f': {namespaces.name}'}."
     accepted = request.headers.get("accept", "")
     if "application/json" in accepted and "text/html" not in accepted:
-        told = {"serves": serves, "kind": kind, "version": __version__, "openapi": "/v1/openapi.json"}
-        return JSONResponse(told | {"next": lines})
+        facts = {"serves": serves, "kind": kind, "version": __version__, "openapi": "/v1/openapi.json"}
+        return JSONResponse(facts | {"next": lines})
     page = _PAGE.format(kind=kind, serves=escape(serves), version=__version__, lines=escape("\n".join(lines)))
     return HTMLResponse(page)

@@ -55,8 +55,8 @@ class Follower:
         self._thread = threading.Thread(target=self._follow, name="amgs-follow", daemon=True)
         self._at = memory.change_counter
         first = max(self._at - KEPT, 0)
-        kept = memory.changes.since(first, KEPT)
-        earlier = [self._event(each) for each in kept if each.revision <= self._at]
+        changes = memory.changes.since(first, KEPT)
+        earlier = [self._event(change) for change in changes if change.revision <= self._at]
         events.follow(earlier, earlier[0].change - 1 if earlier else self._at)
         self._thread.start()
 
@@ -74,10 +74,10 @@ class Follower:
                 self._ending.wait(LOOK_SECONDS)
 
     def _look(self) -> None:
-        while found := self._memory.changes.since(self._at, _AT_ONCE):
-            for each in found:
-                self._events.tell(self._event(each), own=each.server == self._server)
-            self._at = found[-1].revision
+        while changes := self._memory.changes.since(self._at, _AT_ONCE):
+            for change in changes:
+                self._events.tell(self._event(change), own=change.server == self._server)
+            self._at = changes[-1].revision
 
     def _event(self, change: StoreChange) -> ServiceEvent:
         return ServiceEvent(
@@ -142,12 +142,12 @@ class Namespace:
 
     @property
     def memory(self) -> Memory:
-        """The open memory; raises StoreError when it cannot be opened."""
+        """Return the open memory; raises StoreError when it cannot be opened."""
         return self.engine.memory
 
     @property
     def change(self) -> int:
-        """The store's change counter; 0 while the store is not open."""
+        """Return the store's change counter; 0 while the store is not open."""
         return self.engine.memory.committed_changes if self.engine.memory_is_open else 0
 
     async def follow(self) -> None:
@@ -222,16 +222,16 @@ class Namespaces:
     def get(self, name: str) -> Namespace:
         """Return the namespace of this name; raises NotFoundError where the server has none such."""
         with self._lock:
-            found = self._open.get(name)
-            if found is None:
-                told = self._options_of(name) if NAMESPACE.fullmatch(name) else None
-                if told is None:
+            namespace = self._open.get(name)
+            if namespace is None:
+                options = self._options_of(name) if NAMESPACE.fullmatch(name) else None
+                if options is None:
                     raise NotFoundError("There is no such namespace.", way_out="Ask for one that your token opens.")
                 address = f"{self.address}/{name}" if self.address and self.several else self.address
-                found = Namespace(name, told, self._folder(), address)
-                self._open[name] = found
-            found.engine.gateway, found.spans = self.gateway, self.spans
-            return found
+                namespace = Namespace(name, options, self._folder(), address)
+                self._open[name] = namespace
+            namespace.engine.gateway, namespace.spans = self.gateway, self.spans
+            return namespace
 
     def open_shared(self) -> Namespace:
         """Return the one namespace with its store open, and others let in. Raises StoreError."""
@@ -258,14 +258,14 @@ class Namespaces:
 
     @property
     def place(self) -> str:
-        """What is served: a store, or where the stores of the namespaces lie."""
+        """Location that is served: a store, or the root of the namespaces' stores."""
         from amgs_app.engine import Engine
 
         return self._database or str(self._root or Engine(self._options).store_path)
 
     @property
     def name(self) -> str:
-        """The same where little may be told."""
+        """Short name of `place`, without its path."""
         return Path(self.place).name
 
     def _options_of(self, name: str) -> Options | None:
@@ -296,7 +296,7 @@ class Namespaces:
 
     def close(self) -> None:
         """Close every store."""
-        for each in self.opened():
-            each.close()
+        for namespace in self.opened():
+            namespace.close()
         if self.spans is not None:
             self.spans.close()

@@ -59,12 +59,12 @@ def once(
     with _turn(mark):
         if together:
             with memory.transaction():
-                found = _kept(memory, mark, now)
-                return _answer(found, request) if found is not None else _done(memory, mark, now, request, work)
+                record = _kept(memory, mark, now)
+                return _answer(record, request) if record is not None else _done(memory, mark, now, request, work)
         with memory.transaction():  # another server may be asked the same at the same moment
-            found = _kept(memory, mark, now)
-            if found is not None and not _was_not_done(memory, found, request):
-                return _answer(found, request)
+            record = _kept(memory, mark, now)
+            if record is not None and not _was_not_done(memory, record, request):
+                return _answer(record, request)
             _keep(memory, mark, now, request, begun_at=memory.change_counter if counted else -1)
         try:
             return _done(memory, mark, now, request, work)
@@ -79,16 +79,16 @@ def _done(memory: Memory, mark: str, now: datetime, request: str, work: Callable
     return result
 
 
-def _was_not_done(memory: Memory, found: dict[str, Any], request: str) -> bool:
-    """Whether what was begun cannot have changed anything: the memory stands where it stood then, and no other server
-    can be at it.
+def _was_not_done(memory: Memory, record: dict[str, Any], request: str) -> bool:
+    """Return whether the begun request cannot have changed anything: the memory is at the same change, and no other
+    server can use it.
     """
-    begun = found.get("begun_at")
+    begun = record.get("begun_at")
     return (
         not memory.changes.shared
         and begun is not None
         and begun == memory.change_counter
-        and found["request"] == _digest(request)
+        and record["request"] == _digest(request)
     )
 
 
@@ -108,27 +108,27 @@ def _turn(mark: str) -> Iterator[None]:
 def _kept(memory: Memory, mark: str, now: datetime) -> dict[str, Any] | None:
     for day in (now, earlier(now, timedelta(days=1))):
         for value in memory.kept(_name(day, mark)).values():
-            found: dict[str, Any] = json.loads(value)
-            if datetime.fromisoformat(found["at"]) + KEPT > now:
-                return found
+            record: dict[str, Any] = json.loads(value)
+            if datetime.fromisoformat(record["at"]) + KEPT > now:
+                return record
     return None
 
 
-def _answer(found: dict[str, Any], request: str) -> Any:
-    if found["request"] != _digest(request):
+def _answer(record: dict[str, Any], request: str) -> Any:
+    if record["request"] != _digest(request):
         raise UsageError(
             "This Idempotency-Key was used for another request.", way_out="Use a new key for each request."
         )
-    if "begun_at" in found:
+    if "begun_at" in record:
         raise RepeatedError(
             "A server does this now, or ended while it did, and it may have been done.",
             way_out="Look whether it was: the journal and `frame history` say so. To do it again, use a new key.",
         )
-    if found["answer"] is None:
+    if record["answer"] is None:
         raise UsageError(
             "This was done already, and its answer was too large to be kept.", way_out="Ask for what it made."
         )
-    return wire.decode(found["answer"])
+    return wire.decode(record["answer"])
 
 
 def _keep(
@@ -139,12 +139,12 @@ def _keep(
         for days in range(2, _LOOKED_BACK):
             for name in memory.kept(f"{_NAME}{earlier(now, timedelta(days=days)):%Y-%m-%d}:"):
                 memory.keep(name, None)
-    told: dict[str, Any] = {"at": now.isoformat(), "request": _digest(request)}
+    record: dict[str, Any] = {"at": now.isoformat(), "request": _digest(request)}
     if answer is None:
-        told["begun_at"] = begun_at
+        record["begun_at"] = begun_at
     else:
-        told["answer"] = json.loads(answer) if len(answer) <= _LARGEST else None
-    memory.keep(_name(now, mark), json.dumps(told, ensure_ascii=False))
+        record["answer"] = json.loads(answer) if len(answer) <= _LARGEST else None
+    memory.keep(_name(now, mark), json.dumps(record, ensure_ascii=False))
 
 
 def _name(day: datetime, mark: str) -> str:

@@ -40,7 +40,7 @@ class Joined:
         if scope["type"] == "http":
             sent = dict(scope["headers"]).get(b"authorization", b"")
             token = self._tokens["read" if sent == f"Bearer {READS}".encode() else "operate"]
-            headers = [each for each in scope["headers"] if each[0] != b"authorization"]
+            headers = [header for header in scope["headers"] if header[0] != b"authorization"]
             scope = {**scope, "headers": [*headers, (b"authorization", f"Bearer {token}".encode())]}
         await self._app(scope, receive, send)
 

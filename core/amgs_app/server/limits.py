@@ -1,5 +1,5 @@
-"""What keeps one client from taking all of the server: how large a request may be, how many a second, and whose turn it
-is; and the log of what was asked, one line of JSON a request.
+"""Limit the share of the server that one client can take: the size of requests, their rate and their order; and log
+requests, one line of JSON per request.
 """
 
 from __future__ import annotations
@@ -41,8 +41,10 @@ _ID: Final = re.compile(rb"[A-Za-z0-9_.-]{1,64}")
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What one request may take. largest: bytes of its body. a_second: requests of one caller, over time; twice as many
-    may come at once. read_seconds: until a caller is told that a question took too long.
+    """Limits of one request.
+
+    largest: bytes of its body. a_second: requests of one caller, over time; twice as many may come at once.
+    read_seconds: time after which a caller learns that a question took too long.
     """
 
     largest: int = LARGEST
@@ -56,7 +58,7 @@ class Limits:
 
 
 class Rates:
-    """How many requests each caller may still make: a bucket that fills steadily. Safe to use from any thread.
+    """Remaining requests of every caller: a bucket that fills steadily. Safe to use from any thread.
 
     a_second: how fast it fills. at_once: how much it holds. perf: seconds.
     """
@@ -89,8 +91,8 @@ class Rates:
 
 
 class Turns:
-    """Who may go on: so many at once, and of those who wait one caller after the other, each in the order in which it
-    asked. Of one event loop.
+    """Queue for turns: a fixed number run at once, and waiting callers alternate, with the requests of a caller in
+    order. For one event loop.
 
     at_once: how many go on at the same time. most: how many may wait.
     """
@@ -160,8 +162,8 @@ class RequestLog:
             await self._app(scope, receive, send)
             return
         headers: dict[bytes, bytes] = dict(scope["headers"])
-        given = headers.get(b"x-request-id", b"")
-        id = given if _ID.fullmatch(given) else secrets.token_hex(8).encode()
+        request_id = headers.get(b"x-request-id", b"")
+        id = request_id if _ID.fullmatch(request_id) else secrets.token_hex(8).encode()
         begun, status, read = self._perf(), 500, 0
         length = headers.get(b"content-length", b"")
         too_large = length.isdigit() and int(length[:20]) > self._largest
@@ -190,7 +192,7 @@ class RequestLog:
 
 def _line(scope: Scope, id: bytes, status: int, seconds: float) -> str:
     state: dict[str, Any] = scope.get("state", {})
-    told = {
+    record = {
         "id": id.decode(),
         "caller": state.get("caller", ""),
         "namespace": state.get("namespace", ""),
@@ -199,4 +201,4 @@ def _line(scope: Scope, id: bytes, status: int, seconds: float) -> str:
         "status": status,
         "ms": round(seconds * 1000, 1),
     }
-    return json.dumps(told)
+    return json.dumps(record)

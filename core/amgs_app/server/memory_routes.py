@@ -14,7 +14,7 @@ from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, model_validato
 
 from amgs.errors import InputError
 from amgs.types import IngestReceipt
-from amgs_app.lifecycle.commands import given_metadata
+from amgs_app.lifecycle.commands import collect_metadata
 from amgs_app.server.asking import Asked, ByCaller, check_right
 from amgs_app.server.hosting import Lane
 
@@ -51,7 +51,7 @@ class IngestItem(BaseModel):
 
 
 def _bare_too(schema: dict[str, Any]) -> None:
-    """The content may also be the whole body."""
+    """Allow the content as the whole body, too."""
     whole = dict(schema)
     schema.clear()
     schema |= {"title": whole["title"], "anyOf": [whole, *whole["properties"]["content"]["anyOf"]]}
@@ -72,18 +72,19 @@ class IngestRequest(BaseModel):
 
     @model_validator(mode="before")
     @classmethod
-    def _bare(cls, given: Any) -> Any:
-        """A text, or an array of texts, is content of which nothing is said."""
-        return {"content": given} if isinstance(given, (str, list)) else given
+    def _bare(cls, value: Any) -> Any:
+        """Accept a text, or an array of texts, as content without further fields."""
+        return {"content": value} if isinstance(value, (str, list)) else value
 
     def items(self) -> list[IngestItem]:
         """Return the texts, each with all that is said of it."""
         shared = self.model_dump(exclude={"content"})
-        given = self.content if isinstance(self.content, list) else [self.content]
+        contents = self.content if isinstance(self.content, list) else [self.content]
         whole = [
-            each.model_dump(exclude_unset=True) if isinstance(each, IngestItem) else {"content": each} for each in given
+            item.model_dump(exclude_unset=True) if isinstance(item, IngestItem) else {"content": item}
+            for item in contents
         ]
-        return [IngestItem(**(shared | each)) for each in whole]
+        return [IngestItem(**(shared | item_fields)) for item_fields in whole]
 
 
 @router.post(
@@ -93,18 +94,19 @@ class IngestRequest(BaseModel):
     responses={200: {"description": "All of them were known."}},
     summary="Add one text, or many at once, to the inbox.",
 )
-async def ingest(asked: ByCaller, given: IngestRequest) -> Response:
-    """The texts are raw blocks in the inbox: `search` finds them by their words at once, by meaning after
-    `consolidate`. All of them are taken in, or none.
+async def ingest(asked: ByCaller, request: IngestRequest) -> Response:
+    """Add texts as raw blocks to the inbox: `search` finds them by their words at once, by meaning after `consolidate`.
+
+    Adds all of them or none.
 
     The same text again is the same block, so that a request can be repeated without harm.
     """
     check_right(asked, "write", "`ingest`")
-    items = given.items()
-    told = f"{len(items)} texts" if len(items) > 1 else items[0].content[:80]
+    items = request.items()
+    detail = f"{len(items)} texts" if len(items) > 1 else items[0].content[:80]
     # The content is the key: a text that is known is left alone.
     asked = replace(asked, key="")
-    report = await asked.run("ingest", "write", lambda: take_in(asked, items), told, changes=True)
+    report = await asked.run("ingest", "write", lambda: take_in(asked, items), detail, changes=True)
     return asked.answer(report, 201 if report.added else 200)
 
 
@@ -116,7 +118,7 @@ async def delete(
     id: Annotated[str, Path(max_length=512)],
     hard: Annotated[bool, Query(description="Erase the text from the store; no undo.")] = False,
 ) -> Response:
-    """The block as it is then: searches pass it over, and `undo` brings it back.
+    """Delete the block and return it: searches pass it over, and `undo` restores it.
 
     With `hard=true` its text is nowhere in the store afterwards, and the answer is a receipt: ids, the blocks that were
     merged or split from it, rows and indexes before and after, and the verification of the store.
@@ -130,25 +132,25 @@ async def delete(
             return space.memory.erasure.erase([whole])
         return space.memory.set_metadata(whole, status="pruned")
 
-    told = f"{id} --hard" if hard else id
+    detail = f"{id} --hard" if hard else id
     lane: Lane = "long" if hard else "write"
-    return asked.answer(await asked.run("block delete", lane, work, told, changes=True))
+    return asked.answer(await asked.run("block delete", lane, work, detail, changes=True))
 
 
 def take_in(asked: Asked, items: list[IngestItem]) -> IngestReceipt:
     memory = asked.namespace.memory
     now = memory.clock.now()
     texts = []
-    for each in items:
-        _check_time(each.occurred_at, now)
-        extra = given_metadata(each.speaker, each.tags, [f"{key}={value}" for key, value in each.meta.items()])
-        if each.source:
-            extra["source"] = each.source
-        said = f"{each.speaker}: {each.content}" if each.speaker else each.content
-        texts.append((said, each.occurred_at, extra))
-    report = memory.ingest_texts(texts, [each.replaces for each in items])
-    told = {each.name: getattr(report, each.name) for each in fields(report)}
-    return IngestReceipt(**told, durable_at=memory.clock.now(), searchable=SEARCHABLE)
+    for item in items:
+        _check_time(item.occurred_at, now)
+        extra = collect_metadata(item.speaker, item.tags, [f"{key}={value}" for key, value in item.meta.items()])
+        if item.source:
+            extra["source"] = item.source
+        text = f"{item.speaker}: {item.content}" if item.speaker else item.content
+        texts.append((text, item.occurred_at, extra))
+    report = memory.ingest_texts(texts, [item.replaces for item in items])
+    values = {field.name: getattr(report, field.name) for field in fields(report)}
+    return IngestReceipt(**values, durable_at=memory.clock.now(), searchable=SEARCHABLE)
 
 
 def _check_time(occurred_at: datetime | None, now: datetime) -> None:

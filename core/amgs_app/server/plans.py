@@ -34,8 +34,10 @@ LISTED: Final = 100
 
 
 class PlanRequest(BaseModel):
-    """What to plan. limit: at most so many blocks, or proposals of a kind. kind: what enhancement may propose.
-    threshold, lowest: of pruning. source, text: a source and what it says now, for a revision.
+    """Request for a plan.
+
+    limit: maximum of blocks, or of proposals of a kind. kind: allowed proposals of enhancement. threshold, lowest: of
+    pruning. source, text: a source and its current text, for a revision.
     """
 
     model_config = ConfigDict(extra="forbid")
@@ -66,24 +68,24 @@ class _Way:
 
 _WAYS: Final[dict[str, _Way]] = {
     "consolidate": _Way(
-        lambda memory, given: memory.plan_consolidation(limit=given.limit),
+        lambda memory, request: memory.plan_consolidation(limit=request.limit),
         lambda memory, plan: memory.apply_consolidation(plan),
         "long",
     ),
     "enhance": _Way(
-        lambda memory, given: memory.lifecycle.plan_enhancement(
-            kinds=[each.value for each in given.kind], limit=given.limit
+        lambda memory, request: memory.lifecycle.plan_enhancement(
+            kinds=[concern.value for concern in request.kind], limit=request.limit
         ),
         lambda memory, plan: memory.lifecycle.apply_enhancement(plan),
         "long",
     ),
     "prune": _Way(
-        lambda memory, given: memory.lifecycle.plan_pruning(limit=given.limit, threshold=given.threshold),
+        lambda memory, request: memory.lifecycle.plan_pruning(limit=request.limit, threshold=request.threshold),
         lambda memory, plan: memory.lifecycle.apply_pruning(plan),
         "read",
     ),
     "revision": _Way(
-        lambda memory, given: memory.sources.plan_text(given.source, given.text),
+        lambda memory, request: memory.sources.plan_text(request.source, request.text),
         lambda memory, plan: memory.sources.apply(plan),
         "read",
     ),
@@ -99,24 +101,24 @@ class Plans:
 
     def keep(self, namespace: str, plan: _Kept) -> str:
         """Keep a plan; gives its id."""
-        made = secrets.token_hex(8)
+        plan_id = secrets.token_hex(8)
         with self._lock:
             mine = [key for key in self._kept if key[0] == namespace]
             old = [key for key in mine if self._kept[key].at + KEPT < plan.at]
             for key in old or mine[: max(0, len(mine) - MOST + 1)]:
                 del self._kept[key]
-            self._kept[namespace, made] = plan
-        return made
+            self._kept[namespace, plan_id] = plan
+        return plan_id
 
     def get(self, namespace: str, id: str, now: datetime) -> _Kept:
         """Return the plan of this id; raises NotFoundError for one that is not kept, or no longer."""
         with self._lock:
-            found = self._kept.get((namespace, id))
-        if found is None or found.at + KEPT < now:
+            entry = self._kept.get((namespace, id))
+        if entry is None or entry.at + KEPT < now:
             raise NotFoundError(
                 "There is no such plan.", way_out="Plan anew: a plan is kept for an hour, until it is applied."
             )
-        return found
+        return entry
 
     def drop(self, namespace: str, id: str) -> None:
         """Forget a plan that was applied."""
@@ -127,32 +129,34 @@ class Plans:
 @router.post(
     "/v1/plans/{kind}", operation_id="post_plans", status_code=201, summary="Plan a change; nothing happens yet."
 )
-async def plan(asked: ByCaller, request: Request, kind: Kind, given: PlanRequest) -> Response:
-    """What the change would do, under an id by which it can be applied. `ETag` is the memory's change counter."""
+async def plan(asked: ByCaller, request: Request, kind: Kind, plan_request: PlanRequest) -> Response:
+    """Return the effect of the change, under an id that can be applied. `ETag` is the memory's change counter."""
     check_right(asked, "write", f"`plan {kind}`")
     way = _WAYS[kind]
 
     def work() -> ServedPlan:
         memory = asked.namespace.memory
         now, change, latest = memory.clock.now(), memory.change_counter, _latest(memory)
-        made = way.make(memory, given)
-        kept = _Kept(kind, made, change, latest, now)
-        return ServedPlan(_plans(request).keep(asked.namespace.name, kept), kind, change, now + KEPT, made)
+        new_plan = way.make(memory, plan_request)
+        entry = _Kept(kind, new_plan, change, latest, now)
+        return ServedPlan(_plans(request).keep(asked.namespace.name, entry), kind, change, now + KEPT, new_plan)
 
-    made = await asked.run(f"plan {kind}", way.lane, work, kind, changes=False)
-    return asked.answer(made, 201, {"ETag": f'"{made.change_counter}"', "Location": f"/v1/plans/{made.id}"})
+    served_plan = await asked.run(f"plan {kind}", way.lane, work, kind, changes=False)
+    return asked.answer(
+        served_plan, 201, {"ETag": f'"{served_plan.change_counter}"', "Location": f"/v1/plans/{served_plan.id}"}
+    )
 
 
 @router.get("/v1/plans/{id}", operation_id="get_plan", summary="A plan that waits to be applied.")
 async def show(asked: ByCaller, request: Request, id: str) -> Response:
-    """The plan as it was made."""
+    """Return the plan unchanged."""
 
     def work() -> ServedPlan:
-        kept = _plans(request).get(asked.namespace.name, id, asked.namespace.memory.clock.now())
-        return ServedPlan(id, kept.kind, kept.change, kept.at + KEPT, kept.plan)
+        entry = _plans(request).get(asked.namespace.name, id, asked.namespace.memory.clock.now())
+        return ServedPlan(id, entry.kind, entry.change, entry.at + KEPT, entry.plan)
 
-    made = await asked.run("plan show", "read", work, id, changes=False)
-    return asked.answer(made, 200, {"ETag": f'"{made.change_counter}"'})
+    served_plan = await asked.run("plan show", "read", work, id, changes=False)
+    return asked.answer(served_plan, 200, {"ETag": f'"{served_plan.change_counter}"'})
 
 
 @router.post("/v1/plans/{id}/apply", operation_id="post_plan_apply", summary="Carry a plan out.")
@@ -164,7 +168,7 @@ async def apply(
         str, Header(description="The plan's ETag; * to apply it if it still fits, whatever else changed.")
     ],
 ) -> Response:
-    """One transaction and one journal entry, which `undo` takes back.
+    """Apply in one transaction and one journal entry, which `undo` reverts.
 
     412 where the memory has changed since the plan was made, with the journal entries since.
     """
@@ -172,12 +176,12 @@ async def apply(
 
     def work() -> PlanApplied:
         memory = asked.namespace.memory
-        kept = _plans(request).get(asked.namespace.name, id, memory.clock.now())
+        entry = _plans(request).get(asked.namespace.name, id, memory.clock.now())
         with memory.transaction():
-            check_unchanged(memory, if_match, kept.change, kept.latest)
-            done = _WAYS[kept.kind].apply(memory, kept.plan)
+            check_unchanged(memory, if_match, entry.change, entry.latest)
+            done = _WAYS[entry.kind].apply(memory, entry.plan)
         _plans(request).drop(asked.namespace.name, id)
-        return PlanApplied(id, kept.kind, memory.operations(1)[0], done)
+        return PlanApplied(id, entry.kind, memory.operations(1)[0], done)
 
     return asked.answer(await asked.run("plan apply", "write", work, id, changes=True))
 
@@ -191,10 +195,10 @@ def check_unchanged(memory: Memory, if_match: str, planned: int, latest: int) ->
     if wanted == "*" or (wanted == str(now) and planned == now):
         return
     since = [entry for entry in memory.operations(LISTED) if entry.id > latest]
-    told = "; ".join(f"{entry.id} {entry.kind}: {entry.summary}" for entry in since[:3])
+    summaries = "; ".join(f"{entry.id} {entry.kind}: {entry.summary}" for entry in since[:3])
     raise StaleError(
         f"It stands at change {now}, and this was made at {planned}, asked for at {wanted[:20] or 'none'}. Since then: "
-        f"{told or 'nothing in the journal, only what was used and forecast'}.",
+        f"{summaries or 'nothing in the journal, only what was used and forecast'}.",
         way_out="Plan anew, or send `If-Match: *` to apply it if it still fits.",
         changed=tuple(since),
     )
@@ -206,11 +210,11 @@ async def journal(
     limit: Annotated[int, Query(ge=1, le=1000)] = 50,
     offset: Annotated[int, Query(ge=0, le=1_000_000)] = 0,
 ) -> Response:
-    """A page of the journal; the `Link` header leads to the next."""
+    """Return a page of the journal; the `Link` header leads to the next."""
 
     def work() -> JournalPage:
-        found = asked.namespace.memory.operations(offset + limit + 1)[offset:]
-        return JournalPage(found[:limit], offset, len(found) > limit)
+        entries = asked.namespace.memory.operations(offset + limit + 1)[offset:]
+        return JournalPage(entries[:limit], offset, len(entries) > limit)
 
     page = await asked.run("operations", "read", work, f"--limit {limit}", changes=False)
     more = {"Link": f'</v1/journal?limit={limit}&offset={offset + limit}>; rel="next"'} if page.more else {}
@@ -219,7 +223,7 @@ async def journal(
 
 @router.post("/v1/journal/{id}/undo", operation_id="post_journal_undo", summary="Take a change back.")
 async def undo(asked: ByCaller, id: int) -> Response:
-    """The entry, undone. Refused where a later one stands on it."""
+    """Undo the entry. Refused where a later one depends on it."""
     check_right(asked, "write", "`undo`")
     work: Callable[[], JournalEntry] = lambda: asked.namespace.memory.undo(_number(id))  # noqa: E731
     return asked.answer(await asked.run("undo", "write", work, f"undo {id}", changes=True))
@@ -236,5 +240,5 @@ def _latest(memory: Memory) -> int:
 
 
 def _plans(request: Request) -> Plans:
-    found: Plans = request.app.state.plans
-    return found
+    plans: Plans = request.app.state.plans
+    return plans

@@ -1,5 +1,5 @@
-"""What a request may hold, made from the parameters of its operation: also under the names and in the forms of the
-specification (AMGS §3, §11.2), so that the words of an answer are words of a request.
+"""Define requests from the parameters of their operations: also under the names and in the forms of the specification
+(AMGS §3, §11.2), so that the terms of an answer are valid in a request.
 """
 
 from __future__ import annotations
@@ -41,15 +41,15 @@ SPECIFIED: Final[Mapping[str, Mapping[str, str]]] = {
 """By operation: the specification's names, each with the parameter that it stands for."""
 
 
-def _without_evidence(found: SearchResult) -> SearchResult:
-    return replace(found, hits=tuple(replace(each, evidence=()) for each in found.hits))
+def _without_evidence(result: SearchResult) -> SearchResult:
+    return replace(result, hits=tuple(replace(hit, evidence=()) for hit in result.hits))
 
 
-def _chosen_alone(frame: Frame) -> Frame:
+def _keep_selected(frame: Frame) -> Frame:
     return replace(frame, candidates=frame.selected)
 
 
-EXPLAINED: Final[Mapping[str, Callable[[Any], Any]]] = {"search": _without_evidence, "frame assemble": _chosen_alone}
+EXPLAINED: Final[Mapping[str, Callable[[Any], Any]]] = {"search": _without_evidence, "frame assemble": _keep_selected}
 """Operations whose plain answers say only what was chosen, unless the request has `explain`; and how."""
 
 _PARTS: Final = ("recency", "centrality", "confidence", "similarity", "reinforcement")
@@ -93,8 +93,8 @@ _UNLIMITED: Final = {
 """How a rule's null or empty value is written: no limit."""
 
 
-def _spread_rules(rules: Any, made: dict[str, Any]) -> None:
-    """Which blocks enter, as the `rule` of an answer says it (AMGS §5.2), or in the parameters' own names."""
+def _spread_rules(rules: Any, arguments: dict[str, Any]) -> None:
+    """Convert the selection rules of blocks, in the form of an answer's `rule` (AMGS §5.2) or by parameter names."""
     if not isinstance(rules, Mapping):
         raise PydanticCustomError("rules", "selection_rules are an object", {})
     flat = {**rules, **(rules.get("filter") or {})}
@@ -110,27 +110,27 @@ def _spread_rules(rules: Any, made: dict[str, Any]) -> None:
         if value in (None, "", [], {}):
             value = _UNLIMITED.get(name)
         value = [value] if name in ("category", "status") and isinstance(value, str) else value
-        _put(made, f"selection_rules.{word}", name, value)
+        _put(arguments, f"selection_rules.{word}", name, value)
 
 
-def _spread_budget(allocation: Any, made: dict[str, Any]) -> None:
-    """How children share the budget (AMGS §4.4): a strategy, or the tokens of each child by its name."""
+def _spread_budget(allocation: Any, arguments: dict[str, Any]) -> None:
+    """Convert the budget allocation of children (AMGS §4.4): a strategy, or tokens by the name of the child."""
     if not isinstance(allocation, Mapping):
-        _put(made, "budget_allocation", "budget_strategy", allocation)
+        _put(arguments, "budget_allocation", "budget_strategy", allocation)
         return
     tokens = {str(name): value for name, value in allocation.items()}
     if not tokens or not all(isinstance(value, int | float) and value >= 0 for value in tokens.values()):
         raise PydanticCustomError("budget", "budget_allocation is a strategy, or tokens by the name of a child", {})
-    children = [_child_text(child).partition(":")[0] for child in made.get("child") or tokens]
+    children = [_child_text(child).partition(":")[0] for child in arguments.get("child") or tokens]
     if sorted(children) != sorted(tokens):
         raise PydanticCustomError(
             "budget", "budget_allocation names {children}, each once", {"children": ", ".join(children)}
         )
     total = sum(tokens.values())
     if total > 1:  # tokens; shares of the budget otherwise
-        made.setdefault("budget", round(total))
-    made["child"] = [f"{name}:{tokens[name] / max(total, 1):.6g}" for name in children]
-    made.setdefault("budget_strategy", "static")
+        arguments.setdefault("budget", round(total))
+    arguments["child"] = [f"{name}:{tokens[name] / max(total, 1):.6g}" for name in children]
+    arguments.setdefault("budget_strategy", "static")
 
 
 _Spread = tuple[Any, Callable[[Any, dict[str, Any]], None]]
@@ -147,80 +147,80 @@ _SPREAD: Final[Mapping[str, Mapping[str, _Spread]]] = {
 def request_model(route: Route) -> type[BaseModel]:
     """Return the model of the parameters that a request gives beside those in its path; it refuses any other."""
     operation = route.operation
-    given: dict[str, Any] = {
-        name: (each.annotation, each)
-        for name, each in model_of(operation).model_fields.items()
+    definitions: dict[str, Any] = {
+        name: (info.annotation, info)
+        for name, info in model_of(operation).model_fields.items()
         if name not in route.in_path and name not in closed(operation)
     }
     if operation.name in EXPLAINED:
-        told = "Also say what spoke for each hit, or what became of every candidate of the frame."
-        given["explain"] = (bool, Field(default=False, description=told))
-    forms = {} if route.asks_in_query else _forms(operation, given)
+        description = "Also say what spoke for each hit, or what became of every candidate of the frame."
+        definitions["explain"] = (bool, Field(default=False, description=description))
+    forms = {} if route.asks_in_query else _forms(operation, definitions)
     for name, (kind, _) in forms.items():
-        given[name] = (given[name][0] | kind, given[name][1])
-    names = {alias: name for alias, name in SPECIFIED.get(operation.name, {}).items() if name in given}
+        definitions[name] = (definitions[name][0] | kind, definitions[name][1])
+    names = {alias: name for alias, name in SPECIFIED.get(operation.name, {}).items() if name in definitions}
     for alias, name in names.items():
         described = Field(default=None, description=f"The specification's name for `{name}`.")
-        given[alias] = (given[name][0] | None, described)
+        definitions[alias] = (definitions[name][0] | None, described)
     spread = _SPREAD.get(operation.name, {})
     for alias, (kind, make) in spread.items():
-        given[alias] = (kind | None, Field(default=None, description=inspect.getdoc(make)))
+        definitions[alias] = (kind | None, Field(default=None, description=inspect.getdoc(make)))
     validators: dict[str, Any] = {}
     if names or forms:
         validators["specified"] = model_validator(mode="before")(partial(_as_parameters, names, forms, spread))
     config = ConfigDict(extra="forbid", title=route.identifier, json_schema_extra=partial(_one_of_two, names))
-    return create_model(route.identifier, __config__=config, __validators__=validators, **given)
+    return create_model(route.identifier, __config__=config, __validators__=validators, **definitions)
 
 
 def _as_parameters(
-    names: Mapping[str, str], forms: Mapping[str, _Form], spread: Mapping[str, _Spread], given: Any
+    names: Mapping[str, str], forms: Mapping[str, _Form], spread: Mapping[str, _Spread], body: Any
 ) -> Any:
     """Return what was given, by the parameters' own names and in their own forms."""
-    if not isinstance(given, Mapping):
-        return given
-    made = dict(given)
+    if not isinstance(body, Mapping):
+        return body
+    arguments = dict(body)
     for alias, name in names.items():
-        if (value := made.pop(alias, None)) is not None:
-            _put(made, alias, name, value)
+        if (value := arguments.pop(alias, None)) is not None:
+            _put(arguments, alias, name, value)
     for alias, (_, spread_out) in spread.items():
-        if (value := made.pop(alias, None)) is not None:
-            spread_out(value, made)
+        if (value := arguments.pop(alias, None)) is not None:
+            spread_out(value, arguments)
     for name, (_, make) in forms.items():
-        if name in made:
-            made[name] = make(made[name])
-    return made
+        if name in arguments:
+            arguments[name] = make(arguments[name])
+    return arguments
 
 
-def _put(made: dict[str, Any], alias: str, name: str, value: Any) -> None:
+def _put(arguments: dict[str, Any], alias: str, name: str, value: Any) -> None:
     """Give a parameter by another name; refuse one that is given already."""
-    if made.get(name) is not None:
+    if arguments.get(name) is not None:
         raise PydanticCustomError(
             "twice", "{alias} is another name for {name}; give one of them", {"alias": alias, "name": name}
         )
-    made[name] = value
+    arguments[name] = value
 
 
-def _forms(operation: Operation[..., Any], given: Mapping[str, Any]) -> dict[str, _Form]:
-    found: dict[str, _Form] = {}
-    for each in operation.parameters:
-        if each.name not in given:
+def _forms(operation: Operation[..., Any], definitions: Mapping[str, Any]) -> dict[str, _Form]:
+    forms: dict[str, _Form] = {}
+    for parameter in operation.parameters:
+        if parameter.name not in definitions:
             continue
-        if each.label == "KEY=VALUE":
-            found[each.name] = (dict[str, _Plain], _pairs)
-        elif each.takes == "weights" or each.name == "rescore":
-            found[each.name] = (list[float] | dict[str, float], _weights)
-        elif each.label == "yes|no":
-            found[each.name] = (bool, _yes_or_no)
-        elif each.name == "child":
-            found[each.name] = (list[str | dict[str, Any]], _children)
-        elif each.name == "category" and operation.name == "block set":
-            found[each.name] = (str, lambda value: [value] if isinstance(value, str) else value)
-        elif each.name == "dedup":
-            found[each.name] = (
+        if parameter.label == "KEY=VALUE":
+            forms[parameter.name] = (dict[str, _Plain], _pairs)
+        elif parameter.takes == "weights" or parameter.name == "rescore":
+            forms[parameter.name] = (list[float] | dict[str, float], _weights)
+        elif parameter.label == "yes|no":
+            forms[parameter.name] = (bool, _yes_or_no)
+        elif parameter.name == "child":
+            forms[parameter.name] = (list[str | dict[str, Any]], _children)
+        elif parameter.name == "category" and operation.name == "block set":
+            forms[parameter.name] = (str, lambda value: [value] if isinstance(value, str) else value)
+        elif parameter.name == "dedup":
+            forms[parameter.name] = (
                 Literal["content_hash", "semantic_threshold"],
                 lambda value: _DEDUP.get(str(value), value),
             )
-    return found
+    return forms
 
 
 def _pairs(value: Any) -> Any:
@@ -229,9 +229,9 @@ def _pairs(value: Any) -> Any:
         return value
     if wrong := [key for key in value if "=" in str(key)]:
         raise PydanticCustomError("key", "the key {key} holds a =", {"key": repr(wrong[0])})
-    if any(isinstance(each, (Mapping, list)) for each in value.values()):
+    if any(isinstance(item, (Mapping, list)) for item in value.values()):
         raise PydanticCustomError("value", "the values of metadata are texts, numbers or booleans", {})
-    return [f"{key}={_told(each)}" for key, each in value.items()]
+    return [f"{key}={_told(item)}" for key, item in value.items()]
 
 
 def _told(value: Any) -> str:
@@ -261,7 +261,7 @@ def _yes_or_no(value: Any) -> Any:
 
 
 def _one_of_two(names: Mapping[str, str], schema: dict[str, Any]) -> None:
-    """A parameter that must be given may be given under its other name."""
+    """Allow a required parameter under its other name."""
     required = schema.get("required", [])
     either = [
         {"anyOf": [{"required": [name]}, {"required": [alias]}]} for alias, name in names.items() if name in required
@@ -275,6 +275,6 @@ def free_named_twice(document: dict[str, Any], table: Iterable[Route]) -> None:
     """Say in an OpenAPI document that a parameter of a query may stand there under its other name instead."""
     for route in table:
         twice = SPECIFIED.get(route.operation.name, {}).values()
-        for each in document["paths"][route.path][route.method.lower()].get("parameters", ()):
-            if each["in"] == "query" and each["name"] in twice:
-                each["required"] = False
+        for parameter in document["paths"][route.path][route.method.lower()].get("parameters", ()):
+            if parameter["in"] == "query" and parameter["name"] in twice:
+                parameter["required"] = False

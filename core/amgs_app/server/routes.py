@@ -35,12 +35,12 @@ class Route:
 
     @property
     def asks_in_query(self) -> bool:
-        """Whether the parameters stand in the query and not in a body."""
+        """Return whether the parameters are in the query and not in a body."""
         return self.method in ("GET", "DELETE")
 
     @property
     def in_path(self) -> tuple[str, ...]:
-        """The parameters that stand in the path."""
+        """Return the parameters in the path."""
         renamed = dict(self.renamed)
         named = [part[1:-1] for part in self.path.split("/") if part.startswith("{")]
         return tuple(renamed.get(name, name) for name in named)
@@ -74,13 +74,13 @@ NAMED: Final[tuple[tuple[Method, str, str, tuple[tuple[str, str], ...]], ...]] =
 def offered(operation: Operation[..., Any]) -> bool:
     """Return whether the operation has a route: it is for everyone, and works on no file of the machine."""
     return operation.for_everyone and not any(
-        each.takes in ("file", "folder") and each.required for each in operation.parameters
+        parameter.takes in ("file", "folder") and parameter.required for parameter in operation.parameters
     )
 
 
 def closed(operation: Operation[..., Any]) -> frozenset[str]:
     """Parameters that a client may not give: files and folders of the machine that the server runs on."""
-    return frozenset(each.name for each in operation.parameters if each.takes in ("file", "folder"))
+    return frozenset(parameter.name for parameter in operation.parameters if parameter.takes in ("file", "folder"))
 
 
 def routes(registry: Registry) -> tuple[Route, ...]:
@@ -92,9 +92,17 @@ def routes(registry: Registry) -> tuple[Route, ...]:
         for method, path, name, renamed in NAMED
     )
     every = tuple(
-        Route("POST", f"/v1/operations/{each.identifier}", each, "operations", each.right, (), each.identifier)
-        for each in registry
-        if offered(each)
+        Route(
+            "POST",
+            f"/v1/operations/{operation.identifier}",
+            operation,
+            "operations",
+            operation.right,
+            (),
+            operation.identifier,
+        )
+        for operation in registry
+        if offered(operation)
     )
     return named + every
 

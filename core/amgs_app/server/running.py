@@ -93,13 +93,13 @@ def serve(
         limit_concurrency=256,
         access_log=False,
     )
-    told = [
+    lines = [
         f"Serving on http://{address}:{place[1]}; Ctrl-C ends it.",
         f"{'Stores' if namespaces.several else 'Store'}: {namespaces.place}",
     ]
-    told += [f"What agents ask goes on to {upstream}."] if upstream else []
-    told += to_paste(kind, namespaces.address, several=namespaces.several, tokens=tokens is not None)
-    sys.stderr.write("\n".join([*told, ""]))
+    lines += [f"What agents ask goes on to {upstream}."] if upstream else []
+    lines += to_paste(kind, namespaces.address, several=namespaces.several, tokens=tokens is not None)
+    sys.stderr.write("\n".join([*lines, ""]))
     sys.stderr.flush()
     # A search takes the interpreter's lock back dozens of times; and the threads of readers share the cores already.
     with short_pauses(), one_thread():
@@ -124,13 +124,13 @@ def listen(host: str, port: int) -> socket.socket:
     try:
         family, kind, protocol, _, place = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
         # With its protocol named, asyncio turns Nagle's algorithm off; else each answer waits 40 ms for a client's ack.
-        made = socket.socket(family, kind, protocol)
-        made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        made.bind(place)
-        made.listen()
+        listener = socket.socket(family, kind, protocol)
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind(place)
+        listener.listen()
     except OSError as error:
         raise UsageError(
             f"{host}:{port} cannot be listened on: {error.strerror or error}.",
             way_out="Give another --port; 0 takes any that is free.",
         ) from error
-    return made
+    return listener

@@ -38,7 +38,7 @@ from amgs_app.server.request_model import free_named_twice
 from amgs_app.server.routes import Route, routes
 from amgs_app.server.table_routes import add_route
 from amgs_app.server.tokens import Tokens
-from amgs_app.shell.output import intended
+from amgs_app.shell.output import is_intended
 
 watching = APIRouter(tags=["watching"])
 
@@ -49,8 +49,9 @@ async def events(
     last_event_id: Annotated[str, Header(description="Go on after this value of the change counter.")] = "",
     after: Annotated[int | None, Query(ge=0, description="The same, for who cannot send the header.")] = None,
 ) -> AsyncIterator[ServerSentEvent]:
-    """What happens in the namespace as it happens: changes, whose id is the store's change counter, and questions. Of a
-    store that several servers share, changes come from all of them, and questions from this one.
+    """Stream the events of the namespace: changes, whose id is the store's change counter, and questions.
+
+    In a store that several servers share, changes come from all of them, and questions from this one.
 
     A listener that is too slow, or asks for changes that are no longer kept, gets an event `dropped` and is let go: it
     should look at everything anew.
@@ -152,9 +153,9 @@ def _describe(app: FastAPI, table: Sequence[Route]) -> None:
 
         with lock:
             if app.openapi_schema is None:
-                made = app.openapi()
-                free_named_twice(made, table)
-                describe_answers(made, {each.identifier: each.operation for each in table})
+                schema = app.openapi()
+                free_named_twice(schema, table)
+                describe_answers(schema, {route.identifier: route.operation for route in table})
         return JSONResponse(app.openapi())
 
     app.add_api_route("/v1/openapi.json", document, include_in_schema=False)
@@ -174,18 +175,19 @@ def answer_errors(app: FastAPI) -> None:
         lossless = wire.MEDIA_TYPE in request.headers.get("Accept", "")
         form = wire.encode if lossless else plain
         more = {"changed": form(list(error.changed))} if isinstance(error, StaleError) else {}
-        given = _without_paths(request, problem(error, way_out=way_out_of(error), **more))
-        headers = {"WWW-Authenticate": "Bearer"} if given["status"] == 401 else {}
+        details = _without_paths(request, problem(error, way_out=way_out_of(error), **more))
+        headers = {"WWW-Authenticate": "Bearer"} if details["status"] == 401 else {}
         if isinstance(error, TooMuchError | StoreAwayError) and error.retry_after:
             headers["Retry-After"] = str(error.retry_after)
-        return _problem(given, headers)
+        return _problem(details, headers)
 
     async def invalid(request: Request, error: Exception) -> Response:
         del request
-        told = error.errors() if isinstance(error, RequestValidationError) else []
-        places = [".".join(str(step) for step in each["loc"][1:]) for each in told]
+        failures = error.errors() if isinstance(error, RequestValidationError) else []
+        places = [".".join(str(step) for step in failure["loc"][1:]) for failure in failures]
         sentences = [
-            f"{place}: {each['msg']}" if place else each["msg"] for place, each in zip(places, told, strict=True)
+            f"{place}: {failure['msg']}" if place else failure["msg"]
+            for place, failure in zip(places, failures, strict=True)
         ]
         return _problem(
             {
@@ -199,18 +201,18 @@ def answer_errors(app: FastAPI) -> None:
 
     async def unknown(request: Request, error: Exception) -> Response:
         code = error.status_code if isinstance(error, HTTPException) else 500
-        told = str(error.detail) if isinstance(error, HTTPException) else ""
-        given = {
+        reason = str(error.detail) if isinstance(error, HTTPException) else ""
+        details = {
             "type": f"urn:amgs:problem:{_KINDS.get(code, 'usage')}",
-            "title": told or "Can't do that",
+            "title": reason or "Can't do that",
             "status": code,
-            "detail": f"{request.method} {request.url.path}: {told.lower() or 'refused'}.",
+            "detail": f"{request.method} {request.url.path}: {reason.lower() or 'refused'}.",
             "way_out": "/v1/openapi.json lists every path.",
         }
-        return _problem(given, dict(error.headers or {}) if isinstance(error, HTTPException) else None)
+        return _problem(details, dict(error.headers or {}) if isinstance(error, HTTPException) else None)
 
     async def faulty(request: Request, error: Exception) -> Response:
-        if intended(error):  # the focus engine's errors, known by their shape
+        if is_intended(error):  # the focus engine's errors, known by their shape
             return await refused(request, error)
         log.error("fault in %s %s", request.method, request.url.path, exc_info=error)
         return _problem(fault())
@@ -221,16 +223,16 @@ def answer_errors(app: FastAPI) -> None:
     app.add_exception_handler(Exception, faulty)
 
 
-def _without_paths(request: Request, given: dict[str, Any]) -> dict[str, Any]:
+def _without_paths(request: Request, details: dict[str, Any]) -> dict[str, Any]:
     """Return the problem without the folders of the machine that the server runs on."""
     service: Service = request.app.state.service
-    folders = {str(each.folder) for each in service.namespaces.opened()} - {"", ".", "/"}
+    folders = {str(namespace.folder) for namespace in service.namespaces.opened()} - {"", ".", "/"}
     for name in ("detail", "way_out"):
         for folder in folders:
-            given[name] = given[name].replace(f"{folder}/", "")
-    return given
+            details[name] = details[name].replace(f"{folder}/", "")
+    return details
 
 
-def _problem(given: Mapping[str, Any], headers: Mapping[str, str] | None = None) -> Response:
-    body = json.dumps(given, ensure_ascii=False).encode()
-    return Response(body, given["status"], dict(headers or {}), MEDIA_TYPE)
+def _problem(details: Mapping[str, Any], headers: Mapping[str, str] | None = None) -> Response:
+    body = json.dumps(details, ensure_ascii=False).encode()
+    return Response(body, details["status"], dict(headers or {}), MEDIA_TYPE)

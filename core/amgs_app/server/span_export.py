@@ -1,5 +1,5 @@
-"""What a served memory was asked, and what went through its gateway, as OpenTelemetry spans for another's collector
-(`--otlp`): the GenAI semantic conventions, by OTLP over HTTP in JSON.
+"""Export the requests to a served memory and the traffic of its gateway as OpenTelemetry spans for an external
+collector (`--otlp`): the GenAI semantic conventions, by OTLP over HTTP in JSON.
 
 Texts are in them only where OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT says so, as the conventions have it. A
 collector that is slow or away keeps nobody waiting: what does not fit the queue is dropped, and counted.
@@ -64,8 +64,8 @@ class SpanExport:
         base = address.rstrip("/")
         self._address = base if base.endswith("/v1/traces") else f"{base}/v1/traces"
         self._now = now
-        told = os.environ.get(CAPTURE, "").lower()
-        self._content = told not in ("", "false", "0", "no_content") if content is None else content
+        capture = os.environ.get(CAPTURE, "").lower()
+        self._content = capture not in ("", "false", "0", "no_content") if content is None else content
         self._waiting: queue.Queue[RecordedSpan | None] = queue.Queue(_WAITING)
         self.dropped = 0
         self._thread = threading.Thread(target=self._send_all, name="amgs-spans", daemon=True)
@@ -73,54 +73,57 @@ class SpanExport:
 
     def tell_result(self, store: str, operation: str, result: Any, seconds: float) -> None:
         """Tell what a memory was asked, where it is a search, a frame, a text that it took in, or a deletion."""
-        given: dict[str, Any] = {"gen_ai.memory.store.id": store}
+        attributes: dict[str, Any] = {"gen_ai.memory.store.id": store}
         added = getattr(result, "added", ())
         if operation in _SEARCHES:
-            found = getattr(result, "hits", ()) or getattr(result, "selected", ())
-            self._put_records(given, str(getattr(result, "query", "")), found)
-            self._put("search_memory", given, seconds)
+            candidates = getattr(result, "hits", ()) or getattr(result, "selected", ())
+            self._put_records(attributes, str(getattr(result, "query", "")), candidates)
+            self._put("search_memory", attributes, seconds)
         elif operation == "ingest" and isinstance(added, tuple) and added:
-            given["gen_ai.memory.record.count"] = len(added)
-            given["gen_ai.memory.records"] = json.dumps([{"id": one} for one in added])
-            self._put("create_memory", given, seconds)
+            attributes["gen_ai.memory.record.count"] = len(added)
+            attributes["gen_ai.memory.records"] = json.dumps([{"id": block_id} for block_id in added])
+            self._put("create_memory", attributes, seconds)
         elif operation == "block delete":
-            given["gen_ai.memory.record.id"] = getattr(result, "id", "")
-            self._put("delete_memory", given, seconds)
+            attributes["gen_ai.memory.record.id"] = getattr(result, "id", "")
+            self._put("delete_memory", attributes, seconds)
 
-    def _put_records(self, given: dict[str, Any], query: str, found: Sequence[Candidate]) -> None:
-        given["gen_ai.memory.record.count"] = len(found)
+    def _put_records(self, attributes: dict[str, Any], query: str, candidates: Sequence[Candidate]) -> None:
+        attributes["gen_ai.memory.record.count"] = len(candidates)
         if self._content:
-            given["gen_ai.memory.query.text"] = query
-            told = [{"id": one.block.id, "content": one.block.content, "score": one.score} for one in found]
-            given["gen_ai.memory.records"] = json.dumps(told, ensure_ascii=False)
+            attributes["gen_ai.memory.query.text"] = query
+            records = [
+                {"id": candidate.block.id, "content": candidate.block.content, "score": candidate.score}
+                for candidate in candidates
+            ]
+            attributes["gen_ai.memory.records"] = json.dumps(records, ensure_ascii=False)
 
     def tell_exchange(self, exchange: GatewayExchange, spoken: Sequence[MessageOfExchange]) -> None:
         """Tell of a request that went through the gateway. spoken: its messages, as the agent sent them."""
-        given: dict[str, Any] = {
+        attributes: dict[str, Any] = {
             "gen_ai.provider.name": "anthropic" if exchange.interface.endswith("messages") else "openai",
             "gen_ai.request.model": exchange.model,
         }
         if exchange.conversation:
-            given["gen_ai.conversation.id"] = exchange.conversation
+            attributes["gen_ai.conversation.id"] = exchange.conversation
         if exchange.usage is not None:
-            given |= {
+            attributes |= {
                 "gen_ai.usage.input_tokens": exchange.usage.window,
                 "gen_ai.usage.output_tokens": exchange.usage.output,
                 "gen_ai.usage.cache_read.input_tokens": exchange.usage.cached,
                 "gen_ai.usage.cache_creation.input_tokens": exchange.usage.written,
             }
         if self._content:
-            said = [{"role": "assistant", "parts": [{"type": "text", "content": exchange.said}]}]
-            read = [{"role": one.role, "parts": _parts(one)} for one in spoken]
-            given["gen_ai.input.messages"] = json.dumps(read, ensure_ascii=False)
-            given["gen_ai.output.messages"] = json.dumps(said, ensure_ascii=False)
+            replies = [{"role": "assistant", "parts": [{"type": "text", "content": exchange.said}]}]
+            read = [{"role": message.role, "parts": _parts(message)} for message in spoken]
+            attributes["gen_ai.input.messages"] = json.dumps(read, ensure_ascii=False)
+            attributes["gen_ai.output.messages"] = json.dumps(replies, ensure_ascii=False)
         failed = exchange.outcome != "answered"
-        self._put("chat", given, exchange.all_ms / 1000, exchange.outcome if failed else "")
+        self._put("chat", attributes, exchange.all_ms / 1000, exchange.outcome if failed else "")
 
-    def _put(self, operation: str, given: dict[str, Any], seconds: float, error: str = "") -> None:
+    def _put(self, operation: str, details: dict[str, Any], seconds: float, error: str = "") -> None:
         end = self._now()
-        attributes = {"gen_ai.operation.name": operation, **given}
-        made = RecordedSpan(
+        attributes = {"gen_ai.operation.name": operation, **details}
+        span = RecordedSpan(
             secrets.token_hex(16),
             secrets.token_hex(8),
             "",
@@ -133,9 +136,9 @@ class SpanExport:
             scope="amgs",
         )
         if error:
-            made = replace(made, status=2, attributes={**attributes, "error.type": error})
+            span = replace(span, status=2, attributes={**attributes, "error.type": error})
         try:
-            self._waiting.put_nowait(made)
+            self._waiting.put_nowait(span)
         except queue.Full:
             self.dropped += 1
 
@@ -148,16 +151,16 @@ class SpanExport:
     def _send_all(self) -> None:
         ended = False
         while not ended:
-            one = self._waiting.get()
-            batch, end = [one], time.monotonic() + _EVERY
-            while one is not None and len(batch) < _AT_ONCE and (left := end - time.monotonic()) > 0:
+            next_span = self._waiting.get()
+            batch, end = [next_span], time.monotonic() + _EVERY
+            while next_span is not None and len(batch) < _AT_ONCE and (left := end - time.monotonic()) > 0:
                 try:
-                    one = self._waiting.get(timeout=left)
+                    next_span = self._waiting.get(timeout=left)
                 except queue.Empty:
                     break
-                batch.append(one)
+                batch.append(next_span)
             ended = batch[-1] is None
-            spans = [each for each in batch if each is not None]
+            spans = [span for span in batch if span is not None]
             if spans and not self._send(spans):
                 self.dropped += len(spans)
 
@@ -172,11 +175,11 @@ class SpanExport:
             return False
 
 
-def _parts(one: MessageOfExchange) -> list[dict[str, Any]]:
+def _parts(message: MessageOfExchange) -> list[dict[str, Any]]:
     """Return the parts of a message as the conventions have them."""
-    if one.answers:
-        return [{"type": "tool_call_response", "id": one.answers, "response": one.text}]
-    made: list[dict[str, Any]] = [{"type": "text", "content": one.text}] if one.text else []
-    return made + [
-        {"type": "tool_call", "id": call.id, "name": call.name, "arguments": call.arguments} for call in one.calls
+    if message.answers:
+        return [{"type": "tool_call_response", "id": message.answers, "response": message.text}]
+    parts: list[dict[str, Any]] = [{"type": "text", "content": message.text}] if message.text else []
+    return parts + [
+        {"type": "tool_call", "id": call.id, "name": call.name, "arguments": call.arguments} for call in message.calls
     ]

@@ -38,17 +38,17 @@ def lane_of(call: Call[Any]) -> Lane:
 
 def add_route(app: FastAPI, route: Route) -> None:
     """Add a route: its parameters are the operation's, those in the path by the path's names."""
-    in_path, given = route.in_path, request_model(route)
+    in_path, model = route.in_path, request_model(route)
     names = {parameter: name for name, parameter in route.renamed}
     plain = _without_explanation(route.operation)
 
-    async def endpoint(asked: Asked, given: BaseModel, **path: str) -> Response:
+    async def endpoint(asked: Asked, values: BaseModel, **path: str) -> Response:
         check_right(asked, route.right, f"`{route.operation.name}`")
-        arguments = {name: getattr(given, name) for name in type(given).model_fields}
+        arguments = {name: getattr(values, name) for name in type(values).model_fields}
         arguments |= {parameter: path[names.get(parameter, parameter)] for parameter in in_path}
         operation = route.operation if asked.lossless or arguments.get("explain") else plain
         call: Call[Any] = Call(
-            operation, {each.name: arguments.get(each.name, each.default) for each in operation.parameters}
+            operation, {option.name: arguments.get(option.name, option.default) for option in operation.parameters}
         )
         check_right(asked, call.right, f"`{call.line()}`")
         lane = lane_of(call)
@@ -61,17 +61,17 @@ def add_route(app: FastAPI, route: Route) -> None:
         result = await asked.run(operation.name, lane, work, call.line(), changes=operation.writes, masked=True)
         return asked.answer(without_place(asked, result))
 
-    where = Query() if route.asks_in_query else Body(default_factory=given) if not _needs(given) else Body()
+    where = Query() if route.asks_in_query else Body(default_factory=model) if not _needs(model) else Body()
     parameters = [
         inspect.Parameter("asked", inspect.Parameter.KEYWORD_ONLY, annotation=ByCaller),
-        inspect.Parameter("given", inspect.Parameter.KEYWORD_ONLY, annotation=Annotated[given, where]),
+        inspect.Parameter("values", inspect.Parameter.KEYWORD_ONLY, annotation=Annotated[model, where]),
         *(
             inspect.Parameter(
-                names.get(each, each),
+                names.get(path_name, path_name),
                 inspect.Parameter.KEYWORD_ONLY,
-                annotation=Annotated[str, Field(max_length=512, description=_help(route, each))],
+                annotation=Annotated[str, Field(max_length=512, description=_help(route, path_name))],
             )
-            for each in in_path
+            for path_name in in_path
         ),
     ]
     endpoint.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
@@ -82,7 +82,7 @@ def add_route(app: FastAPI, route: Route) -> None:
         endpoint,
         methods=[route.method],
         route_class_override=_BodyAsQuery if deletes else None,
-        openapi_extra={"requestBody": _body_of(given)} if deletes else None,
+        openapi_extra={"requestBody": _body_of(model)} if deletes else None,
         operation_id=route.identifier,
         summary=route.operation.summary,
         description=route.operation.help,
@@ -98,8 +98,8 @@ def _without_explanation(operation: Operation[..., Any]) -> Operation[..., Any]:
         return operation
 
     @wraps(operation.function)
-    def function(*given: Any, **named: Any) -> Any:
-        return leave_out(operation.function(*given, **named))
+    def function(*args: Any, **named: Any) -> Any:
+        return leave_out(operation.function(*args, **named))
 
     return replace(operation, function=function)
 
@@ -113,8 +113,8 @@ class _BodyAsQuery(APIRoute):
         async def handle_body(request: Request) -> Response:
             if body := await request.body():
                 try:
-                    given = [(name, value) for name, value in json.loads(body).items() if value is not None]
-                    query = parse_qsl(request.scope["query_string"].decode(), keep_blank_values=True) + given
+                    pairs = [(name, value) for name, value in json.loads(body).items() if value is not None]
+                    query = parse_qsl(request.scope["query_string"].decode(), keep_blank_values=True) + pairs
                     request.scope["query_string"] = urlencode(query, doseq=True).encode()
                 except (ValueError, AttributeError, RecursionError):
                     raise InputError(
@@ -138,8 +138,8 @@ def without_place(asked: Asked, result: Any) -> Any:
 
 
 def _needs(model: type[BaseModel]) -> bool:
-    return any(each.is_required() for each in model.model_fields.values())
+    return any(field.is_required() for field in model.model_fields.values())
 
 
 def _help(route: Route, parameter: str) -> str:
-    return next(each.help for each in route.operation.parameters if each.name == parameter)
+    return next(option.help for option in route.operation.parameters if option.name == parameter)

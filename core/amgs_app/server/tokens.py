@@ -1,4 +1,4 @@
-"""Who may do what: bearer tokens, each with the namespaces that it opens.
+"""Access rights: bearer tokens with the namespaces that they open.
 
 A file of tokens is TOML. It holds no token, only the SHA-256 of each:
 
@@ -30,8 +30,10 @@ NAMESPACE: Final = re.compile(r"[a-z0-9][a-z0-9_-]{0,62}")
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """Who a request comes from. namespaces: those it opens, the first where it names none; None for every one. near:
-    it came by the socket beside the store, so that this machine's files are its own.
+    """Sender of a request.
+
+    namespaces: those it opens, the first is the default; None for every one. near: it uses the socket beside the store,
+    so that this machine's files are its own.
     """
 
     name: str
@@ -69,11 +71,11 @@ class Tokens:
         if not self._callers:
             return ANYONE
         asked = digest(token)
-        found = None
+        holder = None
         for known, caller in self._callers.items():
             if hmac.compare_digest(known, asked):
-                found = caller
-        return found
+                holder = caller
+        return holder
 
 
 def digest(token: str) -> str:
@@ -89,13 +91,13 @@ def new_token() -> str:
 def read_tokens(path: Path) -> Tokens:
     """Return the tokens of a file; raises UsageError that names the entry which is wrong."""
     try:
-        given = tomllib.loads(path.read_text(encoding="utf-8"))
+        tables = tomllib.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise UsageError(
             f"{path} cannot be read: {error}.", way_out="`amgs token new` writes a file of tokens."
         ) from error
     callers: dict[str, Caller] = {}
-    for name, entry in given.items():
+    for name, entry in tables.items():
         key = entry.get("sha256") if isinstance(entry, dict) else None
         if not isinstance(key, str) or not re.fullmatch(r"[0-9a-f]{64}", key):
             raise UsageError(f"{path}: [{name}] has no sha256.", way_out="`amgs token new` writes one.")
@@ -105,7 +107,9 @@ def read_tokens(path: Path) -> Tokens:
         may = entry.get("may", "write")
         if not isinstance(namespaces, list) or not namespaces:
             raise UsageError(f"{path}: [{name}] opens nothing.", way_out='Give it namespaces = ["notes"], for example.')
-        callers[key] = Caller(name, tuple(check_namespace(str(one)) for one in namespaces), check_right_name(str(may)))
+        callers[key] = Caller(
+            name, tuple(check_namespace(str(namespace)) for namespace in namespaces), check_right_name(str(may))
+        )
     return Tokens(callers)
 
 
@@ -116,8 +120,8 @@ def add_token(path: Path, name: str, namespaces: Sequence[str], may: Right) -> s
     """
     if not re.fullmatch(r"[A-Za-z0-9_-]{1,64}", name):
         raise UsageError(f"A token cannot be called {name!r}.", way_out="Use letters, digits, - and _.")
-    for one in namespaces:
-        check_namespace(one)
+    for namespace in namespaces:
+        check_namespace(namespace)
     if path.exists():
         read_tokens(path)
         if name in tomllib.loads(path.read_text(encoding="utf-8")):
@@ -125,7 +129,7 @@ def add_token(path: Path, name: str, namespaces: Sequence[str], may: Right) -> s
                 f"{path} has a token called {name} already.", way_out="Give another name, or remove that one."
             )
     token = new_token()
-    listed = ", ".join(f'"{one}"' for one in namespaces)
+    listed = ", ".join(f'"{namespace}"' for namespace in namespaces)
     entry = f'[{name}]\nsha256 = "{digest(token)}"\nnamespaces = [{listed}]\nmay = "{may}"\n\n'
     path.touch(mode=0o600)
     with path.open("a", encoding="utf-8") as file:

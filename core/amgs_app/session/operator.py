@@ -1,4 +1,4 @@
-"""What one person looks at: the selection, the last list, a draft, the panes, the history and the layout.
+"""State of one person's view: the selection, the last list, a draft, the panes, the history and the layout.
 
 It resolves what a call leaves to the moment (the selected block, `@2`) before an operation is carried out, so that a
 recorded line is complete and a replay does what was done.
@@ -119,13 +119,13 @@ class Operator:
         commands go on from what it made: another frame, search or draft. Then it belongs into a recording.
         """
         resolved = self.resolve(call)
-        made = (self.last_frame, self.last_search, self.draft)
+        past = (self.last_frame, self.last_search, self.draft)
         with self._looking(), self.engine.looking():
             result = self.carry_out(resolved, progress)
         now = (self.last_frame, self.last_search, self.draft)
-        given = (result, getattr(result, "frame", None))  # what changed otherwise, another thread did
-        changed = [each for before, each in zip(made, now, strict=True) if each is not before]
-        if any(each is one for each in changed for one in given):
+        outputs = (result, getattr(result, "frame", None))  # what changed otherwise, another thread did
+        changed = [state for before, state in zip(past, now, strict=True) if state is not before]
+        if any(state is output for state in changed for output in outputs):
             if self._looked is not None and self._looked.operation.name == call.operation.name:
                 self.history.pop()  # a look replaces the one before it
             self._looked = resolved
@@ -174,18 +174,18 @@ class Operator:
 
         Raises UsageError where the last list is shorter; that none is selected, the engine says.
         """
-        found: dict[str, Any] = {}
+        values: dict[str, Any] = {}
         for parameter in call.operation.parameters:
             if parameter.takes != "block":
                 continue
             value = call.arguments.get(parameter.name, parameter.default)
             if value is None and not parameter.is_option:
-                found[parameter.name] = self.selection
+                values[parameter.name] = self.selection
             elif isinstance(value, str) and value.startswith("@"):
-                found[parameter.name] = self._nth_listed(value)
-            elif isinstance(value, list) and any(each.startswith("@") for each in value):
-                found[parameter.name] = [self._nth_listed(each) if each.startswith("@") else each for each in value]
-        return call.having(**found) if found else call
+                values[parameter.name] = self._nth_listed(value)
+            elif isinstance(value, list) and any(word.startswith("@") for word in value):
+                values[parameter.name] = [self._nth_listed(word) if word.startswith("@") else word for word in value]
+        return call.having(**values) if values else call
 
     def _nth_listed(self, reference: str) -> str:
         number = reference[1:]
@@ -221,8 +221,8 @@ class Operator:
 
     @property
     def theme_name(self) -> str | None:
-        """The palette asked for, else the one remembered with the layout, else that of the settings; None for the first
-        that ships with the program.
+        """Name of the requested palette, else of the one stored with the layout, else of that in the settings; None for
+        the first that ships with the program.
         """
         return self._theme or self.layout.theme or self.engine.settings.screen.theme or None
 
@@ -232,7 +232,7 @@ class Operator:
 
     @property
     def palette(self) -> Palette:
-        """The palette in use.
+        """Return the current palette.
 
         Raises UsageError, which names the files that were skipped, for one there is not.
         """

@@ -1,4 +1,4 @@
-"""Where a run's snapshots go, how large they are, and whether they are written or compared."""
+"""Target of a run's snapshots: their folder, their size, and whether they are written or compared."""
 
 from __future__ import annotations
 
@@ -19,8 +19,10 @@ MOST_SIZE = 1000
 
 @dataclass(slots=True)
 class Target:
-    """Where snapshots go. check: compare with what lies there instead of writing; differences gather what
-    does not agree; same, changed: names of the snapshots that were compared.
+    """Target of snapshots.
+
+    check: compare with the files there instead of writing; differences collect the mismatches; same, changed: names of
+    the compared snapshots.
 
     chosen: whether the folder was named by the operator.
     """

@@ -1,4 +1,4 @@
-"""How results and errors leave the program: data on stdout, talk on stderr, exit codes from the errors."""
+"""Output results and errors of the program: data on stdout, messages on stderr, exit codes from the errors."""
 
 from __future__ import annotations
 
@@ -51,10 +51,10 @@ def as_text(result: Any, form: Format = "table", *, width: int = PIPE_WIDTH, col
     from amgs_app.render.catalogue import table_of
     from amgs_app.render.sheet import to_csv, to_lines
 
-    made = table_of(result)
+    table = table_of(result)
     if form == "csv":
-        return to_csv(made)
-    lines = to_lines(made, width, marks=not colour)
+        return to_csv(table)
+    lines = to_lines(table, width, marks=not colour)
     if not colour:
         return "".join(f"{line.plain.rstrip()}\n" for line in lines)
     import io
@@ -82,16 +82,16 @@ def complain(error: BaseException, out: IO[str] | None = None) -> int:
     message = str(getattr(error, "message", error))
     way_out = way_out_of(error)
     place = str(getattr(error, "place", ""))
-    told = [f"{place or 'amgs'}: {title}: {message}"]
+    lines = [f"{place or 'amgs'}: {title}: {message}"]
     pointer = str(getattr(error, "pointer", ""))
-    told += [line for line in (pointer, way_out) if line]
-    out.write(printable("\n".join(told)) + "\n")
+    lines += [line for line in (pointer, way_out) if line]
+    out.write(printable("\n".join(lines)) + "\n")
     out.flush()
     return code_of(error)
 
 
 def say(text: str) -> None:
-    """A line of talk on stderr."""
+    """Write a message to stderr."""
     sys.stderr.write(printable(f"{text}\n"))
     sys.stderr.flush()
 
@@ -100,14 +100,14 @@ def advise(engine: Engine, result: Any, out: IO[str] | None = None) -> None:
     """Say on stderr what to do next where a result is empty or incomplete."""
     from amgs_app.calls.hints import hint
 
-    said = hint(engine, result)
-    if said:
+    advice = hint(engine, result)
+    if advice:
         out = sys.stderr if out is None else out
-        out.write(f"{said}\n")
+        out.write(f"{advice}\n")
         out.flush()
 
 
-def intended(error: BaseException) -> bool:
+def is_intended(error: BaseException) -> bool:
     """Return whether an engine raised it on purpose: an AmgsError, or a FocusError, which is known by its shape; or the
     system refuses a file.
     """

@@ -14,7 +14,7 @@ from typing import IO, TYPE_CHECKING
 from amgs import extras
 from amgs.text.plural import plural
 from amgs_app.calls.registry import Registry
-from amgs_app.shell.output import Format, advise, ask_first, complain, intended, progress_on
+from amgs_app.shell.output import Format, advise, ask_first, complain, is_intended, progress_on
 from amgs_app.shell.script import parse_step, run_step
 from amgs_app.terminal.printable import printable_line
 
@@ -43,7 +43,7 @@ def run_shell(operator: Operator, registry: Registry, form: Format = "table") ->
     sys.stderr.write(_WELCOME + "\n")
     if words := _left(operator.take_up_drafts()):
         sys.stderr.write(words + "\n")
-    for line in _prompted(operator, registry):
+    for line in _read_prompt_lines(operator, registry):
         if line.strip() in LEAVE:
             break
         _run_line(operator, registry, line, form)
@@ -66,20 +66,20 @@ def _run_piped(operator: Operator, registry: Registry, lines: IO[str], form: For
         try:
             _carry_out(operator, registry, line, form, "<stdin>", number)
         except Exception as error:
-            if not intended(error):
+            if not is_intended(error):
                 raise
             return complain(error)
     return 0
 
 
 def _run_line(operator: Operator, registry: Registry, line: str, form: Format) -> None:
-    """One line at the prompt: an error is said and the shell goes on."""
+    """Run one line at the prompt; after an error, report it and continue."""
     try:
         _carry_out(operator, registry, line, form, "amgs", 1)
     except KeyboardInterrupt:
         sys.stderr.write("Stopped.\n")
     except Exception as error:
-        if not intended(error):
+        if not is_intended(error):
             raise
         complain(error)
 
@@ -96,7 +96,7 @@ def _carry_out(operator: Operator, registry: Registry, line: str, form: Format, 
     advise(operator.engine, result)
 
 
-def _prompted(operator: Operator, registry: Registry) -> Iterator[str]:
+def _read_prompt_lines(operator: Operator, registry: Registry) -> Iterator[str]:
     """Yield lines from the terminal, with history in the user's data folder; ctrl-c clears the line."""
     with extras.explained():
         from prompt_toolkit import PromptSession
@@ -113,9 +113,9 @@ def _prompted(operator: Operator, registry: Registry) -> Iterator[str]:
             del complete_event
             engine = operator.engine
             memory = engine.memory if engine.memory_is_open else None
-            for found in complete(registry, document.text_before_cursor, memory, operator.listed):
-                label, note = printable_line(found.label), printable_line(found.note)
-                yield Completion(found.text, -found.replaces, display=label, display_meta=note)
+            for suggestion in complete(registry, document.text_before_cursor, memory, operator.listed):
+                label, note = printable_line(suggestion.label), printable_line(suggestion.note)
+                yield Completion(suggestion.text, -suggestion.replaces, display=label, display_meta=note)
 
     folder = data_folder(operator.engine.settings.paths)
     folder.mkdir(parents=True, exist_ok=True)

@@ -15,7 +15,7 @@ from amgs.errors import AmgsError, Cancelled, ExpectationError, InputError, Usag
 from amgs_app.calls.call import Call
 from amgs_app.calls.hints import way_out_of
 from amgs_app.calls.registry import Registry
-from amgs_app.shell.output import Format, as_text, check_format, intended, write
+from amgs_app.shell.output import Format, as_text, check_format, is_intended, write
 from amgs_app.terminal.exit_codes import code_of
 from amgs_app.terminal.line import LineError, split
 from amgs_app.terminal.printable import printable
@@ -30,7 +30,7 @@ PAGER = "less"
 
 @dataclass(frozen=True, slots=True)
 class Pipe:
-    """How a result is seen: in a format (None: in the one that was chosen for all), and whether it is paged."""
+    """Output options of a result: its format (None: the default for all), and whether it is paged."""
 
     form: Format | None = None
     paged: bool = False
@@ -141,7 +141,7 @@ def run_step(operator: Operator, step: Step, name: str, progress: Progress | Non
     try:
         return operator.run(step.call, progress)
     except Exception as error:
-        if not intended(error):
+        if not is_intended(error):
             raise
         column = len(step.line) - len(step.line.lstrip()) + 1
         raise ScriptError(error, script=name, number=step.number, line=step.line, column=column) from error
@@ -169,7 +169,7 @@ def run_steps(
         try:
             result = operator.run(step.call, progress)
         except Exception as error:
-            if not intended(error):
+            if not is_intended(error):
                 raise
             column = len(step.line) - len(step.line.lstrip()) + 1
             raise ScriptError(error, script=name, number=step.number, line=step.line, column=column) from error

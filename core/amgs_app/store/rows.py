@@ -17,8 +17,12 @@ if TYPE_CHECKING:
 
 
 def _latest(result: OperationList) -> str:
-    made = result.operations
-    return f"{len(made):,} operations, the latest #{made[0].id} {made[0].kind}" if made else "The journal is empty"
+    operations = result.operations
+    return (
+        f"{len(operations):,} operations, the latest #{operations[0].id} {operations[0].kind}"
+        if operations
+        else "The journal is empty"
+    )
 
 
 @entry(figure=FigureOf("status"), sentence=_latest)
@@ -45,7 +49,7 @@ def undo_plan(result: UndoPlan) -> RowList[JournalEntry]:
 @entry(figure=FigureOf("status"))
 def journal_entry_detail(result: JournalEntryDetail) -> ResultTable:
     done = result.operation
-    rows = [(each.id, each.title, each.told) for each in result.blocks]
+    rows = [(block.id, block.title, block.told) for block in result.blocks]
     edges = (result.edges_made, result.edges_changed, result.edges_taken)
     notes = ["{:,} edges made, {:,} changed, {:,} taken out".format(*edges)]
     if len(rows) < done.blocks:
@@ -58,10 +62,10 @@ def journal_entry_detail(result: JournalEntryDetail) -> ResultTable:
 
 @entry()
 def verification(result: Verification) -> ResultTable:
-    said = "no faults" if result.ok else f"{plural(len(result.faults), 'fault')}"
+    verdict = "no faults" if result.ok else f"{plural(len(result.faults), 'fault')}"
     rows = [(fault.where, fault.what, fault.repairable) for fault in result.faults]
     return sheet(
-        f"{plural(result.blocks, 'block')} and {plural(result.edges, 'edge')} checked: {said}",
+        f"{plural(result.blocks, 'block')} and {plural(result.edges, 'edge')} checked: {verdict}",
         "where what* repairable",
         rows,
         (f"Mended: {result.mended}.",) if result.mended else (),

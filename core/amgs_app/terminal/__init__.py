@@ -1,1 +1,1 @@
-"""What is typed at a terminal and what is safe to write to it: words, names, text, colours, exit codes."""
+"""Handle terminal input and safe output: words, names, text, colours, exit codes."""

@@ -11,15 +11,15 @@ from typing import Final
 
 
 class ExitCode(IntEnum):
-    """How a command ended. meaning: one sentence."""
+    """Outcome of a command. meaning: one sentence."""
 
     meaning: str
 
     def __new__(cls, code: int, meaning: str = "") -> ExitCode:
-        made = int.__new__(cls, code)
-        made._value_ = code
-        made.meaning = meaning
-        return made
+        member = int.__new__(cls, code)
+        member._value_ = code
+        member.meaning = meaning
+        return member
 
     SUCCESS = 0, "Success."
     DIFFERS = 1, "A check does not hold: an expectation, a snapshot or a question."
@@ -40,8 +40,8 @@ def code_of(error: BaseException) -> int:
 
 def table() -> str:
     """Return the codes as a table in Markdown."""
-    rows = "".join(f"| {int(each)} | {each.meaning} |\n" for each in ExitCode)
+    rows = "".join(f"| {int(code)} | {code.meaning} |\n" for code in ExitCode)
     return f"| exit code | meaning |\n| ---: | --- |\n{rows}"
 
 
-IN_ONE_LINE: Final = "  ·  ".join(f"{int(each)} {each.meaning.rstrip('.')}" for each in ExitCode)
+IN_ONE_LINE: Final = "  ·  ".join(f"{int(code)} {code.meaning.rstrip('.')}" for code in ExitCode)

@@ -1,4 +1,4 @@
-"""What Typer and pydantic refuse, in plain words."""
+"""Explain refusals of Typer and pydantic in plain words."""
 
 from __future__ import annotations
 

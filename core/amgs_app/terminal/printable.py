@@ -15,7 +15,7 @@ UNSAFE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud80
 
 def printable(text: str) -> str:
     """Return the text with what could steer a terminal written out; line feeds and tabs stay."""
-    return text if text.isprintable() else UNSAFE.sub(_written_out, text)
+    return text if text.isprintable() else UNSAFE.sub(_escape_character, text)
 
 
 def printable_line(text: str) -> str:
@@ -25,9 +25,9 @@ def printable_line(text: str) -> str:
 
 def in_json(text: str) -> str:
     """JSON with the same characters escaped; JSON itself asks for the first 32 alone."""
-    return text if text.isprintable() else UNSAFE.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+    return text if text.isprintable() else UNSAFE.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
 
 
-def _written_out(found: re.Match[str]) -> str:
-    code = ord(found[0])
+def _escape_character(match: re.Match[str]) -> str:
+    code = ord(match[0])
     return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}"

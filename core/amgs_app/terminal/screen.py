@@ -1,4 +1,4 @@
-"""What the program stands in: a terminal that can be drawn on, or none."""
+"""Detect the program's screen: a terminal that can be drawn on, or none."""
 
 from __future__ import annotations
 

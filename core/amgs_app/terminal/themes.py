@@ -211,14 +211,14 @@ def load(path: Path) -> Palette:
         raise ThemeError(path, f"cannot be read ({type(problem).__name__}).") from problem
     except tomllib.TOMLDecodeError as problem:
         raise ThemeError(path, f"is not TOML: {problem}.") from problem
-    given, faults = _read(table)
+    palette_fields, faults = _read(table)
     if faults:
         raise ThemeError(path, "; ".join(faults) + ".")
-    base = PAPER if given.get("dark") is False else Palette()
-    relations = {**base.relations, **given.pop("relations", {})}
-    given.setdefault("name", path.stem)
-    given.setdefault("title", str(given["name"]).capitalize())
-    return replace(base, relations=relations, **given)
+    base = PAPER if palette_fields.get("dark") is False else Palette()
+    relations = {**base.relations, **palette_fields.pop("relations", {})}
+    palette_fields.setdefault("name", path.stem)
+    palette_fields.setdefault("title", str(palette_fields["name"]).capitalize())
+    return replace(base, relations=relations, **palette_fields)
 
 
 def explain(problems: Iterable[ThemeError]) -> str:
@@ -232,24 +232,24 @@ def explain(problems: Iterable[ThemeError]) -> str:
 
 def _read(table: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
     """Return the palette's fields from a theme's table, and what is wrong with it."""
-    given: dict[str, Any] = {}
+    palette_fields: dict[str, Any] = {}
     faults: list[str] = []
     for key, value in table.items():
         if key in {"name", "title"}:
             ok = isinstance(value, str) and bool(value.strip())
             faults += [] if ok else [f"`{key}` must be a text"]
-            given[key] = value
+            palette_fields[key] = value
         elif key in {"dark", "monochrome"}:
             faults += [] if isinstance(value, bool) else [f"`{key}` must be true or false"]
-            given[key] = value
+            palette_fields[key] = value
         elif key in _GROUPS or key == "relations":
-            _read_group(key, value, given, faults)
+            _read_group(key, value, palette_fields, faults)
         else:
             faults.append(f"`{key}` is unknown")
-    return given, faults
+    return palette_fields, faults
 
 
-def _read_group(group: str, value: object, given: dict[str, Any], faults: list[str]) -> None:
+def _read_group(group: str, value: object, palette_fields: dict[str, Any], faults: list[str]) -> None:
     if not isinstance(value, dict):
         faults.append(f"`{group}` must be a table: [{group}]")
         return
@@ -259,12 +259,12 @@ def _read_group(group: str, value: object, given: dict[str, Any], faults: list[s
         elif not isinstance(colour, str) or not _COLOUR.fullmatch(colour):
             faults.append(f"[{group}] `{key}` is {colour!r}, not a colour like #1a2b3c")
         elif group == "relations":
-            given.setdefault("relations", {})[key] = colour
+            palette_fields.setdefault("relations", {})[key] = colour
         else:
-            given[_FIELD_OF[group].format(key)] = colour
+            palette_fields[_FIELD_OF[group].format(key)] = colour
 
 
-def shipped_folder() -> Path:
+def find_shipped_folder() -> Path:
     """Return the themes that came with the program: inside the wheel, or at the top of a checkout."""
     here = Path(__file__).resolve().parents[1]
     packaged = here / "_data" / "themes"
@@ -326,9 +326,9 @@ def blend(start: str, end: str, share: float) -> str:
 
 
 @lru_cache(maxsize=4096)
-def contrast(one: str, other: str) -> float:
+def contrast(colour: str, other: str) -> float:
     """Return how far two colours stand apart, from 1 for equal ones to 21 for black and white (WCAG 2.2)."""
-    dark, light = sorted((_relative_luminance(one), _relative_luminance(other)))
+    dark, light = sorted((_relative_luminance(colour), _relative_luminance(other)))
     return (light + 0.05) / (dark + 0.05)
 
 

@@ -1,1 +1,1 @@
-"""What the operator sees and arranges around the memory."""
+"""The operator's view and arrangement of the memory."""

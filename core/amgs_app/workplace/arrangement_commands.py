@@ -1,4 +1,4 @@
-"""What the operator arranges around the memory: `layout`, `filter`.
+"""Arrange the operator's view of the memory: `layout`, `filter`.
 
 It is remembered in the store, beside the memory: another session finds it again, an export does not carry it.
 """
@@ -61,8 +61,8 @@ def arrange(
     arrangement of the last session, or the one of that --name; --save keeps the current one in this store.
     """
     if show:
-        kept = operator.engine.memory.kept(LAYOUT)
-        return LayoutList(tuple((key.removeprefix(LAYOUT), _read(text)) for key, text in kept.items()))
+        layouts = operator.engine.memory.kept(LAYOUT)
+        return LayoutList(tuple((key.removeprefix(LAYOUT), _read(text)) for key, text in layouts.items()))
     if pane is not None:
         names = tuple(name.strip() for name in beside.split(",") if name.strip())
         wrong = [name for name in names if name not in PANES or name == pane]
@@ -81,10 +81,10 @@ def arrange(
 
 
 def _restored(operator: Operator, name: str) -> Layout:
-    kept = operator.engine.memory.kept(LAYOUT)
-    text = kept.get(LAYOUT + name)
+    layouts = operator.engine.memory.kept(LAYOUT)
+    text = layouts.get(LAYOUT + name)
     if text is None and name != LAST:
-        known = [each.removeprefix(LAYOUT) for each in kept if each != LAYOUT + LAST]
+        known = [key.removeprefix(LAYOUT) for key in layouts if key != LAYOUT + LAST]
         raise UsageError(
             f"There is no layout {name!r}.",
             way_out=f"Available: {', '.join(known)}." if known else "`layout --save --name NAME` makes one.",
@@ -155,10 +155,10 @@ def _remember(operator: Operator) -> None:
 
 
 def _listing(pane: Pane) -> Listing:
-    found = listings().get(pane)
-    if found is None:
+    listing = listings().get(pane)
+    if listing is None:
         raise UsageError(f"The {pane} pane has no list.", way_out=f"Panes with a list: {', '.join(listings())}.")
-    return found
+    return listing
 
 
 def written(layout: Layout) -> str:
@@ -181,20 +181,20 @@ def written(layout: Layout) -> str:
 def _read(text: str) -> Layout:
     """Return a kept arrangement; one that another version wrote otherwise counts as the first arrangement."""
     try:
-        given = json.loads(text)
-        pane, beside = given["pane"], tuple(str(name) for name in given["beside"])
+        fields = json.loads(text)
+        pane, beside = fields["pane"], tuple(str(name) for name in fields["beside"])
         known = pane in PANES and all(name in PANES for name in beside)
-        sifts = dict(_read_sifts(given.get("sifts", {})))
-        theme = str(given.get("theme", ""))
+        sifts = dict(_read_sifts(fields.get("sifts", {})))
+        theme = str(fields.get("theme", ""))
     except (ValueError, KeyError, TypeError, AttributeError):
         return Layout()
-    return Layout(pane, beside, bool(given.get("large")), sifts, theme) if known else Layout()
+    return Layout(pane, beside, bool(fields.get("large")), sifts, theme) if known else Layout()
 
 
-def _read_sifts(given: Mapping[str, Any]) -> Iterator[tuple[Pane, ListFilter]]:
+def _read_sifts(filters: Mapping[str, Any]) -> Iterator[tuple[Pane, ListFilter]]:
     """Yield kept filters and orders; one that this version's lists cannot answer is left out."""
-    for pane, each in given.items():
-        sift = ListFilter(tuple(each["terms"]), each["order"], bool(each["reverse"]))
+    for pane, values in filters.items():
+        sift = ListFilter(tuple(values["terms"]), values["order"], bool(values["reverse"]))
         listing = listings().get(pane)  # any word may stand in a file
         if listing is not None:
             with suppress(UsageError):

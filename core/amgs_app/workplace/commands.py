@@ -75,7 +75,7 @@ def status(operator: Operator, *, html: Html = None, redact: Redact = False) -> 
     synonyms=("requests", "audit", "callers"),
     example="traffic --limit 20",
     keys=("T",),
-    lists=lambda found: [event.blocks[0] for event in found.events if event.blocks] or None,
+    lists=lambda result: [event.blocks[0] for event in result.events if event.blocks] or None,
 )
 def traffic(engine: Engine, *, limit: Limit = 50) -> TrafficList:
     """List who asked, what they got and how long it took, and count it by the holder of each token. The server keeps
@@ -167,11 +167,11 @@ def settings(
     from amgs_app.settings import default_file, every_setting
 
     every = every_setting(engine.options.settings)
-    found = tuple(each for each in every if each.key.startswith(start))
-    if not found:
-        sections = dict.fromkeys(each.key.rsplit(".", 1)[0] for each in every)
+    matches = tuple(setting for setting in every if setting.key.startswith(start))
+    if not matches:
+        sections = dict.fromkeys(setting.key.rsplit(".", 1)[0] for setting in every)
         raise UsageError(f"No setting starts with {start!r}.", way_out=f"Sections: {', '.join(sections)}.")
-    return SettingsList(str(engine.options.settings or default_file()), found)
+    return SettingsList(str(engine.options.settings or default_file()), matches)
 
 
 @operation(
@@ -201,7 +201,7 @@ def help_command(
 
     registry = standard()
     if every:
-        return HelpList(tuple(_explained(each) for each in registry))
+        return HelpList(tuple(_explained(command) for command in registry))
     ways = tuple(EXAMPLES)
     if not words:
         return CommandGroups((*PANELS.items(), (FRONT_ENDS, ways)), len(registry) + len(ways))
@@ -210,34 +210,40 @@ def help_command(
         shared = tuple((f"{flag_of(name)} {takes}".strip(), about) for name, (takes, about) in SHARED_OPTIONS.items())
         return HelpList((VerbHelp(typed, "amgs COMMAND [OPTIONS]", "", "The options of every command.", shared),))
     if typed in ways:
-        told = f"A way to work with a memory: `amgs {typed} --help` explains it."
-        return HelpList((VerbHelp(typed, typed, "", told, (), example=EXAMPLES[typed]),))
+        explanation = f"A way to work with a memory: `amgs {typed} --help` explains it."
+        return HelpList((VerbHelp(typed, typed, "", explanation, (), example=EXAMPLES[typed]),))
     chosen, _ = registry.find(words)
-    found = found_by(registry, typed) if len(words) == 1 or chosen is None else []
+    matches = found_by(registry, typed) if len(words) == 1 or chosen is None else []
     if chosen is not None:
-        also = tuple(_explained(each) for each in found if each is not chosen)
+        also = tuple(_explained(command) for command in matches if command is not chosen)
         return HelpList((_explained(chosen),), also)
     below = [] if len(words) > 1 else registry.nouns().get(typed, [])
-    found = [*below, *(each for each in found if each not in below)] or [registry[typed]]
-    return HelpList(tuple(_explained(each) for each in found))
+    matches = [*below, *(command for command in matches if command not in below)] or [registry[typed]]
+    return HelpList(tuple(_explained(command) for command in matches))
 
 
 def found_by(registry: Registry, typed: str) -> list[Operation[..., Any]]:
-    """The commands of which each typed word begins a word of their names, synonyms or summaries, the best first."""
+    """Find the commands whose names, synonyms or summaries contain words that begin with every typed word, the best
+    first.
+    """
     words = typed.casefold().split()
 
     def begins(word: str, texts: Iterable[str]) -> bool:
         return any(part.startswith(word) for text in texts for part in re.findall(r"[\w-]+", text.casefold()))
 
     return sorted(
-        (each for each in registry if all(begins(word, (each.name, each.summary, *each.synonyms)) for word in words)),
-        key=lambda each: nearness(each.name, each.synonyms, words),
+        (
+            command
+            for command in registry
+            if all(begins(word, (command.name, command.summary, *command.synonyms)) for word in words)
+        ),
+        key=lambda command: nearness(command.name, command.synonyms, words),
     )
 
 
-def _explained(each: Operation[..., Any]) -> VerbHelp:
+def _explained(command: Operation[..., Any]) -> VerbHelp:
     described: list[tuple[str, str]] = []
-    for parameter in each.parameters:
+    for parameter in command.parameters:
         label = ", ".join(parameter.flags) if parameter.is_option else parameter.label
         default: Any = parameter.default
         shown = "" if default is None or default is False or default == "" else f" [{default}]"
@@ -245,5 +251,12 @@ def _explained(each: Operation[..., Any]) -> VerbHelp:
         choices = "" if named else f" ({', '.join(parameter.choices)})"
         described.append((label, f"{parameter.help}{choices}{shown}"))
     return VerbHelp(
-        each.name, each.usage(), each.summary, each.help, tuple(described), each.keys, each.example, each.synonyms
+        command.name,
+        command.usage(),
+        command.summary,
+        command.help,
+        tuple(described),
+        command.keys,
+        command.example,
+        command.synonyms,
     )

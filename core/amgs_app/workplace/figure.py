@@ -123,33 +123,41 @@ def _store(
 
 def _stations(status: StoreStatus, frame: Frame | None, focus: FocusView | None) -> tuple[_Station, ...]:
     """Return the eight stops in the order of the flow."""
-    raw, kept = status.blocks.get("raw", 0), status.blocks.get("consolidated", 0)
+    raw, consolidated_count = status.blocks.get("raw", 0), status.blocks.get("consolidated", 0)
     waited = "waiting" if raw else "empty"
     last = status.last_consolidation
-    made = _Station("frame", "–", "none yet", quiet=True)
+    frame_station = _Station("frame", "–", "none yet", quiet=True)
     if frame is not None:
-        made = _Station(
+        frame_station = _Station(
             "frame", f"{count(frame.tokens)} tok", clean(frame.name), full=frame.tokens / max(1, frame.budget)
         )
     life = _Station("lifetime", "–", "not opened", quiet=True)
     window = _Station("window", "–", "not opened", quiet=True)
     decode = _Station("decode", "–", "no step yet", quiet=True)
     if focus is not None:
-        held = "no trained gists" if focus.untrained else f"levels 0–{focus.levels}"
-        life = _Station("lifetime", f"{count(focus.lifetime)} tok", held, clean(focus.model))
+        levels = "no trained gists" if focus.untrained else f"levels 0–{focus.levels}"
+        life = _Station("lifetime", f"{count(focus.lifetime)} tok", levels, clean(focus.model))
         entries = plural(len(focus.entries), "entry", "entries")
         window = _Station("window", f"{focus.used}/{focus.window}", entries, full=focus.budget_utilization)
         due = f"refocus in {focus.next_refocus_in}" if focus.next_refocus_in else "refocus due"
-        told = "finished" if focus.finished else due
-        decode = _Station("decode", f"step {count(focus.step)}", told, plural(focus.refocuses, "refocus", "refocuses"))
+        progress = "finished" if focus.finished else due
+        decode = _Station(
+            "decode", f"step {count(focus.step)}", progress, plural(focus.refocuses, "refocus", "refocuses")
+        )
     ran = "never" if last is None else ago(last, status.now)
     edges = plural(status.edges, "edge")
     known = f"{count(status.outcomes)} judged"
     return (
         _Station("inbox", f"{count(raw)} raw", waited, quiet=not raw),
-        _Station("consolidate", ran, "last run", plural(kept, "block"), quiet=last is None),
-        _Station("memory", plural(kept, "block"), edges, full=status.mean_relevance if kept else None, quiet=not kept),
-        made,
+        _Station("consolidate", ran, "last run", plural(consolidated_count, "block"), quiet=last is None),
+        _Station(
+            "memory",
+            plural(consolidated_count, "block"),
+            edges,
+            full=status.mean_relevance if consolidated_count else None,
+            quiet=not consolidated_count,
+        ),
+        frame_station,
         life,
         window,
         decode,
@@ -159,10 +167,10 @@ def _stations(status: StoreStatus, frame: Frame | None, focus: FocusView | None)
 
 def _next(status: StoreStatus, frame: Frame | None, focus: FocusView | None) -> tuple[int, str, str]:
     """Return the station where something is to be done, the command that does it, and why."""
-    raw, kept = status.blocks.get("raw", 0), status.blocks.get("consolidated", 0)
+    raw, consolidated_count = status.blocks.get("raw", 0), status.blocks.get("consolidated", 0)
     steps: tuple[tuple[bool, int, str, str], ...] = (
-        (not raw and not kept, 0, "ingest --batch DIR", "the memory is empty"),
-        (raw > 0 and (not kept or raw >= 50), 1, "consolidate", BY_WORDS),
+        (not raw and not consolidated_count, 0, "ingest --batch DIR", "the memory is empty"),
+        (raw > 0 and (not consolidated_count or raw >= 50), 1, "consolidate", BY_WORDS),
         (frame is None, 3, "frame assemble SESSION --query “…”", "ask the memory something"),
         (focus is None, 4, "frame open", "make the frame the model's lifetime context"),
         (focus is not None and not focus.finished, 6, "focus step 32", "decode and watch what is expanded"),
@@ -249,8 +257,8 @@ def _loop(region: Region, stations: Sequence[_Station], at: int, tall: int, chos
     region.put(centers[0], tall, "╭", flow)
     region.fill(centers[0] + 1, tall, centers[2] - centers[0] - 1, "─", flow)
     region.put(centers[2], tall, "▲", flow)
-    told = " reinforcement, outcomes " if region.width >= 72 else " reinforces "
-    region.put((centers[0] + centers[2] - width_of(told)) // 2, tall, told, ink(palette.muted, italic=True))
+    label = " reinforcement, outcomes " if region.width >= 72 else " reinforces "
+    region.put((centers[0] + centers[2] - width_of(label)) // 2, tall, label, ink(palette.muted, italic=True))
 
 
 def _box(region: Region, station: _Station, *, due: bool, chosen: bool = False) -> None:
@@ -291,14 +299,14 @@ def _colour(standing: Standing, palette: Palette) -> str:
 
 
 def _sides(region: Region, status: StoreStatus, health: Health | None) -> None:
-    """How each area of the memory is doing; below it, where there is room, the memory by category."""
+    """Draw the health of the memory's areas; below it, where there is room, the memory by category."""
     if health is None:
         _categories(region, status)
         return
     troubles = sum(line.standing == "act" for line in health.lines)
     need = "needs" if troubles == 1 else "need"
-    told = f"{plural(troubles, 'area')} {need} attention" if troubles else "nothing is urgent"
-    region.rule(0, "health", told)
+    summary = f"{plural(troubles, 'area')} {need} attention" if troubles else "nothing is urgent"
+    region.rule(0, "health", summary)
     lines = health.lines
     if len(lines) >= region.height:
         lines = _urgent_first(lines)
@@ -314,7 +322,7 @@ def _urgent_first(lines: Sequence[HealthLine]) -> tuple[HealthLine, ...]:
 
 
 def _health_lines(region: Region, lines: Sequence[HealthLine]) -> None:
-    """A line each, as many as there are rows."""
+    """Draw a line per area, as many as there are rows."""
     palette = region.palette
     name_w = max(width_of(line.side) for line in lines)
     for row, line in enumerate(lines[: region.height]):
@@ -329,7 +337,7 @@ def _health_lines(region: Region, lines: Sequence[HealthLine]) -> None:
 
 
 def _compact(region: Region, health: Health) -> None:
-    """The areas in two columns, those that need attention first, as many as there is room for."""
+    """Draw the areas in two columns, those that need attention first, as many as there is room for."""
     palette = region.palette
     ranked = _urgent_first(health.lines)
     wide = region.width // 2
@@ -341,7 +349,7 @@ def _compact(region: Region, health: Health) -> None:
 
 
 def _categories(region: Region, status: StoreStatus) -> None:
-    """The store's facts, then the memory by category."""
+    """Draw the store's facts, then the memory by category."""
     palette = region.palette
     muted, plain = ink(palette.muted), ink(palette.text)
     region.rule(0, "memory", f"schema {status.schema_version}, change {status.change_counter}")
@@ -357,7 +365,9 @@ def _categories(region: Region, status: StoreStatus) -> None:
         ],
         x=1,
     )
-    ranked = sorted(status.categories.items(), key=lambda one: (-one[1], one[0]))[: max(0, region.height - 3)]
+    ranked = sorted(status.categories.items(), key=lambda category: (-category[1], category[0]))[
+        : max(0, region.height - 3)
+    ]
     most = max((number for _, number in ranked), default=1)
     name_w = min(16, max((width_of(clean(name)) for name, _ in ranked), default=0))
     for row, (name, number) in enumerate(ranked, start=3):

@@ -1,4 +1,4 @@
-"""What a store in a database consists of: its namespace among others."""
+"""Describe the contents of a store in a database: its namespace among others."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ _WIDE = 100
 
 def topology_lines(status: StoreStatus, namespaces: Sequence[NamespaceSize]) -> tuple[HealthLine, ...]:
     """Give a line for the namespace of a memory in a database."""
-    found = status.topology
-    if found is None:
+    topology = status.topology
+    if topology is None:
         return ()
-    return (HealthLine("namespace", "well", _namespace(found.namespace, namespaces), "status"),)
+    return (HealthLine("namespace", "well", _namespace(topology.namespace, namespaces), "status"),)
 
 
 def _namespace(own: NamespaceSize, namespaces: Sequence[NamespaceSize]) -> str:
@@ -27,7 +27,7 @@ def _namespace(own: NamespaceSize, namespaces: Sequence[NamespaceSize]) -> str:
     parts = [f"{clean(own.name)}{place}", plural(own.blocks or 0, "block"), size_told(own.bytes)]
     parts += [] if own.changes is None else [f"change {count(own.changes)}"]
     if len(namespaces) > 1:
-        parts.append(f"all {size_told(sum(each.bytes for each in namespaces))}")
+        parts.append(f"all {size_told(sum(namespace.bytes for namespace in namespaces))}")
     return " · ".join(parts)
 
 
@@ -51,22 +51,24 @@ def draw_detail(region: Region, status: StoreStatus, namespaces: Sequence[Namesp
         _namespaces(region, status.topology, namespaces)
 
 
-def _namespaces(region: Region, found: StoreTopology, namespaces: Sequence[NamespaceSize]) -> None:
+def _namespaces(region: Region, topology: StoreTopology, namespaces: Sequence[NamespaceSize]) -> None:
     palette = region.palette
-    own = found.namespace
-    others = sorted((each for each in namespaces if each.name != own.name), key=lambda n: -n.bytes)
+    own = topology.namespace
+    others = sorted((namespace for namespace in namespaces if namespace.name != own.name), key=lambda n: -n.bytes)
     every = [own, *others]
     shown = every[: region.height - 1]
     left = len(every) - len(shown)
     region.rule(0, "namespaces", f"{left:,} more" if left else "≈ as last estimated")
-    for row, each in enumerate(shown, start=1):
-        mine = each.name == own.name
+    for row, namespace in enumerate(shown, start=1):
+        mine = namespace.name == own.name
         text = ink(palette.text, bold=mine)
         name_w = max(8, region.width - 36)
-        region.put(1, row, clean(each.name), text, width=name_w)
-        blocks = "not known" if each.blocks is None else f"{'' if mine else '≈'}{short_count(each.blocks)} blocks"
+        region.put(1, row, clean(namespace.name), text, width=name_w)
+        blocks = (
+            "not known" if namespace.blocks is None else f"{'' if mine else '≈'}{short_count(namespace.blocks)} blocks"
+        )
         x = name_w + 2
         region.put(x, row, blocks, text, width=14, align="right")
-        region.put(x + 15, row, size_told(each.bytes), text, width=9, align="right")
-        if each.changes is not None:
-            region.put(x + 25, row, f"#{count(each.changes)}", ink(palette.muted), width=region.width - x - 25)
+        region.put(x + 15, row, size_told(namespace.bytes), text, width=9, align="right")
+        if namespace.changes is not None:
+            region.put(x + 25, row, f"#{count(namespace.changes)}", ink(palette.muted), width=region.width - x - 25)

@@ -48,7 +48,7 @@ def _layout(layout: Layout) -> tuple[str, str, str]:
 
 
 def _told(value: object) -> str:
-    """A setting as TOML writes it."""
+    """Format a setting as TOML."""
     return json.dumps(value, ensure_ascii=False)
 
 
@@ -70,9 +70,9 @@ def _drawn(operator: Operator, result: Overview, canvas: Canvas) -> Text:
 
 
 def _counts(result: Overview) -> str:
-    held = result.store.blocks
-    told = ", ".join(f"{count:,} {status}" for status, count in held.items() if count)
-    blocks = plural(sum(held.values()), "block") + (f" ({told})" if told else "")
+    counts = result.store.blocks
+    breakdown = ", ".join(f"{count:,} {status}" for status, count in counts.items() if count)
+    blocks = plural(sum(counts.values()), "block") + (f" ({breakdown})" if breakdown else "")
     return f"{blocks}, {plural(result.store.edges, 'edge')}"
 
 
@@ -174,8 +174,8 @@ def recording(result: Recording) -> ResultTable:
 @entry()
 def settings_list(result: SettingsList) -> ResultTable:
     rows = [
-        (each.key, _told(each.value), _told(each.default), each.place or "default", each.description)
-        for each in result.settings
+        (setting.key, _told(setting.value), _told(setting.default), setting.place or "default", setting.description)
+        for setting in result.settings
     ]
     return sheet(f"Settings ({result.file})", "key value default from what_it_is*", rows)
 
@@ -211,22 +211,22 @@ def _help(result: HelpList, canvas: Canvas, now: datetime) -> RenderableType:
     return Group(*parts)
 
 
-def _explained(each: VerbHelp) -> RenderableType:
+def _explained(verb: VerbHelp) -> RenderableType:
     from rich.text import Text
 
     text = Text()
-    text.append(f"{each.usage}\n", style="bold")
-    text.append(f"{each.text.rstrip()}\n")
-    for label, meaning in each.parameters:
+    text.append(f"{verb.usage}\n", style="bold")
+    text.append(f"{verb.text.rstrip()}\n")
+    for label, meaning in verb.parameters:
         text.append(f"  {label:<14} ", style="bold")
         text.append(f"{meaning}\n")
-    if each.example:
-        text.append(f"Example: {each.example}\n")
+    if verb.example:
+        text.append(f"Example: {verb.example}\n")
     return text
 
 
 def _listed(verbs: tuple[VerbHelp, ...]) -> ResultTable:
-    return sheet("", "command what_it_does*", [(each.usage.split(" [")[0], each.summary) for each in verbs])
+    return sheet("", "command what_it_does*", [(verb.usage.split(" [")[0], verb.summary) for verb in verbs])
 
 
 @entry(page=_help)
@@ -234,7 +234,7 @@ def help_list(result: HelpList) -> ResultTable:
     if len(result.verbs) != 1:
         return _listed(result.verbs)
     only = result.verbs[0]
-    also = f"Also found: {', '.join(each.name for each in result.also)}." if result.also else ""
+    also = f"Also found: {', '.join(verb.name for verb in result.also)}." if result.also else ""
     return sheet(only.usage, "argument meaning*", only.parameters, ("", only.text, also))
 
 

@@ -1,4 +1,4 @@
-"""What scripts are made and checked with: `snapshot`, `save`, `expect`."""
+"""Create and check scripts: `snapshot`, `save`, `expect`."""
 
 from __future__ import annotations
 
@@ -104,10 +104,10 @@ def expect(
     only one metric ends so, the end will do: swap_rate is focus.swap_rate.
     """
     metric = _named(metric)
-    found = float(METRICS[metric](operator))
-    if not _COMPARE[comparison](found, value):
-        raise ExpectationError(f"{metric} is {found:g}, expected {comparison} {value:g}.")
-    return Expectation(metric, comparison, value, found)
+    measurement = float(METRICS[metric](operator))
+    if not _COMPARE[comparison](measurement, value):
+        raise ExpectationError(f"{metric} is {measurement:g}, expected {comparison} {value:g}.")
+    return Expectation(metric, comparison, value, measurement)
 
 
 def _named(metric: str) -> str:

@@ -20,11 +20,11 @@ _OTHERWISE = "Restore the file, or continue with pointer gists."
 
 
 def save_checkpoint(
-    path: Path, tokens: GistNet, gists: GistNet, *, model: BaseModel, made: Mapping[str, str] | None = None
+    path: Path, tokens: GistNet, gists: GistNet, *, model: BaseModel, training: Mapping[str, str] | None = None
 ) -> None:
     """Writes both nets with their shapes and what their base model is known by, in one rename.
 
-    made: what is to be told of the training (`training.model_card`).
+    training: what is to be told of the training (`training.model_card`).
     """
     weights = {
         f"{part}.{name}": value.detach().to("cpu", torch.float16).contiguous()
@@ -32,7 +32,7 @@ def save_checkpoint(
         for name, value in net.state_dict().items()
     }
     shapes = {"tokens": json.dumps(asdict(tokens.shape)), "gists": json.dumps(asdict(gists.shape))}
-    checkpoint_file.write(path, weights, {**(made or {}), "format": FORMAT, **shapes}, model)
+    checkpoint_file.write(path, weights, {**(training or {}), "format": FORMAT, **shapes}, model)
 
 
 def load_checkpoint(path: Path, model: BaseModel) -> GistNetEncoder:
@@ -40,8 +40,8 @@ def load_checkpoint(path: Path, model: BaseModel) -> GistNetEncoder:
 
     Raises CheckpointError when the file is missing, damaged, or was trained on another model.
     """
-    found = checkpoint_file.read(path, "gist checkpoint", _OTHERWISE)
-    metadata = found.metadata
+    checkpoint = checkpoint_file.read(path, "gist checkpoint", _OTHERWISE)
+    metadata = checkpoint.metadata
     try:
         if metadata["format"] != FORMAT:
             raise CheckpointError(
@@ -53,11 +53,11 @@ def load_checkpoint(path: Path, model: BaseModel) -> GistNetEncoder:
         raise CheckpointError(
             f"{path.name} is not a gist checkpoint.", way_out="Choose a file written by the gist training."
         ) from error
-    found.require_base(
+    checkpoint.require_base(
         model, "Choose a checkpoint for this model, train one, or continue with pointer gists.", shapes["tokens"].width
     )
-    nets = {part: _filled(found, shape, part) for part, shape in shapes.items()}
-    return GistNetEncoder(nets["tokens"], nets["gists"], name=path.stem, version=found.version, model=model)
+    nets = {part: _filled(checkpoint, shape, part) for part, shape in shapes.items()}
+    return GistNetEncoder(nets["tokens"], nets["gists"], name=path.stem, version=checkpoint.version, model=model)
 
 
 def for_model(model: BaseModel, slots: int = 1, own: Path | None = None) -> GistEncoder:
@@ -68,23 +68,23 @@ def for_model(model: BaseModel, slots: int = 1, own: Path | None = None) -> Gist
     """
     for path, metadata in checkpoint_file.find(model, (FORMAT,), own):
         if json.loads(metadata["tokens"])["slots"] == slots:
-            kept = value_of(model, (path, path.stat().st_mtime_ns), lambda: load_checkpoint(path, model))  # noqa: B023
-            assert isinstance(kept, GistNetEncoder)
-            return kept
+            encoder = value_of(model, (path, path.stat().st_mtime_ns), lambda: load_checkpoint(path, model))  # noqa: B023
+            assert isinstance(encoder, GistNetEncoder)
+            return encoder
     return PointerEncoder(slots)
 
 
-def _filled(found: checkpoint_file.CheckpointFile, shape: GistShape, part: str) -> GistNet:
+def _filled(checkpoint: checkpoint_file.CheckpointFile, shape: GistShape, part: str) -> GistNet:
     net = GistNet(shape)
     own = {
         name.removeprefix(f"{part}."): value.float()
-        for name, value in found.weights.items()
+        for name, value in checkpoint.weights.items()
         if name.startswith(f"{part}.")
     }
     try:
         net.load_state_dict(own)
     except RuntimeError as error:
         raise CheckpointError(
-            f"The weights in {found.path.name} do not fit the shape it declares.", way_out=_OTHERWISE
+            f"The weights in {checkpoint.path.name} do not fit the shape it declares.", way_out=_OTHERWISE
         ) from error
     return net.requires_grad_(False)

@@ -33,29 +33,31 @@ def save_linear(
     model: BaseModel,
     gist: str,
     floors: SpreadFloors | None = None,
-    made: Mapping[str, str] | None = None,
+    training: Mapping[str, str] | None = None,
 ) -> None:
     """Writes a weight for each feature and the floors of its scores, in one rename.
 
-    gist: name and version of the gists it was trained on. made: what is to be told of the training
+    gist: name and version of the gists it was trained on. training: what is to be told of the training
     (`training.model_card`).
     """
     tensors = {
         "weights": torch.tensor(list(weights.values()), dtype=torch.float64),
-        FLOORS: stored_floors(floors or SpreadFloors()),
+        FLOORS: encode_floors(floors or SpreadFloors()),
     }
-    told = {**(made or {}), "format": FORMAT, "gist": gist, "features": json.dumps(list(weights))}
-    checkpoint_file.write(path, tensors, told, model)
+    metadata = {**(training or {}), "format": FORMAT, "gist": gist, "features": json.dumps(list(weights))}
+    checkpoint_file.write(path, tensors, metadata, model)
 
 
-def save_net(path: Path, net: LensNet, *, model: BaseModel, gist: str, made: Mapping[str, str] | None = None) -> None:
-    """The same of a net, in half precision."""
+def save_net(
+    path: Path, net: LensNet, *, model: BaseModel, gist: str, training: Mapping[str, str] | None = None
+) -> None:
+    """Save a net, in half precision."""
     weights = {
         f"net.{name}": value.detach().to("cpu", torch.float16).contiguous() for name, value in net.state_dict().items()
     }
-    weights[FLOORS] = stored_floors(SpreadFloors())
+    weights[FLOORS] = encode_floors(SpreadFloors())
     shape = json.dumps({**asdict(net.shape), "features": list(net.shape.features)})
-    checkpoint_file.write(path, weights, {**(made or {}), "format": NETWORK, "gist": gist, "shape": shape}, model)
+    checkpoint_file.write(path, weights, {**(training or {}), "format": NETWORK, "gist": gist, "shape": shape}, model)
 
 
 def load_checkpoint(path: Path, model: BaseModel) -> LinearLens | LensNetScorer:
@@ -65,58 +67,58 @@ def load_checkpoint(path: Path, model: BaseModel) -> LinearLens | LensNetScorer:
     Raises CheckpointError when the file is missing, damaged, was trained on another model, or for features that
     this version does not compute.
     """
-    found = checkpoint_file.read(path, "lens checkpoint", _OTHERWISE)
-    read = _net if found.metadata.get("format") == NETWORK else _linear
-    return read(found, model)
+    checkpoint = checkpoint_file.read(path, "lens checkpoint", _OTHERWISE)
+    read = _net if checkpoint.metadata.get("format") == NETWORK else _linear
+    return read(checkpoint, model)
 
 
-def _linear(found: CheckpointFile, model: BaseModel) -> LinearLens:
-    path = found.path
-    found.require_base(model, _ANOTHER)
+def _linear(checkpoint: CheckpointFile, model: BaseModel) -> LinearLens:
+    path = checkpoint.path
+    checkpoint.require_base(model, _ANOTHER)
     try:
-        names = [str(name) for name in json.loads(found.metadata["features"])]
-        weights = dict(zip(names, found.weights["weights"].tolist(), strict=True))
+        names = [str(name) for name in json.loads(checkpoint.metadata["features"])]
+        weights = dict(zip(names, checkpoint.weights["weights"].tolist(), strict=True))
     except (KeyError, TypeError, ValueError) as error:
         raise CheckpointError(f"{path.name} is not a lens checkpoint.", way_out=_OTHERWISE) from error
     if set(names) - set(NAMES):
         raise _other_features(path)
-    return LinearLens(weights, floors_of(found), name=path.stem, version=found.version)
+    return LinearLens(weights, floors_of(checkpoint), name=path.stem, version=checkpoint.version)
 
 
-def _net(found: CheckpointFile, model: BaseModel) -> LensNetScorer:
-    path = found.path
+def _net(checkpoint: CheckpointFile, model: BaseModel) -> LensNetScorer:
+    path = checkpoint.path
     try:
-        told = json.loads(found.metadata["shape"])
-        shape = LensShape(**{**told, "features": tuple(told["features"])})
+        shape_fields = json.loads(checkpoint.metadata["shape"])
+        shape = LensShape(**{**shape_fields, "features": tuple(shape_fields["features"])})
     except (KeyError, TypeError, ValueError) as error:
         raise CheckpointError(f"{path.name} is not a lens checkpoint.", way_out=_OTHERWISE) from error
     if shape.features != NAMES:
         raise _other_features(path)
-    found.require_base(model, _ANOTHER, shape.width)
+    checkpoint.require_base(model, _ANOTHER, shape.width)
     net = LensNet(shape)
     try:
         net.load_state_dict(
-            {n.removeprefix("net."): v.float() for n, v in found.weights.items() if n.startswith("net.")}
+            {n.removeprefix("net."): v.float() for n, v in checkpoint.weights.items() if n.startswith("net.")}
         )
     except RuntimeError as error:
         raise CheckpointError(
             f"The weights in {path.name} do not fit the shape it declares.", way_out=_OTHERWISE
         ) from error
-    return LensNetScorer(net, name=path.stem, version=found.version, floors=floors_of(found))
+    return LensNetScorer(net, name=path.stem, version=checkpoint.version, floors=floors_of(checkpoint))
 
 
 def _other_features(path: Path) -> CheckpointError:
     return CheckpointError(f"{path.name} uses other features than this version computes.", way_out="Train it again.")
 
 
-def stored_floors(floors: SpreadFloors) -> torch.Tensor:
+def encode_floors(floors: SpreadFloors) -> torch.Tensor:
     """Return (2,): among the weights, so that the version tells them apart."""
     return torch.tensor(astuple(floors), dtype=torch.float64)
 
 
-def floors_of(found: CheckpointFile) -> SpreadFloors:
+def floors_of(checkpoint: CheckpointFile) -> SpreadFloors:
     """Return those of the file; the ones of always for a file from before they were written."""
-    stored = found.weights.get(FLOORS)
+    stored = checkpoint.weights.get(FLOORS)
     return SpreadFloors() if stored is None else SpreadFloors(*stored.tolist())
 
 

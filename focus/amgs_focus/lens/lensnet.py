@@ -38,7 +38,7 @@ class LensShape:
 
 @dataclass(frozen=True, slots=True)
 class LensInput:
-    """What a net reads. N: entries, K: rows of the end.
+    """Input of a net. N: entries, K: rows of the end.
 
     rows (N, d): each entry's gist, for an open block that of the block; features (N, F); end (K, d); kinds (K,).
     """
@@ -108,15 +108,15 @@ class LensNet(nn.Module):
         nn.init.zeros_(self.head.weight)
         nn.init.zeros_(self.head.bias)
 
-    def forward(self, given: LensInput) -> torch.Tensor:
+    def forward(self, lens_input: LensInput) -> torch.Tensor:
         """-> (N, 1 + F): what attention adds to each entry's worth, then what each feature adds."""
-        features, tail = given.features, given.end
-        entries = self.read_rows(self.row_norm(given.rows)) + self.read_features(features)
-        end = self.read_end(self.row_norm(tail)) + self.kind(given.kinds)
+        features, tail = lens_input.features, lens_input.end
+        entries = self.read_rows(self.row_norm(lens_input.rows)) + self.read_features(features)
+        end = self.read_end(self.row_norm(tail)) + self.kind(lens_input.kinds)
         for stack in self.stacks:
             entries, end = stack(entries, end)
-        found = self.head(self.head_norm(entries))  # (N, 1)
-        return torch.cat([found, features * self.weights], dim=1)
+        worths = self.head(self.head_norm(entries))  # (N, 1)
+        return torch.cat([worths, features * self.weights], dim=1)
 
 
 class LensReader:
@@ -167,11 +167,13 @@ class LensNetScorer:
         if not view.context.entries():
             return np.zeros((0, 1 + len(self.net.shape.features)))
         device = view.tree.model.embed(torch.tensor([0])).device  # the net goes where the model is
-        given = self._reader.read(view)
-        given = LensInput(*(part.to(device) for part in (given.rows, given.features, given.end, given.kinds)))
+        lens_input = self._reader.read(view)
+        lens_input = LensInput(
+            *(part.to(device) for part in (lens_input.rows, lens_input.features, lens_input.end, lens_input.kinds))
+        )
         with torch.no_grad():
-            found: Values = self.net.to(device)(given).double().cpu().numpy()
-        return found
+            summands: Values = self.net.to(device)(lens_input).double().cpu().numpy()
+        return summands
 
 
 def _tail_gists(tree: LifetimeTree, until: int) -> torch.Tensor:
@@ -197,13 +199,13 @@ def _rows(context: WorkingContext, tree: LifetimeTree) -> torch.Tensor:
         level = max(1, entry.level)
         if entry.index < tree.count(level):
             by_level.setdefault(level, []).append((place, entry.index))
-    for level, found in by_level.items():
-        first = min(index for _, index in found)
-        last = max(index for _, index in found)
-        if last - first < 4 * len(found):  # neighbours, mostly: one read
+    for level, pairs in by_level.items():
+        first = min(index for _, index in pairs)
+        last = max(index for _, index in pairs)
+        if last - first < 4 * len(pairs):  # neighbours, mostly: one read
             gists = tree.gists(level, first, last + 1)[:, 0]
-            rows[[place for place, _ in found]] = gists[[index - first for _, index in found]]
+            rows[[place for place, _ in pairs]] = gists[[index - first for _, index in pairs]]
         else:
-            for place, index in found:
+            for place, index in pairs:
                 rows[place] = tree.gists(level, index, index + 1)[0, 0]
     return rows

@@ -56,10 +56,10 @@ class LensFeatures:
         best = words[settled].max(initial=0.0)
         # a question decides by itself: what it asks for is wanted wherever it stands, and below a coarse gist too,
         # whose opening helps nothing yet
-        told = float(not view.question)
+        weight = float(not view.question)
         columns = {
-            "level": told * np.array([entry.level for entry in entries], np.float64) / 3,
-            "width": told * np.log2(np.maximum(blocks, 1.0)) / 10,
+            "level": weight * np.array([entry.level for entry in entries], np.float64) / 3,
+            "width": weight * np.log2(np.maximum(blocks, 1.0)) / 10,
             "open": np.array([entry.level == 0 for entry in entries], np.float64),
             "asked": np.full(len(entries), float(bool(view.question))),
             "question_words": words,
@@ -69,8 +69,8 @@ class LensFeatures:
         code = self._share_of_code(context.lifetime)
         distance = np.array([context.distance(entry) for entry in entries], np.float64)
         for name, share in (("prose", 1 - code), ("code", code)):
-            columns[f"far_{name}"] = told * share * np.minimum(1.0, distance / OPTIONS.far_blocks)
-            columns[f"near_{name}"] = told * share / (1 + distance / OPTIONS.near_blocks)
+            columns[f"far_{name}"] = weight * share * np.minimum(1.0, distance / OPTIONS.far_blocks)
+            columns[f"near_{name}"] = weight * share / (1 + distance / OPTIONS.near_blocks)
         return np.stack([columns[name] for name in NAMES], axis=1)
 
     def _resemblance(self, tokens: Sequence[int], entries: Sequence[Entry]) -> tuple[Values, Values]:

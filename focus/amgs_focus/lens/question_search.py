@@ -1,5 +1,5 @@
-"""Which blocks of a lifetime a question is about, by meaning, by its words and by words that are like them: searched
-once when it is asked.
+"""Search a lifetime for the blocks that a question is about, by meaning, by its words and by similar words: once per
+question.
 
 Every block is ranked by its own vector, by the index of words and by how rare its matches of similar words are. The
 best are then read sentence by sentence, as a sentence has one meaning and a block of 32 tokens cuts through several;
@@ -77,9 +77,9 @@ class QuestionSearch:
         over.
         """
         key = tree.digest(), question, end, tree.catalogue.sealed, self.options, self.encoder.name
-        kept = value_of(tree.model, key, lambda: self._search(tree, question, end))
-        assert isinstance(kept, Findings)
-        return kept
+        findings = value_of(tree.model, key, lambda: self._search(tree, question, end))
+        assert isinstance(findings, Findings)
+        return findings
 
     def _search(self, tree: LifetimeTree, question: str, end: int) -> Findings:
         blocks = end // tree.block_size
@@ -87,7 +87,7 @@ class QuestionSearch:
             return Findings()
         asked = self.encoder.embed([question])[0]
         cosines = tree.vectors.cosines(asked, blocks).astype(np.float64)
-        index = self._indexed(tree)
+        index = self._update_index(tree)
         words = self._words(tree, index, question, blocks)
         matches = self._matches(tree, index, question, blocks)
         similar = np.zeros(blocks) if matches is None else matches.blocks
@@ -95,12 +95,12 @@ class QuestionSearch:
         if not open_.any():
             return Findings()
         centre, spread = float(cosines[open_].mean()), max(float(cosines[open_].std()), 1e-6)
-        told = self.options
+        options = self.options
         scores = self._score((cosines - centre) / spread, words, similar)
-        by_meaning = _best(told.meaning * cosines, open_, told.by_meaning)
-        best = np.union1d(by_meaning, _best(scores, open_, told.by_score))
+        by_meaning = _best(options.meaning * cosines, open_, options.by_meaning)
+        best = np.union1d(by_meaning, _best(scores, open_, options.by_score))
         telling = _telling(tree)
-        spans = sorted({span for block in best.tolist() for span in sentences(tree, block, end, told)})
+        spans = sorted({span for block in best.tolist() for span in sentences(tree, block, end, options)})
         spans = [span for span in spans if any(low < span[1] and span[0] < high for low, high in telling)]
         texts = [tree.model.decode(tree.tokens(low, high).tolist()) for low, high in spans]
         read: list[tuple[float, str, list[FoundBlock]]] = []
@@ -110,20 +110,28 @@ class QuestionSearch:
             alike = 0.0 if matches is None else matches.span(low, high)
             score = float(self._score((cosine - centre) / spread, share, alike))
             read.append((score, text, [FoundBlock(at, score, share, cosine, alike) for at in standing]))
-        found: dict[int, FoundBlock] = {}
-        for score, said in self._reread(tree.model, question, read):
-            for one in said:
-                if one.block not in found or found[one.block].score < score:
-                    found[one.block] = replace(one, score=score)
-        ranked = sorted(found.values(), key=lambda one: (-one.score, -one.block))
-        chosen = {hit.block: hit for hit in ranked[: told.found]}
+        hits: dict[int, FoundBlock] = {}
+        for score, sentence_blocks in self._reread(tree.model, question, read):
+            for candidate in sentence_blocks:
+                if candidate.block not in hits or hits[candidate.block].score < score:
+                    hits[candidate.block] = replace(candidate, score=score)
+        ranked = sorted(hits.values(), key=lambda candidate: (-candidate.score, -candidate.block))
+        chosen = {hit.block: hit for hit in ranked[: options.found]}
         for hit in tuple(chosen.values()):  # and its neighbours, as far as its sentences reach
-            edges = [edge for span in sentences(tree, hit.block, end, told) for edge in span]
+            edges = [edge for span in sentences(tree, hit.block, end, options) for edge in span]
             for at in _blocks_of(min(edges), max(edges), tree.block_size) if edges else ():
                 if at < blocks and open_[at] and at not in chosen:
-                    chosen[at] = found.get(at, FoundBlock(at, hit.score, float(words[at]), float(cosines[at])))
+                    chosen[at] = hits.get(at, FoundBlock(at, hit.score, float(words[at]), float(cosines[at])))
         near = set(by_meaning.tolist())
-        nearest = max((one.meaning for _, _, said in read for one in said if one.block in near), default=-1.0)
+        nearest = max(
+            (
+                candidate.meaning
+                for _, _, sentence_blocks in read
+                for candidate in sentence_blocks
+                if candidate.block in near
+            ),
+            default=-1.0,
+        )
         calibrated = CALIBRATED.get(self.encoder.name)
         return Findings(
             tuple(chosen.values()), calibrated.likelihood(nearest, int(open_.sum())) if calibrated else None
@@ -135,20 +143,20 @@ class QuestionSearch:
         """Yield scores with what the model says of the best sentences, which stay before all others, and their
         blocks.
         """
-        told = self.options
-        ordered = sorted(read, key=lambda one: -one[0])
-        best = ordered[: told.reread] if told.likelihood else []
+        options = self.options
+        ordered = sorted(read, key=lambda passage: -passage[0])
+        best = ordered[: options.reread] if options.likelihood else []
         gains = question_likelihoods(model, [text for _, text, _ in best], question) if best else np.zeros(0)
-        for (score, _, said), gain in zip(best, (gains - (gains.min() if len(gains) else 0.0)).tolist(), strict=True):
-            yield score + told.likelihood * gain, said
-        for score, _, said in ordered[len(best) :]:
-            yield score, said
+        for (score, _, blocks), gain in zip(best, (gains - (gains.min() if len(gains) else 0.0)).tolist(), strict=True):
+            yield score + options.likelihood * gain, blocks
+        for score, _, blocks in ordered[len(best) :]:
+            yield score, blocks
 
     def _score(self, meaning: Values | float, words: Values | float, similar: Values | float) -> Any:
-        told = self.options
-        return told.meaning * meaning + told.words * words + told.similar * similar
+        options = self.options
+        return options.meaning * meaning + options.words * words + options.similar * similar
 
-    def _indexed(self, tree: LifetimeTree) -> SpanIndex:
+    def _update_index(self, tree: LifetimeTree) -> SpanIndex:
         """Return the index of the lifetime's words as it is now."""
         if self._index is None or self._index.tree is not tree:
             self._index = SpanIndex(tree)
@@ -168,11 +176,11 @@ class QuestionSearch:
     def _words(tree: LifetimeTree, index: SpanIndex, question: str, blocks: int) -> Values:
         """Return (blocks,) share of the question's words in each."""
         tokens = tree.model.encode(question)
-        held, shares = index.search(index.query(tokens, [1.0] * len(tokens)))
-        found = np.zeros(blocks)
-        inside = held < blocks
-        np.maximum.at(found, held[inside], shares[inside])
-        return found
+        holders, shares = index.search(index.query(tokens, [1.0] * len(tokens)))
+        word_shares = np.zeros(blocks)
+        inside = holders < blocks
+        np.maximum.at(word_shares, holders[inside], shares[inside])
+        return word_shares
 
 
 def sentences(tree: LifetimeTree, block: int, end: int, options: SearchOptions = _DEFAULT) -> list[tuple[int, int]]:
@@ -225,8 +233,8 @@ def _open(tree: LifetimeTree, blocks: int) -> NDArray[np.bool_]:
     """Return (blocks,) whether a block's tokens may be shown."""
     shown = np.ones(blocks, bool)
     for run in tree.catalogue.sealed.runs:
-        each = tree.block_size ** (run.level - 1) if run.level else 1
-        shown[run.first * each : run.stop * each] = False
+        width = tree.block_size ** (run.level - 1) if run.level else 1
+        shown[run.first * width : run.stop * width] = False
     return shown
 
 
@@ -238,27 +246,27 @@ def question_likelihoods(model: BaseModel, passages: Sequence[str], question: st
     """Return (passages,) log p(question | passage) in nats, summed over the question's tokens."""
     asked = model.encode(question)
     read = [[*model.encode(model.turn(f"{ASK}{passage}")), *asked] for passage in passages]
-    found = np.zeros(len(read))
+    likelihoods = np.zeros(len(read))
     order = np.argsort([len(ids) for ids in read], kind="stable")
     for first in range(0, len(order), BATCH):
         places = order[first : first + BATCH].tolist()
-        found[places] = _batch(model, [read[at] for at in places], len(asked))
-    return found
+        likelihoods[places] = _batch(model, [read[at] for at in places], len(asked))
+    return likelihoods
 
 
 def _batch(model: BaseModel, rows: Sequence[Sequence[int]], asked: int) -> list[float]:
-    """Of each row the log-likelihood of its last tokens, so many of them."""
+    """Return the log-likelihood of the last `asked` tokens of every row."""
     longest = max(len(row) for row in rows)
     ids = torch.tensor(
         [[*row, *[0] * (longest - len(row))] for row in rows]
     )  # a causal model sees nothing of what fills
     with torch.no_grad():
         hidden = model.forward(model.embed(ids))
-        told = [hidden[at, len(row) - asked - 1 : len(row) - 1] for at, row in enumerate(rows)]
-        logits = model.logits(torch.cat(told))
+        states = [hidden[at, len(row) - asked - 1 : len(row) - 1] for at, row in enumerate(rows)]
+        logits = model.logits(torch.cat(states))
         targets = torch.tensor([token for row in rows for token in row[-asked:]], device=logits.device)
-        each = torch.log_softmax(logits, dim=-1).gather(1, targets[:, None])
-        summed: list[float] = each.view(len(rows), asked).double().sum(dim=1).tolist()
+        log_probs = torch.log_softmax(logits, dim=-1).gather(1, targets[:, None])
+        summed: list[float] = log_probs.view(len(rows), asked).double().sum(dim=1).tolist()
     return summed
 
 
@@ -278,12 +286,12 @@ class QuestionScorer:
         return self.inner.version
 
     def score(self, view: LensView) -> Scores:
-        found = self.inner.score(view)
+        scores = self.inner.score(view)
         blocks = () if view.findings is None else view.findings.blocks
         entries = view.context.entries()
         if not blocks or not entries:
-            return found
-        values = aggregate(view.context, found.values)
+            return scores
+        values = aggregate(view.context, scores.values)
         wanted = np.minimum(values, 0.0)
         size, step = view.tree.block_size, (self._first - self._last) / len(blocks)
         inside: dict[NodeRef, float] = {}
@@ -295,4 +303,4 @@ class QuestionScorer:
                     inside[NodeRef(1, blocks[rank].block)] = self._first - step * rank
         # Not what it had and the difference: that leaves a last bit, another on each processor, where the score is 0.
         total = np.repeat(np.clip(wanted, -1.0, 1.0), [entry.cost for entry in entries])
-        return replace(found, values=total, parts={**found.parts, "question": total - found.values}, inside=inside)
+        return replace(scores, values=total, parts={**scores.parts, "question": total - scores.values}, inside=inside)

@@ -24,8 +24,10 @@ from amgs_focus.window.working_context import Entry, Scores, Values, WorkingCont
 
 @dataclass(frozen=True, slots=True)
 class LensView:
-    """What a scorer may look at. question: token ids of the question alone, () when there is none; findings: what a
-    search of the lifetime found for it, None where none was made.
+    """Input of a scorer.
+
+    question: token ids of the question alone, () when there is none; findings: of a search of the lifetime for it, None
+    without a search.
     """
 
     context: WorkingContext
@@ -185,13 +187,13 @@ class BridgedScorer:
         return self.inner.version
 
     def score(self, view: LensView) -> Scores:
-        found = self.inner.score(view)
+        scores = self.inner.score(view)
         tree = view.tree
         self._look(tree)
         if not self._linked:
-            return found
+            return scores
         entries = view.context.entries()
-        values = aggregate(view.context, found.values)
+        values = aggregate(view.context, scores.values)
         ends = [self._ends(entry, tree) for entry in entries]
         wanted: dict[str, float] = {}
         for (_, targets), value in zip(ends, values, strict=True):
@@ -203,21 +205,27 @@ class BridgedScorer:
                 reach = self._share * max((wanted.get(key, 0.0) for key in keys), default=0.0)
                 added[at] = min(max(0.0, reach), 1.0 - values[at])
         spread = np.repeat(added, [entry.cost for entry in entries])
-        parts = {**found.parts, "bridge": spread}
-        return replace(found, values=np.clip(found.values + spread, -1.0, 1.0), parts=parts)
+        parts = {**scores.parts, "bridge": spread}
+        return replace(scores, values=np.clip(scores.values + spread, -1.0, 1.0), parts=parts)
 
     def _ends(self, entry: Entry, tree: LifetimeTree) -> tuple[frozenset[str], frozenset[str]]:
         """Return keys of an entry's spans that are current, and of what these have bridges to."""
         if entry.level > OPTIONS.coarsest_bridge:
             return frozenset(), frozenset()
         about = [tree.catalogue.about(span.start) for span in tree.sources_whole(entry.start, entry.end)]
-        live = [one for one in about if one.key and self._current.get(one.path) == one.version]
-        return frozenset(one.key for one in live), frozenset(key for one in live for key in one.bridges)
+        live = [
+            description
+            for description in about
+            if description.key and self._current.get(description.path) == description.version
+        ]
+        return frozenset(description.key for description in live), frozenset(
+            key for description in live for key in description.bridges
+        )
 
     def _look(self, tree: LifetimeTree) -> None:
-        """Whether there are bridges, and which version of each path is the current one."""
+        """Update whether there are bridges, and the current version of every path."""
         spans = tree.spans()
         if len(spans) != self._known:
             self._known = len(spans)
-            self._linked = any(one.bridges for one in tree.catalogue.span_metadata.about.values())
+            self._linked = any(description.bridges for description in tree.catalogue.span_metadata.about.values())
             self._current = tree.catalogue.span_metadata.versions()

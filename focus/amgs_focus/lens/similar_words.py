@@ -1,4 +1,4 @@
-"""Where words stand that are like a question's: evidence beside exact words and the vectors of whole blocks.
+"""Locate words similar to a question's: evidence beside exact words and the vectors of whole blocks.
 
 Two words are alike as far as the frozen model's own input embeddings say so. How much a match is worth is counted, not
 set: minus the logarithm of the share of the lifetime's windows in which the word is matched at least so well. So an
@@ -60,8 +60,8 @@ class SimilarWords:
         for token in np.unique(tokens[self._worded[tokens] < 0]).tolist():
             text = self._model.decode([token]).strip()
             self._worded[token] = len(text) > 1 and text[0].isalnum()
-        found: NDArray[np.bool_] = self._worded[tokens] > 0
-        return found
+        mask: NDArray[np.bool_] = self._worded[tokens] > 0
+        return mask
 
     def _embedded(self, ids: torch.Tensor) -> Rows:
         with torch.no_grad():
@@ -104,13 +104,13 @@ class WordMatches:
     def _halves(self, blocks: int) -> Levels:
         """Return (2 blocks, words) the best match in each half block."""
         size = self._tree.block_size
-        found = np.zeros((2 * blocks, self._levels.shape[1]), np.uint8)
+        levels = np.zeros((2 * blocks, self._levels.shape[1]), np.uint8)
         for first in range(0, blocks, PIECE):
             last = min(blocks, first + PIECE)
             read = self._read(first * size, last * size).reshape(last - first, size, -1)
             best = np.maximum.reduceat(read, [0, size // 2], axis=1)
-            found[2 * first : 2 * last] = best.reshape(2 * (last - first), -1)
-        return found
+            levels[2 * first : 2 * last] = best.reshape(2 * (last - first), -1)
+        return levels
 
     def _read(self, start: int, end: int) -> Levels:
         """Return (tokens, words) how well each token matches each word; 0 for what is no word."""
@@ -143,7 +143,7 @@ def words_of(model: BaseModel, text: str) -> list[list[int]]:
 
 def _directions(rows: Rows) -> Rows:
     """Return (n, d) -> (d, SHARED): the orthonormal directions in which the rows vary most."""
-    found = np.random.Generator(np.random.PCG64(0)).standard_normal((rows.shape[1], SHARED)).astype(np.float32)
+    directions = np.random.Generator(np.random.PCG64(0)).standard_normal((rows.shape[1], SHARED)).astype(np.float32)
     for _ in range(ROUNDS):
-        found, _ = np.linalg.qr(rows.T @ (rows @ found))
-    return found
+        directions, _ = np.linalg.qr(rows.T @ (rows @ directions))
+    return directions

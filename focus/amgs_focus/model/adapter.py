@@ -27,8 +27,10 @@ _NAME = "focus"
 
 @dataclass(frozen=True, slots=True)
 class AdapterShape:
-    """What fixes an adapter's weights. targets: names of the layers it is added to; empty for the query and value
-    projections of the architecture, as peft knows them.
+    """Shape of an adapter's weights.
+
+    targets: names of the layers it is added to; empty for the query and value projections of the architecture, as peft
+    knows them.
     """
 
     rank: int = 8
@@ -77,8 +79,8 @@ class Adapter:
         """Return its weights by layer, as peft names them."""
         from peft import get_peft_model_state_dict
 
-        found: dict[str, Any] = get_peft_model_state_dict(self._model.module, adapter_name=_NAME)
-        return {name: value.detach().cpu().float().contiguous() for name, value in sorted(found.items())}
+        state: dict[str, Any] = get_peft_model_state_dict(self._model.module, adapter_name=_NAME)
+        return {name: value.detach().cpu().float().contiguous() for name, value in sorted(state.items())}
 
     def load_weights(self, weights: dict[str, torch.Tensor]) -> None:
         """Takes weights that `weights` gave. Raises CheckpointError when they do not fit."""
@@ -115,11 +117,13 @@ class Adapter:
         finally:
             self._switch(True)
 
-    def save(self, path: Path, made: Mapping[str, str] | None = None) -> None:
-        """Writes the adapter and what its base is known by, in one rename. made: what is to be told of the training."""
+    def save(self, path: Path, training: Mapping[str, str] | None = None) -> None:
+        """Writes the adapter and what its base is known by, in one rename. training: what is to be told of the
+        training.
+        """
         self.rename(path.stem)
-        told = {**(made or {}), "format": FORMAT, "shape": json.dumps(asdict(self.shape))}
-        checkpoint_file.write(path, self.weights(), told, self._model)
+        metadata = {**(training or {}), "format": FORMAT, "shape": json.dumps(asdict(self.shape))}
+        checkpoint_file.write(path, self.weights(), metadata, self._model)
 
     def _switch(self, on: bool) -> None:
         from peft.tuners.tuners_utils import BaseTunerLayer
@@ -145,10 +149,10 @@ def load_adapter(model: BaseModel, path: Path) -> Adapter:
     """Return a saved adapter on its model, frozen. Raises CheckpointError for a file that is none or of another
     model.
     """
-    found = read_adapter(path)
-    found.require_base(model, "Use that model, or continue without the adapter.")
-    adapter = attach(model, _shape(found.metadata))
-    adapter.load_weights(dict(found.weights))
+    checkpoint = read_adapter(path)
+    checkpoint.require_base(model, "Use that model, or continue without the adapter.")
+    adapter = attach(model, _shape(checkpoint.metadata))
+    adapter.load_weights(dict(checkpoint.weights))
     adapter.rename(path.stem)
     for parameter in adapter.parameters():
         parameter.requires_grad_(False)
@@ -157,18 +161,18 @@ def load_adapter(model: BaseModel, path: Path) -> Adapter:
 
 def read_adapter(path: Path) -> checkpoint_file.CheckpointFile:
     """Return what a file that `Adapter.save` wrote says of itself, and its weights. Raises CheckpointError."""
-    found = checkpoint_file.read(path, "adapter", "Restore the file, or continue without it.")
+    checkpoint = checkpoint_file.read(path, "adapter", "Restore the file, or continue without it.")
     try:
-        _shape(found.metadata)
-        if found.metadata["format"] != FORMAT or not found.metadata["model"]:
+        _shape(checkpoint.metadata)
+        if checkpoint.metadata["format"] != FORMAT or not checkpoint.metadata["model"]:
             raise KeyError("format")
     except (KeyError, TypeError, ValueError) as error:
         raise CheckpointError(
             f"{path.name} is not an adapter.", way_out="Choose a file that holds a trained adapter."
         ) from error
-    return found
+    return checkpoint
 
 
 def _shape(metadata: Mapping[str, str]) -> AdapterShape:
-    told = json.loads(metadata["shape"])
-    return AdapterShape(told["rank"], told["alpha"], tuple(told["targets"]))
+    shape = json.loads(metadata["shape"])
+    return AdapterShape(shape["rank"], shape["alpha"], tuple(shape["targets"]))

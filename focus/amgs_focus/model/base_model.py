@@ -46,7 +46,9 @@ class BaseModel(Protocol):
 
     @property
     def rotates(self) -> bool:
-        """Whether it is a `RotaryModel` whose cached keys can be turned to other positions; checked on the model."""
+        """Return whether this is a `RotaryModel` whose cached keys can be rotated to other positions; checked on the
+        model.
+        """
         ...
 
     @property
@@ -140,11 +142,11 @@ def turns_keys(model: RotaryModel, by: int = 37) -> bool:
         return False
 
 
-def _near(found: torch.Tensor, expected: torch.Tensor) -> bool:
+def _near(actual: torch.Tensor, expected: torch.Tensor) -> bool:
     """Equal but for the rounding of the working precision."""
     spread = float(expected.float().abs().max())
-    tolerance = spread * (0.02 if found.dtype in (torch.bfloat16, torch.float16) else 1e-4)
-    return found.shape == expected.shape and float((found - expected).float().abs().max()) <= tolerance
+    tolerance = spread * (0.02 if actual.dtype in (torch.bfloat16, torch.float16) else 1e-4)
+    return actual.shape == expected.shape and float((actual - expected).float().abs().max()) <= tolerance
 
 
 class KVCache(Protocol):
@@ -161,7 +163,7 @@ class KVCache(Protocol):
 
     @property
     def raw(self) -> Any:
-        """What the underlying library wants."""
+        """Cache object of the underlying library."""
         ...
 
 

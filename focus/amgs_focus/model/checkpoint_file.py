@@ -59,8 +59,8 @@ class EmbeddingFingerprint:
     @classmethod
     def parse(cls, text: str) -> Self:
         """Return what `text` wrote. Raises ValueError, TypeError or KeyError for anything else."""
-        told = json.loads(text)
-        return cls(int(told["vocabulary"]), int(told["width"]), str(told["signs"]))
+        fields = json.loads(text)
+        return cls(int(fields["vocabulary"]), int(fields["width"]), str(fields["signs"]))
 
     def text(self) -> str:
         return json.dumps(asdict(self))
@@ -69,21 +69,21 @@ class EmbeddingFingerprint:
         """Return whether both are of one embedding matrix, as far as rounding lets them be told apart."""
         if (self.vocabulary, self.width) != (other.vocabulary, other.width):
             return False
-        ours, theirs = (np.frombuffer(base64.b64decode(one.signs), np.uint8) for one in (self, other))
+        ours, theirs = (np.frombuffer(base64.b64decode(fingerprint.signs), np.uint8) for fingerprint in (self, other))
         if ours.shape != theirs.shape:
             return False
         return int(np.bitwise_count(ours ^ theirs).sum()) <= (1 - LEAST_AGREEMENT) * 8 * len(ours)
 
 
-def is_same_model(model: BaseModel, name: str, told: EmbeddingFingerprint | None, known: Path = KNOWN) -> bool:
+def is_same_model(model: BaseModel, name: str, fingerprint: EmbeddingFingerprint | None, known: Path = KNOWN) -> bool:
     """Return whether a file that was made with the model `name`, whose fingerprint it tells, is for this one.
 
     Only where neither the file nor `known` has a fingerprint for the name do the names themselves decide, without the
     owner's.
     """
-    told = told or _known(known).get(_bare(name))
-    if told is not None:
-        return told.agrees(EmbeddingFingerprint.of(model))
+    fingerprint = fingerprint or _known(known).get(_bare(name))
+    if fingerprint is not None:
+        return fingerprint.agrees(EmbeddingFingerprint.of(model))
     return bool(name) and _bare(name) == _bare(model.card.name)
 
 
@@ -94,8 +94,8 @@ def _bare(name: str) -> str:
 
 @cache
 def _known(path: Path) -> dict[str, EmbeddingFingerprint]:
-    held = json.loads(path.read_text(encoding="utf-8"))
-    return {_bare(name): EmbeddingFingerprint(**told) for name, told in held.items()}
+    fingerprints = json.loads(path.read_text(encoding="utf-8"))
+    return {_bare(name): EmbeddingFingerprint(**fields) for name, fields in fingerprints.items()}
 
 
 SHIPPED = Path(__file__).parents[1] / "checkpoints"
@@ -125,14 +125,14 @@ class CheckpointFile:
         card = model.card
         if _is_for(model, self.metadata) and width in (None, card.width):
             return
-        told = _fingerprint(self.metadata)
-        width = told.width if told is not None else width
+        fingerprint = _fingerprint(self.metadata)
+        width = fingerprint.width if fingerprint is not None else width
         if width not in (None, card.width):
             why = f": embeddings of width {width}; this model has {card.width}"
-        elif told is None:
+        elif fingerprint is None:
             why = "; it does not record the embeddings of its model, so only the name tells"
-        elif told.vocabulary != card.vocabulary:
-            why = f": a vocabulary of {told.vocabulary}; this model has {card.vocabulary}"
+        elif fingerprint.vocabulary != card.vocabulary:
+            why = f": a vocabulary of {fingerprint.vocabulary}; this model has {card.vocabulary}"
         else:
             why = ": this model has other embeddings"
         base = self.metadata.get("model") or "an unnamed model"
@@ -141,9 +141,9 @@ class CheckpointFile:
 
 def write(path: Path, weights: Mapping[str, torch.Tensor], metadata: Mapping[str, str], base: BaseModel) -> None:
     """Writes weights in one rename, with the name and the fingerprint of the model that they are for."""
-    told = {"model": base.card.name, _EMBEDDINGS: EmbeddingFingerprint.of(base).text(), **metadata}
+    header = {"model": base.card.name, _EMBEDDINGS: EmbeddingFingerprint.of(base).text(), **metadata}
     partial = path.with_suffix(".partial")
-    save_file(dict(weights), partial, metadata=told)
+    save_file(dict(weights), partial, metadata=header)
     partial.replace(path)
 
 
@@ -163,12 +163,12 @@ def find(model: BaseModel, formats: tuple[str, ...], own: Path | None = None) ->
     `own`, the latest first, then those that ship. Raises CheckpointError for a file that cannot be read.
     """
     mine = sorted(own.glob("*.safetensors"), key=_latest_first) if own is not None else []
-    found = []
+    checkpoints = []
     for path in (*mine, *sorted(SHIPPED.glob("*.safetensors"))):
         metadata = _metadata(path)
         if metadata.get("format") in formats and _is_for(model, metadata):
-            found.append((path, metadata))
-    return found
+            checkpoints.append((path, metadata))
+    return checkpoints
 
 
 def _is_for(model: BaseModel, metadata: Mapping[str, str]) -> bool:

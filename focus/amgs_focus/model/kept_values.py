@@ -17,13 +17,13 @@ _KEPT: WeakKeyDictionary[Any, OrderedDict[Hashable, Any]] = WeakKeyDictionary()
 
 def values_of(owner: object, keys: Sequence[Hashable], make: Callable[[list[int]], Iterable[Any]]) -> list[Any]:
     """Return the value of each key, in order. make: computes those at some places, which are not kept yet."""
-    kept = _KEPT.setdefault(owner, OrderedDict())
-    known = {key: kept[key] for key in keys if key in kept}
+    cache = _KEPT.setdefault(owner, OrderedDict())
+    known = {key: cache[key] for key in keys if key in cache}
     missing = [at for at, key in enumerate(keys) if key not in known]
     known |= {keys[at]: value for at, value in zip(missing, make(missing) if missing else (), strict=True)}
-    kept |= known
-    while len(kept) > MOST:
-        kept.popitem(last=False)
+    cache |= known
+    while len(cache) > MOST:
+        cache.popitem(last=False)
     return [known[key] for key in keys]
 
 

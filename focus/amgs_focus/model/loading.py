@@ -1,5 +1,5 @@
-"""Where a language model is found and how it is read: by a path (a folder or a .gguf file), by the name of the packaged
-copy, or by a hub id that is already in the local cache. Nothing is downloaded.
+"""Find and read a language model: by a path (a folder or a .gguf file), by the name of the packaged copy, or by a hub
+id already in the local cache. Nothing is downloaded.
 
 The weights of a .gguf file are unpacked once, into a copy that is checked at every use and made anew when it is damaged
 or outdated. A copy is a folder with a seal: what it was made from, and size and CRC-32 of each of its files. It is
@@ -74,12 +74,12 @@ def native_precision(device: str = "cpu") -> str:
     return "bf16" if supported or "BF16" in capabilities else "fp32"
 
 
-def packaged_file() -> Path | None:
+def find_packaged_file() -> Path | None:
     """Return the GGUF file inside the packaged copy, or None when the package is not installed."""
-    found = importlib.util.find_spec(PACKAGE)
-    if found is None or not found.submodule_search_locations:
+    spec = importlib.util.find_spec(PACKAGE)
+    if spec is None or not spec.submodule_search_locations:
         return None
-    for folder in found.submodule_search_locations:
+    for folder in spec.submodule_search_locations:
         for file in sorted(Path(folder).glob("*.gguf")):
             return file
     return None
@@ -96,16 +96,16 @@ def _resolve(spec: str) -> tuple[str, str | None]:
                 return str(path), file.name
         return str(path), None
     if spec == PACKAGED:
-        packaged = packaged_file()
+        packaged = find_packaged_file()
         if packaged is not None:
             return str(packaged.parent), packaged.name
-        return _cached(spec, HUB_ID), None
+        return _find_cached_model(spec, HUB_ID), None
     if path.is_absolute() or path.suffix or spec.startswith((".", "~")) or spec.count("/") != 1:
         raise _missing(spec)
-    return _cached(spec, spec), None
+    return _find_cached_model(spec, spec), None
 
 
-def _cached(spec: str, hub_id: str) -> str:
+def _find_cached_model(spec: str, hub_id: str) -> str:
     """Return the folder of a model in the hub's cache: given a folder, no library asks the network for what is not in
     it.
     """
@@ -200,7 +200,7 @@ def _require_followed(spec: str, model: Any, loaded: PretrainedModel) -> None:
     try:
         expected = model(inputs_embeds=rows, use_cache=False).logits[0].float()
         hidden = loaded.forward(rows)
-        found = loaded.logits(hidden[0])
+        logits = loaded.logits(hidden[0])
         ahead = loaded.forward(torch.cat([rows[:, :-1], -rows[:, -1:]], dim=1))
         cache = loaded.new_cache()
         parts = torch.cat([loaded.forward(rows[:, :2], cache), loaded.forward(rows[:, 2:], cache)], dim=1)
@@ -220,15 +220,15 @@ def _require_followed(spec: str, model: Any, loaded: PretrainedModel) -> None:
             f"{spec} cannot continue from the cached keys and values of a prefix, which decoding needs.",
             way_out="Choose a model with a key-value cache, as the Llama, Qwen and SmolLM families have.",
         )
-    if not _near(found, expected):
+    if not _near(logits, expected):
         raise ModelMismatchError(
             f"{spec} rescales its logits after the output matrix, which the focus engine does not support.",
             way_out="Choose a model with a plain output matrix, as the Llama, Qwen and SmolLM families have.",
         )
 
 
-def _near(found: torch.Tensor, expected: torch.Tensor) -> bool:
-    return found.shape == expected.shape and torch.allclose(found.float(), expected.float(), rtol=0.02, atol=0.05)
+def _near(actual: torch.Tensor, expected: torch.Tensor) -> bool:
+    return actual.shape == expected.shape and torch.allclose(actual.float(), expected.float(), rtol=0.02, atol=0.05)
 
 
 def _missing(spec: str) -> ModelMissingError:
@@ -243,7 +243,7 @@ def _missing(spec: str) -> ModelMissingError:
 
 
 def _first_sentence(error: Exception) -> str:
-    """The library's errors list every model that it knows."""
+    """Return the error's first sentence, without its list of models."""
     return str(error).splitlines()[0].split(". ")[0][:160] if str(error) else type(error).__name__
 
 
@@ -305,13 +305,13 @@ def keep_copy(copy: Path, mark: str, write: Callable[[Path], None]) -> None:
     _sweep(copy.parent)
     draft = copy.parent / f"{_DRAFT}{os.getpid()}"
     try:
-        made, old = draft / "made", draft / "old"
-        made.mkdir(parents=True)
-        write(made)
-        (made / SEAL).write_text(json.dumps({"mark": mark, "files": _files(made)}), encoding="utf-8")
+        folder, old = draft / "made", draft / "old"
+        folder.mkdir(parents=True)
+        write(folder)
+        (folder / SEAL).write_text(json.dumps({"mark": mark, "files": _files(folder)}), encoding="utf-8")
         if copy.exists():
             copy.rename(old)
-        made.rename(copy)
+        folder.rename(copy)
     finally:
         shutil.rmtree(draft, ignore_errors=True)
 
@@ -329,11 +329,11 @@ def _sweep(folder: Path) -> None:
 
 def _files(copy: Path) -> dict[str, list[int]]:
     """Size and CRC-32 of each file, by name; 540 MB take a fifth of a second."""
-    found: dict[str, list[int]] = {}
+    checksums: dict[str, list[int]] = {}
     for path in sorted(copy.rglob("*")):
         if path.is_file() and path.name != SEAL:
-            found[path.relative_to(copy).as_posix()] = [path.stat().st_size, _checksum(path)]
-    return found
+            checksums[path.relative_to(copy).as_posix()] = [path.stat().st_size, _checksum(path)]
+    return checksums
 
 
 def _checksum(path: Path) -> int:

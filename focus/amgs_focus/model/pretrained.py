@@ -95,7 +95,7 @@ class PretrainedModel:
 
     @property
     def module(self) -> Any:
-        """The library's own model."""
+        """Return the library's own model."""
         return self._model
 
     def carries(self, adapter: str) -> None:
@@ -160,8 +160,8 @@ class PretrainedModel:
             if isinstance(module, torch.nn.ModuleList) and len(module) == self._card.layers
         )
 
-        def halt(_module: Any, _given: Any, made: Any) -> None:
-            raise _LayerReachedError(made[0] if isinstance(made, tuple) else made)
+        def halt(_module: Any, _given: Any, output: Any) -> None:
+            raise _LayerReachedError(output[0] if isinstance(output, tuple) else output)
 
         hook = stack[layers - 1].register_forward_hook(halt)
         try:
@@ -249,11 +249,11 @@ class PretrainedModel:
     def _choose_stops(self) -> frozenset[int]:
         stops: set[int] = set()
         configured = getattr(self._model.generation_config, "eos_token_id", None)
-        for found in (configured, self._tokenizer.eos_token_id):
-            if isinstance(found, int):
-                stops.add(found)
-            elif found is not None:
-                stops.update(int(t) for t in found)
+        for stop in (configured, self._tokenizer.eos_token_id):
+            if isinstance(stop, int):
+                stops.add(stop)
+            elif stop is not None:
+                stops.update(int(t) for t in stop)
         if self._chat:
             stops.add(int(self._tokenizer.convert_tokens_to_ids("<|im_end|>")))
         elif self._template is not None:

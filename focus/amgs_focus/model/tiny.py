@@ -144,7 +144,7 @@ class TinyModel:
     def _residual(
         self, embeddings: Tensor, cache: KVCache | None, bias: Tensor, positions: Tensor, layers: int
     ) -> Tensor:
-        held: list[tuple[Tensor, Tensor]] = [] if cache is None else cache.raw
+        past: list[tuple[Tensor, Tensor]] = [] if cache is None else cache.raw
         hidden = embeddings.to(self._embedding.dtype)
         grown: list[tuple[Tensor, Tensor]] = []
         for number, layer in enumerate(self._layers[:layers]):
@@ -152,15 +152,15 @@ class TinyModel:
             queries = _rotate(_heads(normed @ layer["queries"]), positions)
             keys = _rotate(_heads(normed @ layer["keys"]), positions)
             values = _heads(normed @ layer["values"])
-            if held:
-                keys = torch.cat((held[number][0], keys), dim=2)
-                values = torch.cat((held[number][1], values), dim=2)
+            if past:
+                keys = torch.cat((past[number][0], keys), dim=2)
+                values = torch.cat((past[number][1], values), dim=2)
             grown.append((keys, values))
             mixed = _attend(queries, keys, values, bias)  # (B, W, d)
             hidden = hidden + mixed @ layer["out"]
             hidden = hidden + torch.nn.functional.silu(_norm(hidden) @ layer["up"]) @ layer["down"]
         if cache is not None:
-            held[:] = grown
+            past[:] = grown
         return hidden
 
     def layers_of(self, cache: KVCache) -> list[tuple[Tensor, Tensor]]:

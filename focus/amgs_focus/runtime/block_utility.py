@@ -1,4 +1,4 @@
-"""What each memory block was worth to an answer: how long it stood as tokens, and what that gave the model.
+"""Measure the value of memory blocks to an answer: the time they stood as tokens, and the gain to the model.
 
 A block's ΔNLL is that of the gists over it, shared out by overlap: the answer's tokens with the block's detail
 and without it. It is measured over the present answer, which has to be there.
@@ -48,15 +48,15 @@ def block_utilities(
     labels = _labels(state, tree, clock, progress) if measure else ()
     for label in labels:
         tree.catalogue.usage.measured(label.node, label.gain)
-    found = []
-    for source, held in spans.items():
-        shares = [_share(held, bands) for bands in maps]
-        gain, error, covered = _gain(held, labels, tree)
-        found.append(
+    utilities = []
+    for source, source_spans in spans.items():
+        shares = [_share(source_spans, bands) for bands in maps]
+        gain, error, covered = _gain(source_spans, labels, tree)
+        utilities.append(
             BlockUtility(
                 source=source,
-                label=held[0].label,
-                tokens=sum(span.end - span.start for span in held),
+                label=source_spans[0].label,
+                tokens=sum(span.end - span.start for span in source_spans),
                 residency=sum(shares) / len(shares),
                 expansions=sum(before < HALF <= after for before, after in pairwise(shares)),
                 gain=gain,
@@ -64,7 +64,7 @@ def block_utilities(
                 measured=covered,
             )
         )
-    return tuple(found)
+    return tuple(utilities)
 
 
 def before_answer(state: FocusState) -> WorkingContext:
@@ -76,7 +76,11 @@ def before_answer(state: FocusState) -> WorkingContext:
     context = state.context
     length = context.lifetime - len(state.answer)
     tail = tail_start(length, context.block_size, context.tail_blocks)
-    while coarse := [one for one in context.items if one.level and one.start < length and one.end > tail]:
+    while coarse := [
+        candidate
+        for candidate in context.items
+        if candidate.level and candidate.start < length and candidate.end > tail
+    ]:
         context, _ = context.expand(context.items.index(coarse[0]))
     items = [entry for entry in context.entries() if entry.end <= length]
     start = max((entry.end for entry in items), default=0)
@@ -86,7 +90,7 @@ def before_answer(state: FocusState) -> WorkingContext:
 
 @dataclass(frozen=True, slots=True)
 class _Gain:
-    """What the detail of a block gives a token of the answer, in nats, with its standard error."""
+    """Gain from a block's detail per token of the answer, in nats, with its standard error."""
 
     node: NodeRef
     gain: float

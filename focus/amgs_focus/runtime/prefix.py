@@ -66,7 +66,7 @@ class PrefixReader:
         return wanted if wanted > 1 and self._model.rotates else 1
 
     def prices(self, history: ReadHistory, context: WorkingContext, tree: LifetimeTree, every: int) -> ReadingCosts:
-        """What reading a context after a history would cost, from what was measured before."""
+        """Estimate the cost of reading a context after a history, from earlier measurements."""
         return ReadingCosts(
             history.clean(context, tree.generation),
             median(self._singles or (0.0,)),
@@ -102,7 +102,7 @@ class PrefixReader:
             self._crop(min(self._exact, SINKS))
             self._before, self._generation = (), tree.generation
         computed = 0
-        for number in range(self._resumed(history), len(history.contexts)):
+        for number in range(self._choose_context(history), len(history.contexts)):
             computed += self._advance(history.contexts, number, tree, progress)
         elapsed = (self._clock.perf() - began) * 1000
         if self._logits is None or not bool(torch.isfinite(self._logits).all()):
@@ -124,7 +124,7 @@ class PrefixReader:
                 logits.append(self._model.logits(hidden[0]).cpu())
         return torch.nn.functional.cross_entropy(torch.cat(logits).double(), ids, reduction="none")
 
-    def _resumed(self, history: ReadHistory) -> int:
+    def _choose_context(self, history: ReadHistory) -> int:
         """Return the number of the context to go on with: the one that the cache was filled for last, else the first,
         with what the cache has of it exactly.
         """
@@ -165,10 +165,13 @@ class PrefixReader:
         self._exact = min(self._exact, common(codes, self._codes))
         _, there, here = np.intersect1d(codes[:-1], self._codes, assume_unique=True, return_indices=True)
         there, here = np.sort(there), np.sort(here)  # both are in order of time
-        held = torch.from_numpy(here)
-        by = torch.from_numpy(there) - held
+        places = torch.from_numpy(here)
+        by = torch.from_numpy(there) - places
         self._cache = model.cache_of(
-            [(model.turned(keys[:, :, held], by), values[:, :, held]) for keys, values in model.layers_of(self._cache)]
+            [
+                (model.turned(keys[:, :, places], by), values[:, :, places])
+                for keys, values in model.layers_of(self._cache)
+            ]
         )
         self._codes = codes[there]
         self._logits = None
@@ -185,9 +188,9 @@ class PrefixReader:
         """Run the model over the positions that the cache lacks, a chunk at a time; then it holds the whole context
         in order.
         """
-        held = np.flatnonzero(np.isin(codes, self._codes))
-        exact = self._exact == len(held)
-        between = bool(len(held)) and int(fresh[0]) < int(held[-1])
+        positions = np.flatnonzero(np.isin(codes, self._codes))
+        exact = self._exact == len(positions)
+        between = bool(len(positions)) and int(fresh[0]) < int(positions[-1])
         with torch.no_grad():
             for start in range(0, len(fresh), CHUNK):
                 if progress is not None and len(fresh) > CHUNK and not between:
@@ -195,35 +198,35 @@ class PrefixReader:
                 chunk = fresh[start : start + CHUNK]
                 began = self._clock.perf()
                 rows = _rows(context, tree, chunk)  # (n, d)
-                held = np.concatenate([held, chunk])
+                positions = np.concatenate([positions, chunk])
                 try:
                     if between:
-                        hidden = self._between(rows, chunk, held)  # (1, n, d)
+                        hidden = self._between(rows, chunk, positions)  # (1, n, d)
                     else:
                         hidden = self._model.forward(rows[None], self._cache)
                 except BaseException:
                     self._reset()
                     raise
                 if not between:
-                    self._codes = codes[: len(held)]
-                    self._exact = len(held) if exact else self._exact
+                    self._codes = codes[: len(positions)]
+                    self._exact = len(positions) if exact else self._exact
                 self._learn(len(chunk), (self._clock.perf() - began) * 1000)
             self._logits = self._model.logits(hidden[0, -1:])[0].cpu()
         if between:
-            self._order(held)
+            self._order(positions)
             self._codes = codes
 
-    def _between(self, rows: torch.Tensor, positions: Positions, held: Positions) -> torch.Tensor:
+    def _between(self, rows: torch.Tensor, positions: Positions, cache_positions: Positions) -> torch.Tensor:
         """Return (n, d) at positions among those held -> hidden states (1, n, d): each sees what stands before it."""
         model = cast(RotaryModel, self._model)
-        hidden_from = torch.from_numpy(held[None, :] > positions[:, None])  # (n, held + n)
+        hidden_from = torch.from_numpy(cache_positions[None, :] > positions[:, None])  # (n, held + n)
         bias = torch.zeros(hidden_from.shape, dtype=rows.dtype).masked_fill(hidden_from, -torch.inf)
         return model.forward_gated(rows[None], self._cache, bias.to(rows.device), torch.from_numpy(positions))
 
-    def _order(self, held: Positions) -> None:
+    def _order(self, positions: Positions) -> None:
         """Bring the cache, which holds these positions, into their order."""
         model = cast(RotaryModel, self._model)
-        order = torch.from_numpy(np.argsort(held))
+        order = torch.from_numpy(np.argsort(positions))
         self._cache = model.cache_of(
             [(keys[:, :, order], values[:, :, order]) for keys, values in model.layers_of(self._cache)]
         )

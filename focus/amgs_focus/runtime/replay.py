@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from amgs_focus.runtime.runtime import FocusRuntime
 
 
-def header_of(runtime: FocusRuntime, *, created: str = "", kept: str = "") -> TraceHeader:
+def header_of(runtime: FocusRuntime, *, created: str = "", folder: str = "") -> TraceHeader:
     """Return the header for a trace of this runtime, before anything happened in it."""
     gist = runtime.tree.gist
     return TraceHeader(
@@ -45,7 +45,7 @@ def header_of(runtime: FocusRuntime, *, created: str = "", kept: str = "") -> Tr
         settings=runtime.settings.model_dump(),
         lifetime=runtime.tree.length,
         created=created,
-        kept=kept,
+        kept=folder,
         text_encoder="" if runtime.search is None else runtime.search.encoder.name,
         options=asdict(OPTIONS),
         search={} if runtime.search is None else runtime.search.options.told(),
@@ -69,7 +69,7 @@ def replay(trace: Trace, runtime: FocusRuntime, progress: ProgressCallback | Non
     """
     ours = rounded(plain(header_of(runtime)))
     theirs = rounded(plain(trace.header))
-    told = (
+    names = (
         "model",
         "fingerprint",
         "gist",
@@ -84,7 +84,7 @@ def replay(trace: Trace, runtime: FocusRuntime, progress: ProgressCallback | Non
     )
     if ours["fingerprint"] == theirs["fingerprint"]:
         ours["model"]["name"] = theirs["model"]["name"]
-    for name in told:
+    for name in names:
         if ours[name] != theirs[name]:
             raise TraceError(
                 f"The trace was made with {name} {theirs[name]}, not {ours[name]}.",
@@ -104,10 +104,10 @@ def _replay_one(event: TraceEvent, runtime: FocusRuntime) -> None:
             _same(event, "refocus", outcome(runtime.refocus()), outcome(record))
         return
     if isinstance(record, StepRecord):
-        found = runtime.step()
-        _same(event, "token", found.token, record.token)
-        _same(event, "refocus", outcome(found.refocus), outcome(record.refocus))
-        _same(event, "state", found.state_hash, record.state_hash)
+        step = runtime.step()
+        _same(event, "token", step.token, record.token)
+        _same(event, "refocus", outcome(step.refocus), outcome(record.refocus))
+        _same(event, "state", step.state_hash, record.state_hash)
         return
     if isinstance(record, Overridden):
         runtime.override(record.node, record.word)
@@ -131,7 +131,7 @@ def _replay_one(event: TraceEvent, runtime: FocusRuntime) -> None:
     _same(event, "state", runtime.state_hash(), record.state_hash)
 
 
-def _same(event: TraceEvent, what: str, found: Any, expected: Any) -> None:
-    if found != expected:
-        shown = f" ({found} instead of {expected})" if what != "refocus" else ""
+def _same(event: TraceEvent, what: str, actual: Any, expected: Any) -> None:
+    if actual != expected:
+        shown = f" ({actual} instead of {expected})" if what != "refocus" else ""
         raise faulty(event.line, f"the replay gives another {what}{shown}")

@@ -67,7 +67,7 @@ class FocusRuntime:
         generator: torch.Generator | None = None,
         search: QuestionSearch | None = None,
     ) -> None:
-        """An empty lifetime, or the given tree's with the encoder that it has.
+        """Start with an empty lifetime, or with the tree's and its encoder.
 
         The gist defaults to the encoder shipped for the model, or else to the pointer gist; the scorer to the
         similarity baseline. search: looks up what a question is about. Raises WindowBudgetError when the window
@@ -140,7 +140,7 @@ class FocusRuntime:
 
     @property
     def measurements(self) -> Mapping[NodeRef, Measurement]:
-        """The latest counterfactual of each node that was measured."""
+        """Return the latest counterfactual of every measured node."""
         return self._measured
 
     @property
@@ -150,7 +150,7 @@ class FocusRuntime:
 
     @property
     def in_past(self) -> bool:
-        """Whether something was stepped back over, so that anything new begins a branch."""
+        """Return whether moves were undone, so that any new move begins a branch."""
         return self._timeline.ahead() is not None
 
     @property
@@ -186,7 +186,7 @@ class FocusRuntime:
 
     def refocus(self) -> Refocus:
         """Score and allocate now, whether or not it is due."""
-        state, record = self._refocused(self._state, forced=True)
+        state, record = self._refocus_state(self._state, forced=True)
         self._take(Move(state))
         if self._trace is not None:
             self._trace.refocused(record)
@@ -250,13 +250,13 @@ class FocusRuntime:
         here = self._state.step
         try:
             self._timeline.seek(here if at is None else at)
-            made = self._timeline.fork(name)
+            fork = self._timeline.fork(name)
         except BaseException:
             self._timeline.seek(here)
             raise
         self._restore()
         if self._trace is not None:
-            self._trace.branched(made, True, self.state_hash())
+            self._trace.branched(fork, True, self.state_hash())
         return self.snapshot()
 
     def branches(self) -> tuple[BranchView, ...]:
@@ -273,7 +273,9 @@ class FocusRuntime:
 
     def override(self, node: NodeRef, override: Override | None) -> FocusView:
         """Override what happens to a node from the next refocus on; None takes the override back."""
-        overrides = {ref: held for ref, held in self._state.allocator.overrides.items() if ref != node}
+        overrides = {
+            ref: other_override for ref, other_override in self._state.allocator.overrides.items() if ref != node
+        }
         if override is not None:
             overrides[node] = override
         allocator = replace(self._state.allocator, overrides=overrides)
@@ -317,13 +319,13 @@ class FocusRuntime:
         Raises FocusError when neither is possible or nothing follows the entry.
         """
         place = self.place(entry)
-        found = measure(self._state.context, self._tree, place, self.settings.horizon, self._clock, kind)
-        found = replace(found, step=self._state.step)
-        self._measured[self._state.context.entries()[place].node] = found
-        self._tree.catalogue.usage.measured(found.node, found.gain)
+        measurement = measure(self._state.context, self._tree, place, self.settings.horizon, self._clock, kind)
+        measurement = replace(measurement, step=self._state.step)
+        self._measured[self._state.context.entries()[place].node] = measurement
+        self._tree.catalogue.usage.measured(measurement.node, measurement.gain)
         if self._trace is not None:
-            self._trace.measured(found)
-        return found
+            self._trace.measured(measurement)
+        return measurement
 
     def why(self, entry: int | NodeRef) -> EntryExplanation:
         """Return everything behind one entry, named by its place or its node.
@@ -368,20 +370,21 @@ class FocusRuntime:
     def _due(self) -> bool:
         return self._state.fresh or self._state.since >= self.settings.cadence
 
-    def _grown(self, found: Findings | None, turn: int) -> WorkingContext:
-        """The layout after text came in: anew when it is the first or much of it, else the old one made to fit. For a
-        question that the lifetime was searched for it is anew, too: what was found is to be read, and of the latest
-        text only the turn before, from its token on, as far as it takes a quarter of the window.
+    def _grown(self, findings: Findings | None, turn: int) -> WorkingContext:
+        """Return the layout after new text: a new one for the first text or a large amount, else the old one extended.
+
+        After a search that found blocks it is new, too, to leave room for them: only the latest text, from token `turn`
+        on and at most a quarter of the window, is laid out in detail.
         """
         state, settings = self._state, self.settings
         known = state.context.lifetime
-        if found is not None and found.blocks:
+        if findings is not None and findings.blocks:
             since = max(turn, self._tree.length - settings.window // 4)
             return lay_out(self._tree, settings, state.allocator.overrides, since)
         if known == 0 or self._tree.length - known > settings.window:
             return lay_out(self._tree, settings, state.allocator.overrides)
         allocator = replace(state.allocator, headroom=0)
-        grown = state.context.extended(self._tree.length)
+        grown = state.context.extend_lifetime(self._tree.length)
         return make_room(grown, state.scores, self._tree, settings, allocator).context
 
     def _text_came(self, segments: Sequence[Segment], question: str, progress: ProgressCallback | None) -> None:
@@ -431,7 +434,7 @@ class FocusRuntime:
         if forked is not None and self._trace is not None:
             self._trace.branched(forked, False, "")
 
-    def _refocused(self, state: FocusState, *, forced: bool) -> tuple[FocusState, Refocus]:
+    def _refocus_state(self, state: FocusState, *, forced: bool) -> tuple[FocusState, Refocus]:
         after, record = refocus(
             state, self._tree, self._scorer, state.settings, self._reader, self._clock, forced=forced
         )
@@ -443,7 +446,7 @@ class FocusRuntime:
         began = self._clock.perf()
         state, refocused = self._state, None
         if self._due():
-            state, refocused = self._refocused(state, forced=False)
+            state, refocused = self._refocus_state(state, forced=False)
         record, after = decode_token(state, self._tree, self._reader, self._generator, progress)
         after = replace(after, random=self._random_state(self.settings))
         record = replace(
@@ -464,4 +467,6 @@ class FocusRuntime:
         if state.random is not None:
             self._generator.set_state(state.random)
         known = state.step if shared is None else shared
-        self._measured = {node: found for node, found in self._measured.items() if found.step <= known}
+        self._measured = {
+            node: measurement for node, measurement in self._measured.items() if measurement.step <= known
+        }

@@ -39,7 +39,7 @@ class ReadHistory:
 
     @property
     def last(self) -> WorkingContext | None:
-        """The context that was read last."""
+        """Return the last context read."""
         return self.contexts[-1] if self.contexts else None
 
     @cached_property
@@ -90,9 +90,9 @@ class ReadHistory:
 
     @cached_property
     def digest(self) -> str:
-        """What of it decides the logits to come."""
-        held = "/".join(context.signature for context in self.contexts)
-        return hashlib.sha256(f"{held}|{self.closed}".encode()).hexdigest()[:16]
+        """Hash of all that decides the next logits."""
+        signatures = "/".join(context.signature for context in self.contexts)
+        return hashlib.sha256(f"{signatures}|{self.closed}".encode()).hexdigest()[:16]
 
 
 NOTHING_READ = ReadHistory()
@@ -153,14 +153,14 @@ class FocusState:
             for marked in (allocator.opened, allocator.closed, allocator.overrides)
         ]
         flags = (self.step, self.since, self.fresh, self.finished, allocator.refocus)
-        found = [hit.block for hit in self.findings.blocks] if self.findings is not None else None
+        hits = [hit.block for hit in self.findings.blocks] if self.findings is not None else None
         read = self.reads.digest if self.settings.full_read_every > 1 else ""  # a full read depends on no history
         settings = self.settings.model_dump_json()
-        whole = f"{flags}|{settings}|{marks}|{entries}|{tokens}|{self.sealed.runs}|{found}|{read}"
+        whole = f"{flags}|{settings}|{marks}|{entries}|{tokens}|{self.sealed.runs}|{hits}|{read}"
         return hashlib.sha256(whole.encode()).hexdigest()[:16]
 
     def without(self, sealed: NodeSet) -> FocusState:
-        """The state once exactly these gists are sealed: the window shows no more of what lies below them."""
+        """Return the state with exactly these gists sealed: the window shows nothing below them."""
         context = self.context.without(sealed)
         context.check()
         number = self.allocator.refocus
@@ -168,7 +168,7 @@ class FocusState:
         return replace(self, context=context, residency=residency, sealed=sealed, reads=NOTHING_READ)
 
     def keyframe(self, tokens: str) -> Keyframe:
-        """The state as a trace keeps it from time to time, given the hash of the lifetime's tokens."""
+        """Return the state as a periodic keyframe of a trace, with the hash of the lifetime's tokens."""
         allocator = self.allocator
         return Keyframe(
             step=self.step,
@@ -185,5 +185,5 @@ class FocusState:
 def mean_residency(context: WorkingContext, residency: Mapping[NodeRef, int], number: int) -> float:
     """Refocuses that the entries outside the tail have kept their level, on average."""
     settled = [entry.node for entry in context.entries() if entry.end <= context.tail_start]
-    kept = sum(number - residency.get(node, number) for node in settled)
-    return kept / len(settled) if settled else 0.0
+    total = sum(number - residency.get(node, number) for node in settled)
+    return total / len(settled) if settled else 0.0

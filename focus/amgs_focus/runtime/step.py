@@ -1,4 +1,4 @@
-"""What one step does: a refocus where one is due, then one decoded token."""
+"""Perform one step: a refocus where one is due, then one decoded token."""
 
 from __future__ import annotations
 
@@ -54,16 +54,16 @@ def refocus(
         passes = settings.question_passes
         settings = settings.model_copy(update={"n_diff": settings.question_n_diff})
     for done in range(1, passes + 1):
-        found = scorer.score(LensView(context, tree, state.question_tokens, state.findings))
-        _require_scores(found, context, scorer)
-        parts |= _parts(found, context)
-        share = found.question_share
-        allocation = allocate(context, found, tree, settings, allocator, prices, pairs=pairs)
+        lens_scores = scorer.score(LensView(context, tree, state.question_tokens, state.findings))
+        _require_scores(lens_scores, context, scorer)
+        parts |= _parts(lens_scores, context)
+        share = lens_scores.question_share
+        allocation = allocate(context, lens_scores, tree, settings, allocator, prices, pairs=pairs)
         context, allocator, scores = allocation.context, allocation.state, allocation.scores
         prices = allocation.prices
         edits += len(allocation.edits)
         # of two passes the later one's answer counts; what was applied is not asked about again
-        decisions |= {(one.node, one.kind): replace(one, refinement=done) for one in allocation.actions}
+        decisions |= {(action.node, action.kind): replace(action, refinement=done) for action in allocation.actions}
         if not allocation.edits:
             break
     parts = {entry.node: parts[entry.node] for entry in context.entries() if entry.node in parts}
@@ -79,7 +79,9 @@ def refocus(
             ScoreRow(entry.node, entry.start, entry.end, scores[entry.node], parts.get(entry.node, ()))
             for entry in context.entries()
         ),
-        decisions=tuple(sorted(decisions.values(), key=lambda one: (one.start, one.level, one.kind))),
+        decisions=tuple(
+            sorted(decisions.values(), key=lambda decision: (decision.start, decision.level, decision.kind))
+        ),
         bands=context.bands(),
         used_before=state.context.used,
         used=context.used,
@@ -109,18 +111,18 @@ def refocus(
     return after, record
 
 
-def _parts(found: Scores, context: WorkingContext) -> dict[NodeRef, Parts]:
+def _parts(scores: Scores, context: WorkingContext) -> dict[NodeRef, Parts]:
     """Return each entry's named summands."""
-    named = {name: aggregate(context, part) for name, part in found.parts.items()}
+    named = {name: aggregate(context, part) for name, part in scores.parts.items()}
     return {
         entry.node: tuple((name, float(part[place])) for name, part in named.items())
         for place, entry in enumerate(context.entries())
     }
 
 
-def _require_scores(found: Scores, context: WorkingContext, scorer: FocusScorer) -> None:
+def _require_scores(scores: Scores, context: WorkingContext, scorer: FocusScorer) -> None:
     """NaN fails the comparison too."""
-    values = found.values
+    values = scores.values
     if len(values) != context.used - SINKS or not bool(((values >= -1) & (values <= 1)).all()):
         raise FocusError(
             f"The scorer {scorer.name!r} did not give one score in [-1, 1] for each position.",
@@ -147,7 +149,7 @@ def decode_token(
     reads = state.reads.after(context, tree.generation, every)
     reading = reader.read(reads, tree, progress)
     token, nll = choose(reading.logits, settings.temperature, generator)
-    context = context.extended(tree.length + 1)
+    context = context.extend_lifetime(tree.length + 1)
     context.check()
     tree.append([token], kind="generated")
     answer = (*state.answer, token)

@@ -1,5 +1,4 @@
-"""What was done to a runtime, move by move, in branches: every move can be undone, repeated, or left beside
-another.
+"""Timeline of a runtime's moves, in branches: every move can be undone, repeated, or left beside another.
 
 A branch is the list of its moves from the beginning; branches share those before they part. Undoing takes
 back tokens from the lifetime, repeating appends them again: both end in the very state that was there.
@@ -63,7 +62,7 @@ class Timeline:
 
     @property
     def name(self) -> str:
-        """The present branch."""
+        """Name of the current branch."""
         return self._line.name
 
     @property
@@ -180,7 +179,7 @@ class Timeline:
 
     @property
     def state(self) -> FocusState:
-        """The state after the last move in force."""
+        """Return the state after the last move in force."""
         return self._line.moves[self._place - 1].after if self._place else self._start
 
     def views(self) -> tuple[BranchView, ...]:

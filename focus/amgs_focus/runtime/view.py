@@ -1,4 +1,4 @@
-"""What a screen sees: a snapshot of the whole engine, and the explanation of one entry."""
+"""Build the screen's view: a snapshot of the whole engine, and the explanation of one entry."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def snapshot(
         full_read_every=settings.full_read_every,
         rotates=settings.full_read_every == 1 or model.rotates,
         texts=tuple(_text_of(entry, tree) for entry in state.context.entries()),
-        found=tuple(each.block for each in state.findings.blocks) if state.findings is not None else (),
+        found=tuple(hit.block for hit in state.findings.blocks) if state.findings is not None else (),
     )
 
 
@@ -115,9 +115,9 @@ def explain(
     findings = state.findings.blocks if state.findings is not None else ()
     likelihood = state.findings.likelihood if state.findings is not None else None
     inside = (
-        (at, one) for at, one in enumerate(findings, start=1) if entry.start <= one.block * tree.block_size < entry.end
+        (at, hit) for at, hit in enumerate(findings, start=1) if entry.start <= hit.block * tree.block_size < entry.end
     )
-    rank, found = next(inside, (0, None))
+    rank, hit = next(inside, (0, None))
     return EntryExplanation(
         entry=shown,
         text=tree.text(entry.start, entry.end),
@@ -136,14 +136,14 @@ def explain(
         would=_would(shown, decision, state, settings),
         measurement=measurements.get(entry.node),
         keeping=node_provenance(tree, entry.node),
-        found=found,
+        found=hit,
         found_rank=rank,
         unanswered=nothing_alike(state.question_share, likelihood),
     )
 
 
 def tokens(tree: LifetimeTree, start: int, end: int) -> TokenSpan:
-    """The lifetime's tokens [start, end), clipped to what there is, each with its text."""
+    """Return the lifetime's tokens [start, end), clipped to its length, with their texts."""
     start, end = max(0, min(start, tree.length)), max(0, min(end, tree.length))
     ids = [int(token) for token in tree.tokens(start, end)] if start < end else []
     return TokenSpan(start, token_texts(tree.model, ids), tree.sources(start, end))
@@ -289,8 +289,8 @@ def _would(shown: EntryView, decision: Decision | None, state: FocusState, setti
         if shown.expandable and not shown.forbidden:
             steps.append(f"would expand above +{settings.tau_expand:.2f}")
         if shown.collapsible and not shown.pinned:
-            whose = "once its group averages" if shown.level else "below"
+            condition = "once its group averages" if shown.level else "below"
             under = " less than" if shown.level else ""
-            steps.append(f"would collapse {whose}{under} −{settings.tau_collapse:.2f}")
-    told = " · ".join(steps) or "nothing would: it has no finer and no coarser level"
-    return f"{told[0].upper()}{told[1:]}."
+            steps.append(f"would collapse {condition}{under} −{settings.tau_collapse:.2f}")
+    advice = " · ".join(steps) or "nothing would: it has no finer and no coarser level"
+    return f"{advice[0].upper()}{advice[1:]}."

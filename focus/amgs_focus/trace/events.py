@@ -1,4 +1,4 @@
-"""What can happen to a runtime, as the lines of a trace tell it, and who is told. No torch, and no model."""
+"""Events of a runtime, as lines of a trace, and their receivers. No torch, and no model."""
 
 from __future__ import annotations
 
@@ -26,11 +26,12 @@ FORMAT = "amgs-focus-trace-4"
 
 @dataclass(frozen=True, slots=True)
 class TraceHeader:
-    """What a replay needs to begin alike. fingerprint: of the model's embedding rows; gist_version,
-    scorer_version: of the encoder's and the lens's weights; lifetime: tokens that were there before; created:
-    ISO 8601 or empty; kept: the folder of a lifetime that is kept, "" where the trace holds all of it;
-    text_encoder: by which questions are searched, "" where they are searched by words alone; search: the options of
-    that search, by name; options: the engine's constants.
+    """Initial conditions of a replay.
+
+    fingerprint: of the model's embedding rows; gist_version, scorer_version: of the encoder's and the lens's weights;
+    lifetime: tokens present before; created: ISO 8601 or empty; kept: the folder of a stored lifetime, '' where the
+    trace holds all of it; text_encoder: by which questions are searched, '' where they are searched by words alone;
+    search: the options of that search, by name; options: the engine's constants.
     """
 
     model: ModelCard
@@ -195,7 +196,10 @@ def outcome(refocus: Refocus | None) -> Any:
     """Return what was decided, without how long it took and with scores left to the decisions that they led to."""
     if refocus is None:
         return None
-    decided = [(one.level, one.index, one.kind, one.reason, one.rank) for one in refocus.decisions]
+    decided = [
+        (decision.level, decision.index, decision.kind, decision.reason, decision.rank)
+        for decision in refocus.decisions
+    ]
     return decided, refocus.bands
 
 

@@ -1,4 +1,4 @@
-"""What a trace amounts to, read without any model: its branches, where two of them part, and a summary."""
+"""Analyse a trace without a model: its branches, the point where two of them part, and a summary."""
 
 from __future__ import annotations
 
@@ -48,9 +48,9 @@ class TraceBranch:
 
     @property
     def refocuses(self) -> tuple[Refocus, ...]:
-        """Every refocus on it, forced ones included, in order."""
-        found = (move.refocus if isinstance(move, StepRecord) else move for move in self.moves)
-        return tuple(one for one in found if isinstance(one, Refocus))
+        """Every refocus of the branch in order, forced ones included."""
+        candidates = (move.refocus if isinstance(move, StepRecord) else move for move in self.moves)
+        return tuple(candidate for candidate in candidates if isinstance(candidate, Refocus))
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,8 +170,8 @@ def lineage(trace: Trace) -> Lineage:
 
 def summary(trace: Trace, path: str = "") -> TraceSummary:
     """Return what the trace holds."""
-    found = lineage(trace)
-    line = found.line()
+    history = lineage(trace)
+    line = history.line()
     counts = Counter(NAMES[type(event.record)] for event in trace.events)
     last = next((m for m in reversed(line.moves) if isinstance(m, StepRecord)), None)
     question = next((at for at in reversed(range(len(line.moves))) if isinstance(line.moves[at], QuestionRecord)), -1)
@@ -185,15 +185,15 @@ def summary(trace: Trace, path: str = "") -> TraceSummary:
         events=tuple((name, counts[name]) for name in NAMES.values() if counts[name]),
         branches=tuple(
             LineSummary(
-                one.name,
-                one.parent,
-                one.at,
-                len(one.steps),
-                len(one.refocuses),
-                sum(len(refocus.applied) for refocus in one.refocuses),
-                one is line,
+                branch.name,
+                branch.parent,
+                branch.at,
+                len(branch.steps),
+                len(branch.refocuses),
+                sum(len(refocus.applied) for refocus in branch.refocuses),
+                branch is line,
             )
-            for one in found.lines.values()
+            for branch in history.lines.values()
         ),
         milliseconds=sum(step.milliseconds for step in trace.steps),
         question=asked.question if isinstance(asked, QuestionRecord) else "",
@@ -278,13 +278,13 @@ def _first_change(ours: TraceBranch, theirs: TraceBranch) -> tuple[int, tuple[Ch
 
 def _changes(a: Refocus, b: Refocus) -> tuple[Changed, ...]:
     """Decisions that differ, those that were carried out by one of the two first."""
-    mine, other = ({(one.node, one.kind): one for one in refocus.decisions} for refocus in (a, b))
-    found = [
+    mine, other = ({(decision.node, decision.kind): decision for decision in refocus.decisions} for refocus in (a, b))
+    changes = [
         Changed(node, kind, _reason(x), _reason(y), x.score if x else 0.0, y.score if y else 0.0)
         for node, kind in sorted({*mine, *other})
         if _reason(x := mine.get((node, kind))) != _reason(y := other.get((node, kind)))
     ]
-    return tuple(sorted(found, key=lambda one: "applied" not in (one.ours, one.theirs)))
+    return tuple(sorted(changes, key=lambda change: "applied" not in (change.ours, change.theirs)))
 
 
 def _reason(decision: Decision | None) -> Reason | None:
@@ -293,8 +293,8 @@ def _reason(decision: Decision | None) -> Reason | None:
 
 def _what(a: Record | None, b: Record | None) -> Change:
     """Return what kind of thing differs first."""
-    one = a if a is not None else b
-    if one is None:
+    record = a if a is not None else b
+    if record is None:
         return "nothing"
     if a is None or b is None:
         return "end"

@@ -51,9 +51,7 @@ class Iteration:
 
 @dataclass(frozen=True, slots=True)
 class Stays:
-    """How many refocuses entries outside the tail kept their level: of those that are gone, of those still
-    there.
-    """
+    """Number of refocuses at the same level for entries outside the tail: removed entries, and current ones."""
 
     ended: tuple[int, ...]
     running: tuple[int, ...]
@@ -95,27 +93,27 @@ def telemetry(trace: Trace, line: TraceBranch) -> Telemetry:
     horizon = int(settings["horizon"])
     refocuses, steps = line.refocuses, line.steps
     iterations = tuple(_iterations(refocuses, steps, horizon))
-    found = stays(refocuses, settings)
-    losses = [one.loss_at_h for one in iterations if one.loss_at_h is not None]
-    latencies = [one.latency_ms for one in iterations]
+    residency = stays(refocuses, settings)
+    losses = [iteration.loss_at_h for iteration in iterations if iteration.loss_at_h is not None]
+    latencies = [iteration.latency_ms for iteration in iterations]
     return Telemetry(
         branch=line.name,
         horizon=horizon,
         iterations=iterations,
         loss_at_h=statistics.fmean(losses) if losses else None,
-        swap_rate=_mean([one.swap_rate for one in iterations]),
-        mean_residency=found.mean,
-        ended_residency=found.mean_ended,
+        swap_rate=_mean([iteration.swap_rate for iteration in iterations]),
+        mean_residency=residency.mean,
+        ended_residency=residency.mean_ended,
         latency_ms=statistics.median(latencies) if latencies else 0.0,
         latency_p95_ms=sorted(latencies)[math.ceil(0.95 * len(latencies)) - 1] if latencies else 0.0,
-        token_budget_utilization=_mean([one.token_budget_utilization for one in iterations]),
-        histogram=tuple(sorted(Counter(found.ended).items())),
+        token_budget_utilization=_mean([iteration.token_budget_utilization for iteration in iterations]),
+        histogram=tuple(sorted(Counter(residency.ended).items())),
     )
 
 
-def to_jsonl(found: Telemetry) -> str:
-    """One JSON object a line for each iteration, floats at 6 significant digits."""
-    rows = ({"branch": found.branch, "horizon": found.horizon, **plain(one)} for one in found.iterations)
+def to_jsonl(report: Telemetry) -> str:
+    """Return a JSON object per line for every iteration, floats at 6 significant digits."""
+    rows = ({"branch": report.branch, "horizon": report.horizon, **plain(iteration)} for iteration in report.iterations)
     return "".join(json.dumps(rounded(row), ensure_ascii=False) + "\n" for row in rows)
 
 
@@ -133,13 +131,13 @@ def stays(refocuses: Sequence[Refocus], settings: Mapping[str, Any]) -> Stays:
 
 
 def _iterations(refocuses: Sequence[Refocus], steps: Sequence[StepRecord], horizon: int) -> list[Iteration]:
-    found = []
+    iterations = []
     for at, refocus in enumerate(refocuses):
         end = refocuses[at + 1].step if at + 1 < len(refocuses) else len(steps)
         own = steps[refocus.step : end]
         losses = [step.nll for step in steps[refocus.step : refocus.step + horizon]]
         forced = refocus.milliseconds if refocus.forced else 0.0
-        found.append(
+        iterations.append(
             Iteration(
                 refocus=refocus.number,
                 step=refocus.step,
@@ -153,18 +151,18 @@ def _iterations(refocuses: Sequence[Refocus], steps: Sequence[StepRecord], horiz
                 token_budget_utilization=refocus.used / refocus.window,
                 dirty=refocus.dirty,
                 predicted_ms=refocus.predicted_ms,
-                taken=sum(max(0, one.cost) for one in refocus.applied),
-                given_back=sum(max(0, -one.cost) for one in refocus.applied),
+                taken=sum(max(0, decision.cost) for decision in refocus.applied),
+                given_back=sum(max(0, -decision.cost) for decision in refocus.applied),
             )
         )
-    return found
+    return iterations
 
 
 def _mean(values: Sequence[float]) -> float:
     return statistics.fmean(values) if values else 0.0
 
 
-def begin_wandb_run(project: str, asked_by: str, **said: Any) -> Any:
+def begin_wandb_run(project: str, asked_by: str, **options: Any) -> Any:
     """Return a run of the library; raises ConfigurationError, which names what asked for it, where it is not
     installed.
     """
@@ -173,24 +171,24 @@ def begin_wandb_run(project: str, asked_by: str, **said: Any) -> Any:
             f"{asked_by} needs Weights & Biases, but the wandb package is not installed.",
             way_out="Install it (pip install wandb), or leave it out: the JSON lines contain everything.",
         )
-    return importlib.import_module("wandb").init(project=project, **said)
+    return importlib.import_module("wandb").init(project=project, **options)
 
 
-def send_to_wandb(found: Telemetry, project: str, name: str) -> None:
-    """The telemetry of a branch, an iteration a step, and a histogram of its stays."""
+def send_to_wandb(report: Telemetry, project: str, name: str) -> None:
+    """Send the telemetry of a branch, an iteration per step, and a histogram of its stays."""
     run = begin_wandb_run(
-        project, "The telemetry", name=name, config={"horizon": found.horizon, "branch": found.branch}
+        project, "The telemetry", name=name, config={"horizon": report.horizon, "branch": report.branch}
     )
-    for one in found.iterations:
+    for iteration in report.iterations:
         values = {
-            "loss_at_h": one.loss_at_h,
-            "swap_rate": one.swap_rate,
-            "mean_residency": one.mean_residency,
-            "latency_ms": one.latency_ms,
-            "token_budget_utilization": one.token_budget_utilization,
-            "actions": one.actions,
-            "dirty": one.dirty,
+            "loss_at_h": iteration.loss_at_h,
+            "swap_rate": iteration.swap_rate,
+            "mean_residency": iteration.mean_residency,
+            "latency_ms": iteration.latency_ms,
+            "token_budget_utilization": iteration.token_budget_utilization,
+            "actions": iteration.actions,
+            "dirty": iteration.dirty,
         }
-        run.log({key: value for key, value in values.items() if value is not None}, step=one.refocus)
-    run.log({f"stays/{length}": count for length, count in found.histogram})
+        run.log({key: value for key, value in values.items() if value is not None}, step=iteration.refocus)
+    run.log({f"stays/{length}": count for length, count in report.histogram})
     run.finish()

@@ -61,7 +61,7 @@ def _line() -> Any:
     fields: dict[str, dict[str, Any]] = {
         name: {"kind": (Literal[name], ...), "data": (kind, ...)} for name, kind in KINDS.items()
     }
-    models = [create_model(name, **one) for name, one in fields.items()]
+    models = [create_model(name, **definitions) for name, definitions in fields.items()]
     return Annotated[Union[tuple(models)], Field(discriminator="kind")]  # noqa: UP007 - a union of a tuple
 
 
@@ -132,8 +132,8 @@ class TraceWriter:
         self._record(Switched(name, state_hash))
 
     def acted(self, act: Act, state_hash: str) -> None:
-        told = act.id, act.kind, act.nodes.runs, act.at, act.by, act.why
-        self._record(Acted(*told, state_hash))
+        fields = act.id, act.kind, act.nodes.runs, act.at, act.by, act.why
+        self._record(Acted(*fields, state_hash))
 
     def keyframed(self, keyframe: Keyframe) -> None:
         self._record(keyframe)
@@ -211,19 +211,19 @@ def read(source: Path | bytes, *, allow_incomplete: bool = False) -> Trace:
 
 def _checked(line: bytes, number: int, running: int) -> tuple[int, bytes]:
     """Return the running checksum and the JSON of one line."""
-    given, _, body = line.partition(b" ")
+    checksum, _, body = line.partition(b" ")
     running = zlib.crc32(body, running)
-    if given != f"{running:08x}".encode():
+    if checksum != f"{running:08x}".encode():
         raise faulty(number, "it, or a line before it, was changed")
     return running, body
 
 
 def _header(body: bytes) -> TraceHeader:
     try:
-        told = parsed(_AnyLine, body)
-        found = told.data.get("format", told.kind)
-        if told.kind != "header" or found != FORMAT:
-            raise faulty(1, f"this program reads {FORMAT}, not {found}")
+        record = parsed(_AnyLine, body)
+        form = record.data.get("format", record.kind)
+        if record.kind != "header" or form != FORMAT:
+            raise faulty(1, f"this program reads {FORMAT}, not {form}")
         header: TraceHeader = parsed(_HeaderLine, body).data
     except ValueError as error:
         raise faulty(1, "it is not a header") from error

@@ -1,4 +1,4 @@
-"""Whether a lifetime's folder is whole: every file named with what is wrong with it, and mended where that can be done.
+"""Check the integrity of a lifetime's folder: report every file with its fault, and repair it where that is possible.
 
 It loads no model. Mending cuts files back to their last whole block and drops a level that was only begun; gists that
 are then missing are made anew at the next opening.
@@ -43,12 +43,12 @@ class LifetimeCheck:
 
     @property
     def ok(self) -> bool:
-        """Whether nothing is wrong any more."""
+        """Return whether no fault remains."""
         return not self.faults
 
     @property
     def faults(self) -> tuple[FileCheck, ...]:
-        """What is wrong still."""
+        """Faults that remain."""
         return tuple(file for file in self.files if file.fault and not file.mended)
 
 
@@ -69,19 +69,19 @@ def check(
         first: CtxHeader | None = None
         paths = sorted(folder.glob("L*.ctx"), key=_level_first)
         vectors = [folder / VECTORS] if (folder / VECTORS).exists() else []
-        purged = _purged(folder)
+        purged = _read_purged_runs(folder)
         for number, path in enumerate(paths):
             if progress is not None:
                 progress(number, len(paths) + 1, path.name)
-            header, found = _checked(path, first, mend, purged)
+            header, file_check = _checked(path, first, mend, purged)
             first = first or header
-            files.append(found)
-        files += [_checked_vectors(path, mend) for path in vectors]
-        files += [fault for path in sorted(folder.glob("L*.use")) if (fault := _misplaced(path))]
+            files.append(file_check)
+        files += [_check_vectors(path, mend) for path in vectors]
+        files += [fault for path in sorted(folder.glob("L*.use")) if (fault := _find_misplaced_table(path))]
         if not any(file.name == "L0.ctx" for file in files):
             files.insert(0, FileCheck("L0.ctx", 0, "it is missing."))
-        told, tokens = _journal(folder, first if first and not first.level else None, mend)
-        return LifetimeCheck(str(folder), first.model if first else "", tokens, (*files, told))
+        journal_check, tokens = _journal(folder, first if first and not first.level else None, mend)
+        return LifetimeCheck(str(folder), first.model if first else "", tokens, (*files, journal_check))
     finally:
         lock.close()
 
@@ -107,7 +107,7 @@ def _checked(
     return header, FileCheck(path.name, header.count, unsummed=unsummed)
 
 
-def _checked_vectors(path: Path, mend: bool) -> FileCheck:
+def _check_vectors(path: Path, mend: bool) -> FileCheck:
     """Damaged vectors go when they are mended: they are made anew."""
     try:
         with CtxFile.open(path) as file:
@@ -134,8 +134,8 @@ def _level_first(path: Path) -> tuple[int, str]:
     return (len(path.name) if _LEVEL.fullmatch(path.name) else 1000, path.name)
 
 
-def _misplaced(path: Path) -> FileCheck | None:
-    """The fault of a table of use in whose place something else lies."""
+def _find_misplaced_table(path: Path) -> FileCheck | None:
+    """Return the fault of a usage table whose path holds something else."""
     try:
         is_there(path)
     except CtxError as error:
@@ -143,8 +143,8 @@ def _misplaced(path: Path) -> FileCheck | None:
     return None
 
 
-def _purged(folder: Path) -> Sequence[NodeRun]:
-    """The gists of which nothing else is left, as far as the journal can be read."""
+def _read_purged_runs(folder: Path) -> Sequence[NodeRun]:
+    """Return the purged gists, as far as the journal can be read."""
     try:
         return SpanJournal(folder, "", 0).read(0).span_metadata.purged.runs
     except CtxError:
@@ -182,22 +182,22 @@ def _journal(folder: Path, first: CtxHeader | None, mend: bool) -> tuple[FileChe
     count = first.count if first else 0
     journal = SpanJournal(folder, "", first.block_size if first else 0)
     try:
-        told = journal.read(count)
+        content = journal.read(count)
     except CtxError as error:
         mends = mend and error.about == "damage"
         if mends:
             journal.mend()
         return FileCheck(JOURNAL, 0, error.message, mended=mends), count
-    length = told.spans[-1].end if told.spans else 0
+    length = content.spans[-1].end if content.spans else 0
     fault = ""
     if first and length - length % first.block_size > first.count:
         fault = f"it tells of {length} tokens, and L0.ctx has {first.count}."
-    elif first and told.vocabulary and max(_greatest(folder), *told.open, 0) >= told.vocabulary:
-        fault = f"the lifetime holds tokens outside its model's vocabulary of {told.vocabulary}."
-    return FileCheck(JOURNAL, len(told.spans), fault), length
+    elif first and content.vocabulary and max(_greatest(folder), *content.open, 0) >= content.vocabulary:
+        fault = f"the lifetime holds tokens outside its model's vocabulary of {content.vocabulary}."
+    return FileCheck(JOURNAL, len(content.spans), fault), length
 
 
 def _greatest(folder: Path) -> int:
-    """The greatest token of L0.ctx, read a piece at a time; 0 where there is none."""
+    """Return the greatest token of L0.ctx, read in pieces; 0 where there is none."""
     with CtxFile.open(folder / "L0.ctx") as file:
         return max((int(file.rows(at, at + COPIED).max()) for at in range(0, len(file), COPIED)), default=0)

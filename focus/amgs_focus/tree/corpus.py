@@ -133,8 +133,10 @@ class Bridge:
 
 @dataclass(frozen=True, slots=True)
 class CorpusPlan:
-    """What would be read in, in this order. unchanged: paths that the lifetime holds as they are; replaced: paths of
-    which it holds an older version, which stays and counts as superseded.
+    """Documents to read in, in order.
+
+    unchanged: paths already in the lifetime as they are; replaced: paths of which it holds an older version, which
+    stays and counts as superseded.
     """
 
     sections: tuple[DocumentSection, ...]
@@ -156,35 +158,42 @@ def plan_corpus(
     name: the domain of what has no domain of its own (a top folder with a README is one). known: versions that the
     lifetime holds already, by path.
     """
-    held = known or {}
-    given = [one for one in documents if one.text.strip()]
-    fresh = [one for one in given if held.get(one.path) != one.version]
-    domains = _domains(given, name)
-    ordered = sorted(fresh, key=lambda one: (domains[one.path] != name, domains[one.path], _rank(one), one.path))
-    sections = [section for one in ordered for section in _sections(one, domains[one.path])]
-    sections, dropped = _thinned(sections)
-    found = _bridges(sections) if bridges else ()
+    versions = known or {}
+    candidates = [document for document in documents if document.text.strip()]
+    fresh = [document for document in candidates if versions.get(document.path) != document.version]
+    domains = _domains(candidates, name)
+    ordered = sorted(
+        fresh,
+        key=lambda document: (domains[document.path] != name, domains[document.path], _rank(document), document.path),
+    )
+    sections = [section for document in ordered for section in _sections(document, domains[document.path])]
+    sections, dropped = _thin_sections(sections)
+    links = _bridges(sections) if bridges else ()
     linked: defaultdict[str, list[str]] = defaultdict(list)
-    for bridge in found:
+    for bridge in links:
         linked[bridge.source].append(bridge.target)
         linked[bridge.target].append(bridge.source)
     return CorpusPlan(
-        sections=tuple(replace(one, bridges=tuple(linked[one.key][:MOST_BRIDGES])) for one in sections),
-        bridges=found,
+        sections=tuple(replace(piece, bridges=tuple(linked[piece.key][:MOST_BRIDGES])) for piece in sections),
+        bridges=links,
         dropped=dropped,
-        unchanged=tuple(sorted(one.path for one in given if held.get(one.path) == one.version)),
-        replaced=tuple(one.path for one in ordered if one.path in held),
+        unchanged=tuple(
+            sorted(document.path for document in candidates if versions.get(document.path) == document.version)
+        ),
+        replaced=tuple(document.path for document in ordered if document.path in versions),
     )
 
 
 def _domains(documents: Sequence[Document], name: str) -> dict[str, str]:
     """Return each document's domain: its top folder, where that has a README, else the corpus's name."""
     own = {
-        PurePosixPath(one.path).parts[0]
-        for one in documents
-        if len(PurePosixPath(one.path).parts) == 2 and _rank(one) == 0
+        PurePosixPath(document.path).parts[0]
+        for document in documents
+        if len(PurePosixPath(document.path).parts) == 2 and _rank(document) == 0
     }
-    return {one.path: top if (top := PurePosixPath(one.path).parts[0]) in own else name for one in documents}
+    return {
+        document.path: top if (top := PurePosixPath(document.path).parts[0]) in own else name for document in documents
+    }
 
 
 def _rank(document: Document) -> int:
@@ -199,7 +208,7 @@ def _rank(document: Document) -> int:
 
 
 def _sections(document: Document, domain: str) -> list[DocumentSection]:
-    """The document cut at its headings or definitions."""
+    """Cut the document at its headings or definitions."""
     if document.language == "python":
         cuts = _python_cuts(document.text)
     elif document.language == "markdown":
@@ -208,20 +217,20 @@ def _sections(document: Document, domain: str) -> list[DocumentSection]:
         cuts = _margin_cuts(document.text)
     else:
         cuts = []
-    cuts = _evened(document.text, cuts)
+    cuts = _even_cuts(document.text, cuts)
     ends = [*(at for at, _ in cuts[1:]), len(document.text)]
     taken: Counter[str] = Counter()
-    made = []
+    sections = []
     for (start, title), end in zip(cuts, ends, strict=True):
         taken[title] += 1
         name = title if taken[title] == 1 else f"{title} ({taken[title]})"
         text = document.text[start:end]
         if end == len(document.text) and not text.endswith("\n\n"):
             text = text.rstrip("\n") + "\n\n"
-        made.append(
+        sections.append(
             DocumentSection(document.path, name, text, domain, document.language, document.version, document.time)
         )
-    return made
+    return sections
 
 
 def _python_cuts(text: str) -> list[tuple[int, str]]:
@@ -233,64 +242,64 @@ def _python_cuts(text: str) -> list[tuple[int, str]]:
     lines = [0]
     for line in text.split("\n"):
         lines.append(lines[-1] + len(line) + 1)
-    found = []
+    cuts = []
     for node in tree.body:
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-            first = min([node.lineno, *(one.lineno for one in node.decorator_list)])
-            found.append((lines[first - 1], node.name))
-    return found
+            first = min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)])
+            cuts.append((lines[first - 1], node.name))
+    return cuts
 
 
 def _margin_cuts(text: str) -> list[tuple[int, str]]:
     """Return where each definition at the margin begins, with the comment right above it."""
-    found, at, above = [], 0, -1
+    cuts, at, above = [], 0, -1
     for line in text.splitlines(keepends=True):
         defined = _AT_MARGIN.match(line)
         if defined:
-            found.append((above if above >= 0 else at, defined[1]))
+            cuts.append((above if above >= 0 else at, defined[1]))
         if not _COMMENT.match(line):
             above = -1
         elif above < 0:
             above = at
         at += len(line)
-    return found
+    return cuts
 
 
 def _heading_cuts(text: str) -> list[tuple[int, str]]:
     """Return where each heading of the first three levels begins, those inside code apart."""
-    found, at, fenced = [], 0, False
+    cuts, at, fenced = [], 0, False
     for line in text.splitlines(keepends=True):
         if line.lstrip().startswith(("```", "~~~")):
             fenced = not fenced
         heading = re.match(r"#{1,3} +(.+)", line)
         if heading and not fenced:
-            found.append((at, heading[1].strip()))
+            cuts.append((at, heading[1].strip()))
         at += len(line)
-    return found
+    return cuts
 
 
-def _evened(text: str, cuts: list[tuple[int, str]]) -> list[tuple[int, str]]:
+def _even_cuts(text: str, cuts: list[tuple[int, str]]) -> list[tuple[int, str]]:
     """Return the cuts with a beginning, and with long stretches cut again between paragraphs."""
     if not cuts or cuts[0][0] > 0:
         cuts = [(0, "beginning"), *cuts]
-    made = []
+    pieces = []
     ends = [*(at for at, _ in cuts[1:]), len(text)]
     for (start, title), end in zip(cuts, ends, strict=True):
         if end <= start:
             continue
-        made.append((start, title))
+        pieces.append((start, title))
         while end - start > LONGEST:
             gap = text.rfind("\n\n", start + LONGEST // 2, start + LONGEST)
             start = gap + 2 if gap > 0 else start + LONGEST
             if start < end:
-                made.append((start, title))
-    return made or [(0, "beginning")]
+                pieces.append((start, title))
+    return pieces or [(0, "beginning")]
 
 
-def _thinned(sections: Sequence[DocumentSection]) -> tuple[list[DocumentSection], tuple[Dropped, ...]]:
+def _thin_sections(sections: Sequence[DocumentSection]) -> tuple[list[DocumentSection], tuple[Dropped, ...]]:
     """Return the sections without those that an earlier one says nearly word for word."""
     holders: defaultdict[int, list[int]] = defaultdict(list)
-    kept: list[DocumentSection] = []
+    survivors: list[DocumentSection] = []
     dropped = []
     for section in sections:
         words = _WORD.findall(section.text.lower())
@@ -298,12 +307,12 @@ def _thinned(sections: Sequence[DocumentSection]) -> tuple[list[DocumentSection]
         shared = Counter(place for run in runs for place in holders.get(run, ()))
         place, count = shared.most_common(1)[0] if shared else (0, 0)
         if len(words) >= LEAST_WORDS and count >= ALIKE * len(runs):
-            dropped.append(Dropped(section.key, kept[place].key, count / len(runs)))
+            dropped.append(Dropped(section.key, survivors[place].key, count / len(runs)))
             continue
         for run in runs:
-            holders[run].append(len(kept))
-        kept.append(section)
-    return kept, tuple(dropped)
+            holders[run].append(len(survivors))
+        survivors.append(section)
+    return survivors, tuple(dropped)
 
 
 def _bridges(sections: Sequence[DocumentSection]) -> tuple[Bridge, ...]:
@@ -327,11 +336,11 @@ def _bridges(sections: Sequence[DocumentSection]) -> tuple[Bridge, ...]:
                 shared[at, home].append(name)
     order = sorted(shared, key=lambda pair: (sections[pair[0]].language not in PROSE, -len(shared[pair]), pair))
     used: Counter[int] = Counter()
-    found = []
+    bridges = []
     for source, target in order:
         if used[source] < MOST_BRIDGES and used[target] < MOST_BRIDGES:
             used[source] += 1
             used[target] += 1
             names = tuple(sorted(shared[source, target]))
-            found.append(Bridge(sections[source].key, sections[target].key, names))
-    return tuple(found)
+            bridges.append(Bridge(sections[source].key, sections[target].key, names))
+    return tuple(bridges)

@@ -41,7 +41,7 @@ Rows = NDArray[Any]
 
 @dataclass(frozen=True, slots=True)
 class CtxHeader:
-    """What a .ctx file says about itself.
+    """Header of a .ctx file.
 
     width: values a row, 0 at level 0. count: rows, which at level 0 are tokens.
     """
@@ -75,7 +75,7 @@ class CtxHeader:
         return self.count * self.row_bytes
 
     def pack(self) -> bytes:
-        """The 64 bytes, checksum included. The name is cut to 31 bytes of UTF-8 and ends with a zero."""
+        """Return the 64 bytes, checksum included. The name is cut to 31 bytes of UTF-8 and ends with a zero."""
         name = clipped(self.model).encode("utf-8")
         fields = (MAGIC, VERSION, self.level, self.block_size, self.width, self.dtype, name, self.count)
         bare = _LAYOUT.pack(*fields, self.gist_version, 0)
@@ -135,9 +135,9 @@ class CtxFile:
             handle.close()
             path.unlink(missing_ok=True)
             raise unwritten(path, error) from error
-        made = cls(path, handle, empty, writable=True)
-        made._sums.remove()  # of a file that was here before
-        return made
+        file = cls(path, handle, empty, writable=True)
+        file._sums.remove()  # of a file that was here before
+        return file
 
     @classmethod
     def open(cls, path: Path, *, writable: bool = False) -> CtxFile:
@@ -151,10 +151,10 @@ class CtxFile:
             raise _unusable(path, error) from error
         try:
             header = CtxHeader.unpack(handle.read(HEADER_BYTES), path.name)
-            held = path.stat().st_size - HEADER_BYTES
-            if held < header.payload_bytes:
+            size = path.stat().st_size - HEADER_BYTES
+            if size < header.payload_bytes:
                 raise _damaged(
-                    f"{path.name} is truncated: it says {header.count} entries and holds {held // header.row_bytes}."
+                    f"{path.name} is truncated: it says {header.count} entries and holds {size // header.row_bytes}."
                 )
             if header.level == 0 and header.count % header.block_size:
                 raise _damaged(f"{path.name} ends inside a block.")
@@ -349,18 +349,18 @@ def repair(path: Path, expected: CtxHeader | None = None) -> CtxHeader:
     try:
         with path.open("rb") as file:
             raw = file.read(HEADER_BYTES)
-        held = max(0, path.stat().st_size - HEADER_BYTES)
+        size = max(0, path.stat().st_size - HEADER_BYTES)
     except OSError as error:
         raise _unusable(path, error) from error
     try:
         header = CtxHeader.unpack(raw, path.name)
-        count = min(header.count, held // header.row_bytes)
+        count = min(header.count, size // header.row_bytes)
     except CtxError:
         if expected is None:
             raise
         if raw[:4] != struct.pack("<I", MAGIC)[: len(raw)]:
             raise
-        header, count = expected, held // expected.row_bytes
+        header, count = expected, size // expected.row_bytes
     if expected is not None and not header.same_layout(expected):
         raise CtxError(
             f"{path.name} holds level {header.level} of {header.model!r}, not level {expected.level} of "

@@ -1,5 +1,4 @@
-"""Where a lifetime's rows live: in memory, or in a folder of .ctx files beside a journal of where each span
-came from.
+"""Store a lifetime's rows: in memory, or in a folder of .ctx files beside a journal of the spans' sources.
 
 The journal is written after the rows, and what it does not know did not happen: opening a folder cuts the rows
 back to its last whole line.
@@ -104,7 +103,7 @@ class LifetimeStore(Protocol):
 
     @property
     def usage(self) -> GistUsage:
-        """How the lifetime was looked at."""
+        """Usage of the lifetime's gists."""
         ...
 
     def load(self) -> Journalled:
@@ -180,7 +179,7 @@ class MemoryStore:
         """Nothing to do: the tree itself is the record."""
 
     def blank(self, level: int, ranges: Sequence[tuple[int, int]]) -> None:
-        _zeroed(self.level(level), ranges)
+        _zero_rows(self.level(level), ranges)
 
     def begin_vectors(self, encoder: str, dimension: int) -> RowStore:
         if self.vectors is None or self._encoder != (encoder, dimension):
@@ -189,7 +188,7 @@ class MemoryStore:
 
     def blank_vectors(self, ranges: Sequence[tuple[int, int]]) -> None:
         if self.vectors is not None:
-            _zeroed(self.vectors, ranges)
+            _zero_rows(self.vectors, ranges)
 
     def gist_version(self, level: int) -> int:
         return self._versions.get(level, self._default)
@@ -201,7 +200,7 @@ class MemoryStore:
         self._levels.clear()
 
 
-def _zeroed(rows: RowStore, ranges: Sequence[tuple[int, int]]) -> None:
+def _zero_rows(rows: RowStore, ranges: Sequence[tuple[int, int]]) -> None:
     for start, stop in ranges:
         rows.overwrite(start, np.zeros_like(rows.rows(start, stop)))
 
@@ -255,7 +254,7 @@ class FolderStore:
                 number += 1
             for left in folder.glob(f"*.ctx{FRESH}"):
                 left.unlink()  # the process was killed before it took the old one's place
-            self._vectors = self._left_vectors()
+            self._vectors = self._reopen_vectors()
         except CtxError:
             self.close()
             raise
@@ -279,8 +278,8 @@ class FolderStore:
         self._journal.write(line)
 
     def gist_version(self, level: int) -> int:
-        held = self._files.get(level)  # asking must not begin a level
-        return held.header.gist_version if held is not None else self._gist_version
+        file = self._files.get(level)  # asking must not begin a level
+        return file.header.gist_version if file is not None else self._gist_version
 
     def say_version(self, level: int, gist_version: int) -> None:
         self._gist_version = gist_version
@@ -295,13 +294,13 @@ class FolderStore:
 
     def begin_vectors(self, encoder: str, dimension: int) -> RowStore:
         expected = CtxHeader(1, self._block_size, dimension, FP16, encoder, zlib.crc32(encoder.encode()))
-        held = self._vectors
-        if held is not None:
-            told = held.header
-            if told.same_layout(expected) and told.gist_version == expected.gist_version:
-                return held
-            held.close()
-            held.path.unlink()
+        file = self._vectors
+        if file is not None:
+            header = file.header
+            if header.same_layout(expected) and header.gist_version == expected.gist_version:
+                return file
+            file.close()
+            file.path.unlink()
         self._vectors = CtxFile.create(self._folder / VECTORS, expected)
         return self._vectors
 
@@ -320,19 +319,23 @@ class FolderStore:
     def _name_in_files(self, base: BaseModel) -> str:
         """Return the name that the files have for this model. Raises CtxError where they are another model's."""
         head = first_line(self._folder)
-        name, told = (head.model, head.embeddings) if head is not None else ("", None)
+        name, fingerprint = (head.model, head.embeddings) if head is not None else ("", None)
         if not name and is_there(self._path(0)):
             with suppress(CtxError), CtxFile.open(self._path(0)) as file:  # opening it for good says what is wrong
                 name = file.header.model
-        if not name or (told is None and name == clipped(base.card.name)) or is_same_model(base, name, told):
+        if (
+            not name
+            or (fingerprint is None and name == clipped(base.card.name))
+            or is_same_model(base, name, fingerprint)
+        ):
             return name or base.card.name
-        why = "its embeddings are others" if told is not None else "only the name tells, in a lifetime this old"
+        why = "its embeddings are others" if fingerprint is not None else "only the name tells, in a lifetime this old"
         raise CtxError(
             f"{self._folder} was written for {name!r}; this is {base.card.name!r}, and {why}.",
             way_out="Open it with that model, or rebuild the lifetime.",
         )
 
-    def _left_vectors(self) -> CtxFile | None:
+    def _reopen_vectors(self) -> CtxFile | None:
         """Return the vectors that an earlier session made; damaged ones go, as they can be made anew."""
         path = self._folder / VECTORS
         if not is_there(path):
@@ -352,11 +355,11 @@ class FolderStore:
         if is_there(path):
             file = CtxFile.open(path, writable=True)
             if not file.header.same_layout(expected):
-                found = file.header
+                header = file.header
                 file.close()
                 raise CtxError(
-                    f"{path.name} was written for {found.model!r}, width {found.width}, block "
-                    f"{found.block_size}; this is {expected.model!r}, width {expected.width}, block "
+                    f"{path.name} was written for {header.model!r}, width {header.width}, block "
+                    f"{header.block_size}; this is {expected.model!r}, width {expected.width}, block "
                     f"{expected.block_size}.",
                     way_out="Open it with that model, or rebuild the lifetime.",
                 )
@@ -380,7 +383,7 @@ class FolderStore:
 
 
 def locked(folder: Path) -> IO[str]:
-    """The lock of a folder, held until it is closed or its holder dies; raises CtxError that names the holder.
+    """Lock a folder until the file is closed or its holder dies; raises CtxError that names the holder.
 
     Where the system has no such locks (Windows) nobody is kept out.
     """

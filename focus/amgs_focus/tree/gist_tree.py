@@ -54,7 +54,7 @@ class TokenHash:
                 self._marks.append(self._state.copy())
 
     def cut(self, length: int, rows: RowStore) -> None:
-        """The hash of the first `length` tokens, which `rows` holds; only those after the last mark are read."""
+        """Cut the hash to the first `length` tokens, which `rows` holds; only those after the last mark are read."""
         del self._marks[1 + length // PIECE :]
         self._length = PIECE * (len(self._marks) - 1)
         self._state = self._marks[-1].copy()
@@ -132,7 +132,7 @@ class LifetimeTree:
 
     @property
     def depth(self) -> int:
-        """The highest level with a node; 0 while there is no gist."""
+        """Return the highest level with a node; 0 while there is no gist."""
         return max((level for level in self._store.levels() if level and self.count(level)), default=0)
 
     @property
@@ -142,7 +142,7 @@ class LifetimeTree:
 
     @property
     def truncations(self) -> Sequence[int]:
-        """Every length the lifetime was cut to, in order: what was derived from later tokens is void."""
+        """Lengths to which the lifetime was cut, in order: anything derived from later tokens is void."""
         return self._truncations
 
     def count(self, level: int) -> int:
@@ -177,9 +177,9 @@ class LifetimeTree:
     def tokens(self, start: int, end: int) -> Tokens:
         """Return token ids [start, end), a copy."""
         whole = len(self._store.level(0))
-        kept = self._store.level(0).rows(start, min(end, whole))
+        head = self._store.level(0).rows(start, min(end, whole))
         rest = self._open[max(0, start - whole) : max(0, end - whole)]
-        return np.concatenate([kept, np.asarray(rest, np.uint32)]).astype(np.uint32)
+        return np.concatenate([head, np.asarray(rest, np.uint32)]).astype(np.uint32)
 
     def gists(self, level: int, start: int, stop: int) -> torch.Tensor:
         """Gists [start, stop) of a level as (n, slots, d), in float32."""
@@ -202,7 +202,7 @@ class LifetimeTree:
         )
 
     def sources_whole(self, start: int, end: int) -> tuple[SpanSource, ...]:
-        """The same spans as they lie in the lifetime, not clipped."""
+        """Return the spans of `sources` whole, not clipped."""
         first = max(0, bisect.bisect_right(self._starts, start) - 1)
         last = bisect.bisect_left(self._starts, end) if start < end else first
         return tuple(span for span in self._spans[first:last] if span.end > start)
@@ -221,7 +221,7 @@ class LifetimeTree:
         return tuple(NodeRef(ref.level - 1, first + child) for child in range(self._block_size))
 
     def digest(self) -> str:
-        """A hash of the lifetime's tokens alone, however they were appended."""
+        """Hash the lifetime's tokens alone, however they were appended."""
         return self._hash.digest(self._open)
 
     def append(
@@ -356,16 +356,16 @@ class LifetimeTree:
             with torch.no_grad():
                 if level == 1:
                     tokens = torch.from_numpy(rows.astype(np.int64))
-                    made = self._gist.encode_tokens(self._model.embed(tokens), tokens)
+                    gists = self._gist.encode_tokens(self._model.embed(tokens), tokens)
                 else:
-                    made = self._gist.encode_gists(self._as_gists(rows).view(len(rows), size * self.slots, -1))
-            found = made.detach().to("cpu", torch.float32).reshape(len(rows), -1).numpy()
-            if not np.isfinite(found).all() or np.abs(found).max(initial=0.0) > np.finfo(np.float16).max:
+                    gists = self._gist.encode_gists(self._as_gists(rows).view(len(rows), size * self.slots, -1))
+            vectors = gists.detach().to("cpu", torch.float32).reshape(len(rows), -1).numpy()
+            if not np.isfinite(vectors).all() or np.abs(vectors).max(initial=0.0) > np.finfo(np.float16).max:
                 raise FocusError(
                     f"The gist encoder {self._gist.name!r} returned a value that is not a number.",
                     way_out="Use another checkpoint, or the pointer gist.",
                 )
-            return found.astype(np.float16)
+            return vectors.astype(np.float16)
 
         keys = [(id(self._model), self._gist.version, level == 1, row.tobytes()) for row in below]
         return np.stack(values_of(self._gist, keys, make))
@@ -392,27 +392,27 @@ class LifetimeTree:
         self._hash.cut(whole, self._store.level(0))
 
     def _greatest(self, whole: int) -> int:
-        """The greatest token id there is, read a piece at a time; −1 where there is none."""
+        """Return the greatest token id, read in pieces; −1 where there is none."""
         pieces = (self._store.level(0).rows(start, min(whole, start + PIECE)) for start in range(0, whole, PIECE))
         return max((int(piece.max()) for piece in pieces), default=-1)
 
     def _recover(self) -> tuple[list[SpanSource], list[int]]:
         """Bring rows and journal to one length after a crash between them, and fill in missing gists."""
-        told = self._store.load()
-        spans, open_tokens = told.spans, told.open
+        content = self._store.load()
+        spans, open_tokens = content.spans, content.open
         length = spans[-1].end if spans else 0
         whole = length - length % self._block_size
-        held = len(self._store.level(0))
-        is_short = held < whole or len(open_tokens) != length - whole
+        row_count = len(self._store.level(0))
+        is_short = row_count < whole or len(open_tokens) != length - whole
         if is_short:
-            length = whole = min(held, whole)
+            length = whole = min(row_count, whole)
             spans, open_tokens = clip(spans, length), []
         if max(self._greatest(whole), *open_tokens, 0) >= self._model.card.vocabulary:
             raise CtxError(
                 f"L0.ctx holds tokens outside the vocabulary of {self._model.card.name}.",
                 way_out="Open it with the model that wrote it.",
             )
-        span_metadata = told.span_metadata.cut(length, self._block_size)
+        span_metadata = content.span_metadata.cut(length, self._block_size)
         counts = {level: len(self._store.level(level)) for level in self._store.levels()}
         for run in span_metadata.purged.runs:
             if run.stop > min(counts.get(run.level, 0), length // self._block_size**run.level):

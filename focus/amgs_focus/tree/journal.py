@@ -100,7 +100,7 @@ class UntagLine:
 
 @dataclass(frozen=True, slots=True)
 class AboutLine:
-    """What is known of spans, by their starts, in the place of what was known before."""
+    """Metadata of spans, by their starts, which replaces the earlier metadata."""
 
     about: tuple[tuple[int, Mapping[str, Any]], ...]
 
@@ -126,8 +126,9 @@ JournalLine = (
 
 @dataclass
 class Journalled:
-    """What a journal tells: spans in order, the open block's tokens, and what is known of the spans. vocabulary: of the
-    model, 0 where an earlier version did not write it.
+    """Contents of a journal: spans in order, the open block's tokens, and the metadata of the spans.
+
+    vocabulary: of the model, 0 where an earlier version did not write it.
     """
 
     spans: list[SpanSource] = field(default_factory=list)
@@ -160,12 +161,12 @@ class SpanJournal:
         if not self.is_there():
             return self._begin(tokens)
         raw = self._whole()
-        told = self._read(raw, tokens)
+        content = self._read(raw, tokens)
         self._whole_bytes = len(raw)
-        return told if raw else self._begin(tokens)
+        return content if raw else self._begin(tokens)
 
     def read(self, tokens: int) -> Journalled:
-        """The same and nothing is changed. Raises CtxError where tokens have no journal, too."""
+        """Read as `load` does, without changes. Raises CtxError also where tokens have no journal."""
         if self.is_there():
             return self._read(self._whole(), tokens)
         if tokens:
@@ -196,10 +197,10 @@ class SpanJournal:
         """Return what the lines tell. Raises CtxError for one that is damaged, and where they are not those that were
         written. tokens: in the rows; a journal that was only begun is of none.
         """
-        told = Journalled()
+        content = Journalled()
         for number, line in enumerate(raw.splitlines(), start=1):
             try:
-                self._take(told, journal_line(line), number)
+                self._take(content, journal_line(line), number)
             except (ValueError, TypeError) as error:
                 raise _unread(number) from error
         if self._sums.size > len(raw) or (tokens and not raw):
@@ -209,10 +210,10 @@ class SpanJournal:
                 about="damage",
             )
         self._sums.check(0, len(raw))
-        return told
+        return content
 
     def appended(self, span: SpanSource, open_tokens: list[int], about: SpanAbout = BLANK) -> None:
-        """A span came to the end; the tokens of the open block after it."""
+        """Write an appended span and the tokens of the open block after it."""
         self.write(span_line(span, open_tokens, about))
 
     def cut(self, length: int, open_tokens: list[int]) -> None:
@@ -221,11 +222,11 @@ class SpanJournal:
 
     def write(self, entry: Mapping[str, Any]) -> None:
         """Add a line. Raises CtxError when the disk is full; the journal then holds what it held."""
-        held = self._path.stat().st_size if self._path.exists() else 0
+        size = self._path.stat().st_size if self._path.exists() else 0
         try:
-            if self._whole_bytes is not None and held > self._whole_bytes:
+            if self._whole_bytes is not None and size > self._whole_bytes:
                 os.truncate(self._path, self._whole_bytes)
-                held = self._whole_bytes
+                size = self._whole_bytes
             self._whole_bytes = None
             with self._path.open("ab") as handle:
                 handle.write(json.dumps(entry, ensure_ascii=False).encode("utf-8") + b"\n")
@@ -233,40 +234,40 @@ class SpanJournal:
                 os.fsync(handle.fileno())
         except OSError as error:
             if self._path.exists():
-                os.truncate(self._path, held)
+                os.truncate(self._path, size)
             raise unwritten(self._path, error) from error
         self._sums.cover(self._path.stat().st_size)
 
-    def _take(self, told: Journalled, line: JournalLine, number: int) -> None:
+    def _take(self, content: Journalled, line: JournalLine, number: int) -> None:
         if number == 1:
             if not isinstance(line, FirstLine) or line.block_size != (self._block_size or line.block_size):
                 raise ValueError("it is not the header of this lifetime's journal")
             self._block_size = line.block_size
-            told.vocabulary = line.vocabulary
+            content.vocabulary = line.vocabulary
             return
         if isinstance(line, FirstLine):
             raise ValueError("a header stands on the first line")
         if isinstance(line, SpanLine):
             span = SpanSource(line.start, line.end, line.source, line.kind, line.label)
-            if span.start != (told.spans[-1].end if told.spans else 0) or span.end < span.start:
+            if span.start != (content.spans[-1].end if content.spans else 0) or span.end < span.start:
                 raise ValueError(f"{span} does not begin where the last one ends")
-            add_span(told.spans, span)
+            add_span(content.spans, span)
         if isinstance(line, CutLine):
-            told.spans = clip(told.spans, line.cut)
+            content.spans = clip(content.spans, line.cut)
         if isinstance(line, SpanLine | CutLine) and line.open is not None:
-            told.open = list(line.open)
-        told.span_metadata = changed(told.span_metadata, line, self._block_size)
+            content.open = list(line.open)
+        content.span_metadata = changed(content.span_metadata, line, self._block_size)
 
     def _begin(self, tokens: int) -> Journalled:
         head = {"format": JOURNAL_FORMAT, "model": self._model, "block_size": self._block_size}
         if self._embeddings is not None:
             head |= {"vocabulary": self._embeddings.vocabulary, "embeddings": asdict(self._embeddings)}
         self.write(head)
-        told = Journalled()
-        add_span(told.spans, SpanSource(0, tokens, None))
-        for span in told.spans:
+        content = Journalled()
+        add_span(content.spans, SpanSource(0, tokens, None))
+        for span in content.spans:
             self.appended(span, [])
-        return told
+        return content
 
 
 def first_line(folder: Path) -> FirstLine | None:
@@ -310,11 +311,11 @@ def add_span(spans: list[SpanSource], span: SpanSource) -> None:
 
 def clip(spans: list[SpanSource], length: int) -> list[SpanSource]:
     """Return the spans of the first `length` tokens."""
-    kept = [span for span in spans if span.start < length]
-    if kept and kept[-1].end > length:
-        last = kept[-1]
-        kept[-1] = SpanSource(last.start, length, last.source, last.kind, last.label)
-    return kept
+    prefix = [span for span in spans if span.start < length]
+    if prefix and prefix[-1].end > length:
+        last = prefix[-1]
+        prefix[-1] = SpanSource(last.start, length, last.source, last.kind, last.label)
+    return prefix
 
 
 def journal_line(raw: bytes) -> JournalLine:
@@ -337,7 +338,7 @@ def changed(span_metadata: SpanMetadata, line: JournalLine, block_size: int) -> 
         case UntagLine(untag):
             return replace(span_metadata, tags=tuple(tag for tag in span_metadata.tags if tag != untag))
         case AboutLine(about):
-            listed = {start: SpanAbout.of(one) for start, one in about}
+            listed = {start: SpanAbout.of(fields) for start, fields in about}
             return replace(span_metadata, about={**span_metadata.about, **listed})
         case CutLine(length):
             return span_metadata.cut(length, block_size)

@@ -1,5 +1,5 @@
-"""What a lifetime knows of its spans beside their tokens, kept with it: metadata, tags, what was forgotten, how it was
-looked at, and a vector of meaning for each whole block.
+"""Store the metadata of a lifetime's spans beside their tokens: metadata, tags, forgotten detail, usage, and a semantic
+vector for every whole block.
 
 Every change is a line of the journal before it counts. A purge is two lines: what is to go, and that it is gone; a
 process that is killed in between finishes it at the next open. One text encoder makes all vectors; those of another
@@ -55,25 +55,25 @@ class BlockVectors:
             if progress is not None:
                 progress(first, total, "vectors of blocks")
             blocks = range(first, min(total, first + BATCH))
-            kept = [at for at in blocks if not any(low <= at < high for low, high in gone)]
-            made = np.zeros((len(blocks), encoder.dimension), np.float16)
-            if kept:
-                texts = [self._text(tree, at) for at in kept]
-                made[[at - first for at in kept]] = values_of(encoder, texts, partial(_embedded, encoder, texts))
-            rows.append(made)
+            places = [at for at in blocks if not any(low <= at < high for low, high in gone)]
+            vectors = np.zeros((len(blocks), encoder.dimension), np.float16)
+            if places:
+                texts = [self._text(tree, at) for at in places]
+                vectors[[at - first for at in places]] = values_of(encoder, texts, partial(_embedded, encoder, texts))
+            rows.append(vectors)
 
     def cosines(self, vector: NDArray[np.float32], blocks: int) -> Cosines:
         """Return (d,) -> (blocks,) products with the first so many rows, a piece of them at a time; 0 for what has
         none.
         """
-        found = np.zeros(blocks, np.float32)
+        products = np.zeros(blocks, np.float32)
         rows = self._store.vectors
         if rows is None:
-            return found
+            return products
         for first in range(0, min(blocks, len(rows)), PIECE):
             piece = rows.rows(first, min(blocks, first + PIECE))
-            found[first : first + len(piece)] = piece.astype(np.float32) @ vector
-        return found
+            products[first : first + len(piece)] = piece.astype(np.float32) @ vector
+        return products
 
     def cut(self, blocks: int) -> None:
         """Keep the first blocks only."""
@@ -82,8 +82,8 @@ class BlockVectors:
 
     def blank(self, ranges: Sequence[tuple[int, int]]) -> None:
         """Make the rows of blocks [start, stop) zeros, for good."""
-        held = len(self)
-        inside = [(low, min(high, held)) for low, high in ranges if low < held]
+        count = len(self)
+        inside = [(low, min(high, count)) for low, high in ranges if low < count]
         if inside:
             self._store.blank_vectors(inside)
 
@@ -111,7 +111,7 @@ class Catalogue:
 
     @property
     def usage(self) -> GistUsage:
-        """How often each gist was opened, and the like."""
+        """Usage of every gist, such as its number of openings."""
         return self._store.usage
 
     @property
@@ -136,11 +136,11 @@ class Catalogue:
     def describe(self, spans: Mapping[int, SpanAbout]) -> None:
         """Say what is known of spans, by their starts, in the place of what was said before."""
         if spans:
-            self._store.note({"about": [[start, one.plain()] for start, one in spans.items()]})
+            self._store.note({"about": [[start, description.plain()] for start, description in spans.items()]})
             self.span_metadata = replace(self.span_metadata, about={**self.span_metadata.about, **spans})
 
     def appended(self, start: int, about: SpanAbout) -> None:
-        """A span was appended, and the journal told of it."""
+        """Record the metadata of a span appended to the journal."""
         if about != BLANK:
             self.span_metadata.about[start] = about
 
@@ -154,7 +154,7 @@ class Catalogue:
         for tag in gone:
             self._store.note({"untag": plain(tag)})
             self.span_metadata = replace(
-                self.span_metadata, tags=tuple(one for one in self.span_metadata.tags if one != tag)
+                self.span_metadata, tags=tuple(other_tag for other_tag in self.span_metadata.tags if other_tag != tag)
             )
 
     def act(self, act: Act) -> None:
@@ -181,7 +181,7 @@ class Catalogue:
             self.span_metadata = replace(self.span_metadata, sealed=wanted)
 
     def cut(self, length: int) -> None:
-        """The lifetime was cut to so many tokens; the journal learns it from the cut."""
+        """Cut the metadata to the lifetime's new length; the journal records the cut itself."""
         self.span_metadata = self.span_metadata.cut(length, self._block_size)
         self.usage.cut(length, self._block_size)
 
@@ -193,14 +193,14 @@ class Catalogue:
             if run.level >= max(1, level):
                 width = size ** (run.level - level)
                 ranges.append((run.first * width, run.stop * width))
-        return _merged(ranges)
+        return _merge_ranges(ranges)
 
     def _blank(self) -> None:
         """Carry out every purge there is; what is gone already is gone again."""
         purged = self.span_metadata.purged
         for level in sorted(self._store.levels()):
             below = [run for run in purged.runs if run.level > level]
-            ranges = _merged(
+            ranges = _merge_ranges(
                 (run.first * width, run.stop * width)
                 for run in below
                 for width in (self._block_size ** (run.level - level),)
@@ -213,7 +213,7 @@ class Catalogue:
         self.span_metadata = replace(self.span_metadata, blanked=True)
 
 
-def _merged(ranges: Iterable[Range]) -> tuple[Range, ...]:
+def _merge_ranges(ranges: Iterable[Range]) -> tuple[Range, ...]:
     merged: list[Range] = []
     for low, high in sorted(ranges):
         if merged and low <= merged[-1][1]:

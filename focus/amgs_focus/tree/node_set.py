@@ -38,7 +38,7 @@ class NodeSet:
     def joined(cls, runs: Iterable[Sequence[int]]) -> NodeSet:
         """Runs in any order, overlapping or not. Raises ValueError for one that is none."""
         merged: list[NodeRun] = []
-        for run in sorted(NodeRun(*map(int, one)) for one in runs):
+        for run in sorted(NodeRun(*map(int, numbers)) for numbers in runs):
             if not 1 <= run.level <= DEEPEST or run.first < 0:
                 raise ValueError(f"{run} is no run of gists")
             if run.stop <= run.first:
@@ -65,16 +65,16 @@ class NodeSet:
         return NodeSet.joined((*self.runs, *other.runs))
 
     def __sub__(self, other: NodeSet) -> NodeSet:
-        kept: list[NodeRun] = []
+        remainder: list[NodeRun] = []
         for run in self.runs:
             first = run.first
             for gone in other.runs:
                 if gone.level != run.level or gone.stop <= first or gone.first >= run.stop:
                     continue
-                kept.append(NodeRun(run.level, first, gone.first))
+                remainder.append(NodeRun(run.level, first, gone.first))
                 first = max(first, gone.stop)
-            kept.append(NodeRun(run.level, first, run.stop))
-        return NodeSet.joined(kept)
+            remainder.append(NodeRun(run.level, first, run.stop))
+        return NodeSet.joined(remainder)
 
     def __and__(self, other: NodeSet) -> NodeSet:
         return self - (self - other)

@@ -1,4 +1,4 @@
-"""Where a node's text came from and how it is kept: provenance, metadata, tags, use, and whether it was forgotten."""
+"""Describe a node's origin and storage: provenance, metadata, tags, use, and whether it was forgotten."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ def node_provenance(tree: LifetimeTree, node: NodeRef) -> NodeProvenance:
         for span, whole in zip(tree.sources(start, end), tree.sources_whole(start, end), strict=True)
     ]
     version = tree.gist_version(max(1, node.level)) if tree.depth else 0
-    told = [f"{tree.gist.name}|{version}|{start}|{end}"]
-    told += [f"{kept.span}|{kept.about.path}|{kept.about.section}|{kept.about.version}" for kept in spans]
+    lines = [f"{tree.gist.name}|{version}|{start}|{end}"]
+    lines += [f"{origin.span}|{origin.about.path}|{origin.about.section}|{origin.about.version}" for origin in spans]
     return NodeProvenance(
-        provenance=hashlib.sha256("\n".join(told).encode()).hexdigest()[:16],
+        provenance=hashlib.sha256("\n".join(lines).encode()).hexdigest()[:16],
         gist_version=version,
         spans=tuple(spans[:MOST]),
         span_count=len(spans),

@@ -1,4 +1,4 @@
-"""What of a lifetime's detail may be forgotten, and why the rest may not.
+"""Plan the detail that a lifetime may forget, with reasons to spare the rest.
 
 MegaContext, "Pruning lifetime context". A span's strength halves with every half-life for which nobody looked at it;
 looking lengthens it, a coarser level has a longer one, a domain may have its own. Forgetting a gist hides what
@@ -46,8 +46,10 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class RetentionContext:
-    """What a plan has to spare besides the lifetime itself. tail_start: from where everything stays tokens;
-    standing: gists that are open in the window; pinned: nodes that the operator pinned.
+    """Nodes that a plan must spare besides the lifetime itself.
+
+    tail_start: from where everything stays tokens; standing: gists that are open in the window; pinned: nodes that the
+    operator pinned.
     """
 
     tail_start: int
@@ -69,7 +71,7 @@ class Assessment:
 
 @dataclass(frozen=True, slots=True)
 class ForgetPlan:
-    """What would be forgotten, the weakest first. fates: (level, fate, gists) of all that there are.
+    """Plan of the nodes to forget, the weakest first. fates: (level, fate, gists) of all gists.
 
     tokens: of the lifetime whose own tokens would not be shown any more; bytes: that a purge of it would free.
     """
@@ -101,21 +103,23 @@ def plan(
     weak: list[tuple[float, int, int, int]] = []  # strength, level, first token, index
     counted: Counter[tuple[int, Fate]] = Counter()
     asked = _RecentQuestions(tree)
-    kept: dict[int, Assessment] = {}
+    assessments: dict[int, Assessment] = {}
     for level in range(1, tree.depth + 1):
         if progress is not None:
             progress(level - 1, tree.depth, f"level {level}")
-        found = kept[level] = assess(tree, level, 0, tree.count(level), rules, now, asked)
+        assessment = assessments[level] = assess(tree, level, 0, tree.count(level), rules, now, asked)
         width = tree.block_size**level
-        for at, fate in enumerate(found.fates):
+        for at, fate in enumerate(assessment.fates):
             counted[level, fate] += 1
             if fate == "weak":
-                weak.append((float(found.strength[at]), level, at * width, at))
+                weak.append((float(assessment.strength[at]), level, at * width, at))
     chosen = NodeSet.of(NodeRef(level, at) for _, level, _, at in sorted(weak)[:limit])
-    described = tuple(_described(tree, run, kept[run.level]) for run in chosen.runs)
+    described = tuple(_described(tree, run, assessments[run.level]) for run in chosen.runs)
     return ForgetPlan(
         nodes=chosen,
-        record=tuple(sorted(described, key=lambda one: (one.strength, one.level, one.start))),
+        record=tuple(
+            sorted(described, key=lambda descriptor: (descriptor.strength, descriptor.level, descriptor.start))
+        ),
         fates=tuple((level, fate, count) for (level, fate), count in sorted(counted.items())),
         tokens=sum((run.stop - run.first) * tree.block_size for run in chosen.runs if run.level == 1),
         bytes=freed(tree, chosen),
@@ -179,15 +183,15 @@ def by_hand(tree: LifetimeTree, nodes: Iterable[NodeRef], now: RetentionContext)
                 about="tag",
             )
         for level in range(1, node.level + 1):
-            each = tree.block_size ** (node.level - level)
-            runs.append(NodeRun(level, node.index * each, (node.index + 1) * each))
+            width = tree.block_size ** (node.level - level)
+            runs.append(NodeRun(level, node.index * width, (node.index + 1) * width))
     chosen = NodeSet.joined(runs) - tree.catalogue.sealed
     assessed = {
         run: assess(tree, run.level, run.first, run.stop, rules, now, _RecentQuestions(tree)) for run in chosen.runs
     }
     return ForgetPlan(
         nodes=chosen,
-        record=tuple(_described(tree, run, found) for run, found in assessed.items()),
+        record=tuple(_described(tree, run, assessment) for run, assessment in assessed.items()),
         fates=(),
         tokens=sum((run.stop - run.first) * tree.block_size for run in chosen.runs if run.level == 1),
         bytes=freed(tree, chosen),
@@ -227,7 +231,7 @@ def freed(tree: LifetimeTree, nodes: NodeSet) -> int:
 
 
 class _RecentQuestions:
-    """Which gists have the words of the last questions; the index is made when it is first needed."""
+    """Search for gists with the words of the last questions; the index is built on first use."""
 
     def __init__(self, tree: LifetimeTree) -> None:
         self._tree = tree
@@ -244,19 +248,19 @@ class _RecentQuestions:
 
             self._index = SpanIndex(self._tree)
             self._index.sync()
-        held = np.zeros(len(nodes), bool)
+        matches = np.zeros(len(nodes), bool)
         for span in self._questions:
             words = [int(token) for token in self._tree.tokens(span.start, span.end)]
             query = self._index.query(words, [1.0] * len(words))
-            held |= self._index.lexical(query, nodes) >= ASKED
-        return [node for node, kept in zip(nodes, held, strict=True) if kept]
+            matches |= self._index.lexical(query, nodes) >= ASKED
+        return [node for node, is_match in zip(nodes, matches, strict=True) if is_match]
 
 
 def _guard(
     tree: LifetimeTree, node: NodeRef, start: int, end: int, rules: ForgetRules, now: RetentionContext
 ) -> Fate | None:
-    """What keeps a gist's detail whatever its strength, None where nothing does."""
-    if _hidden(tree, node):
+    """Return the reason that protects a gist's detail at any strength, or None."""
+    if _is_hidden(tree, node):
         return "forgotten"
     if end > min(now.tail_start, tree.length - rules.recent):
         return "recent"
@@ -273,7 +277,7 @@ def _guard(
     return None
 
 
-def _hidden(tree: LifetimeTree, node: NodeRef) -> bool:
+def _is_hidden(tree: LifetimeTree, node: NodeRef) -> bool:
     """Return whether a gist or one above it is sealed."""
     while node.level <= tree.depth:
         if tree.is_sealed(node):
@@ -293,10 +297,12 @@ def _lives(
     about = [tree.catalogue.about(span.start) for span in spans]
     lives = np.empty(len(spans))
     current = np.empty(len(spans), bool)
-    for at, one in enumerate(about):
-        life = rules.half_lives.get(one.domain, rules.half_life)
-        lives[at] = life * (1.0 if one.trust is None else max(0.1, 2 * one.trust))
-        current[at] = not one.version or latest.get(one.path, one.version) == one.version
+    for at, description in enumerate(about):
+        life = rules.half_lives.get(description.domain, rules.half_life)
+        lives[at] = life * (1.0 if description.trust is None else max(0.1, 2 * description.trust))
+        current[at] = (
+            not description.version or latest.get(description.path, description.version) == description.version
+        )
     begins = np.array([span.start for span in spans])
     low = np.searchsorted(begins, starts, "right") - 1
     high = np.searchsorted(begins, starts + width, "left")
@@ -306,11 +312,11 @@ def _lives(
     return longest, ~alive
 
 
-def _described(tree: LifetimeTree, run: NodeRun, found: Assessment) -> Descriptor:
+def _described(tree: LifetimeTree, run: NodeRun, assessment: Assessment) -> Descriptor:
     """Return what stays on record of a run."""
     width = tree.block_size**run.level
     start, end = run.first * width, run.stop * width
-    low, high = run.first - found.first, run.stop - found.first
+    low, high = run.first - assessment.first, run.stop - assessment.first
     parent = parent_of(NodeRef(run.level, run.first), tree.block_size)
     named = dict.fromkeys(span.label or span.source or span.kind for span in tree.sources(start, end))
     return Descriptor(
@@ -321,8 +327,8 @@ def _described(tree: LifetimeTree, run: NodeRun, found: Assessment) -> Descripto
         end=end,
         checksum=f"{zlib.crc32(tree.tokens(start, end).astype('<u4').tobytes()):08x}",
         parent=span_id(parent) if tree.exists(parent) else -1,
-        strength=float(f"{found.strength[low:high].min():.6g}"),
-        idle=int(found.idle[low:high].max()),
-        opened=int(found.opened[low:high].sum()),
+        strength=float(f"{assessment.strength[low:high].min():.6g}"),
+        idle=int(assessment.idle[low:high].max()),
+        opened=int(assessment.opened[low:high].sum()),
         sources=tuple(named)[:8],
     )

@@ -75,10 +75,10 @@ class RunSums:
             for run in range(self._covered, -(-size // _RUN)):
                 if run == len(self._sums):
                     self._sums.append(_NONE)
-                held, known = self._sums[run]
+                length, known = self._sums[run]
                 wanted = min(_RUN, size - run * _RUN)
-                if held < wanted:
-                    self._sums[run] = wanted, self._sum(file.fileno(), run, held, wanted, known)
+                if length < wanted:
+                    self._sums[run] = wanted, self._sum(file.fileno(), run, length, wanted, known)
                     changed.append(run)
             self._covered = size // _RUN
             self._write(changed)
@@ -120,14 +120,14 @@ class RunSums:
             raw = self.path.read_bytes() if self.path.is_file() else b""
         except OSError:
             raw = b""
-        found: list[tuple[int, int]] = []
+        entries: list[tuple[int, int]] = []
         if raw.startswith(_MAGIC):
             body = raw[len(_MAGIC) :]
             whole = len(body) - len(body) % _ENTRY.size
             for size, known, both in _ENTRY.iter_unpack(body[:whole]):
                 sound = size <= _RUN and zlib.crc32(_ENTRY.pack(size, known, 0)) == both
-                found.append((size, known) if sound and size else _NONE)
-        return found
+                entries.append((size, known) if sound and size else _NONE)
+        return entries
 
     def _write(self, runs: list[int], *, sync: bool = False) -> None:
         if not runs:

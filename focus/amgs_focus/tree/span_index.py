@@ -74,19 +74,19 @@ class BlockPostings:
         fresh = words > 0
         fresh[:, 1:] &= words[:, 1:] != words[:, :-1]
         rows, _ = np.nonzero(fresh)
-        found = words[fresh]
-        self._counts += np.bincount(found, minlength=len(self._counts))
-        order = np.argsort(found, kind="stable")
-        kinds, starts = np.unique(found[order], return_index=True)
+        fresh_words = words[fresh]
+        self._counts += np.bincount(fresh_words, minlength=len(self._counts))
+        order = np.argsort(fresh_words, kind="stable")
+        kinds, starts = np.unique(fresh_words[order], return_index=True)
         blocks = (self.blocks + rows[order]).astype(np.uint32)
         for word, places in zip(kinds.tolist(), np.split(blocks, starts)[1:], strict=True):
-            held = self._places[word]
-            if (room := OPTIONS.word_blocks - len(held)) > 0:
-                held.frombytes(places[:room].tobytes())
+            postings = self._places[word]
+            if (room := OPTIONS.word_blocks - len(postings)) > 0:
+                postings.frombytes(places[:room].tobytes())
         self.blocks += len(tokens)
         if (first := len(tokens) - (RECENT - (total - self.blocks))) < len(tokens):
             ends = np.searchsorted(rows, np.arange(max(0, first), len(tokens) + 1))
-            self._recent.extend(found[low:high] for low, high in pairwise(ends))
+            self._recent.extend(fresh_words[low:high] for low, high in pairwise(ends))
 
     def forget(self, blocks: int) -> bool:
         """Keep the first blocks only. False when that reaches further back than is remembered: begin anew."""
@@ -97,9 +97,9 @@ class BlockPostings:
             gone = self._recent.pop()
             self._counts[gone] -= 1
             for word in gone.tolist():
-                held = self._places[word]
-                if held and held[-1] == self.blocks:
-                    held.pop()
+                postings = self._places[word]
+                if postings and postings[-1] == self.blocks:
+                    postings.pop()
         return True
 
     def counts(self) -> Numbers:
@@ -108,19 +108,21 @@ class BlockPostings:
 
     def idf(self, words: Numbers) -> NDArray[np.float64]:
         """log((N + 1) / (n + 1)) of each word over all blocks; 0 for mere space and for what is common."""
-        held = self._counts[words]
-        weights = np.log((self.blocks + 1) / (held + 1))
-        rare: NDArray[np.float64] = np.where((words > 0) & (held <= OPTIONS.word_blocks), weights, 0.0)
+        counts = self._counts[words]
+        weights = np.log((self.blocks + 1) / (counts + 1))
+        rare: NDArray[np.float64] = np.where((words > 0) & (counts <= OPTIONS.word_blocks), weights, 0.0)
         return rare
 
     def search(self, weights: dict[int, float]) -> tuple[Numbers, NDArray[np.float64]]:
         """Return (m,) blocks that hold any of the words, in order, and (m,) the summed weight of those they hold."""
         lists: Sequence[array[int]] = [self._places.get(word, array("I")) for word in weights]
-        each = [len(held) for held in lists]
-        self.visited += sum(each)
-        joined = np.concatenate([np.frombuffer(held, np.uint32) for held in lists if held] or [np.zeros(0, np.uint32)])
+        counts = [len(postings) for postings in lists]
+        self.visited += sum(counts)
+        joined = np.concatenate(
+            [np.frombuffer(postings, np.uint32) for postings in lists if postings] or [np.zeros(0, np.uint32)]
+        )
         blocks, place = np.unique(joined.astype(np.int64), return_inverse=True)
-        summed = np.bincount(place, weights=np.repeat(list(weights.values()), each), minlength=len(blocks))
+        summed = np.bincount(place, weights=np.repeat(list(weights.values()), counts), minlength=len(blocks))
         return blocks, summed.astype(np.float64)
 
 
@@ -190,7 +192,7 @@ class SpanIndex:
         ids = np.asarray(tokens, np.int64)
         summed = self._summed(ids, np.asarray(weights) * self._weights(ids))
         total = math.fsum(words.values()) + math.fsum(pairs.values())
-        return Query(words, pairs, total, self._centred(summed[None])[0])
+        return Query(words, pairs, total, self._centre_means(summed[None])[0])
 
     def rarity(self, tokens: Sequence[int]) -> Vectors:
         """Return (n,) in [0, 1]: the idf of each token's word, 1 for one that the lifetime lacks."""
@@ -202,7 +204,7 @@ class SpanIndex:
         """Return (nodes,) cosine in [-1, 1] between the query's and each node's mean embedding; else 0."""
         if not nodes:
             return np.zeros(0)
-        means = self._centred(np.stack([self._sum(node) for node in nodes]))
+        means = self._centre_means(np.stack([self._sum(node) for node in nodes]))
         lengths = np.linalg.norm(means, axis=1) * np.linalg.norm(query.centre)
         cosines: Vectors = np.divide(means @ query.centre, lengths, out=np.zeros(len(nodes)), where=lengths > 1e-9)
         return cosines
@@ -213,10 +215,10 @@ class SpanIndex:
         Pairs are looked for in the blocks that hold most words. What is said does not end with a block: the
         blocks beside those have nearly what stands in the half block on each side of their common edge.
         """
-        blocks, found = self.search(query)
+        blocks, shares = self.search(query)
         ranges = np.array([self._block_range(node) for node in nodes], np.int64).reshape(-1, 2)
         cuts = np.searchsorted(blocks, ranges)
-        return np.array([found[low:high].max(initial=0.0) for low, high in cuts], np.float64)
+        return np.array([shares[low:high].max(initial=0.0) for low, high in cuts], np.float64)
 
     def search(self, query: Query) -> tuple[Numbers, Vectors]:
         """Return (m,) blocks that hold something of the query, in order, some of them twice; (m,) the share they
@@ -224,26 +226,26 @@ class SpanIndex:
         """
         if not query.total:
             return np.zeros(0, np.int64), np.zeros(0)
-        blocks, found = self._postings.search(query.words)
-        looked, held = self._closely(query, blocks, found)
-        blocks, found = np.concatenate([blocks, looked]), np.concatenate([found, held])
+        blocks, shares = self._postings.search(query.words)
+        looked, close_shares = self._closely(query, blocks, shares)
+        blocks, shares = np.concatenate([blocks, looked]), np.concatenate([shares, close_shares])
         order = np.argsort(blocks, kind="stable")
-        return blocks[order], found[order] / query.total
+        return blocks[order], shares[order] / query.total
 
-    def _closely(self, query: Query, blocks: Numbers, found: Vectors) -> tuple[Numbers, Vectors]:
+    def _closely(self, query: Query, blocks: Numbers, shares: Vectors) -> tuple[Numbers, Vectors]:
         """Return (m,) blocks that hold most and those beside them, (m,) what the query finds in them word by word."""
         size, total = self.tree.block_size, self._postings.blocks
-        best = np.sort(blocks[np.lexsort((-blocks, -found))[: OPTIONS.edges_looked_at]])
-        looked, held = [], []
+        best = np.sort(blocks[np.lexsort((-blocks, -shares))[: OPTIONS.edges_looked_at]])
+        looked, close_shares = [], []
         for block in best.tolist():
             looked.append(block)
-            held.append(self._held(query, block * size, (block + 1) * size))
+            close_shares.append(self._held(query, block * size, (block + 1) * size))
         for edge in np.unique(np.concatenate([best, best + 1])).tolist():
             if 0 < edge < total:
                 around = self._held(query, edge * size - size // 2, edge * size + size // 2)
                 looked += [edge - 1, edge]
-                held += [OPTIONS.across * around] * 2
-        return np.array(looked, np.int64), np.array(held, np.float64)
+                close_shares += [OPTIONS.across * around] * 2
+        return np.array(looked, np.int64), np.array(close_shares, np.float64)
 
     def _held(self, query: Query, start: int, end: int) -> float:
         """Return the weight of the query's words and pairs in tokens [start, end)."""
@@ -355,7 +357,7 @@ class SpanIndex:
         size = self.tree.block_size
         return self.tree.tokens(first * size, last * size).astype(np.int64)
 
-    def _centred(self, sums: Vectors) -> Vectors:
+    def _centre_means(self, sums: Vectors) -> Vectors:
         """Return (n, d + 1) sums -> (n, d) means less the mean of the whole lifetime; 0 where there is no weight."""
         means = [
             np.divide(rows[:, :-1], rows[:, -1:], out=np.zeros_like(rows[:, :-1]), where=rows[:, -1:] > 1e-9)

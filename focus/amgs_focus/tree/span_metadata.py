@@ -1,5 +1,5 @@
-"""What is known and was done about the spans of a lifetime after they were read in: metadata, tags, and what was
-forgotten, restored or purged.
+"""Metadata and history of a lifetime's spans after they were read in: metadata, tags, and forgotten, restored or purged
+detail.
 
 MegaContext, "Pruning lifetime context" and "Curating the core knowledge corpus". Frozen values; the
 journal keeps them. The gist over what is forgotten stays, so that the
@@ -45,7 +45,7 @@ Nodes = Annotated[
 
 @dataclass(frozen=True, slots=True)
 class Descriptor:
-    """What stays on record of a run of nodes whose detail was forgotten.
+    """Record of a run of nodes whose detail was forgotten.
 
     checksum: CRC-32 of the tokens, 8 hex digits. parent: id of the gist above the first node, −1 where none is.
     strength, idle: the least kept and the longest unused of the run. sources: names of what it came from.
@@ -101,11 +101,11 @@ class SpanMetadata:
 
     def versions(self) -> dict[str, str]:
         """Return the version of each path that was read in last."""
-        found = {}
-        for _, one in sorted(self.about.items()):
-            if one.path and (one.version or one.path not in found):
-                found[one.path] = one.version
-        return found
+        latest_versions = {}
+        for _, description in sorted(self.about.items()):
+            if description.path and (description.version or description.path not in latest_versions):
+                latest_versions[description.path] = description.version
+        return latest_versions
 
     def acted(self, act: Act) -> SpanMetadata:
         """After an act; what is purged stays sealed."""
@@ -118,10 +118,10 @@ class SpanMetadata:
         return replace(after, purged=self.purged | gone, blanked=False)
 
     def cut(self, length: int, block_size: int) -> SpanMetadata:
-        """Of the first `length` tokens; the acts stay on record."""
+        """Cut to the first `length` tokens; the acts stay on record."""
         return replace(
             self,
-            about={start: one for start, one in self.about.items() if start < length},
+            about={start: description for start, description in self.about.items() if start < length},
             tags=tuple(replace(tag, end=min(tag.end, length)) for tag in self.tags if tag.start < length),
             sealed=self.sealed.within(length, block_size),
             purged=self.purged.within(length, block_size),

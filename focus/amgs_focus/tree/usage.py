@@ -1,5 +1,5 @@
-"""How a lifetime is looked at: of each gist how often it was opened, how long its detail stood in the window, when
-last, how often more of it was wanted, and what its detail was measured to be worth.
+"""Record the usage of a lifetime: for every gist the number of openings, the time its detail stood in the window, the
+last use, the requests for more of it, and the measured value of its detail.
 
 MegaContext, "Signals to collect". One row of 32 bytes a node, mapped from `L{n}.use` beside the .ctx files: an update
 touches the rows of the window and no others, survives the end of the process at any point, and costs no memory for
@@ -62,18 +62,18 @@ class UseTable:
 
     def rows(self, start: int, stop: int) -> Rows:
         """Return rows [start, stop) as a structured array, a copy."""
-        found = np.zeros(max(0, stop - start), ROW)
+        records = np.zeros(max(0, stop - start), ROW)
         if self._path is not None and self._path.exists():
-            held = np.fromfile(self._path, ROW, max(0, stop - start), offset=start * ROW.itemsize)
-            found[: len(held)] = held
+            disk_rows = np.fromfile(self._path, ROW, max(0, stop - start), offset=start * ROW.itemsize)
+            records[: len(disk_rows)] = disk_rows
         for number, page in self._pages.items():
             low, high = max(start, number * PAGE), min(stop, (number + 1) * PAGE)
             if low < high:
-                found[low - start : high - start] = page[low - number * PAGE : high - number * PAGE]
-        return found
+                records[low - start : high - start] = page[low - number * PAGE : high - number * PAGE]
+        return records
 
     def add(self, indexes: Iterable[int], name: str, last: int | None = None) -> None:
-        """One more of a count for each node; last: the lifetime's length, where this was a look."""
+        """Increment a count for every node; last: the lifetime's length, where this was a look."""
         for index in indexes:
             row = self._at(index)
             row[name] += 1
@@ -97,10 +97,10 @@ class UseTable:
         last = start // PAGE
         self._pages = {number: page for number, page in self._pages.items() if number <= last}
         if self._path is not None and self._path.exists():
-            held = self._path.stat().st_size
-            if held > last * PAGE * ROW.itemsize:
+            size = self._path.stat().st_size
+            if size > last * PAGE * ROW.itemsize:
                 self._page(last)
-            os.truncate(self._path, min(held, (last + 1) * PAGE * ROW.itemsize))
+            os.truncate(self._path, min(size, (last + 1) * PAGE * ROW.itemsize))
         if last in self._pages:
             self._pages[last][start % PAGE :] = np.zeros((), ROW)
 
@@ -123,8 +123,8 @@ class UseTable:
         try:
             with path.open("r+b" if path.exists() else "w+b", buffering=0) as file:
                 file.seek(offset)
-                held = file.read(PAGE * ROW.itemsize)
-                whole = held.ljust(PAGE * ROW.itemsize, b"\0")
+                content = file.read(PAGE * ROW.itemsize)
+                whole = content.ljust(PAGE * ROW.itemsize, b"\0")
                 file.seek(offset)
                 if file.write(whole) != len(whole):
                     raise OSError("the disk is full")
@@ -155,16 +155,16 @@ class GistUsage:
         """Take in a refocus: what it opened, what was forgotten and has a score above τ, and the gists whose detail
         stands in the window since.
         """
-        opened = [one.node for one in refocus.applied if one.kind != "collapse"]
-        refused = [one for one in refocus.decisions if one.reason == "illegal_level" and one.level]
-        wanted = [one.node for one in refused if one.kind != "collapse" and one.score > tau]
+        opened = [decision.node for decision in refocus.applied if decision.kind != "collapse"]
+        refused = [decision for decision in refocus.decisions if decision.reason == "illegal_level" and decision.level]
+        wanted = [decision.node for decision in refused if decision.kind != "collapse" and decision.score > tau]
         for name, nodes in (("opened", opened), ("wanted", wanted), ("dwell", set(standing))):
             for level in {node.level for node in nodes}:
-                held = [node.index for node in nodes if node.level == level]
-                self.table(level).add(held, name, None if name == "wanted" else refocus.lifetime)
+                indices = [node.index for node in nodes if node.level == level]
+                self.table(level).add(indices, name, None if name == "wanted" else refocus.lifetime)
 
     def restored(self, nodes: NodeSet, lifetime: int) -> None:
-        """What was brought back counts as looked at, so that it is not forgotten again at once."""
+        """Count restored nodes as looked at, so that they are not forgotten again at once."""
         for run in nodes.runs:
             self.table(run.level).look(run.first, run.stop, lifetime)
 

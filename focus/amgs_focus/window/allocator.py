@@ -38,9 +38,11 @@ MARGIN = 0.5
 
 @dataclass(frozen=True, slots=True)
 class ReadingCosts:
-    """What reading costs now. clean: leading positions whose keys and values hold in a full read. single_ms: a pass
-    over one position; each_ms: every further position of it; both 0 while nothing was measured. pending: positions
-    to compute as the context is. reuse: the next read computes only what is new.
+    """Current costs of reading.
+
+    clean: leading positions whose keys and values hold in a full read. single_ms: a pass over one position; each_ms:
+    every further position of it; both 0 while nothing was measured. pending: positions to compute for the current
+    context. reuse: the next read computes only what is new.
     """
 
     clean: int
@@ -50,7 +52,7 @@ class ReadingCosts:
     reuse: bool = False
 
     def milliseconds(self, positions: int) -> float:
-        """What computing so many positions in one pass will take."""
+        """Predict the time to compute so many positions in one pass."""
         return 0.0 if positions <= 0 else self.single_ms + self.each_ms * (positions - 1)
 
     def front(self, context: WorkingContext, first: int, cost: int) -> InvalidationCost:
@@ -66,7 +68,7 @@ class ReadingCosts:
         return InvalidationCost(at, positions, self.milliseconds(positions))
 
     def after(self, context: WorkingContext, edit: Edit) -> ReadingCosts:
-        """The prices once an edit of this context was carried out."""
+        """Return the costs after an edit of this context."""
         new = sum(entry.cost for entry in edit.inserted)
         clean = min(self.clean, context.offsets[edit.position])
         return replace(self, clean=clean, pending=self.pending + new)
@@ -149,8 +151,10 @@ class _Pass:
         best, block = gists[0], raw[0]
         spread = float(np.std([self.scores[entry.node] for entry in entries]))
         if best.score - block.score < MARGIN * spread or best.score == block.score:
-            told = f"{with_sign(best.score)} is not {MARGIN * spread:.2f} above {with_sign(block.score)} of"
-            self.decide(best, "below_threshold", f"its score {told} L0#{block.node.index}, which would close for it")
+            comparison = f"{with_sign(best.score)} is not {MARGIN * spread:.2f} above {with_sign(block.score)} of"
+            self.decide(
+                best, "below_threshold", f"its score {comparison} L0#{block.node.index}, which would close for it"
+            )
             return
         self.ranks[best.node, best.kind] = (1, len(gists))
         self.act(block, f"farthest from the cursor, it gave way to {best.node} at {with_sign(best.score)}")
@@ -203,7 +207,7 @@ class _Pass:
 
     def yielding(self, unit: Unit, spare: Sequence[Unit]) -> list[Unit]:
         """Return what gives way to an expansion; its own siblings never do, one of them being itself."""
-        return [one for one in spare if unit.score - one.score > self.margin]
+        return [spare_unit for spare_unit in spare if unit.score - spare_unit.score > self.margin]
 
     def affordable(self, unit: Unit, payers: Sequence[Unit], left: int) -> bool:
         """Return whether the collapses that still fit into this pass make room for an expansion."""
@@ -226,14 +230,14 @@ class _Pass:
 
     def free_for_it(self, unit: Unit) -> str:
         """Return what an expansion may take of the free positions, in words."""
-        room, kept = max(0, self.now.room), self.now.context.free - max(0, self.now.room)
-        told = f"{room} are free" + (f" beside the {kept} for tokens to come" if kept > 0 else "")
+        room, reserve = max(0, self.now.room), self.now.context.free - max(0, self.now.room)
+        explanation = f"{room} are free" + (f" beside the {reserve} for tokens to come" if reserve > 0 else "")
         below = 0 if unit.asked else self.kept(unit)
-        return told + (f", and {below} are kept for what is wanted more below an open gist" if below else "")
+        return explanation + (f", and {below} are kept for what is wanted more below an open gist" if below else "")
 
     @property
     def margin(self) -> float:
-        """How much more an expansion is wanted than what is collapsed for it."""
+        """Score margin that an expansion needs over its collapses."""
         return self.now.settings.tau_expand + self.now.settings.tau_collapse
 
     def drop_superseded(self, queue: list[Unit]) -> None:
@@ -248,7 +252,7 @@ class _Pass:
         before, front = self.now.context, self.front(unit)
         if unit.kind == "expand":
             context, edit = before.expand(place)
-            self.promised |= self.wanted_below(unit.node)
+            self.promised |= self.find_wanted_below(unit.node)
         else:
             context, edit = before.collapse(unit.node)
         done, undone = (self.opened, self.closed) if unit.opens else (self.closed, self.opened)
@@ -262,12 +266,12 @@ class _Pass:
         self.edits.append(edit)
         self.decide(unit, "applied", detail or ("asked for by the operator" if unit.asked else ""), front)
 
-    def wanted_below(self, node: NodeRef) -> set[NodeRef]:
+    def find_wanted_below(self, node: NodeRef) -> set[NodeRef]:
         """Return the level-1 gists below a coarser one whose blocks are to be opened."""
         if node.level < 2:
             return set()
         tau = self.now.settings.tau_expand
-        return {one for one, score in self.now.inside.items() if score > tau and self.now.within(one, node)}
+        return {gist for gist, score in self.now.inside.items() if score > tau and self.now.within(gist, node)}
 
     def clear_for(self, unit: Unit) -> None:
         """Make room for what the operator asked to be opened, if what is not pinned gives enough."""
@@ -381,8 +385,8 @@ def allocate(
     work.run()
     work.make_room(context.window - headroom, "to make room for the tokens to come", gently=True)
     work.make_room(context.window - state.headroom, "to make room for the tokens to come")
-    found = work.outcome()
-    return replace(found, state=replace(found.state, headroom=state.headroom))
+    allocation = work.outcome()
+    return replace(allocation, state=replace(allocation.state, headroom=state.headroom))
 
 
 def make_room(

@@ -1,4 +1,4 @@
-"""What could be expanded or collapsed in a working context, and why the rest may not be.
+"""List candidates to expand or collapse in a working context, and the reasons against the rest.
 
 MegaContext, "Focus allocator": block aggregation, legality masks, cooldown. Nothing here changes anything.
 """
@@ -22,7 +22,7 @@ FORGOTTEN = "its detail was forgotten"
 
 @dataclass(frozen=True, slots=True)
 class AllocatorState:
-    """What one refocus hands to the next. refocus: number of the present one.
+    """State that one refocus passes to the next. refocus: number of the current one.
 
     opened, closed: in which refocus a node was last expanded or collapsed. overrides: of the operator:
     `pin` (never collapse) and `forbid` (never expand) stay, `expand` and `collapse` are asked once.
@@ -53,7 +53,7 @@ class Unit:
 
     @property
     def opens(self) -> bool:
-        """Whether it brings detail in."""
+        """Return whether the unit adds detail."""
         return self.kind == "expand"
 
 
@@ -129,8 +129,8 @@ class WindowState:
             unit = Unit(parent, "collapse", max(values), cost)
             wanted = sum(values) / len(values) >= -self.settings.tau_collapse
             legal = parent.index < tree.count(parent.level) and self.span(parent)[1] <= self.context.tail_start
-            kept = self.pinned(parent) or self.stale(parent) or self.cooling(unit) is not None
-            if cost < 0 and wanted and legal and not kept and self.closable(parent):
+            must_stay = self.pinned(parent) or self.stale(parent) or self.cooling(unit) is not None
+            if cost < 0 and wanted and legal and not must_stay and self.closable(parent):
                 units.append(unit)
         return units
 
@@ -157,7 +157,7 @@ class WindowState:
 
     def pinned(self, node: NodeRef) -> bool:
         """Return whether the operator pinned the node or any entry below it."""
-        return any(override == "pin" and self.within(held, node) for held, override in self.state.overrides.items())
+        return any(override == "pin" and self.within(ref, node) for ref, override in self.state.overrides.items())
 
     def within(self, node: NodeRef, above: NodeRef) -> bool:
         """Return whether a node's span lies in another's."""
@@ -226,8 +226,8 @@ class WindowState:
             return "protected_tail", "it reaches into the tail"
         tau = self.settings.tau_collapse
         if not unit.asked and unit.score >= -tau:
-            found = f"the {unit.members} spans of its group average" if unit.members > 1 else "its score is"
-            return "below_threshold", (f"{found} {with_sign(unit.score)}, and a collapse needs less than −{tau:.2f}")
+            subject = f"the {unit.members} spans of its group average" if unit.members > 1 else "its score is"
+            return "below_threshold", (f"{subject} {with_sign(unit.score)}, and a collapse needs less than −{tau:.2f}")
         if not self.closable(node):
             return "mixed_siblings", "some of its siblings are at another level"
         if self.pinned(node):

@@ -102,12 +102,12 @@ def open_down_to(node: NodeRef, context: WorkingContext, tree: TreeShape) -> Wor
     something on the way down may not be opened.
     """
     start = node.index * tree.block_size ** max(1, node.level)
-    found = context
-    while (place := found.covering(start)) is not None and found.items[place].level > node.level:
-        if tree.is_sealed(found.items[place].node):
+    layout = context
+    while (place := layout.covering(start)) is not None and layout.items[place].level > node.level:
+        if tree.is_sealed(layout.items[place].node):
             return context
-        found, _ = found.expand(place)
-    return found
+        layout, _ = layout.expand(place)
+    return layout
 
 
 def spread(tree: TreeShape, window: int, tail_blocks: int, *, headroom: int = 0) -> WorkingContext:

@@ -30,7 +30,7 @@ Codes = NDArray[np.int64]
 
 
 class TreeShape(Protocol):
-    """What the layout of a context asks of a lifetime: sizes and which nodes are there, never a tensor."""
+    """Shape of a lifetime for the layout of a context: sizes and existing nodes, never a tensor."""
 
     @property
     def length(self) -> int: ...
@@ -111,12 +111,12 @@ class WorkingContext:
 
     @cached_property
     def offsets(self) -> tuple[int, ...]:
-        """The window position at which each entry begins, and last where the context ends."""
+        """Window positions at which the entries begin, and last the end of the context."""
         return tuple(accumulate((entry.cost for entry in self.items), initial=SINKS))
 
     @property
     def tail_start(self) -> int:
-        """The lifetime token from which everything stays tokens: the last whole blocks and the open one."""
+        """Lifetime token from which everything stays tokens: the last whole blocks and the open one."""
         return tail_start(self.lifetime, self.block_size, self.tail_blocks)
 
     def entries(self) -> tuple[Entry, ...]:
@@ -143,13 +143,13 @@ class WorkingContext:
 
     def standing(self) -> frozenset[NodeRef]:
         """Return the complete gists whose detail stands in the window, outside the tail."""
-        found: set[NodeRef] = set()
+        gists: set[NodeRef] = set()
         for entry in self.items:
             above = parent_of(entry.node, self.block_size)
-            while above not in found and gist_entry(above, self.block_size, self.slots).end <= self.tail_start:
-                found.add(above)
+            while above not in gists and gist_entry(above, self.block_size, self.slots).end <= self.tail_start:
+                gists.add(above)
                 above = parent_of(above, self.block_size)
-        return frozenset(found)
+        return frozenset(gists)
 
     def codes(self) -> Codes:
         """Return (W,) what stands at each position: equal codes over one lifetime mean equal embeddings."""
@@ -157,7 +157,7 @@ class WorkingContext:
 
     @cached_property
     def signature(self) -> str:
-        """The entries as a text, for hashing."""
+        """Return the entries as a text, for hashing."""
         return ",".join(f"{entry.level}.{entry.index}.{entry.cost}" for entry in self.items)
 
     def expand(self, position: int) -> tuple[WorkingContext, Edit]:
@@ -169,11 +169,11 @@ class WorkingContext:
 
     def collapse(self, node: NodeRef) -> tuple[WorkingContext, Edit]:
         """Put a gist in the place of its children, which must all be entries."""
-        found = self.group(node)
-        if not found:
+        children = self.group(node)
+        if not children:
             raise FocusError(f"The children of {node} are not all in the working context.")
-        first = self._places[found[0].node]
-        return self.apply(Edit(first, found, (gist_entry(node, self.block_size, self.slots),)))
+        first = self._places[children[0].node]
+        return self.apply(Edit(first, children, (gist_entry(node, self.block_size, self.slots),)))
 
     def group(self, node: NodeRef) -> tuple[Entry, ...]:
         """Return the entries that a collapse takes away: the node's children if they are all entries, else ()."""
@@ -181,8 +181,8 @@ class WorkingContext:
         first, last = self.position(children[0].node), self.position(children[-1].node)
         if first is None or last is None:
             return ()
-        found = self.items[first : last + 1]
-        return found if found == children else ()
+        members = self.items[first : last + 1]
+        return members if members == children else ()
 
     def expand_cost(self, position: int) -> int:
         """Positions that opening an entry takes; 0 for tokens."""
@@ -199,12 +199,12 @@ class WorkingContext:
         """Return the same with the coarsest sealed gist, outside the tail, in the place of what stands below it."""
         items: list[Entry] = []
         for entry in self.items:
-            found, above = entry, parent_of(entry.node, self.block_size)
+            cover, above = entry, parent_of(entry.node, self.block_size)
             while (gist := gist_entry(above, self.block_size, self.slots)).end <= self.tail_start:
-                found = gist if above in sealed else found
+                cover = gist if above in sealed else cover
                 above = parent_of(above, self.block_size)
-            if found == entry or not items or items[-1] != found:
-                items.append(found)
+            if cover == entry or not items or items[-1] != cover:
+                items.append(cover)
         return self._with(tuple(items), self.lifetime)
 
     def children(self, entry: Entry) -> tuple[Entry, ...]:
@@ -223,7 +223,7 @@ class WorkingContext:
         items = (*self.items[: edit.position], *edit.inserted, *self.items[end:])
         return self._with(items, self.lifetime), edit
 
-    def extended(self, lifetime: int) -> WorkingContext:
+    def extend_lifetime(self, lifetime: int) -> WorkingContext:
         """Return the same with the lifetime grown: new tokens join the open block, then begin blocks of their own.
 
         The result may exceed the window: make room first, or collapse before `check`.

@@ -257,7 +257,7 @@ def test_logs_answer_in_their_order(storage: Storage) -> None:
     assert [o.prediction_id for o in storage.forecasts.decided(by="frame", value="TASK")] == ["p3"]
     assert storage.forecasts.decided(by="frame", value="SELF") == ()
     assert storage.reinforcements.counts() == {a: 3, b: 2}
-    assert storage.reinforcements.miscounted() == tuple(sorted([a, b]))
+    assert storage.reinforcements.find_miscounted_blocks() == tuple(sorted([a, b]))
     assert storage.scores.get("SELF") == {a: 0.2, b: 0.3}
 
 

@@ -22,7 +22,7 @@ from amgs_app.calls.standard import standard
 from amgs_app.engine import Engine, Options
 from amgs_app.render.encode import to_json
 from amgs_app.session.operator import Operator
-from amgs_app.shell.output import as_text, complain, intended
+from amgs_app.shell.output import as_text, complain, is_intended
 from amgs_app.shell.script import parse_step, run_step
 from amgs_app.terminal.line import quote
 from amgs_app.terminal.printable import UNSAFE
@@ -70,7 +70,7 @@ class World:
             result = run_step(self.session, step, "<test>")
             shown, said = as_text(result) + as_text(result, "csv") + to_json(result), ""
         except Exception as error:
-            if not intended(error):
+            if not is_intended(error):
                 raise
             out = io.StringIO()
             complain(error, out)

@@ -23,7 +23,7 @@ from amgs.sessions import building, opening
 from amgs.sessions.formats import opencode
 from amgs.sessions.opening import FORMATS, first_records, open_session, sessions_in
 from amgs.sessions.turn import Session, Turn
-from amgs.sessions.windows import dropped_at
+from amgs.sessions.windows import find_dropped_turns
 from tests.unit.sessions.mutations import mutated
 
 FIXTURES = Path(__file__).parent / "fixtures"
@@ -76,7 +76,9 @@ def written(session: Session) -> str:
         told = [turn.role, turn.kind, *about, used or "", repr(turn.boundary) if turn.boundary else ""]
         rows.append(f"{turn.number} {' '.join(filter(None, told))} | {turn.words[:160]!r}")
     for boundary in session.boundaries:
-        rows.append(f"{boundary.number} drops {', '.join(str(turn.number) for turn in dropped_at(session, boundary))}")
+        rows.append(
+            f"{boundary.number} drops {', '.join(str(turn.number) for turn in find_dropped_turns(session, boundary))}"
+        )
     return "".join(f"{row}\n" for row in rows).replace(str(FIXTURES), "FIXTURES")
 
 

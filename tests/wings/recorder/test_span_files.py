@@ -61,7 +61,7 @@ def test_a_writer_that_wrote_nothing_leaves_nothing(tmp_path: Path) -> None:
 
 
 def test_beyond_what_is_kept_the_oldest_file_goes(tmp_path: Path) -> None:
-    with SpanWriter(tmp_path, kept=40_000) as writer:
+    with SpanWriter(tmp_path, capacity=40_000) as writer:
         for number in range(100):
             writer.add("otlp-json", f"{number:04}".encode() * 250, NOW)
     kept = [body[:4] for body in bodies(tmp_path)]

@@ -16,7 +16,7 @@ import amgs_app.views.sessions as sessions_views
 from amgs.sessions.turn import Place, Session, Turn
 from amgs.sessions.windows import (
     characters_a_token,
-    dropped_at,
+    find_dropped_turns,
     opening_after,
     requests,
     tokens_dropped,
@@ -28,7 +28,7 @@ from amgs.wings.sessions.cache import cache_line
 from amgs.wings.sessions.controls import KindRate, by_kind
 from amgs.wings.sessions.findings import action_of, findings_in
 from amgs.wings.sessions.losses import losses
-from amgs.wings.sessions.obedience import broken_rules
+from amgs.wings.sessions.obedience import find_broken_rules
 from amgs.wings.sessions.outlook import look_ahead
 from amgs.wings.sessions.regrets import regrets
 from amgs.wings.sessions.review import review
@@ -74,7 +74,7 @@ def test_a_window_after_a_compaction_begins_with_its_summary(file: ClaudeFile) -
     assert not last.estimated
     assert not last.has_system
     assert [turn.kind for turn in opening_after(session, boundary)] == ["summary"]
-    assert len(dropped_at(session, boundary)) == boundary.number - 1
+    assert len(find_dropped_turns(session, boundary)) == boundary.number - 1
 
 
 def test_what_a_compaction_preserved_stays_in_the_window(file: ClaudeFile) -> None:
@@ -84,7 +84,7 @@ def test_what_a_compaction_preserved_stays_in_the_window(file: ClaudeFile) -> No
     session = file.open()
     (boundary,) = session.boundaries
     assert [turn.text for turn in opening_after(session, boundary)] == ["The gate stays open.", "All was said."]
-    assert [turn.text for turn in dropped_at(session, boundary)] == ["Yes."]
+    assert [turn.text for turn in find_dropped_turns(session, boundary)] == ["Yes."]
 
 
 def test_characters_a_token_are_those_of_the_file_within_bounds(file: ClaudeFile) -> None:
@@ -232,7 +232,7 @@ def test_no_more_is_dropped_than_the_window_held(file: ClaudeFile) -> None:
     file.compact("The wall stands.", preTokens=3_000)
     session = file.open()
     (boundary,) = session.boundaries
-    assert tokens_of_all(session, dropped_at(session, boundary)) > 3_000
+    assert tokens_of_all(session, find_dropped_turns(session, boundary)) > 3_000
     (loss,) = losses(session)
     assert loss.tokens == harness(session, ()).dropped == tokens_dropped(session, boundary) == 3_000
     kept = {turn.number for turn in session.main[:30]}
@@ -308,7 +308,7 @@ def test_what_was_forbidden_and_done_is_told(file: ClaudeFile, rule: str, comman
     file.say(rule)
     file.compact("Some work was done.")
     file.run(command, "done")
-    found = broken_rules(file.open())
+    found = find_broken_rules(file.open())
     assert bool(found) == broken
     if broken:
         assert found[0].dropped is not None
@@ -317,7 +317,7 @@ def test_what_was_forbidden_and_done_is_told(file: ClaudeFile, rule: str, comman
 def test_a_rule_that_still_stands_in_the_window_was_not_dropped(file: ClaudeFile) -> None:
     file.say("Do not push anything.")
     file.run("git push", "done")
-    (one,) = broken_rules(file.open())
+    (one,) = find_broken_rules(file.open())
     assert one.dropped is None
 
 
@@ -406,9 +406,9 @@ def test_what_a_call_does_is_read_from_its_command(
 def test_a_rule_is_not_broken_by_words_in_quotes(file: ClaudeFile) -> None:
     file.say("Never run make deploy.")
     file.run("git commit -m 'note; make deploy later'", "done")
-    assert not broken_rules(file.open())
+    assert not find_broken_rules(file.open())
     file.run("cd web && sudo make deploy", "done")
-    assert [one.command for one in broken_rules(file.open())]
+    assert [one.command for one in find_broken_rules(file.open())]
 
 
 def test_a_patch_by_a_whole_path_and_a_read_by_a_short_one_are_of_one_file(file: ClaudeFile) -> None:

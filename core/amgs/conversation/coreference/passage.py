@@ -22,8 +22,10 @@ def word_set(words: str) -> frozenset[str]:
 
 
 class Kind(StrEnum):
-    """What a mention is made of. PERSON: he, she and their forms. NOUN: a common noun; THE: one that points back, as in
-    "the kettle". ONE: a noun left out, as in "the red one". LABEL: who speaks, before a turn.
+    """Form of a mention.
+
+    PERSON: he, she and their forms. NOUN: a common noun; THE: one that points back, as in 'the kettle'. ONE: a noun
+    left out, as in 'the red one'. LABEL: the speaker's name before a turn.
     """
 
     I = "i"  # noqa: E741
@@ -66,8 +68,9 @@ class CorefWord:
 
 @dataclass(frozen=True, slots=True)
 class CorefTurn:
-    """What one speaker says at a time; the speaker of a text is empty. names: (start, end, the model's label). session:
-    who was there in another one need not be here.
+    """Turn of one speaker; the speaker of a text is empty.
+
+    names: (start, end, the model's label). session: a person present in another one need not be here.
     """
 
     speaker: str
@@ -116,7 +119,7 @@ class GrammarParser:
 
     def parse(self, turns: Sequence[tuple[str, str]], sessions: Sequence[int] = ()) -> tuple[CorefTurn, ...]:
         """Return (speaker, text) in order. sessions: the one that each turn is of; none where all are of one."""
-        made, sentence = [], 0
+        coref_turns, sentence = [], 0
         # What one thread reads would go from the vocabulary when another one leaves its zone.
         with self._lock, (pipeline := self._pipeline()).memory_zone():
             documents = pipeline.pipe((text for _, text in turns), batch_size=64)
@@ -127,8 +130,8 @@ class GrammarParser:
                     end = token.idx + len(token.text)
                     words.append(CorefWord(token.idx, end, token.text, token.tag_, token.dep_, token.head.i, sentence))
                 names = tuple((e.start_char, e.end_char, e.label_) for e in document.ents if e.label_ in _NAMES)
-                made.append(CorefTurn(speaker, text, tuple(words), names, session))
-        return tuple(made)
+                coref_turns.append(CorefTurn(speaker, text, tuple(words), names, session))
+        return tuple(coref_turns)
 
     def _pipeline(self) -> Any:
         if self._loaded is None:
@@ -140,7 +143,7 @@ class GrammarParser:
 
 
 @lru_cache(maxsize=1)
-def packaged_parser() -> GrammarParser:
+def load_packaged_parser() -> GrammarParser:
     """Return the one of the packaged model that a process shares: it takes three seconds to load."""
     return GrammarParser()
 
@@ -156,20 +159,24 @@ _BEFORE_ONE = ("another", "this", "that", "which")
 
 def find_mentions(turns: Sequence[CorefTurn]) -> tuple[CorefMention, ...]:
     """Return the mentions in turns, and who speaks each, in order."""
-    return tuple(sorted((*_labels(turns), *_find(turns)), key=lambda one: (one.turn, one.start, -one.end)))
+    return tuple(
+        sorted((*_labels(turns), *_find(turns)), key=lambda mention: (mention.turn, mention.start, -mention.end))
+    )
 
 
 def place_mentions(turns: Sequence[CorefTurn], spans: Iterable[tuple[int, int, int]]) -> tuple[CorefMention, ...]:
     """Return the pronouns and names among (turn, start, end), all of people, and who speaks each turn."""
-    found = []
+    mentions = []
     for number, start, end in spans:
         turn = turns[number]
         word = turn.word_in(start, end)
-        if word >= 0 and (one := _pronoun(turns, number, word)):
-            found.append(replace(one, start=start, end=end))
-        elif word >= 0 and turn.words[word].tag not in COMMON and (one := _name(turns, number, start, end, "PERSON")):
-            found.append(one)
-    return tuple(sorted((*_labels(turns), *found), key=lambda one: (one.turn, one.start, -one.end)))
+        if word >= 0 and (mention := _pronoun(turns, number, word)):
+            mentions.append(replace(mention, start=start, end=end))
+        elif (
+            word >= 0 and turn.words[word].tag not in COMMON and (mention := _name(turns, number, start, end, "PERSON"))
+        ):
+            mentions.append(mention)
+    return tuple(sorted((*_labels(turns), *mentions), key=lambda mention: (mention.turn, mention.start, -mention.end)))
 
 
 def _labels(turns: Sequence[CorefTurn]) -> Iterator[CorefMention]:
@@ -191,8 +198,8 @@ def _find(turns: Sequence[CorefTurn]) -> Iterator[CorefMention]:
             # An "Emily" at the head of a sentence is tagged as an adverb.
             if word.tag in (*_PROPER, "RB") and word.text[:1].isupper() and is_first_name(word.text):
                 yield CorefMention(number, word.start, word.end, word.text, Kind.NAME, place, name_gender(word.text))
-            elif found := _pronoun(turns, number, place) or _noun(turns, number, place):
-                yield found
+            elif mention := _pronoun(turns, number, place) or _noun(turns, number, place):
+                yield mention
 
 
 def _name(turns: Sequence[CorefTurn], number: int, start: int, end: int, label: str) -> CorefMention | None:

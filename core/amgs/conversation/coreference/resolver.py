@@ -1,4 +1,4 @@
-"""Who or what is meant by the mentions of turns: the nearest that fits by name, gender and number, and how surely.
+"""Resolve the mentions of turns to the nearest entity that fits by name, gender and number, with a certainty.
 
 What is resolved stands beside the text with a confidence and never replaces a word of it.
 """
@@ -105,16 +105,16 @@ class _Reading:
         self.here = tuple(dict.fromkeys(turn.speaker for turn in turns if turn.speaker))
         self.groups = [list(self.here), [name for name in known if name not in self.here], list[str]()]
         self.meant: dict[int, tuple[str, ...]] = {
-            n: (one.text,) for n, one in enumerate(mentions) if one.kind is Kind.LABEL
+            n: (mention.text,) for n, mention in enumerate(mentions) if mention.kind is Kind.LABEL
         }
         self.of_word: dict[tuple[int, int], int] = {(m.turn, m.word): n for n, m in enumerate(mentions) if m.word >= 0}
         self.sure = set[int]()
         self.calls: dict[int, list[tuple[int, str]]] = {}
-        for one in mentions:
-            if one.kind is Kind.NAME and self._calls(one):
-                names, cue = self._identify(one.text)
-                if cue != "a name not met before" and names[0] in self.here and names[0] != turns[one.turn].speaker:
-                    self.calls.setdefault(one.turn, []).append((one.start, names[0]))
+        for mention in mentions:
+            if mention.kind is Kind.NAME and self._calls(mention):
+                names, cue = self._identify(mention.text)
+                if cue != "a name not met before" and names[0] in self.here and names[0] != turns[mention.turn].speaker:
+                    self.calls.setdefault(mention.turn, []).append((mention.start, names[0]))
         self.groups[2].clear()
 
     def read(self, number: int) -> Resolution:
@@ -204,9 +204,9 @@ class _Reading:
         words = [word for word in words if word[:1].isalpha() and word not in GREETINGS] or [text.lower()]
         for fits, cue in ((_fits, "named"), (_shortens, "a short form of the name")):
             for group in self.groups:
-                found = [name for name in group if fits(words, name)]
-                if len(found) == 1:
-                    return (found[0],), cue
+                names = [name for name in group if fits(words, name)]
+                if len(names) == 1:
+                    return (names[0],), cue
         self.groups[2].append(text)
         return (text,), "a name not met before"
 
@@ -218,8 +218,12 @@ class _Reading:
         often = Counter(map(self.meant.get, (n for n in candidates if self.mentions[n].kind is not Kind.LABEL)))
 
         def distance(other: int) -> float:
-            one, names = self.mentions[other], self.meant.get(other)
-            far = min(self._apart(mention, one), 8) + 4 * (one.kind is Kind.LABEL) + 0.5 * (not self._acts(one))
+            antecedent, names = self.mentions[other], self.meant.get(other)
+            far = (
+                min(self._apart(mention, antecedent), 8)
+                + 4 * (antecedent.kind is Kind.LABEL)
+                + 0.5 * (not self._acts(antecedent))
+            )
             return far + 0.5 * (self._gender(other) is Gender.UNKNOWN) - 0.5 * math.log1p(often[names] if names else 1)
 
         best = min(candidates, key=lambda other: (distance(other), -other), default=None)
@@ -252,25 +256,28 @@ class _Reading:
         own, names = self.mentions[number].gender, self.meant.get(number, ())
         return name_gender(names[0]) if own is Gender.UNKNOWN and names else own
 
-    def _does_it_to(self, one: CorefMention, mention: CorefMention) -> bool:
+    def _does_it_to(self, actor: CorefMention, mention: CorefMention) -> bool:
         """Return whether one does to the other what a sentence tells: "Tom saw him" is of two people."""
         words = self.turns[mention.turn].words
-        if one.turn != mention.turn or one.word < 0 or mention.text.lower().endswith("self"):
+        if actor.turn != mention.turn or actor.word < 0 or mention.text.lower().endswith("self"):
             return False
         verb = words[mention.word].head
         if words[mention.word].role == "pobj":
             verb = words[verb].head
         return (
-            words[mention.word].role in ("dobj", "dative", "pobj") and self._acts(one) and words[one.word].head == verb
+            words[mention.word].role in ("dobj", "dative", "pobj")
+            and self._acts(actor)
+            and words[actor.word].head == verb
         )
 
-    def _acts(self, one: CorefMention) -> bool:
-        return one.word >= 0 and self.turns[one.turn].words[one.word].role in ("nsubj", "nsubjpass")
+    def _acts(self, mention: CorefMention) -> bool:
+        return mention.word >= 0 and self.turns[mention.turn].words[mention.word].role in ("nsubj", "nsubjpass")
 
     def _apart(self, mention: CorefMention, other: CorefMention) -> int:
         """Return sentences from one mention to another."""
         later, earlier = (
-            words[max(0, one.word)].sentence if (words := self.turns[one.turn].words) else 0 for one in (mention, other)
+            words[max(0, side.word)].sentence if (words := self.turns[side.turn].words) else 0
+            for side in (mention, other)
         )
         return later - earlier
 
@@ -307,30 +314,30 @@ class _Reading:
 
     def _rank(self, number: int) -> int:
         """Return what acts comes before what something is done to, and that before all else."""
-        one = self.mentions[number]
-        role = self.turns[one.turn].words[one.word].role if one.word >= 0 else ""
+        mention = self.mentions[number]
+        role = self.turns[mention.turn].words[mention.word].role if mention.word >= 0 else ""
         return 0 if role.startswith("nsubj") else 1 if role == "dobj" else 2
 
     def _is_called(self, number: int, mention: CorefMention, head: str) -> bool:
         """Return whether a noun may mean it again, and says less."""
-        one = self.mentions[number]
-        if one.kind is Kind.NAME:
-            return one.text.split()[-1].lower() == head or self._label(number) in _CLASSES.get(head, ())
-        words, said = (set(text.lower().split()[:-1]) for text in (self.meant[number][0], mention.text))
-        same = one.kind in (Kind.NOUN, Kind.THE) and singular(one.text.split()[-1].lower()) == head
-        return same and one.plural == mention.plural and words > said
+        antecedent = self.mentions[number]
+        if antecedent.kind is Kind.NAME:
+            return antecedent.text.split()[-1].lower() == head or self._label(number) in _CLASSES.get(head, ())
+        words, modifiers = (set(text.lower().split()[:-1]) for text in (self.meant[number][0], mention.text))
+        same = antecedent.kind in (Kind.NOUN, Kind.THE) and singular(antecedent.text.split()[-1].lower()) == head
+        return same and antecedent.plural == mention.plural and words > modifiers
 
     def _label(self, number: int) -> str:
-        one = self.mentions[number]
-        return next((of for start, _, of in self.turns[one.turn].names if start == one.start), "")
+        mention = self.mentions[number]
+        return next((of for start, _, of in self.turns[mention.turn].names if start == mention.start), "")
 
     def _pair(self, number: int) -> tuple[str, ...]:
         """Return two people who are named together: "Anna and Tom"."""
-        one = self.mentions[number]
-        if one.kind not in (Kind.NAME, Kind.NOUN) or one.word < 0 or one.gender is Gender.THING:
+        mention = self.mentions[number]
+        if mention.kind not in (Kind.NAME, Kind.NOUN) or mention.word < 0 or mention.gender is Gender.THING:
             return ()
-        word = self.turns[one.turn].words[one.word]
-        first = self.meant.get(self.of_word.get((one.turn, word.head), -1), ()) if word.role == "conj" else ()
+        word = self.turns[mention.turn].words[mention.word]
+        first = self.meant.get(self.of_word.get((mention.turn, word.head), -1), ()) if word.role == "conj" else ()
         return (*first, *self.meant[number]) if first else ()
 
 
@@ -342,14 +349,14 @@ def bare_name(name: str) -> str:
 def _fits(words: Sequence[str], name: str) -> bool:
     """Return whether all words of a mention are of a name, a title aside."""
     own = {part.strip(".").lower() for part in name.split()}
-    said = [word for word in words if word not in TITLES] or words
-    title = TITLES.get(words[0], Gender.UNKNOWN) if len(said) < len(words) else Gender.UNKNOWN
-    return own.issuperset(said) and (title is Gender.UNKNOWN or name_gender(name) in (title, Gender.UNKNOWN))
+    bare_words = [word for word in words if word not in TITLES] or words
+    title = TITLES.get(words[0], Gender.UNKNOWN) if len(bare_words) < len(words) else Gender.UNKNOWN
+    return own.issuperset(bare_words) and (title is Gender.UNKNOWN or name_gender(name) in (title, Gender.UNKNOWN))
 
 
 def _shortens(words: Sequence[str], name: str) -> bool:
     """Return whether one word is the beginning of a name's first word: "Rach", "Phoebs"; no "Ann" is "Announcement"."""
-    said, first = words[0], name.split()[0].lower()
-    if len(words) != 1 or len(said) < _SHORTEST or not is_first_name(first):
+    word, first = words[0], name.split()[0].lower()
+    if len(words) != 1 or len(word) < _SHORTEST or not is_first_name(first):
         return False
-    return first.startswith(said) or (said.endswith("s") and len(said) > _SHORTEST and first.startswith(said[:-1]))
+    return first.startswith(word) or (word.endswith("s") and len(word) > _SHORTEST and first.startswith(word[:-1]))

@@ -1,1 +1,1 @@
-"""What words of messages mean: found when they are taken in, and kept beside the text, which stays as it was said."""
+"""Meaning of words in messages: resolved on intake, and stored beside the text, which stays as it was said."""

@@ -40,11 +40,11 @@ def resolve(storage: Storage, conversation: str, now: datetime, parser: GrammarP
     if not waiting:
         return ConversationResolved(conversation, 0, 0)
     first = max(1, waiting[0] - _CONTEXT)
-    messages = [one.message for one in storage.messages.held(conversation, first)]
+    messages = [stored_message.message for stored_message in storage.messages.held(conversation, first)]
     known = storage.mentions.held(conversation, first)
     # Messages that came before there were mentions have none.
-    told = {one.number for one in known if one.detector == patterns.NAME}
-    new = list(_find_by_shape([m for m in messages if m.number in set(waiting) - told]))
+    known_numbers = {mention.number for mention in known if mention.detector == patterns.NAME}
+    new = list(_find_by_shape([m for m in messages if m.number in set(waiting) - known_numbers]))
     new += find_by_grammar(messages, frozenset(waiting), (*known, *new), parser)
     with storage.transaction():
         summary = f"conversation {conversation}, {plural(len(waiting), 'message')} resolved"
@@ -55,7 +55,7 @@ def resolve(storage: Storage, conversation: str, now: datetime, parser: GrammarP
 
 
 def _find_by_shape(messages: Sequence[Message]) -> tuple[ResolvedMention, ...]:
-    return tuple(one for message in messages for one in patterns.find_by_shape(message))
+    return tuple(mention for message in messages for mention in patterns.find_by_shape(message))
 
 
 _OWNED = re.compile(r"(.+?)’s ")
@@ -72,34 +72,39 @@ def gather_entities(
     """
     groups: dict[tuple[MentionType, str], list[ResolvedMention]] = defaultdict(list)
     references: list[ResolvedMention] = []
-    for one in mentions:
-        if one.kind == "reference":
-            references.append(one)
+    for mention in mentions:
+        if mention.kind == "reference":
+            references.append(mention)
         else:
-            groups[one.type, names.key(one.means[0])].append(one)
-    for one in references:
-        for name in one.means:
-            groups[one.type, names.key(name)].append(one)
-    found = [
+            groups[mention.type, names.key(mention.means[0])].append(mention)
+    for mention in references:
+        for name in mention.means:
+            groups[mention.type, names.key(name)].append(mention)
+    entities = [
         _entity(of_type, members)
         for (of_type, _), members in groups.items()
-        if type in (None, of_type) and not (members[0].kind in _TWICE and len({one.number for one in members}) < 2)
+        if type in (None, of_type)
+        and not (members[0].kind in _TWICE and len({member.number for member in members}) < 2)
     ]
-    return tuple(sorted(found, key=lambda one: (-len(one.mentions), one.mentions[0].number, one.mentions[0].start)))
+    return tuple(
+        sorted(
+            entities, key=lambda entity: (-len(entity.mentions), entity.mentions[0].number, entity.mentions[0].start)
+        )
+    )
 
 
 def _entity(type: MentionType, members: Sequence[ResolvedMention]) -> ConversationEntity:
-    ordered = tuple(sorted(members, key=lambda one: (one.number, one.start)))
-    forms = Counter(one.means[0] for one in ordered if len(one.means) == 1)
+    ordered = tuple(sorted(members, key=lambda mention: (mention.number, mention.start)))
+    forms = Counter(mention.means[0] for mention in ordered if len(mention.means) == 1)
     name = max(forms, key=lambda form: (forms[form], form)) if forms else " and ".join(ordered[0].means)
-    told = [one.confidence for one in ordered if one.kind != "reference"]
+    confidences = [mention.confidence for mention in ordered if mention.kind != "reference"]
     owned = _OWNED.match(name) if ordered[0].kind == "personal" else None
     return ConversationEntity(
-        name, type, ordered, max(told or [one.confidence for one in ordered]), owned[1] if owned else ""
+        name, type, ordered, max(confidences or [mention.confidence for mention in ordered]), owned[1] if owned else ""
     )
 
 
 def split_by_confidence(mentions: Sequence[ResolvedMention], least: float) -> tuple[tuple[ResolvedMention, ...], int]:
     """Return those of a confidence of `least` or more, and how many are less sure."""
-    told = tuple(one for one in mentions if one.confidence >= least)
-    return told, len(mentions) - len(told)
+    sure_mentions = tuple(mention for mention in mentions if mention.confidence >= least)
+    return sure_mentions, len(mentions) - len(sure_mentions)

@@ -1,4 +1,4 @@
-"""What the shape of the words tells: dates, times, amounts, addresses, paths, commands, versions, identifiers.
+"""Read the shape of the words: dates, times, amounts, addresses, paths, commands, versions, identifiers.
 
 No model is read for it, so that it can be done as messages are taken in.
 """
@@ -120,24 +120,24 @@ def find_by_shape(message: Message) -> tuple[ResolvedMention, ...]:
     text = message.text[:LONGEST]
     taken: list[_Found] = []
     free = bytearray(b"\1" * len(text))
-    for one in (*_find_shapes(text, _FIRST), *_find_dates(message, text), *_find_shapes(text, _LATER)):
-        if all(free[one.start : one.end]):
-            free[one.start : one.end] = bytes(one.end - one.start)
-            taken.append(one)
+    for finding in (*_find_shapes(text, _FIRST), *_find_dates(message, text), *_find_shapes(text, _LATER)):
+        if all(free[finding.start : finding.end]):
+            free[finding.start : finding.end] = bytes(finding.end - finding.start)
+            taken.append(finding)
     return tuple(
         ResolvedMention(
             message.number,
-            one.start,
-            one.end,
-            text[one.start : one.end],
-            "date" if one.type in ("date", "deadline") else "entity",
-            one.type,
-            (one.means,),
-            one.confidence,
-            one.because,
+            finding.start,
+            finding.end,
+            text[finding.start : finding.end],
+            "date" if finding.type in ("date", "deadline") else "entity",
+            finding.type,
+            (finding.means,),
+            finding.confidence,
+            finding.because,
             NAME,
         )
-        for one in sorted(taken, key=lambda one: one.start)[:MOST]
+        for finding in sorted(taken, key=lambda finding: finding.start)[:MOST]
     )
 
 
@@ -149,9 +149,9 @@ _LATER = ("time", "quantity")
 def _find_shapes(text: str, types: tuple[str, ...]) -> Iterator[_Found]:
     for type_, pattern in _SHAPES:
         if type_ in types:
-            for found in pattern.finditer(text):
-                group = (found.lastindex or 0) if type_ == "command" else 0
-                start, end = found.span(group)
+            for match in pattern.finditer(text):
+                group = (match.lastindex or 0) if type_ == "command" else 0
+                start, end = match.span(group)
                 means = " ".join(text[start:end].split())
                 yield _Found(start, end, type_, means, BY_SHAPE[type_], "shape")
 
@@ -159,15 +159,15 @@ def _find_shapes(text: str, types: tuple[str, ...]) -> Iterator[_Found]:
 def _find_dates(message: Message, text: str) -> Iterator[_Found]:
     if message.at is None:
         return
-    for one in dates_in(text[:_OF_TOOL] if message.role == "tool" else text, message.at):
-        due = _DUE.search(text[max(0, one.start - 40) : one.start])
+    for date in dates_in(text[:_OF_TOOL] if message.role == "tool" else text, message.at):
+        due = _DUE.search(text[max(0, date.start - 40) : date.start])
         type_: MentionType = "deadline" if due else "date"
-        yield _Found(one.start, one.end, type_, days(one), one.interval.confidence, "told from the message's day")
+        yield _Found(date.start, date.end, type_, days(date), date.interval.confidence, "told from the message's day")
 
 
-def days(one: DateMention) -> str:
+def days(date: DateMention) -> str:
     """Return the days of a date as ISO 8601; `..` for an end that is open."""
-    interval = one.interval
+    interval = date.interval
     if interval.first is None or interval.last is None:
         first, last = ("" if d is None else d.isoformat() for d in (interval.first, interval.last))
         return f"{first or '..'}/{last or '..'}"

@@ -1,4 +1,4 @@
-"""What the grammar tells of messages: who and what is named, whose something is, what is pointed back to."""
+"""Read the grammar of messages: named persons and things, possessors, references back."""
 
 from __future__ import annotations
 
@@ -86,15 +86,15 @@ def find_by_grammar(
     spoken = [m for m in messages if m.role in ("user", "assistant") and m.text.strip()]
     turns = parser.parse([(m.speaker or m.role, m.text[:LONGEST]) for m in spoken], number_sessions(spoken))
     reading = _Reading(turns, [m.number for m in spoken])
-    known = {(one.number, place) for one in taken for place in range(one.start, one.end)}
+    known = {(mention.number, place) for mention in taken for place in range(mention.start, mention.end)}
     counts = Counter[int]()
-    found = []
-    for one in reading.tell():
-        inside = one.kind != "reference" and one.kind != "personal" and (one.number, one.start) in known
-        if one.number in wanted and not inside and counts[one.number] < MOST:
-            counts[one.number] += 1
-            found.append(one)
-    return tuple(found)
+    mentions = []
+    for mention in reading.tell():
+        inside = mention.kind != "reference" and mention.kind != "personal" and (mention.number, mention.start) in known
+        if mention.number in wanted and not inside and counts[mention.number] < MOST:
+            counts[mention.number] += 1
+            mentions.append(mention)
+    return tuple(mentions)
 
 
 def _bare(mention: CorefMention) -> str:
@@ -102,28 +102,29 @@ def _bare(mention: CorefMention) -> str:
 
 
 class _Reading:
-    """What the mentions of turns mean. numbers: of their messages."""
+    """Meaning of the mentions of turns. numbers: of their messages."""
 
     def __init__(self, turns: Sequence[CorefTurn], numbers: Sequence[int]) -> None:
         self.turns, self.numbers = turns, numbers
         self.mentions = find_mentions(turns)
         self.resolutions = resolve(turns, self.mentions)
         self.of_word = {
-            (self.mentions[one.mention].turn, self.mentions[one.mention].word): one for one in self.resolutions
+            (self.mentions[resolution.mention].turn, self.mentions[resolution.mention].word): resolution
+            for resolution in self.resolutions
         }
         self.types = self._type_names()
 
     def tell(self) -> Iterator[ResolvedMention]:
-        for one in self.resolutions:
-            mention = self.mentions[one.mention]
+        for resolution in self.resolutions:
+            mention = self.mentions[resolution.mention]
             owner = self.of_word.get((mention.turn, mention.owner))
             if mention.kind is Kind.NAME:
-                if one.mention in self.types:
-                    yield self._name(one, mention)
+                if resolution.mention in self.types:
+                    yield self._name(resolution, mention)
             elif mention.kind is Kind.NOUN and owner is not None and owner.names:
-                yield from self._personal(one, mention, owner)
-            elif one.names and mention.kind is not Kind.NOUN and _bare(mention) not in _NOTHING:
-                yield self._reference(one, mention)
+                yield from self._personal(resolution, mention, owner)
+            elif resolution.names and mention.kind is not Kind.NOUN and _bare(mention) not in _NOTHING:
+                yield self._reference(resolution, mention)
             if mention.kind in (Kind.NOUN, Kind.THE):
                 yield from self._concept(mention)
 
@@ -146,41 +147,52 @@ class _Reading:
             number, start, end, text, kind, type_, tuple(means), confidence, because, detector, antecedent
         )
 
-    def _name(self, one: Resolution, mention: CorefMention) -> ResolvedMention:
-        start, end, type_, confidence, because = self.types[one.mention]
-        means = one.names[0] if type_ == "person" else self.turns[mention.turn].text[start:end]
+    def _name(self, resolution: Resolution, mention: CorefMention) -> ResolvedMention:
+        start, end, type_, confidence, because = self.types[resolution.mention]
+        means = resolution.names[0] if type_ == "person" else self.turns[mention.turn].text[start:end]
         kind: MentionKind = "person" if type_ == "person" else "entity"
         return self._tell(mention, start, end, kind, type_, [bare_name(means)], confidence, because)
 
-    def _personal(self, one: Resolution, mention: CorefMention, owner: Resolution) -> Iterator[ResolvedMention]:
+    def _personal(self, resolution: Resolution, mention: CorefMention, owner: Resolution) -> Iterator[ResolvedMention]:
         """Yield what is somebody's; what is a place's or a firm's is nobody's."""
-        bare, whose = _bare(mention), self.mentions[owner.mention]
-        named = whose.kind is Kind.NAME and self._type(owner.mention) != "person"
-        if whose.kind not in OBJECT or named or bare in _NOTHING or bare.endswith(_ABSTRACT):
+        bare, owner_mention = _bare(mention), self.mentions[owner.mention]
+        named = owner_mention.kind is Kind.NAME and self._type(owner.mention) != "person"
+        if owner_mention.kind not in OBJECT or named or bare in _NOTHING or bare.endswith(_ABSTRACT):
             return
         related = bare in PERSON_NOUNS
-        sure = (RELATIONSHIP if related else OBJECT)[whose.kind] * owner.confidence
+        sure = (RELATIONSHIP if related else OBJECT)[owner_mention.kind] * owner.confidence
         yield self._tell(
             mention,
-            whose.start,
+            owner_mention.start,
             mention.end,
             "personal",
             "personal_relationship" if related else "personal_object",
-            one.names,
+            resolution.names,
             sure,
             f"{' and '.join(map(bare_name, owner.names))} has it",
         )
 
-    def _reference(self, one: Resolution, mention: CorefMention) -> ResolvedMention:
-        where = None if one.antecedent is None else self.mentions[one.antecedent]
-        told = None
+    def _reference(self, resolution: Resolution, mention: CorefMention) -> ResolvedMention:
+        where = None if resolution.antecedent is None else self.mentions[resolution.antecedent]
+        antecedent = None
         if where is not None and where.kind is not Kind.LABEL:
-            told = (self.numbers[where.turn], where.start, where.end)
+            antecedent = (self.numbers[where.turn], where.start, where.end)
         person = mention.kind not in (Kind.IT, Kind.THERE, Kind.ONE, Kind.THE)
-        type_: MentionType = "person" if person and one.cue != "the nearest thing" else self._type(one.antecedent)
-        means = [bare_name(name) for name in one.names]
+        type_: MentionType = (
+            "person" if person and resolution.cue != "the nearest thing" else self._type(resolution.antecedent)
+        )
+        means = [bare_name(name) for name in resolution.names]
         return self._tell(
-            mention, mention.start, mention.end, "reference", type_, means, one.confidence, one.cue, "rules", told
+            mention,
+            mention.start,
+            mention.end,
+            "reference",
+            type_,
+            means,
+            resolution.confidence,
+            resolution.cue,
+            "rules",
+            antecedent,
         )
 
     def _type(self, number: int | None) -> MentionType:
@@ -199,9 +211,9 @@ class _Reading:
         run = words[first : mention.word + 1]
         plain = all(word.text.isalpha() and word.text.islower() and len(word.text) > 2 for word in run)
         if len(run) > 1 and plain and run[-1].end - run[0].start == sum(len(w.text) + 1 for w in run) - 1:
-            told = [word.text for word in run]
-            told[-1] = singular(told[-1]) if mention.plural else told[-1]
-            means = [" ".join(told)]
+            texts = [word.text for word in run]
+            texts[-1] = singular(texts[-1]) if mention.plural else texts[-1]
+            means = [" ".join(texts)]
             yield self._tell(mention, run[0].start, run[-1].end, "concept", "concept", means, CONCEPT, "several nouns")
 
     def _type_names(self) -> dict[int, tuple[int, int, MentionType, float, str]]:
@@ -214,7 +226,7 @@ class _Reading:
         capitals = Counter(word for word in words if not word.islower())
         speakers = {name.casefold() for t in self.turns for name in (t.speaker, *t.speaker.split()[:1])}
         votes: dict[str, Counter[MentionType]] = defaultdict(Counter)
-        kept = {}
+        candidates = {}
         for number, mention in enumerate(self.mentions):
             if mention.kind is not Kind.NAME:
                 continue
@@ -230,19 +242,19 @@ class _Reading:
             turn = self.turns[mention.turn]
             label = next((of for a, b, of in turn.names if a <= mention.start < b), "PERSON")
             type_ = TYPES[label] if mention.gender is Gender.THING else "person"
-            kept[number] = start, start + len(bare), bare, type_
+            candidates[number] = start, start + len(bare), bare, type_
             vote = votes[names.key(bare)]
             vote[type_] += 1
             beside = {of for of, _ in cues_beside(turn.text, start, start + len(bare), bare)}
             vote.update(TYPES[of] for of in beside if of in TYPES)
-        found = {}
-        for number, (start, end, bare, own) in kept.items():
+        name_types = {}
+        for number, (start, end, bare, own) in candidates.items():
             vote = votes[names.key(bare)]
             best = max(vote, key=lambda type_: (vote[type_], type_ == own, type_))
             agreed = vote[best] >= _SHARE * vote.total()
             evidence = "torn" if not agreed else "agreed" if vote[best] >= _OFTEN else "few"
             sure = BY_NAME[evidence].get(best, BY_NAME[evidence][None])
-            found[number] = start, end, best, sure, f"{vote[best]} of {vote.total()} cues"
+            name_types[number] = start, end, best, sure, f"{vote[best]} of {vote.total()} cues"
             if bare.casefold() in speakers:
-                found[number] = start, end, "person", 0.95, "somebody who speaks here"
-        return found
+                name_types[number] = start, end, "person", 0.95, "somebody who speaks here"
+        return name_types

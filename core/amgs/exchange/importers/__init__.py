@@ -1,1 +1,1 @@
-"""What other memories and chat programs export, as drafts of blocks: one module a format."""
+"""Importers for exports of other memories and chat programs, as drafts of blocks: one module per format."""

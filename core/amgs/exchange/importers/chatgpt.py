@@ -37,41 +37,41 @@ class ChatGPTImporter:
 
     def recognises(self, data: Any) -> bool:
         """Return whether a conversation has a tree of messages."""
-        return some(data, lambda one: isinstance(one.get("mapping"), dict))
+        return some(data, lambda conversation: isinstance(conversation.get("mapping"), dict))
 
     def read(self, data: Any, settings: IngestSettings) -> ForeignRecords:
         """Read a block for each message of the branch that each conversation ended on."""
         records = Records(self.name, settings)
         whole = data if isinstance(data, list) else [data]
-        for path, found in records.objects("conversation", whole, ""):
-            mapping = found.get("mapping")
+        for path, conversation in records.objects("conversation", whole, ""):
+            mapping = conversation.get("mapping")
             if not isinstance(mapping, dict):
                 records.leave("conversation", path, "it has no `mapping` of messages")
                 continue
             here = path if isinstance(data, list) else ""
-            _take(records, found, mapping, here)
+            _take(records, conversation, mapping, here)
         return records.result()
 
 
-def _take(records: Records, found: dict[str, Any], mapping: dict[str, Any], path: str) -> None:
-    chosen = choose_branch(records, mapping, found.get("current_node"), path)
-    messages = [one for node in chosen for one in _message(records, mapping[node], _place(path, node))]
-    for node, one in mapping.items():
-        if not isinstance(one, dict) or (one.get("message") is not None and _said(one) is None):
+def _take(records: Records, conversation: dict[str, Any], mapping: dict[str, Any], path: str) -> None:
+    chosen = choose_branch(records, mapping, conversation.get("current_node"), path)
+    messages = [message for node in chosen for message in _message(records, mapping[node], _place(path, node))]
+    for node, tree_node in mapping.items():
+        if not isinstance(tree_node, dict) or (tree_node.get("message") is not None and _said(tree_node) is None):
             records.leave("message", _place(path, node), "it is no object")
-        elif node not in set(chosen) and _said(one) is not None:
+        elif node not in set(chosen) and _said(tree_node) is not None:
             records.leave("message", _place(path, node), OTHER_BRANCH)
-    at = records.instant(found.get("create_time"), _at(path, "create_time"))
-    meta = records.original(found, path, without=("mapping", "title", "current_node", "create_time"))
-    id = name(found.get("conversation_id")) or name(found.get("id"))
-    records.conversation(messages, path, id=id, title=name(found.get("title")), at=at, meta=meta)
+    at = records.instant(conversation.get("create_time"), _at(path, "create_time"))
+    meta = records.original(conversation, path, without=("mapping", "title", "current_node", "create_time"))
+    id = name(conversation.get("conversation_id")) or name(conversation.get("id"))
+    records.conversation(messages, path, id=id, title=name(conversation.get("title")), at=at, meta=meta)
 
 
 def choose_branch(records: Records, mapping: dict[str, Any], current: Any, path: str) -> list[str]:
     """Choose the nodes from the root to the current one; to the last without children where none is named."""
     if not isinstance(current, str) or current not in mapping:
-        parents = {one.get("parent") for one in mapping.values() if isinstance(one, dict)}
-        parents = {one for one in parents if isinstance(one, str)}
+        parents = {tree_node.get("parent") for tree_node in mapping.values() if isinstance(tree_node, dict)}
+        parents = {parent for parent in parents if isinstance(parent, str)}
         leaves = [node for node in mapping if node not in parents]
         current = next(reversed(leaves), next(reversed(mapping), None))
         if current is not None:
@@ -94,12 +94,12 @@ def _said(node: Any) -> dict[str, Any] | None:
 
 
 def _message(records: Records, node: Any, path: str) -> Iterator[ForeignMessage]:
-    said = _said(node)
-    if said is None:
+    message = _said(node)
+    if message is None:
         return
-    author = said.get("author")
+    author = message.get("author")
     author = author if isinstance(author, dict) else {}
-    content = said.get("content")
+    content = message.get("content")
     if not isinstance(content, dict):
         records.leave("message", path, "it has no content")
         return
@@ -113,9 +113,9 @@ def _message(records: Records, node: Any, path: str) -> Iterator[ForeignMessage]
         return
     role = "system" if kind in _CONTEXTS else name(author.get("role"))
     tool = author.get("name") if role == "tool" else _CONTEXTS.get(kind)
-    at = records.instant(said.get("create_time"), f"{path}.message.create_time")
+    at = records.instant(message.get("create_time"), f"{path}.message.create_time")
     without = ("author", "content", "create_time")
-    meta = {"role": role} | records.original(said, path, without=without)
+    meta = {"role": role} | records.original(message, path, without=without)
     yield ForeignMessage(path, speaker(role, tool), written, at, meta)
 
 
@@ -123,13 +123,13 @@ def _text(records: Records, content: dict[str, Any], kind: str, path: str) -> st
     """Return the text of a content; None for a kind that has none."""
     parts = content.get("parts")
     if isinstance(parts, list):
-        made = (_part(records, part, f"{path}.parts[{n}]") for n, part in enumerate(parts))
-        return "\n".join(one for one in made if one)
+        passages = (_part(records, part, f"{path}.parts[{n}]") for n, part in enumerate(parts))
+        return "\n".join(passage for passage in passages if passage)
     if kind == "code" and isinstance(content.get("text"), str):
         language = name(content.get("language"))
         return f"```{'' if language == 'unknown' else language}\n{content['text']}\n```"
-    told = [content[key] for key in _FIELDS if isinstance(content.get(key), str) and content[key].strip()]
-    return "\n".join(told) if told or "text" in content else None
+    texts = [content[key] for key in _FIELDS if isinstance(content.get(key), str) and content[key].strip()]
+    return "\n".join(texts) if texts or "text" in content else None
 
 
 def _part(records: Records, part: Any, path: str) -> str:
@@ -142,9 +142,9 @@ def _part(records: Records, part: Any, path: str) -> str:
         return str(part["text"])
     kind = name(part.get("content_type")) or "part"
     inner = next((part[key] for key in _POINTERS if part.get(key)), None)
-    told = name(inner.get("asset_pointer") if isinstance(inner, dict) else inner)
+    file_name = name(inner.get("asset_pointer") if isinstance(inner, dict) else inner)
     records.note("part", path, f"the file of this {kind} is not in the document; its name stands in the message")
-    return f"[{kind}: {told}]" if told else f"[{kind}]"
+    return f"[{kind}: {file_name}]" if file_name else f"[{kind}]"
 
 
 def _place(path: str, node: str) -> str:

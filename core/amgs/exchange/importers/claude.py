@@ -29,7 +29,7 @@ class ClaudeImporter:
 
     def recognises(self, data: Any) -> bool:
         """Return whether a conversation has messages, or a memory notes, under the names that Claude gives them."""
-        return some(data, lambda one: isinstance(one.get("chat_messages"), list) or _holds_notes(one))
+        return some(data, lambda record: isinstance(record.get("chat_messages"), list) or _holds_notes(record))
 
     def read(self, data: Any, settings: IngestSettings) -> ForeignRecords:
         """Read a block for each message of the branch that each conversation ended on, each result of a tool, the text
@@ -37,25 +37,25 @@ class ClaudeImporter:
         """
         records = Records(self.name, settings)
         whole = data if isinstance(data, list) else [data]
-        for path, found in records.objects("conversation", whole, ""):
-            if _holds_notes(found):
-                _take_notes(records, found, path)
+        for path, record in records.objects("conversation", whole, ""):
+            if _holds_notes(record):
+                _take_notes(records, record, path)
                 continue
-            said = found.get("chat_messages")
-            if not isinstance(said, list):
+            messages = record.get("chat_messages")
+            if not isinstance(messages, list):
                 records.leave("conversation", path, "it has no `chat_messages`")
                 continue
             within = f"{path}.chat_messages" if isinstance(data, list) else "chat_messages"
-            _take_conversation(records, found, path, within)
+            _take_conversation(records, record, path, within)
         return records.result()
 
 
-def _take_conversation(records: Records, found: dict[str, Any], path: str, within: str) -> None:
-    id, title = name(found.get("uuid")), name(found.get("name"))
-    at = records.instant(found.get("created_at"), f"{path}.created_at")
-    listed = dict(records.objects("message", found["chat_messages"], within))
+def _take_conversation(records: Records, conversation: dict[str, Any], path: str, within: str) -> None:
+    id, title = name(conversation.get("uuid")), name(conversation.get("name"))
+    at = records.instant(conversation.get("created_at"), f"{path}.created_at")
+    listed = dict(records.objects("message", conversation["chat_messages"], within))
     tree = _tree(listed)
-    chosen = choose_branch(records, tree, _last_of(found, listed, tree), within) if listed else []
+    chosen = choose_branch(records, tree, _last_of(conversation, listed, tree), within) if listed else []
     messages = list(read_messages(records, [item for here in chosen for item in _divide(records, listed[here], here)]))
     for here in listed:
         if here in chosen:
@@ -63,7 +63,7 @@ def _take_conversation(records: Records, found: dict[str, Any], path: str, withi
         else:
             records.leave("message", here, OTHER_BRANCH)
     without = ("chat_messages", "uuid", "name", "created_at", "current_leaf_message_uuid")
-    meta = records.original(found, path, without=without)
+    meta = records.original(conversation, path, without=without)
     records.conversation(messages, path, id=id, title=title, at=at, meta=meta)
 
 
@@ -71,12 +71,12 @@ def _tree(listed: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
     """Return the places of messages with those of their parents and children; who tells no parent follows the one
     before.
     """
-    by_id = {one["uuid"]: here for here, one in listed.items() if isinstance(one.get("uuid"), str)}
+    by_id = {message["uuid"]: here for here, message in listed.items() if isinstance(message.get("uuid"), str)}
     tree: dict[str, Any] = {here: {"parent": None, "children": []} for here in listed}
     before = None
-    for here, one in listed.items():
-        given = one.get("parent_message_uuid")
-        parent = before if given is None else by_id.get(given) if isinstance(given, str) else None
+    for here, message in listed.items():
+        parent_id = message.get("parent_message_uuid")
+        parent = before if parent_id is None else by_id.get(parent_id) if isinstance(parent_id, str) else None
         tree[here]["parent"] = parent
         if parent is not None:
             tree[parent]["children"].append(here)
@@ -84,10 +84,12 @@ def _tree(listed: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
     return tree
 
 
-def _last_of(found: Mapping[str, Any], listed: Mapping[str, Mapping[str, Any]], tree: Mapping[str, Any]) -> str | None:
+def _last_of(
+    conversation: Mapping[str, Any], listed: Mapping[str, Mapping[str, Any]], tree: Mapping[str, Any]
+) -> str | None:
     """Return the place of the message that the conversation ended on: the latest of those that nothing follows."""
-    named = found.get("current_leaf_message_uuid")
-    ends = [(instant(one.get("created_at")) or EPOCH, n, here) for n, (here, one) in enumerate(listed.items())]
+    named = conversation.get("current_leaf_message_uuid")
+    ends = [(instant(message.get("created_at")) or EPOCH, n, here) for n, (here, message) in enumerate(listed.items())]
     chosen = [here for _, _, here in ends if named and listed[here].get("uuid") == named]
     chosen += [here for _, _, here in sorted(ends, reverse=True) if not tree[here]["children"]]
     return next(iter(chosen), None)
@@ -96,65 +98,67 @@ def _last_of(found: Mapping[str, Any], listed: Mapping[str, Mapping[str, Any]], 
 _NOTES = ("conversations_memory", "project_memories")
 
 
-def _holds_notes(one: Mapping[str, Any]) -> bool:
-    return any(key in one for key in _NOTES)
+def _holds_notes(record: Mapping[str, Any]) -> bool:
+    return any(key in record for key in _NOTES)
 
 
-def _take_notes(records: Records, found: dict[str, Any], path: str) -> None:
-    """What Claude keeps in mind of all conversations and of each project: its own words, which nobody said."""
-    own, projects = found.get(_NOTES[0]), found.get(_NOTES[1])
-    given = [("", own, _NOTES[0])] if own else []
-    for key, told in projects.items() if isinstance(projects, dict) else ():
-        given.append((name(key), told, f"{_NOTES[1]}.{name(key)}"))
-    for project, told, key in given:
+def _take_notes(records: Records, memory: dict[str, Any], path: str) -> None:
+    """Read the notes that Claude keeps on all conversations and on each project: its own words, which nobody said."""
+    own, projects = memory.get(_NOTES[0]), memory.get(_NOTES[1])
+    notes = [("", own, _NOTES[0])] if own else []
+    for key, note in projects.items() if isinstance(projects, dict) else ():
+        notes.append((name(key), note, f"{_NOTES[1]}.{name(key)}"))
+    for project, note, key in notes:
         meta = {"project": project} if project else {}
-        records.fact("memory", f"{path}.{key}", told, source=records.source("memory", project), at=None, meta=meta)
-    files = found.get("memory_files")
-    for here, one in records.objects("memory", files, f"{path}.memory_files"):
-        title = name(one.get("path")) or name(one.get("name"))
+        records.fact("memory", f"{path}.{key}", note, source=records.source("memory", project), at=None, meta=meta)
+    files = memory.get("memory_files")
+    for here, file in records.objects("memory", files, f"{path}.memory_files"):
+        title = name(file.get("path")) or name(file.get("name"))
         records.fact(
-            "memory", here, one.get("content"), source=records.source("memory", title), at=None, meta={}, title=title
+            "memory", here, file.get("content"), source=records.source("memory", title), at=None, meta={}, title=title
         )
 
 
-def _divide(records: Records, one: dict[str, Any], path: str) -> Iterator[tuple[str, dict[str, Any]]]:
+def _divide(records: Records, message: dict[str, Any], path: str) -> Iterator[tuple[str, dict[str, Any]]]:
     """Divide a message into what it says and, apart from it, what tools gave in the course of it."""
-    content = one.get("content")
+    content = message.get("content")
     parts = content if isinstance(content, list) else [content] if content else []
-    own = {key: value for key, value in one.items() if key not in ("content", "text", "sender", "attachments", "files")}
-    own["role"] = one.get("sender", one.get("role"))
-    names = [f"[file: {file}]" for file in _names(one.get("files"))]
+    own = {
+        key: value for key, value in message.items() if key not in ("content", "text", "sender", "attachments", "files")
+    }
+    own["role"] = message.get("sender", message.get("role"))
+    names = [f"[file: {file}]" for file in _names(message.get("files"))]
     for n, _ in enumerate(names):
         records.note("file", f"{path}.files[{n}]", "the export holds its name and not what is in it")
-    names += [f"[attachment: {file}]" for file in _names(one.get("attachments"))]
+    names += [f"[attachment: {file}]" for file in _names(message.get("attachments"))]
     results = [n for n, part in enumerate(parts) if isinstance(part, dict) and part.get("type") in RESULTS]
     edges = sorted({0, len(parts), *results, *(n + 1 for n in results)})
     runs = [range(start, end) for start, end in pairwise(edges)]
     if not any(run[0] not in results for run in runs):
-        parts, runs = [*parts, one.get("text")], [*runs, range(len(parts), len(parts) + 1)]
+        parts, runs = [*parts, message.get("text")], [*runs, range(len(parts), len(parts) + 1)]
     last = max(run[0] for run in runs if run[0] not in results)
     for run in runs:
-        held = [part if n in run else None for n, part in enumerate(parts)]  # each part keeps its number
-        yield path, own | {"content": [*held, *(names if run[0] == last else ())]}
+        run_parts = [part if n in run else None for n, part in enumerate(parts)]  # each part keeps its number
+        yield path, own | {"content": [*run_parts, *(names if run[0] == last else ())]}
 
 
 def _names(files: Any) -> list[str]:
-    given = files if isinstance(files, list) else []
-    return [name(one.get("file_name")) or "unnamed" for one in given if isinstance(one, dict)]
+    file_list = files if isinstance(files, list) else []
+    return [name(file.get("file_name")) or "unnamed" for file in file_list if isinstance(file, dict)]
 
 
-def _attachments(records: Records, one: dict[str, Any], path: str, conversation: str, title: str) -> None:
-    at = records.instant(one.get("created_at"), f"{path}.created_at")
-    for here, found in records.objects("attachment", one.get("attachments"), f"{path}.attachments"):
-        named = name(found.get("file_name")) or "unnamed"
+def _attachments(records: Records, message: dict[str, Any], path: str, conversation: str, title: str) -> None:
+    at = records.instant(message.get("created_at"), f"{path}.created_at")
+    for here, attachment in records.objects("attachment", message.get("attachments"), f"{path}.attachments"):
+        named = name(attachment.get("file_name")) or "unnamed"
         about = {"conversation": conversation, "dialogue": title}
         records.fact(
             "attachment",
             here,
-            found.get("extracted_content"),
+            attachment.get("extracted_content"),
             source=records.source(conversation, named),
             at=at,
             title=named,
-            meta={key: told for key, told in about.items() if told}
-            | records.original(found, here, without=("extracted_content",)),
+            meta={key: value for key, value in about.items() if value}
+            | records.original(attachment, here, without=("extracted_content",)),
         )

@@ -44,37 +44,37 @@ def read_document(data: Any, settings: IngestSettings, format: ForeignFormat | N
 
     Raises InputError for a document of no known format, or of several, and where nothing in it was found.
     """
-    importer = _named(format) if format is not None else recognised(data)
-    found = importer.read(data, settings)
-    if not found.found:
+    importer = _named(format) if format is not None else recognise_importer(data)
+    records = importer.read(data, settings)
+    if not records.found:
         raise InputError(
             f"Nothing was found in the document that a file of {importer.program} has.",
             way_out="Choose another format, or another file.",
             about="import",
         )
-    return found
+    return records
 
 
 def _named(format: str) -> Importer:
-    found = next((one for one in IMPORTERS if one.name == format), None)
-    if found is None:
-        names = ", ".join(one.name for one in IMPORTERS)
+    importer = next((candidate for candidate in IMPORTERS if candidate.name == format), None)
+    if importer is None:
+        names = ", ".join(candidate.name for candidate in IMPORTERS)
         raise InputError(f"{format!r} is no format that can be imported.", way_out=f"Choose one of: {names}.")
-    return found
+    return importer
 
 
-def recognised(data: Any) -> Importer:
+def recognise_importer(data: Any) -> Importer:
     """Return the importer of a document, by what stands in it; raises InputError for none and for several."""
-    fits = [one for one in IMPORTERS if one.recognises(data)]
+    fits = [importer for importer in IMPORTERS if importer.recognises(data)]
     if len(fits) == 1:
         return fits[0]
     if fits:
-        names = " and ".join(one.name for one in fits)
+        names = " and ".join(importer.name for importer in fits)
         raise InputError(
             f"The document could be of several formats: {names}.", way_out="Say which of them it is.", about="import"
         )
-    agents = dict.fromkeys(one.agent for one in FORMATS)
-    exports = [one.program for one in IMPORTERS[:-1]]
+    agents = dict.fromkeys(session_format.agent for session_format in FORMATS)
+    exports = [importer.program for importer in IMPORTERS[:-1]]
     raise InputError(
         f"The document is of no known format: it is no session of {', '.join(agents)}, "
         f"no export of {', '.join(exports)}, and no list of messages in the style of OpenAI or Anthropic.",
@@ -99,13 +99,13 @@ def read_session(session: SessionConversation, settings: IngestSettings, called:
     for what, count in session.mended:
         records.note("tool call", "", f"{what}, kept as text", count)
     messages: list[ForeignMessage] = []
-    for one in session.messages:
-        message = one.message
+    for turn in session.messages:
+        message = turn.message
         calls = [call_text(call.name, call.arguments) for call in message.calls]
-        told = "\n\n".join(part for part in (message.text, *calls) if part.strip())
+        text = "\n\n".join(part for part in (message.text, *calls) if part.strip())
         who = message.speaker or speaker(message.role)
-        meta: dict[str, object] = {"role": message.role, "line": one.line}
-        messages.append(ForeignMessage(f"line {one.line}", who, told, message.at, meta, message=message))
+        meta: dict[str, object] = {"role": message.role, "line": turn.line}
+        messages.append(ForeignMessage(f"line {turn.line}", who, text, message.at, meta, message=message))
     if messages:
         about = {"agent": session.agent}
         records.conversation(messages, "", id=session.id, title=session.title, meta=about, called=called)
@@ -113,15 +113,20 @@ def read_session(session: SessionConversation, settings: IngestSettings, called:
 
 
 _ENDINGS: Final = frozenset(
-    {*(".json", ".jsonl", ".ndjson", ".zst", ".gz"), *(Path(place).suffix for one in FORMATS for place in one.places)}
+    {
+        *(".json", ".jsonl", ".ndjson", ".zst", ".gz"),
+        *(Path(place).suffix for session_format in FORMATS for place in session_format.places),
+    }
 )
 """How the files of a folder end that are looked into."""
 
 
 @dataclass(frozen=True, slots=True)
 class ForeignDocument:
-    """What was read of a file. data: its JSON. session: a session in it, of a file that holds sessions. left_out: why a
-    file of a folder is not taken.
+    """Content of a file.
+
+    data: its JSON. session: a session in it, for a file that holds sessions. left_out: the reason for leaving out a
+    file of a folder.
     """
 
     path: str
@@ -136,13 +141,13 @@ def read_files(paths: Sequence[Path], format: ForeignFormat | None = None) -> li
     format: what the files are, of those that are no session files. A file of a folder that is not taken is named with
     the reason. Raises InputError for a file that was named itself and cannot be read or is of no known format.
     """
-    found: list[ForeignDocument] = []
+    documents: list[ForeignDocument] = []
     for path in paths:
         if path.is_dir() and not _is_session(path):
-            found += _folder(path, format)
+            documents += _folder(path, format)
         else:
-            found += _file(path, format)
-    return found
+            documents += _file(path, format)
+    return documents
 
 
 def named(paths: Sequence[Path]) -> str:
@@ -157,13 +162,13 @@ def records_of(
 
     Raises InputError for a document of no known format, or of several, and where nothing in it was found.
     """
-    taken = [one for one in documents if not one.left_out]
-    found = [(one.path, _records(one, settings, format)) for one in taken]
-    if len(documents) == 1 and found:
-        return found[0][1]
-    left = [LeftOut("file", one.path, one.left_out) for one in documents if one.left_out]
-    files = {"file": len({one.path for one in documents})}
-    return joined([*found, ("", ForeignRecords("", files, {"file": ()}, tuple(left)))])
+    taken = [document for document in documents if not document.left_out]
+    records = [(document.path, _records(document, settings, format)) for document in taken]
+    if len(documents) == 1 and records:
+        return records[0][1]
+    left = [LeftOut("file", document.path, document.left_out) for document in documents if document.left_out]
+    files = {"file": len({document.path for document in documents})}
+    return joined([*records, ("", ForeignRecords("", files, {"file": ()}, tuple(left)))])
 
 
 def _records(document: ForeignDocument, settings: IngestSettings, format: ForeignFormat | None) -> ForeignRecords:
@@ -171,23 +176,23 @@ def _records(document: ForeignDocument, settings: IngestSettings, format: Foreig
     if document.session is not None:
         own = document.path.endswith(".jsonl")  # a file of a session; its name is what the user sees
         return read_session(document.session, settings, stem if own else document.session.id)
-    found = read_document(document.data, settings, format)
-    named = tuple(replace(one, name=one.name or stem) for one in found.conversations)
-    return replace(found, conversations=named)
+    records = read_document(document.data, settings, format)
+    named = tuple(replace(conversation, name=conversation.name or stem) for conversation in records.conversations)
+    return replace(records, conversations=named)
 
 
 def _is_session(folder: Path) -> bool:
     """Return whether a folder as a whole is what a format has for a file."""
-    return any(one.recognises(folder, ()) for one in FORMATS)
+    return any(session_format.recognises(folder, ()) for session_format in FORMATS)
 
 
 def _folder(folder: Path, format: ForeignFormat | None) -> Iterator[ForeignDocument]:
     """Yield what lies in a folder and in those below it; links to folders are not followed."""
     try:
-        held = sorted(folder.iterdir())
+        paths = sorted(folder.iterdir())
     except OSError as error:
         raise unreadable(folder, error) from error
-    for path in held:
+    for path in paths:
         if not path.is_dir() or _is_session(path):
             yield from _found(path, format)
         elif path.is_symlink():
@@ -203,22 +208,22 @@ def _found(path: Path, format: ForeignFormat | None) -> list[ForeignDocument]:
     try:
         documents = _file(path, format)
         if format is None and documents[0].session is None:
-            recognised(documents[0].data)
+            recognise_importer(documents[0].data)
     except InputError as error:
-        told = error.message.removeprefix(f"{path} ").removeprefix("The document ")
-        return [ForeignDocument(str(path), left_out=f"it {told.partition(': it is no session')[0].rstrip('.')}")]
+        reason = error.message.removeprefix(f"{path} ").removeprefix("The document ")
+        return [ForeignDocument(str(path), left_out=f"it {reason.partition(': it is no session')[0].rstrip('.')}")]
     return documents
 
 
 def _file(path: Path, format: ForeignFormat | None) -> list[ForeignDocument]:
-    found = list(conversations_in(path))
-    if not any(one.turns for one in found):
+    conversations = list(conversations_in(path))
+    if not any(conversation.turns for conversation in conversations):
         data = parse(path)
-        if not found or any(one.recognises(data) for one in IMPORTERS):
+        if not conversations or any(importer.recognises(data) for importer in IMPORTERS):
             return [ForeignDocument(str(path), data)]
     if format is not None:
         raise InputError(
-            f"{path} is a session of {found[0].agent}, and no file of {format}.",
+            f"{path} is a session of {conversations[0].agent}, and no file of {format}.",
             way_out="Leave the format out: session files are recognised.",
         )
-    return [ForeignDocument(str(path), session=one) for one in found]
+    return [ForeignDocument(str(path), session=conversation) for conversation in conversations]

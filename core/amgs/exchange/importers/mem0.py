@@ -27,11 +27,11 @@ class Mem0Importer:
     def read(self, data: Any, settings: IngestSettings) -> ForeignRecords:
         """Read a block for each memory and each relation."""
         records = Records(self.name, settings)
-        given, path = _memories(data)
-        listed = given if isinstance(given, list) else [given] if _is_memory(given) else []
-        for here, one in records.objects("memory", listed, path):
-            _take_memory(records, one, here)
-        if isinstance(data, dict) and given is not data:
+        memories, path = _memories(data)
+        listed = memories if isinstance(memories, list) else [memories] if _is_memory(memories) else []
+        for here, memory in records.objects("memory", listed, path):
+            _take_memory(records, memory, here)
+        if isinstance(data, dict) and memories is not data:
             _take_relations(records, data.get("relations"), "relations", {})
         return records.result()
 
@@ -45,37 +45,43 @@ def _memories(data: Any) -> tuple[Any, str]:
     return data, ""
 
 
-def _is_memory(one: Any) -> bool:
-    return isinstance(one, dict) and isinstance(one.get("memory"), str) and any(key in one for key in ("id", *_SCOPES))
+def _is_memory(record: Any) -> bool:
+    return (
+        isinstance(record, dict)
+        and isinstance(record.get("memory"), str)
+        and any(key in record for key in ("id", *_SCOPES))
+    )
 
 
 def _take_memory(records: Records, memory: dict[str, Any], path: str) -> None:
-    said = memory.get("memory", memory.get("data"))
+    content = memory.get("memory", memory.get("data"))
     categories = memory.get("categories")
-    tags = [tag for one in categories if (tag := name(one))] if isinstance(categories, list) else []
+    tags = [tag for category in categories if (tag := name(category))] if isinstance(categories, list) else []
     id = name(memory.get("id"))
-    own = {key: told for key in _SCOPES if (told := name(memory.get(key)))}
+    own = {key: scope for key in _SCOPES if (scope := name(memory.get(key)))}
     without = ("memory", "data", "relations", *_SCOPES, *(("categories",) if tags else ()))
     meta = own | ({"tags": tags} if tags else {}) | records.original(memory, path, without=without)
     expires = records.instant(memory.get("expiration_date"), f"{path}.expiration_date")
     at = records.instant(memory.get("created_at"), f"{path}.created_at")
-    records.fact("memory", path, said, source=records.source(id or _numbered(path)), at=at, meta=meta, valid_to=expires)
+    records.fact(
+        "memory", path, content, source=records.source(id or _numbered(path)), at=at, meta=meta, valid_to=expires
+    )
     _take_relations(records, memory.get("relations"), f"{path}.relations", _names(memory.get("entities")))
 
 
 def _names(entities: Any) -> dict[str, str]:
-    given = entities if isinstance(entities, list) else []
-    return {name(one.get("id")): name(one.get("name")) for one in given if isinstance(one, dict)}
+    entity_list = entities if isinstance(entities, list) else []
+    return {name(entity.get("id")): name(entity.get("name")) for entity in entity_list if isinstance(entity, dict)}
 
 
 def _take_relations(records: Records, relations: Any, path: str, names: Mapping[str, str]) -> None:
     """`Alex likes pizza.` of a relation of the graph memory."""
-    for here, one in records.objects("relation", relations, path):
+    for here, record in records.objects("relation", relations, path):
         source, target = (
             names.get(name(end), "") or name(end)
-            for end in (one.get("source"), one.get("target", one.get("destination")))
+            for end in (record.get("source"), record.get("target", record.get("destination")))
         )
-        relation = name(one.get("relationship", one.get("relation"))).replace("_", " ")
+        relation = name(record.get("relationship", record.get("relation"))).replace("_", " ")
         if not (source and target and relation):
             records.leave("relation", here, "it lacks its source, its relationship or its target")
             continue
@@ -85,7 +91,7 @@ def _take_relations(records: Records, relations: Any, path: str, names: Mapping[
             f"{source} {relation} {target}.",
             source=records.source("relation", f"{source} {relation} {target}"),
             at=None,
-            meta=records.original(one, here),
+            meta=records.original(record, here),
         )
 
 

@@ -81,12 +81,12 @@ def _value(written: str) -> Any:
 
 
 def _object(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
-    made = dict(pairs)
-    if len(made) < len(pairs):
+    members = dict(pairs)
+    if len(members) < len(pairs):
         seen: set[str] = set()
         twice = next(key for key, _ in pairs if key in seen or seen.add(key))  # type: ignore[func-returns-value]
         raise _TwiceError(f"the key {shown(twice)[:40]!r} stands twice in one object")
-    return made
+    return members
 
 
 def _unfit(path: Path, why: str) -> InputError:
@@ -142,11 +142,11 @@ def _machine_made(at: datetime, written: str) -> datetime:
 
 def without_vectors(record: Mapping[str, Any]) -> tuple[dict[str, Any], bool]:
     """Return a record without its vectors, and whether there were any."""
-    kept = {k: v for k, v in record.items() if not (isinstance(v, list) and k.lower().endswith(_VECTORS))}
-    return kept, len(kept) < len(record)
+    fields = {k: v for k, v in record.items() if not (isinstance(v, list) and k.lower().endswith(_VECTORS))}
+    return fields, len(fields) < len(record)
 
 
 def some(data: Any, fits: Any) -> bool:
     """Return whether a list holds an object that fits, or the data is one itself."""
-    given = data if isinstance(data, list) else [data]
-    return any(isinstance(one, dict) and fits(one) for one in given)
+    records = data if isinstance(data, list) else [data]
+    return any(isinstance(record, dict) and fits(record) for record in records)

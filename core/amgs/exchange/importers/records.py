@@ -1,6 +1,4 @@
-"""What an importer is, and what it makes of a document: drafts of blocks by kind of record, and what of it was left out
-and why.
-"""
+"""Types of an importer and of its result: drafts of blocks by kind of record, and records left out with the reason."""
 
 from __future__ import annotations
 
@@ -32,7 +30,10 @@ _WHOLE = "the document"
 
 @dataclass(frozen=True, slots=True)
 class LeftOut:
-    """What of a document did not become a block. path: its place, `[0].mapping.a1`; count: how many such records."""
+    """Records of a document that did not become blocks.
+
+    path: their place, `[0].mapping.a1`; count: number of such records.
+    """
 
     kind: str
     path: str
@@ -66,7 +67,7 @@ class ForeignConversation:
 
 @dataclass(frozen=True, slots=True)
 class ForeignRecords:
-    """What a document holds. found: records by kind; each is either taken or left out. drafts: those of each kind."""
+    """Content of a document. found: records by kind, which are either taken or left out. drafts: those of each kind."""
 
     format: str
     found: Mapping[str, int]
@@ -76,23 +77,25 @@ class ForeignRecords:
 
     def taken(self, kind: str) -> int:
         """Return how many records of a kind became blocks."""
-        return self.found[kind] - sum(one.count for one in self.left_out if one.kind == kind)
+        return self.found[kind] - sum(omission.count for omission in self.left_out if omission.kind == kind)
 
 
-def joined(found: Sequence[tuple[str, ForeignRecords]]) -> ForeignRecords:
+def joined(file_records: Sequence[tuple[str, ForeignRecords]]) -> ForeignRecords:
     """Return the records of several files as one; the places in each begin with its path."""
     counts: Counter[str] = Counter()
     drafts: dict[str, tuple[RawBlock, ...]] = {}
-    for _, one in found:
-        counts.update(one.found)
-        for kind, more in one.drafts.items():
+    for _, records in file_records:
+        counts.update(records.found)
+        for kind, more in records.drafts.items():
             drafts[kind] = drafts.get(kind, ()) + more
     return ForeignRecords(
-        ", ".join(sorted({one.format for _, one in found if one.format})),
+        ", ".join(sorted({records.format for _, records in file_records if records.format})),
         dict(counts),
         drafts,
-        tuple(replace(left, path=_in_file(path, left.path)) for path, one in found for left in one.left_out),
-        tuple(conversation for _, one in found for conversation in one.conversations),
+        tuple(
+            replace(left, path=_in_file(path, left.path)) for path, records in file_records for left in records.left_out
+        ),
+        tuple(conversation for _, records in file_records for conversation in records.conversations),
     )
 
 
@@ -131,41 +134,41 @@ class Records:
         """Name parts of records that are not taken over as they are, though the records are."""
         self._left.append(LeftOut(kind, path or _WHOLE, reason[:_LONGEST_REASON], count))
 
-    def objects(self, kind: str, found: Any, path: str) -> Iterator[tuple[str, dict[str, Any]]]:
+    def objects(self, kind: str, data: Any, path: str) -> Iterator[tuple[str, dict[str, Any]]]:
         """Yield the objects of a list with their paths; whatever else stands in it is named."""
-        if found is None:
+        if data is None:
             return
-        if not isinstance(found, list):
-            self.leave(kind, path, f"it is {_told(found)}, not a list")
+        if not isinstance(data, list):
+            self.leave(kind, path, f"it is {_told(data)}, not a list")
             return
-        for n, one in enumerate(found):
+        for n, item in enumerate(data):
             here = f"{path}[{n}]"
-            if isinstance(one, dict):
-                yield here, one
-            elif isinstance(one, Unread):
-                self.leave(kind, f"line {one.line}", one.reason)
+            if isinstance(item, dict):
+                yield here, item
+            elif isinstance(item, Unread):
+                self.leave(kind, f"line {item.line}", item.reason)
             else:
-                self.leave(kind, here, f"it is {_told(one)}, not an object")
+                self.leave(kind, here, f"it is {_told(item)}, not an object")
 
-    def instant(self, given: Any, path: str) -> datetime | None:
+    def instant(self, value: Any, path: str) -> datetime | None:
         """Return an instant that a record tells; one that cannot be read is named."""
-        found = instant(given)
-        if found is None and given not in (None, ""):
+        moment = instant(value)
+        if moment is None and value not in (None, ""):
             self.note("date", path, "it cannot be read as a time")
-        return found
+        return moment
 
     def original(self, record: Mapping[str, Any], path: str, *, without: Sequence[str] = ()) -> dict[str, Any]:
         """Return what a record says beside its text, to be kept as it stands under `original`; {} where nothing is
         left.
         """
-        kept, vectors = without_vectors({k: v for k, v in record.items() if k not in without})
+        fields, vectors = without_vectors({k: v for k, v in record.items() if k not in without})
         if vectors:
             self.note("vector", path, "vectors are not taken; the memory makes its own")
-        kept = {key: value for key, value in kept.items() if value not in (None, "", [], {})}
-        if not kept:
+        fields = {key: value for key, value in fields.items() if value not in (None, "", [], {})}
+        if not fields:
             return {}
         try:
-            fitted = metadata.fit({"original": kept})
+            fitted = metadata.fit({"original": fields})
             if len(repr(fitted)) > _LARGEST:
                 raise ValueError(f"it has more than {_LARGEST:,} characters beside its text")
         except ValueError as error:
@@ -175,15 +178,15 @@ class Records:
 
     def source(self, *parts: str) -> str:
         """Return the name of a source of its own, `mem0/<id>`; the second of a name has ` (2)` behind it."""
-        made = "/".join((self._format, *(part.replace("#", " ") for part in parts if part)))
-        self._sources[made] += 1
-        return made if self._sources[made] == 1 else f"{made} ({self._sources[made]})"
+        source_name = "/".join((self._format, *(part.replace("#", " ") for part in parts if part)))
+        self._sources[source_name] += 1
+        return source_name if self._sources[source_name] == 1 else f"{source_name} ({self._sources[source_name]})"
 
     def fact(
         self,
         kind: str,
         path: str,
-        said: Any,
+        content: Any,
         *,
         source: str,
         at: datetime | None,
@@ -192,7 +195,7 @@ class Records:
         valid_to: datetime | None = None,
     ) -> str:
         """Take a text in, split where it is long; gives the source of its last piece, empty where it is left out."""
-        written = text(said)
+        written = text(content)
         if written is None or not canonical(written):
             self.leave(kind, path, "it is empty" if written is not None else "it holds no text")
             return ""
@@ -200,7 +203,7 @@ class Records:
             written, (Passage(0, len(written)),), title=title, meta={"imported_from": self._format} | dict(meta)
         )
         reading = drafts_of(document, source, EPOCH, self._settings, dated=at)
-        drafts = [replace(one, created_at=at, valid_to=valid_to) for one in reading.drafts]
+        drafts = [replace(draft, created_at=at, valid_to=valid_to) for draft in reading.drafts]
         if not self._take(kind, path, drafts):
             return ""
         return str(drafts[-1].meta["source"])
@@ -223,19 +226,21 @@ class Records:
         """
         turns: list[Utterance] = []
         paths: list[str] = []
-        kept: list[tuple[Message, int]] = []
+        message_turns: list[tuple[Message, int]] = []
         last = at
-        for one in messages:
-            why = _unfit(one)
+        for foreign_message in messages:
+            why = _unfit(foreign_message)
             if why:
-                self.leave("message", one.path, why)
-                if one.message is not None:
-                    kept.append((one.message, 0))
+                self.leave("message", foreign_message.path, why)
+                if foreign_message.message is not None:
+                    message_turns.append((foreign_message.message, 0))
                 continue
-            last = one.at or last
-            turns.append(Utterance(one.speaker, one.text, last, dict(one.meta or {})))
-            paths.append(one.path)
-            kept.append((one.message or _message(one), len(turns)))
+            last = foreign_message.at or last
+            turns.append(
+                Utterance(foreign_message.speaker, foreign_message.text, last, dict(foreign_message.meta or {}))
+            )
+            paths.append(foreign_message.path)
+            message_turns.append((foreign_message.message or _message(foreign_message), len(turns)))
         if not turns:
             self.leave("conversation", path, "none of its messages has a text that can be taken")
             return
@@ -252,15 +257,15 @@ class Records:
             by_turn[turn].append(replace(draft, created_at=turns[turn - 1].at))
         for turn, drafts in by_turn.items():
             self._take("message", paths[turn - 1], drafts)
-        held = [
-            (replace(message, number=n), tuple(block_id(one.content) for one in by_turn.get(turn, ())))
-            for n, (message, turn) in enumerate(kept, 1)
+        message_blocks = [
+            (replace(message, number=n), tuple(block_id(block.content) for block in by_turn.get(turn, ())))
+            for n, (message, turn) in enumerate(message_turns, 1)
         ]
-        self._conversations.append(ForeignConversation(called or title or id, tuple(held)))
+        self._conversations.append(ForeignConversation(called or title or id, tuple(message_blocks)))
 
     def _take(self, kind: str, path: str, drafts: Sequence[RawBlock]) -> bool:
         try:
-            fitted = [fit(one) for one in drafts]
+            fitted = [fit(draft) for draft in drafts]
         except ValueError as error:
             self.leave(kind, path, str(error))
             return False
@@ -272,12 +277,12 @@ class Records:
         return True
 
 
-def _message(one: ForeignMessage) -> Message:
+def _message(message: ForeignMessage) -> Message:
     """Return a message of a conversation that tells no calls: who is neither of those that speak has a name."""
-    told = str((one.meta or {}).get("role", "")).lower()
-    role: Role = "user" if told in ("user", "human") else "system" if told == "system" else "assistant"
-    own = one.speaker if one.speaker != speaker(role) else ""
-    return Message(0, role, one.text, one.at, own)
+    role_name = str((message.meta or {}).get("role", "")).lower()
+    role: Role = "user" if role_name in ("user", "human") else "system" if role_name == "system" else "assistant"
+    own = message.speaker if message.speaker != speaker(role) else ""
+    return Message(0, role, message.text, message.at, own)
 
 
 def _unfit(message: ForeignMessage) -> str:
@@ -295,12 +300,12 @@ def _told(value: Any) -> str:
     return kinds.get(type(value), "a number")
 
 
-def speaker(role: Any, given: Any = None) -> str:
+def speaker(role: Any, author: Any = None) -> str:
     """Return the name of who speaks: the one that is given, else the role with a capital."""
     roles = {"human": "User", "user": "User", "assistant": "Assistant", "ai": "Assistant"}
-    own = name(given)
-    told = name(role)
-    return own or roles.get(told.lower(), told[:1].upper() + told[1:]) or "Unknown"
+    own = name(author)
+    role_name = name(role)
+    return own or roles.get(role_name.lower(), role_name[:1].upper() + role_name[1:]) or "Unknown"
 
 
 class Importer(Protocol):

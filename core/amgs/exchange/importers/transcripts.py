@@ -9,7 +9,7 @@ from amgs.exchange.importers.parsing import some
 from amgs.exchange.importers.records import ForeignFormat, ForeignMessage, ForeignRecords, Records, speaker
 from amgs.sessions.conversation import messages_of
 from amgs.sessions.lines import name
-from amgs.sessions.messages import CALLS, LISTS, RESULTS, THOUGHTS, TIMES, call_text, turns_of, unwrapped
+from amgs.sessions.messages import CALLS, LISTS, RESULTS, THOUGHTS, TIMES, call_text, turns_of, unwrap_message
 from amgs.sessions.turn import Place, Turn
 from amgs.settings import IngestSettings
 
@@ -50,47 +50,47 @@ class TranscriptImporter:
             _take(records, data, "")
             return records.result()
         loose: dict[str, list[tuple[str, Mapping[str, Any]]]] = {}
-        for here, one in records.objects("message", data, ""):
-            if _is_conversation(one):
-                _take(records, one, here)
+        for here, record in records.objects("message", data, ""):
+            if _is_conversation(record):
+                _take(records, record, here)
             else:
-                loose.setdefault(name(one.get("sessionId")), []).append((here, one))
+                loose.setdefault(name(record.get("sessionId")), []).append((here, record))
         for session, items in loose.items():
             if messages := list(read_messages(records, items)):
                 records.conversation(messages, "", id=session)
         return records.result()
 
 
-def _is_message(one: Mapping[str, Any]) -> bool:
+def _is_message(record: Mapping[str, Any]) -> bool:
     """Return whether an object is a message, or wraps one as lines of an agent's log do."""
-    said = unwrapped(one)
-    known = said.get("role") in _ROLES and ("content" in said or "tool_calls" in said)
-    return known and not any(key in one for key in _FOREIGN)
+    payload = unwrap_message(record)
+    known = payload.get("role") in _ROLES and ("content" in payload or "tool_calls" in payload)
+    return known and not any(key in record for key in _FOREIGN)
 
 
-def _is_conversation(one: Mapping[str, Any]) -> bool:
+def _is_conversation(record: Mapping[str, Any]) -> bool:
     """Return whether an object holds a list of messages."""
-    return not any(key in one for key in _FOREIGN) and any(
-        isinstance(one.get(key), list) and any(isinstance(m, dict) and _is_message(m) for m in one[key])
+    return not any(key in record for key in _FOREIGN) and any(
+        isinstance(record.get(key), list) and any(isinstance(m, dict) and _is_message(m) for m in record[key])
         for key in LISTS
     )
 
 
-def _take(records: Records, found: Mapping[str, Any], path: str) -> None:
-    key = next((key for key in LISTS if isinstance(found.get(key), list)), "")
+def _take(records: Records, conversation: Mapping[str, Any], path: str) -> None:
+    key = next((key for key in LISTS if isinstance(conversation.get(key), list)), "")
     if not key:
-        records.conversation(list(read_messages(records, [(path, found)])), path)
+        records.conversation(list(read_messages(records, [(path, conversation)])), path)
         return
     within = f"{path}.{key}" if path else key
     before = f"{path}.system" if path else "system"
     items: list[tuple[str, Mapping[str, Any]]] = []
-    if found.get("system"):
-        items.append((before, {"role": "system", "content": found["system"]}))
-    items += records.objects("message", found[key], within)
-    at, _ = _time(records, found, path)
-    meta = records.original(found, path, without=(*LISTS, "system", *_TITLES))
-    title = next((told for key in _TITLES if (told := name(found.get(key)))), "")
-    id = next((told for key in _IDS if (told := name(found.get(key)))), "")
+    if conversation.get("system"):
+        items.append((before, {"role": "system", "content": conversation["system"]}))
+    items += records.objects("message", conversation[key], within)
+    at, _ = _time(records, conversation, path)
+    meta = records.original(conversation, path, without=(*LISTS, "system", *_TITLES))
+    title = next((heading for key in _TITLES if (heading := name(conversation.get(key)))), "")
+    id = next((conversation_id for key in _IDS if (conversation_id := name(conversation.get(key)))), "")
     records.conversation(list(read_messages(records, items)), path, id=id, title=title, at=at, meta=meta)
 
 
@@ -100,40 +100,40 @@ def read_messages(records: Records, items: Sequence[tuple[str, Mapping[str, Any]
     """
     turns: list[Turn] = []
     metas: list[dict[str, Any]] = []
-    for place, (path, one) in enumerate(items):
-        said = unwrapped(one)
-        at, told = _time(records, one, path)
-        beside = {**one, **said}
-        metas.append(records.original(beside, path, without=(*_SAID, *told)))
-        kind = name(said.get("type"))
+    for place, (path, record) in enumerate(items):
+        payload = unwrap_message(record)
+        at, time_keys = _time(records, record, path)
+        beside = {**record, **payload}
+        metas.append(records.original(beside, path, without=(*_SAID, *time_keys)))
+        kind = name(payload.get("type"))
         if kind in THOUGHTS:
             records.leave("message", path, "what the model thought is no memory")
-        elif kind not in (*CALLS, *RESULTS) and not _says(said):
+        elif kind not in (*CALLS, *RESULTS) and not _says(payload):
             why = "it has no role and content" + (f", its type is {kind}" if kind else "")
             records.leave("message", path, why)
         else:
-            turns += turns_of(said, Place(place), len(turns) + 1, at, records.note, f"{path}.content")
-    found, mended = messages_of(turns)
+            turns += turns_of(payload, Place(place), len(turns) + 1, at, records.note, f"{path}.content")
+    turn_messages, mended = messages_of(turns)
     for what, place in mended:
         records.note("call", items[place][0], f"{what}, kept as text")
-    for each in found:
-        path, one = items[each.line]
-        message = each.message
+    for turn_message in turn_messages:
+        path, record = items[turn_message.line]
+        message = turn_message.message
         calls = [call_text(call.name, call.arguments) for call in message.calls]
         content = "\n\n".join(part for part in (message.text, *calls) if part.strip())
-        given = name(unwrapped(one).get("role"))
-        role = message.role if message.role == "tool" else given or message.role
+        own_role = name(unwrap_message(record).get("role"))
+        role = message.role if message.role == "tool" else own_role or message.role
         who = message.speaker or speaker(message.role)
-        yield ForeignMessage(path, who, content, message.at, {"role": role} | metas[each.line], message=message)
+        yield ForeignMessage(path, who, content, message.at, {"role": role} | metas[turn_message.line], message=message)
 
 
-def _says(said: Mapping[str, Any]) -> bool:
-    return isinstance(said.get("role"), str) and ("content" in said or "tool_calls" in said)
+def _says(record: Mapping[str, Any]) -> bool:
+    return isinstance(record.get("role"), str) and ("content" in record or "tool_calls" in record)
 
 
-def _time(records: Records, one: Mapping[str, Any], path: str) -> tuple[Any, tuple[str, ...]]:
+def _time(records: Records, record: Mapping[str, Any], path: str) -> tuple[Any, tuple[str, ...]]:
     """Return the instant that an object tells, and the field that does."""
     for key in TIMES:
-        if one.get(key) not in (None, ""):
-            return records.instant(one[key], f"{path}.{key}" if path else key), (key,)
+        if record.get(key) not in (None, ""):
+            return records.instant(record[key], f"{path}.{key}" if path else key), (key,)
     return None, ()

@@ -45,34 +45,36 @@ def read(raw: bytes) -> ParsedDocument:
     return ParsedDocument(text, turns=tuple(turns), date=first, warnings=tuple(warnings), meta={"kind": "dialogue"})
 
 
-def _of_line(said: Any, session: int) -> Iterator[Utterance]:
+def _of_line(record: Any, session: int) -> Iterator[Utterance]:
     """Yield the messages of a line. Raises UnfitError where it holds none."""
-    if not isinstance(said, Mapping):
+    if not isinstance(record, Mapping):
         raise UnfitError("it is no object")
-    inside = next((said[key] for key in _LISTS if isinstance(said.get(key), list)), None)
+    inside = next((record[key] for key in _LISTS if isinstance(record.get(key), list)), None)
     if inside is not None:
-        made = [m for one in inside if isinstance(one, Mapping) and (m := _message(one, {"session": session}))]
+        utterances = [
+            m for entry in inside if isinstance(entry, Mapping) and (m := _message(entry, {"session": session}))
+        ]
     else:
-        one = _message(said, {})
-        made = [one] if one else []
-    if not made:
-        raise UnfitError(_QUESTION if _text(said.get("question")) else "it holds no text")
-    yield from made
+        utterance = _message(record, {})
+        utterances = [utterance] if utterance else []
+    if not utterances:
+        raise UnfitError(_QUESTION if _text(record.get("question")) else "it holds no text")
+    yield from utterances
 
 
-def _message(said: Mapping[str, Any], meta: Mapping[str, Any]) -> Utterance | None:
-    text = next((t for key in _TEXT if (t := _text(said.get(key)))), "")
+def _message(record: Mapping[str, Any], meta: Mapping[str, Any]) -> Utterance | None:
+    text = next((t for key in _TEXT if (t := _text(record.get(key)))), "")
     if not text:
         return None
-    speaker = next((_name(said[key]) for key in _SPEAKER if _name(said.get(key))), "")
-    at = next((i for key in _DATE if (i := _instant(said.get(key))) is not None), None)
+    speaker = next((_name(record[key]) for key in _SPEAKER if _name(record.get(key))), "")
+    at = next((i for key in _DATE if (i := _instant(record.get(key))) is not None), None)
     return Utterance(speaker, text, at, meta)
 
 
 def _text(value: Any) -> str:
     """Return a text, or the texts of a list of parts."""
     if isinstance(value, list):
-        return "\n".join(t for one in value if (t := _text(one.get("text") if isinstance(one, Mapping) else one)))
+        return "\n".join(t for part in value if (t := _text(part.get("text") if isinstance(part, Mapping) else part)))
     return value.strip() if isinstance(value, str) else ""
 
 

@@ -38,79 +38,79 @@ def read(raw: bytes, *, language: str) -> ParsedDocument:
     text, guess = decoded(raw)
     if not text.strip():
         raise UnfitError("it is empty")
-    told = [guess] if guess else []
-    found = PassageList(text)
+    remarks = [guess] if guess else []
+    passages = PassageList(text)
     if language == "Python":
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
                 tree = ast.parse(text)
-            _python(found, tree.body, 0, len(found.lines), 1)
+            _python(passages, tree.body, 0, len(passages.lines), 1)
         except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
             where = f" (line {error.lineno})" if isinstance(error, SyntaxError) and error.lineno else ""
-            told.append(f"its Python cannot be parsed{where}; it was cut at blank lines")
-            found = PassageList(text)
-    if not found.made:
-        _blocks(found)
+            remarks.append(f"its Python cannot be parsed{where}; it was cut at blank lines")
+            passages = PassageList(text)
+    if not passages.made:
+        _blocks(passages)
     return ParsedDocument(
-        text, tuple(found.made), meta={"language": language}, warnings=tuple(told), first_line=1, form="code"
+        text, tuple(passages.made), meta={"language": language}, warnings=tuple(remarks), first_line=1, form="code"
     )
 
 
-def _python(found: PassageList, body: Sequence[ast.stmt], first: int, end: int, level: int) -> None:
-    """Each function and class as a section, with the comments and decorators above it; the rest as paragraphs."""
+def _python(passages: PassageList, body: Sequence[ast.stmt], first: int, end: int, level: int) -> None:
+    """Add every function and class as a section, with the comments and decorators above it; the rest as paragraphs."""
     done = first
     for statement in body:
         if not isinstance(statement, _Definition):
             continue
         begin = min([statement.lineno, *(d.lineno for d in statement.decorator_list)]) - 1
-        while begin > done and found.lines[begin - 1].lstrip().startswith("#"):
+        while begin > done and passages.lines[begin - 1].lstrip().startswith("#"):
             begin -= 1
         stop = statement.end_lineno or statement.lineno
         if begin < done:
             continue  # several statements on one line
-        _rest(found, done, begin, level)
+        _rest(passages, done, begin, level)
         name = f"class {statement.name}" if isinstance(statement, ast.ClassDef) else f"{statement.name}()"
         inner = [s for s in statement.body if isinstance(s, _Definition)]
         if isinstance(statement, ast.ClassDef) and inner and stop - begin > _LARGE_CLASS:
             head = inner[0].lineno - 1
             head = min([head, *(d.lineno - 1 for d in inner[0].decorator_list)])
-            while head > begin + 1 and found.lines[head - 1].lstrip().startswith("#"):
+            while head > begin + 1 and passages.lines[head - 1].lstrip().startswith("#"):
                 head -= 1
-            found.section(begin, head, level, name)
-            _python(found, [s for s in statement.body if s.lineno > head], head, stop, level + 1)
+            passages.section(begin, head, level, name)
+            _python(passages, [s for s in statement.body if s.lineno > head], head, stop, level + 1)
         else:
-            found.section(begin, stop, level, name)
+            passages.section(begin, stop, level, name)
         done = stop
-    _rest(found, done, end, level)
+    _rest(passages, done, end, level)
 
 
-def _rest(found: PassageList, first: int, end: int, level: int) -> None:
-    """What stands between definitions belongs to the section around them."""
-    if any(found.lines[i].strip() for i in range(first, end)):
-        found.outline.leave(level)
-        for start, stop in runs(found.lines, first, end):
-            found.add(start, stop, whole=True)
+def _rest(passages: PassageList, first: int, end: int, level: int) -> None:
+    """Add the lines between definitions to the section around them."""
+    if any(passages.lines[i].strip() for i in range(first, end)):
+        passages.outline.leave(level)
+        for start, stop in runs(passages.lines, first, end):
+            passages.add(start, stop, whole=True)
 
 
-def _blocks(found: PassageList) -> None:
+def _blocks(passages: PassageList) -> None:
     """Blocks that begin after a blank line at the margin; what is indented, or closes a bracket, goes with them."""
     begin = 0
-    for start, _ in runs(found.lines, 0, len(found.lines)):
-        line = found.lines[start]
+    for start, _ in runs(passages.lines, 0, len(passages.lines)):
+        line = passages.lines[start]
         if start > begin and not line[0].isspace() and not _CONTINUES.match(line):
-            _block(found, begin, start)
+            _block(passages, begin, start)
             begin = start
-    _block(found, begin, len(found.lines))
+    _block(passages, begin, len(passages.lines))
 
 
-def _block(found: PassageList, first: int, end: int) -> None:
-    name = next((n for i in range(first, min(end, first + 40)) if (n := _name(found.lines[i]))), "")
+def _block(passages: PassageList, first: int, end: int) -> None:
+    name = next((n for i in range(first, min(end, first + 40)) if (n := _name(passages.lines[i]))), "")
     if name:
-        found.section(first, end, 1, name)
+        passages.section(first, end, 1, name)
     else:
-        found.outline.leave(1)
-        found.add(first, end, whole=True)
+        passages.outline.leave(1)
+        passages.add(first, end, whole=True)
 
 
 def _name(line: str) -> str:

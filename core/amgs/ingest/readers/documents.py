@@ -131,8 +131,8 @@ def serve() -> None:
             raw = sys.stdin.buffer.read(size)
             answer: dict[str, Any]
             try:
-                found = converter.convert_stream(io.BytesIO(raw), stream_info=StreamInfo(extension=ending))
-                answer = {"text": found.markdown, "title": found.title or ""}
+                conversion = converter.convert_stream(io.BytesIO(raw), stream_info=StreamInfo(extension=ending))
+                answer = {"text": conversion.markdown, "title": conversion.title or ""}
             except Exception as error:  # noqa: BLE001  # whatever a parser raises is the answer
                 answer = {"error": type(error).__name__}
             print(json.dumps(answer), file=answers, flush=True)

@@ -83,9 +83,9 @@ class BodyText:
         return " ".join(title.split()) if isinstance(title, str) else ""
 
 
-def opened(given: bytes | str) -> BodyText:
+def opened(raw: bytes | str) -> BodyText:
     """Return a file's bytes, or a text, without its front matter. Raises UnfitError for what is no text."""
-    text, guess = decoded(given) if isinstance(given, bytes) else (unified(given), "")
+    text, guess = decoded(raw) if isinstance(raw, bytes) else (unified(raw), "")
     matter, body = front_matter.read(text)
     warnings = [guess] if guess else []
     warnings += [f"its front matter has a line that is not `key: value`: {line}" for line in matter.unread]

@@ -30,9 +30,9 @@ def read(raw: bytes) -> ParsedDocument:
     return document(raw)
 
 
-def document(given: bytes | str) -> ParsedDocument:
+def document(raw: bytes | str) -> ParsedDocument:
     """Markdown as a document; a note whose front matter says `kind: dialogue` as its turns."""
-    text = opened(given)
+    text = opened(raw)
     front, body = text.front, text.body
     if front.get("kind") == DIALOGUE:
         turns = tuple(Utterance(turn.speaker, turn.text) for turn in markdown.turns(body))
@@ -60,31 +60,31 @@ def _parser() -> MarkdownIt:
 
 
 def _passages(body: str) -> Sequence[Passage]:
-    found = PassageList(body)
+    passages = PassageList(body)
     done = 0
     for first, end, token, tokens in _blocks(_parser().parse(body)):
-        _between(found, done, first)
+        _between(passages, done, first)
         done = end
         if token.type == "heading_open":
             title = plain(tokens[1].content) if len(tokens) > 1 else ""
             if title:
-                found.heading(first, end, int(token.tag[1]), title)
+                passages.heading(first, end, int(token.tag[1]), title)
             else:
-                found.add(first, end)
+                passages.add(first, end)
         elif token.type == "html_block" and (match := _HTML_HEADING.search(token.content)):
             title = plain(" ".join(_HIDDEN.sub(" ", _ALT.sub(r" \1 ", match[2])).split()))
             before, _, after = (_HIDDEN.sub(" ", part).strip() for part in token.content.partition(match[0]))
             if title and not before:
-                found.heading(first, end, int(match[1]), title, alone=not after)
+                passages.heading(first, end, int(match[1]), title, alone=not after)
             else:
-                found.add(first, end)
+                passages.add(first, end)
         elif token.type in _LISTS:
             for item_first, item_end in _items(token, tokens):
-                found.add(item_first, item_end)
+                passages.add(item_first, item_end)
         else:
-            found.add(first, end, whole=token.type in _WHOLE)
-    _between(found, done, len(found.lines))
-    return found.made
+            passages.add(first, end, whole=token.type in _WHOLE)
+    _between(passages, done, len(passages.lines))
+    return passages.made
 
 
 def _blocks(tokens: Sequence[Token]) -> Iterator[tuple[int, int, Token, Sequence[Token]]]:
@@ -108,10 +108,10 @@ def _items(token: Token, tokens: Sequence[Token]) -> Iterator[tuple[int, int]]:
     yield from zip(starts, [*starts[1:], end], strict=True)
 
 
-def _between(found: PassageList, first: int, end: int) -> None:
-    """What the parser swallows are link definitions; a footnote that looks like one is kept."""
-    if first < end and without_plumbing("\n".join(found.lines[first:end])).strip():
-        found.paragraphs(first, end)
+def _between(passages: PassageList, first: int, end: int) -> None:
+    """Add text that the parser swallows, except link definitions; a footnote like one is kept."""
+    if first < end and without_plumbing("\n".join(passages.lines[first:end])).strip():
+        passages.paragraphs(first, end)
 
 
 def _title(body: str, passages: Sequence[Passage]) -> str:

@@ -60,21 +60,21 @@ def headings(lines: Sequence[str]) -> tuple[TextHeading, ...]:
     """Return the headings of a text, in order. Underlined ones stand in each other as their signs first appear; a
     number says by its parts how deep it is, below these; what is in capitals stands beside the least deep number.
     """
-    found = {heading.first: heading for heading in _underlined(lines)}
-    taken = {line for heading in found.values() for line in range(heading.first, heading.end)}
-    above = max((heading.level for heading in found.values()), default=0)
+    by_line = {heading.first: heading for heading in _find_underlined(lines)}
+    taken = {line for heading in by_line.values() for line in range(heading.first, heading.end)}
+    above = max((heading.level for heading in by_line.values()), default=0)
     paragraphs = [run for run in runs(lines, 0, len(lines)) if run[0] not in taken]
     for first, end, title in _in_capitals(lines, paragraphs):
-        found[first] = TextHeading(first, end, above + 1, title)
+        by_line[first] = TextHeading(first, end, above + 1, title)
     numbered = _in_order(_numbered(lines, paragraphs))
     depths = sorted({len(heading.number) for heading in numbered})
     for heading in numbered:
         level = above + 1 + depths.index(len(heading.number))
-        found[heading.first] = TextHeading(heading.first, heading.end, level, heading.title)
-    return tuple(heading for _, heading in sorted(found.items()))
+        by_line[heading.first] = TextHeading(heading.first, heading.end, level, heading.title)
+    return tuple(heading for _, heading in sorted(by_line.items()))
 
 
-def _underlined(lines: Sequence[str]) -> Iterator[TextHeading]:
+def _find_underlined(lines: Sequence[str]) -> Iterator[TextHeading]:
     """Yield lines with one of signs under them that is as long, and perhaps the same above; each style is a level."""
     levels: dict[tuple[str, bool], int] = {}
     for i in range(len(lines) - 1):
@@ -169,27 +169,32 @@ def _indent(line: str) -> int:
 def read(raw: bytes) -> ParsedDocument:
     """See `Reader`."""
     text = opened(raw)
-    found = PassageList(text.body)
+    passages = PassageList(text.body)
     done = 0
-    for heading in headings(found.lines):
-        found.paragraphs(done, heading.first)
-        found.heading(heading.first, heading.end, heading.level, heading.title)
+    for heading in headings(passages.lines):
+        passages.paragraphs(done, heading.first)
+        passages.heading(heading.first, heading.end, heading.level, heading.title)
         done = heading.end
-    found.paragraphs(done, len(found.lines))
-    title = text.title or _title(found)
+    passages.paragraphs(done, len(passages.lines))
+    title = text.title or _title(passages)
     return ParsedDocument(
-        text.body, tuple(found.made), title=title, front=text.front, warnings=text.warnings, first_line=text.first_line
+        text.body,
+        tuple(passages.made),
+        title=title,
+        front=text.front,
+        warnings=text.warnings,
+        first_line=text.first_line,
     )
 
 
 _LONGEST_TITLE = 80
 
 
-def _title(found: PassageList) -> str:
+def _title(passages: PassageList) -> str:
     """Return the heading that opens the text, else a short first line that stands alone and ends like no sentence."""
-    if found.made and found.made[0].heading:
-        return found.made[0].path[-1]
-    first = next(runs(found.lines, 0, len(found.lines)), (0, 0))
-    line = found.lines[first[0]].strip() if first[1] - first[0] == 1 and len(found.made) > 1 else ""
+    if passages.made and passages.made[0].heading:
+        return passages.made[0].path[-1]
+    first = next(runs(passages.lines, 0, len(passages.lines)), (0, 0))
+    line = passages.lines[first[0]].strip() if first[1] - first[0] == 1 and len(passages.made) > 1 else ""
     named = any(c.isalpha() for c in line) and line[-1] not in ".,;:!?…。" and line[0] not in "-*>|#/<["
     return line if named and len(line) <= _LONGEST_TITLE else ""

@@ -1,4 +1,4 @@
-"""Which reader reads which file, by the ending of its name."""
+"""Choose the reader of a file by the ending of its name."""
 
 from __future__ import annotations
 

@@ -61,7 +61,7 @@ def _blocks(path: Path) -> Iterator[_Block]:
     fence, at, before, asked = "", 0, "", False
     for number, raw in enumerate(raw_lines, 1):
         line = text(raw.decode("utf-8-sig", "replace").rstrip())
-        speaker, said = _speaker(line, fence, marked=not blanks or _MARKED.match(raw) is not None)
+        speaker, words = _speaker(line, fence, marked=not blanks or _MARKED.match(raw) is not None)
         # Nothing marks a blank line, nor the further lines of what the program says, which speaks first.
         if block is not None and speaker == "model" and (not line or (block.speaker == "program" and before)):
             speaker = block.speaker
@@ -70,13 +70,13 @@ def _blocks(path: Path) -> Iterator[_Block]:
         asked = speaker != "start" and (asked or speaker == "user")
         if speaker == "start":
             fence = ""
-        elif speaker == "model" and (found := _FENCE.match(line)):
-            fence = "" if fence and found[1].startswith(fence) else fence or found[1]
+        elif speaker == "model" and (match := _FENCE.match(line)):
+            fence = "" if fence and match[1].startswith(fence) else fence or match[1]
         if block is None or speaker != block.speaker or (speaker == "start" and line):
             if block is not None and block.text:
                 yield block
             block = _Block(speaker, Place(number, at))
-        block.lines.append(said)
+        block.lines.append(words)
         block.place = Place(block.place.line, block.place.offset, at + len(raw) - block.place.offset)
         at, before = at + len(raw), line
     if block is not None and block.text:
@@ -92,22 +92,22 @@ def _speaker(line: str, fence: str, *, marked: bool) -> tuple[Speaker, str]:
     if not fence:
         for mark, speaker in _MARKS:
             if (line == mark.strip() or line.startswith(mark)) and (marked or speaker != "user"):
-                said = line[len(mark) :]
-                return speaker, "" if said == _EMPTY else said
+                words = line[len(mark) :]
+                return speaker, "" if words == _EMPTY else words
     return "model", line
 
 
 def _sessions(path: Path) -> dict[str, list[_Block]]:
     """Return the blocks of each session, by its id: the time at which it began, and a number where two have one."""
-    found: dict[str, list[_Block]] = {}
+    sessions: dict[str, list[_Block]] = {}
     own: list[_Block] | None = None
     for block in _blocks(path):
         if block.speaker == "start" or own is None:
             began = block.text if block.speaker == "start" else ""
-            id = next(name for name in _names(began) if name not in found)
-            own = found[id] = []
+            id = next(name for name in _names(began) if name not in sessions)
+            own = sessions[id] = []
         own.append(block)
-    return found
+    return sessions
 
 
 def _names(began: str) -> Iterator[str]:
@@ -129,7 +129,7 @@ class _Reading(SessionBuilder):
         """Turns of the model since tokens were counted last."""
 
     def take(self, block: _Block) -> None:
-        """One block: turns, or a count of what it is."""
+        """Read one block into turns; count it by kind where it yields none."""
         before = len(self.turns)
         if block.speaker == "start":
             self._at = instant(block.text)
@@ -155,38 +155,38 @@ class _Reading(SessionBuilder):
         self.turn(block.place, "user", "injected" if command else "said", block.text, at=self._at)
 
     def _program(self, block: _Block) -> None:
-        """What the program did with an answer, and what it counted."""
-        told = block.text
-        if model := _MODEL.search(told):
+        """Read the program's action on an answer, and its token counts."""
+        words = block.text
+        if model := _MODEL.search(words):
             self.know(model=model[1])
-        if version := _VERSION.search(told):
+        if version := _VERSION.search(words):
             self.know(version=version[1])
-        for run in _RUN.findall(told):
+        for run in _RUN.findall(words):
             call = ToolCall(f"run {block.place.line}", "run", run)
             self.turn(block.place, "assistant", "call", "", (call,), at=self._at)
-        failed = _REFUSED.search(told) is not None
-        if failed or _APPLIED.search(told):
-            self.turn(block.place, "tool", "result", told, at=self._at, failed=failed)
-        if counted := _TOKENS.search(told):
+        failed = _REFUSED.search(words) is not None
+        if failed or _APPLIED.search(words):
+            self.turn(block.place, "tool", "result", words, at=self._at, failed=failed)
+        if counted := _TOKENS.search(words):
             usage = _usage(counted[1])
             for turn in self._unpaid if usage.window else ():
                 self.change(self.turns[turn.number - 1], usage=usage)
             self._unpaid = []
 
 
-def _usage(told: str) -> Usage:
+def _usage(line: str) -> Usage:
     """Return the tokens of a line such as `4.2k sent, 1.1k cache hit, 310 received.`; what is sent includes the
     cache.
     """
-    found = {}
-    for number, unit, what in _COUNT.findall(told):
+    counts = {}
+    for number, unit, what in _COUNT.findall(line):
         try:
-            found[what] = round(float(number.replace(",", "")) * {"": 1, "k": 1_000, "M": 1_000_000}[unit])
+            counts[what] = round(float(number.replace(",", "")) * {"": 1, "k": 1_000, "M": 1_000_000}[unit])
         except (ValueError, OverflowError):
             continue
-    written, cached = found.get("cache write", 0), found.get("cache hit", 0)
-    fresh = max(0, found.get("sent", 0) - written - cached)
-    return Usage(fresh, written, cached, found.get("received", 0))
+    written, cached = counts.get("cache write", 0), counts.get("cache hit", 0)
+    fresh = max(0, counts.get("sent", 0) - written - cached)
+    return Usage(fresh, written, cached, counts.get("received", 0))
 
 
 def sessions_in(path: Path) -> Sequence[str]:
@@ -196,11 +196,11 @@ def sessions_in(path: Path) -> Sequence[str]:
 
 def read_one(path: Path, id: str) -> Session:
     """Return the session with an id; raises InputError for none, and for a file that cannot be read."""
-    found = _sessions(path)
-    if id not in found:
+    sessions = _sessions(path)
+    if id not in sessions:
         raise no_session(path, id)
     reading = _Reading(path, id)
-    for block in found[id]:
+    for block in sessions[id]:
         reading.take(block)
     return reading.session()
 

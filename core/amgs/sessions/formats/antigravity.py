@@ -34,46 +34,46 @@ class _Reading(RecordReading):
         return ": ".join(filter(None, (text(record.get("source")), text(record.get("type")))))
 
     def record(self, record: Record, place: Place) -> None:
-        """The turns of one step."""
+        """Read one step into turns."""
         source, kind = text(record.get("source")), text(record.get("type"))
-        told = content_text(record.get("content"))
+        content = content_text(record.get("content"))
         more: dict[str, Any] = {"at": instant(record.get("created_at")), "id": f"step {name(record.get('step_index'))}"}
         if kind == "CHECKPOINT":
             self.compact(place, Boundary(), **more)
-            if told:
-                self.turn(place, "assistant", "summary", told, **more)
+            if content:
+                self.turn(place, "assistant", "summary", content, **more)
         elif source == "USER_EXPLICIT":
-            self._user(told, place, more)
+            self._user(content, place, more)
         elif source == "MODEL" and kind in ("PLANNER_RESPONSE", ""):
-            self._model(record, told, place, more | {"request": f"line {place.line}"})
-        elif source == "MODEL" and told:
+            self._model(record, content, place, more | {"request": f"line {place.line}"})
+        elif source == "MODEL" and content:
             tool = kind.lower()
             at = next((n for n, (called, _) in enumerate(self._waiting) if called == tool), 0)
             _, id = self._waiting.pop(at) if self._waiting else ("", "")
-            failed = record.get("status") == "ERROR" or _FAILED.search(told[:2_000]) is not None
-            self.result(place, id, told, failed=failed, speaker=tool, **more)
-        elif told:
-            self.turn(place, "user", "injected", told, speaker=source.lower(), **more)
+            failed = record.get("status") == "ERROR" or _FAILED.search(content[:2_000]) is not None
+            self.result(place, id, content, failed=failed, speaker=tool, **more)
+        elif content:
+            self.turn(place, "user", "injected", content, speaker=source.lower(), **more)
 
     def finish(self) -> None:
-        """The session's id, which is its folder's."""
+        """Take the session's id from its folder."""
         above = [above.name for above in self.path.parents]
         self.know(id=above[2] if above[1:2] == [".system_generated"] else "")
 
-    def _user(self, told: str, place: Place, more: dict[str, Any]) -> None:
-        for found in _PUT_IN.finditer(told):
-            self.turn(place, "user", "injected", found[0].strip(), **more)
-        rest = _PUT_IN.sub("", told)
+    def _user(self, content: str, place: Place, more: dict[str, Any]) -> None:
+        for match in _PUT_IN.finditer(content):
+            self.turn(place, "user", "injected", match[0].strip(), **more)
+        rest = _PUT_IN.sub("", content)
         asked = _REQUEST.search(rest)
         self.say(place, "user", "said", (asked[1] if asked else rest).strip(), **more)
 
-    def _model(self, record: Record, told: str, place: Place, more: dict[str, Any]) -> None:
+    def _model(self, record: Record, content: str, place: Place, more: dict[str, Any]) -> None:
         self.say(place, "assistant", "thinking", text(record.get("thinking")), **more)
-        self.say(place, "assistant", "said", told, **more)
+        self.say(place, "assistant", "said", content, **more)
         for number, call in enumerate(items(record.get("tool_calls"))):
             tool, id = text(call.get("name")), text(call.get("id")) or f"{place.line}.{number}"
-            given = {key: _plain(value) for key, value in fields(call.get("args")).items()}
-            self.calls(place, tool, id, as_json(given), **more)
+            arguments = {key: _plain(value) for key, value in fields(call.get("args")).items()}
+            self.calls(place, tool, id, as_json(arguments), **more)
             self._waiting.append((tool, id))
 
 
@@ -89,7 +89,9 @@ read: Final = partial(read_lines, _Reading)
 def recognises(path: Path, first: Sequence[Record]) -> bool:
     """Return whether lines are steps with a source and an index."""
     del path
-    return any("step_index" in one and one.get("source") in ("USER_EXPLICIT", "MODEL", "SYSTEM") for one in first)
+    return any(
+        "step_index" in record and record.get("source") in ("USER_EXPLICIT", "MODEL", "SYSTEM") for record in first
+    )
 
 
 FORMAT: Final = SessionFormat(

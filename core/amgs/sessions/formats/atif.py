@@ -46,7 +46,9 @@ class _Reading(SessionBuilder):
         """Of each agent, a compaction whose next request has not come."""
 
     def trajectory(self, whole: Record, agent: str, depth: int = 0) -> None:
-        """The steps of one trajectory, and then of those within it. agent: "" for the outermost."""
+        """Read the steps of one trajectory, then those of the trajectories within it. agent: empty for the
+        outermost.
+        """
         steps = whole.get("steps")
         for step in steps if isinstance(steps, list) else []:
             self._records += 1
@@ -69,23 +71,23 @@ class _Reading(SessionBuilder):
     def _step(self, step: Record, place: Place, agent: str) -> None:
         source = text(step.get("source"))
         common: dict[str, Any] = {"at": instant(step.get("timestamp")), "id": f"step {place.line}", "agent": agent}
-        told = content_text(step.get("message"))
+        message = content_text(step.get("message"))
         managed = fields(fields(step.get("extra")).get("context_management"))
         if managed:
-            self._boundary(step, managed, place, common, told)
+            self._boundary(step, managed, place, common, message)
         elif source == "agent":
-            self._agent(step, place, common, told)
-        elif source == "user" and told:
-            self.turn(place, "user", "said", told, **common)
-        elif source == "system" and told:
+            self._agent(step, place, common, message)
+        elif source == "user" and message:
+            self.turn(place, "user", "said", message, **common)
+        elif source == "system" and message:
             first = not any(turn.agent == agent for turn in self.turns)
-            self.turn(place, "system", "said" if first else "injected", told, **common)
+            self.turn(place, "system", "said" if first else "injected", message, **common)
             if first and not agent:
-                self.know(system=told)
+                self.know(system=message)
         if source in ("system", "user") and not managed:
             self._results(step, place, common)
 
-    def _agent(self, step: Record, place: Place, common: dict[str, Any], told: str) -> None:
+    def _agent(self, step: Record, place: Place, common: dict[str, Any], message: str) -> None:
         agent = common["agent"]
         if not agent:
             self.know(model=text(step.get("model_name")))
@@ -98,34 +100,36 @@ class _Reading(SessionBuilder):
                 self.change(opened, boundary=after)
         more = {**common, "usage": usage if usage.window else None, "request": f"step {place.line}"}
         self.say(place, "assistant", "thinking", content_text(step.get("reasoning_content")), **more)
-        self.say(place, "assistant", "said", told, **more)
+        self.say(place, "assistant", "said", message, **more)
         for call in items(step.get("tool_calls")):
             name, arguments = text(call.get("function_name")), as_json(call.get("arguments"))
-            made = ToolCall(text(call.get("tool_call_id")), name, arguments)
-            self.turn(place, "assistant", "call", "", (made,), **more)
+            tool_call = ToolCall(text(call.get("tool_call_id")), name, arguments)
+            self.turn(place, "assistant", "call", "", (tool_call,), **more)
         self._results(step, place, common)
 
     def _results(self, step: Record, place: Place, common: dict[str, Any]) -> None:
-        """What came back, of calls and of what the environment did by itself."""
+        """Read the results, of calls and of the environment's own actions."""
         for result in items(fields(step.get("observation")).get("results")):
             extra = fields(result.get("extra"))
             failed = extra.get("is_error") is True or text(extra.get("status")) in ("error", "failed")
-            told = content_text(result.get("content"))
+            output = content_text(result.get("content"))
             refs = [
-                text(one.get("trajectory_id") or one.get("trajectory_path") or one.get("session_id"))
-                for one in items(result.get("subagent_trajectory_ref"))
+                text(
+                    trajectory.get("trajectory_id") or trajectory.get("trajectory_path") or trajectory.get("session_id")
+                )
+                for trajectory in items(result.get("subagent_trajectory_ref"))
             ]
-            told = "\n".join([told, *(f"[subagent {ref}]" for ref in refs if ref)]).strip()
+            output = "\n".join([output, *(f"[subagent {ref}]" for ref in refs if ref)]).strip()
             answers = text(result.get("source_call_id"))
-            if told or answers:
-                self.turn(place, "tool", "result", told, answers=answers, failed=failed, **common)
+            if output or answers:
+                self.turn(place, "tool", "result", output, answers=answers, failed=failed, **common)
 
-    def _boundary(self, step: Record, managed: Record, place: Place, common: dict[str, Any], told: str) -> None:
-        """A compaction replaces all before it; any other management of the window drops a part of it."""
+    def _boundary(self, step: Record, managed: Record, place: Place, common: dict[str, Any], message: str) -> None:
+        """Add a boundary: a compaction replaces all before it; another management of the window drops a part."""
         whole = text(managed.get("type")) in ("", "compaction") and managed.get("boundary") in (None, "replace")
         last = self._last.get(common["agent"])
         results = items(fields(step.get("observation")).get("results"))
-        dropped = tuple(one for result in results if (one := text(result.get("source_call_id"))))
+        dropped = tuple(call_id for result in results if (call_id := text(result.get("source_call_id"))))
         mark = Boundary(
             text(managed.get("trigger")),
             last.window + last.output if last else None,
@@ -134,7 +138,7 @@ class _Reading(SessionBuilder):
             () if whole else dropped,
             whole,
         )
-        self._opened[common["agent"]] = self.turn(place, "system", "boundary", told, boundary=mark, **common)
+        self._opened[common["agent"]] = self.turn(place, "system", "boundary", message, boundary=mark, **common)
         for result in results if whole else ():
             self.say(place, "assistant", "summary", content_text(result.get("content")), **common)
 

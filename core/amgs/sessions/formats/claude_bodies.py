@@ -36,12 +36,12 @@ class _Reading(SessionBuilder):
         self._at: datetime | None = None
 
     def place(self) -> Place:
-        """Of the next record."""
+        """Return the place of the next record."""
         self._records += 1
         return Place(self._records)
 
     def take(self, call: BodyCall) -> None:
-        """One call: its request, and its response."""
+        """Read one call: its request, and its response."""
         if call.request is None:
             if call.name:
                 self.fail(Line(self.place(), None, "not a JSON object"))
@@ -52,7 +52,7 @@ class _Reading(SessionBuilder):
         self._at = call.at
         place, first = self.place(), len(self.turns) + 1
         messages = items(call.request.get("messages"))
-        marks = [mark_of(one) for one in messages]
+        marks = [mark_of(message) for message in messages]
         ids = [f"{call.name}:{number}" for number in range(len(messages))]
         usage = usage_of((call.response or {}).get("usage"))
         window, same = self._window_of(call, marks)
@@ -77,15 +77,24 @@ class _Reading(SessionBuilder):
         """Return the window that a request goes on with, or writes anew, and how many of its messages are the same."""
         body = call.request or {}
         source = "" if call.source.startswith(_MAIN) else call.source
-        system = [told for part in parts_of(body.get("system")) if (told := content_text(part))]
-        key = (next((told for told in system if not told.startswith(_BILLING)), "")[:300], bool(body.get("tools")))
-        own = [(same_at_start(one.marks, marks), one) for one in self._windows if one.source == source]
-        fitting = [(same, one) for same, one in own if 0 < one.asked <= same]
-        fitting = fitting or [(same, one) for same, one in own if one.key == key and (same or not source)]
+        system = [prompt for part in parts_of(body.get("system")) if (prompt := content_text(part))]
+        key = (
+            next((prompt for prompt in system if not prompt.startswith(_BILLING)), "")[:300],
+            bool(body.get("tools")),
+        )
+        own = [
+            (same_at_start(candidate.marks, marks), candidate)
+            for candidate in self._windows
+            if candidate.source == source
+        ]
+        fitting = [(same, candidate) for same, candidate in own if 0 < candidate.asked <= same]
+        fitting = fitting or [
+            (same, candidate) for same, candidate in own if candidate.key == key and (same or not source)
+        ]
         if not fitting:
             fitting = [(0, RequestWindow(source, key))]
             self._windows.append(fitting[0][1])
-        same, window = max(fitting, key=lambda one: one[0])
+        same, window = max(fitting, key=lambda pair: pair[0])
         return window, same
 
     def _rewritten(
@@ -106,7 +115,7 @@ class _Reading(SessionBuilder):
         mark = replace(mark, before=last.window + last.output if last else None)
         if [shape for _, shape in old[:asked]] == [shape for _, shape in marks[:asked]]:
             changed = [messages[at] for at in range(asked) if old[at] != marks[at]]
-            parts = [fields(part) for one in changed for part in parts_of(one.get("content"))]
+            parts = [fields(part) for message in changed for part in parts_of(message.get("content"))]
             dropped = tuple(filter(None, (text(part.get("tool_use_id")) for part in parts)))
             self._add(window, place, "system", "boundary", "", boundary=replace(mark, dropped=dropped, whole=False))
             there = asked + same_at_start(old[asked:], marks[asked:])
@@ -114,7 +123,7 @@ class _Reading(SessionBuilder):
             return range(there, len(messages))
         same = same_at_start(old, marks)
         window.rewriting = True
-        summary = any(window.summary_in(content_text(one.get("content"))) for one in messages[same:])
+        summary = any(window.summary_in(content_text(message.get("content"))) for message in messages[same:])
         if same and not summary:
             ids[:same] = window.ids[:same]
             gone = {*window.ids[same:]}
@@ -126,23 +135,23 @@ class _Reading(SessionBuilder):
             for turn in [self.turns[number - 1] for number in window.numbers if number >= window.first]:
                 if turn.kind == "said" and window.answer:
                     self.change(turn, kind="injected")
-        kept = tuple(known[one] for one in marks if one in known)
-        self._add(window, place, "system", "boundary", "", boundary=replace(mark, preserved=kept))
-        for number, one in enumerate(marks):
-            ids[number] = known.get(one, ids[number])
-        return [number for number, one in enumerate(marks) if one not in known]
+        remaining_ids = tuple(known[message_mark] for message_mark in marks if message_mark in known)
+        self._add(window, place, "system", "boundary", "", boundary=replace(mark, preserved=remaining_ids))
+        for number, message_mark in enumerate(marks):
+            ids[number] = known.get(message_mark, ids[number])
+        return [number for number, message_mark in enumerate(marks) if message_mark not in known]
 
     def _say(self, window: RequestWindow, message: Record, id: str, place: Place, **more: Any) -> None:
-        """The turns of a message; right after a compaction, its summary."""
+        """Add the turns of a message; right after a compaction, its summary."""
         role = text(message.get("role"))
         for part in parts_of(message.get("content")) if role in ("user", "assistant") else ():
             is_summary = role == "user" and window.summary_in(content_text(part))
-            told: TurnKind | None = "summary" if is_summary else None
-            for who, kind, said, given in turns_of_part(part, role, told):
-                self._add(window, place, who, kind, said, id=id, **more, **given)
+            text_kind: TurnKind | None = "summary" if is_summary else None
+            for who, kind, words, details in turns_of_part(part, role, text_kind):
+                self._add(window, place, who, kind, words, id=id, **more, **details)
 
-    def _add(self, window: RequestWindow, place: Place, role: Role, kind: TurnKind, told: str, **more: Any) -> None:
-        window.numbers.append(self.turn(place, role, kind, told, at=self._at, **more).number)
+    def _add(self, window: RequestWindow, place: Place, role: Role, kind: TurnKind, words: str, **more: Any) -> None:
+        window.numbers.append(self.turn(place, role, kind, words, at=self._at, **more).number)
 
     def _answer(self, window: RequestWindow, call: BodyCall, usage: Usage) -> None:
         place, before, response = self.place(), len(self.turns), call.response
@@ -150,19 +159,21 @@ class _Reading(SessionBuilder):
             self.fail(Line(place, None, "not a JSON object"))
             return
         id = text(response.get("id")) or call.answer
-        said = {"role": "assistant", "content": response.get("content")}
-        self._say(window, said, id, place, request=id, usage=usage if usage.window else None)
+        message = {"role": "assistant", "content": response.get("content")}
+        self._say(window, message, id, place, request=id, usage=usage if usage.window else None)
         if len(self.turns) == before:
             self.note(f"response: {text(response.get('type')) or 'without a type'}")
             return
         window.usage = usage if usage.window else window.usage
         window.answer = content_text(response.get("content")).strip()
-        window.marks = [*window.marks, mark_of(said)]
+        window.marks = [*window.marks, mark_of(message)]
         window.ids = [*window.ids, id]
 
     def finish(self) -> None:
-        """Which line of requests is the conversation: the longest of those that no other purpose is known of."""
-        ordered = sorted(self._windows, key=lambda one: (bool(one.source), not one.key[1], -one.calls))
+        """Choose the line of requests that is the conversation: the longest without a known other purpose."""
+        ordered = sorted(
+            self._windows, key=lambda candidate: (bool(candidate.source), not candidate.key[1], -candidate.calls)
+        )
         for number, window in enumerate(ordered):
             for at in window.numbers if number else ():
                 self.change(self.turns[at - 1], agent=window.source or f"side {number}")

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, Final, Literal
 
 from amgs.sessions.anthropic_messages import parts_of, turns_of_part, usage_of, window_of, words_of_user
-from amgs.sessions.branches import RecordNode, left_records
+from amgs.sessions.branches import RecordNode, find_abandoned_records
 from amgs.sessions.building import ListMarks, RecordReading, SessionFormat, read_lines
 from amgs.sessions.lines import Line, Record, content_text, count, fields, instant, text
 from amgs.sessions.turn import Boundary, LoadedRules, Place, TurnKind
@@ -39,7 +39,7 @@ class ClaudeReading(RecordReading):
         """The version whose prompts say who sent them, as soon as one did."""
 
     def take(self, line: Line) -> None:
-        """One line: turns, or a count of what it is."""
+        """Read one line into turns; count it by kind where it yields none."""
         record = line.value
         if record is None:
             self.fail(line)
@@ -89,31 +89,31 @@ class ClaudeReading(RecordReading):
             continued=text(record.get("continuedInSessionId")),
         )
         for key in _TITLES:
-            if told := text(record.get(key)):
-                self._titles[key] = told
+            if title := text(record.get(key)):
+                self._titles[key] = title
 
     def _message(self, record: Record, place: Place, outer: Record, agent: str) -> None:
-        said = fields(record.get("message"))
-        who = text(said.get("role")) or text(record.get("type"))
+        message = fields(record.get("message"))
+        who = text(message.get("role")) or text(record.get("type"))
         if who not in ("user", "assistant"):
             return
         side = outer.get("isSidechain") is True or outer is not record
         common = self._common(record) | {
             "at": instant(record.get("timestamp") or outer.get("timestamp")),
-            "request": (text(said.get("id")) or text(record.get("requestId"))) if who == "assistant" else "",
+            "request": (text(message.get("id")) or text(record.get("requestId"))) if who == "assistant" else "",
             "agent": (agent or "subagent") if side else "",
         }
         if who == "assistant":
-            model = text(said.get("model"))
+            model = text(message.get("model"))
             if model != "<synthetic>":
                 self.know(**{"side_model" if side else "model": model})
                 common["model"] = model
-            usage = usage_of(said.get("usage"))
+            usage = usage_of(message.get("usage"))
             common["usage"] = usage if usage.window else None
-        told, whose, human = self._told(who, record, side=side)
-        for part in parts_of(said.get("content")):
-            for role, kind, words, more in turns_of_part(part, who, told, human=human):
-                named: dict[str, Any] = {"speaker": whose} if kind == "injected" and whose else {}
+        text_kind, speaker, human = self._told(who, record, side=side)
+        for part in parts_of(message.get("content")):
+            for role, kind, words, more in turns_of_part(part, who, text_kind, human=human):
+                named: dict[str, Any] = {"speaker": speaker} if kind == "injected" and speaker else {}
                 self.turn(place, role, kind, words, **common, **named | more)
 
     def _told(self, who: str, record: Record, *, side: bool) -> tuple[TurnKind | None, str, bool]:
@@ -124,16 +124,16 @@ class ClaudeReading(RecordReading):
             return ("injected" if record.get("isApiErrorMessage") is True else None), "", False
         if record.get("isCompactSummary") is True:
             return "summary", "", False
-        human, whose = _sender(record)
-        if whose or (not human and (record.get("isMeta") is True or record.get("isSynthetic") is True)):
-            return "injected", whose, False
+        human, sender = _sender(record)
+        if sender or (not human and (record.get("isMeta") is True or record.get("isSynthetic") is True)):
+            return "injected", sender, False
         version = text(record.get("version")) or "unknown"
         if human:
             self._marked = version
         elif self._marked == version and not side and "permissionMode" not in record:
             words = content_text(fields(record.get("message")).get("content"))
             if "<command-name>" not in words:
-                return "injected", next((whose for _, _, whose in words_of_user(words)), ""), False
+                return "injected", next((speaker for _, _, speaker in words_of_user(words)), ""), False
         return None, "", human == "typed"
 
     def _system(self, record: Record, place: Place) -> None:
@@ -152,14 +152,14 @@ class ClaudeReading(RecordReading):
                 text(about.get("trigger")),
                 count(about.get("preTokens")) or None,
                 count(about.get("postTokens")) or None,
-                tuple(self._preserved(about)),
+                tuple(self._find_preserved_ids(about)),
                 tuple(_names(about.get("compactedToolIds"), about.get("clearedToolUseIds"))),
                 whole,
             ),
         )
 
     def _common(self, record: Record) -> dict[str, Any]:
-        """What all turns of a record have."""
+        """Return the fields common to all turns of a record."""
         side = record.get("isSidechain") is True
         return {
             "at": instant(record.get("timestamp")),
@@ -169,39 +169,39 @@ class ClaudeReading(RecordReading):
             "copied": "forkedFrom" in record,
         }
 
-    def _preserved(self, about: Record) -> Iterator[str]:
+    def _find_preserved_ids(self, about: Record) -> Iterator[str]:
         """Yield the ids of the records that stay: those that are named, or all from the head of a segment to its
         tail.
         """
-        kept, segment = fields(about.get("preservedMessages")), fields(about.get("preservedSegment"))
+        messages, segment = fields(about.get("preservedMessages")), fields(about.get("preservedSegment"))
         yield from _names(about.get("preservedMessages"), about.get("preservedSegment"), about.get("allUuids"))
         head, tail = text(segment.get("headUuid")), text(segment.get("tailUuid"))
         ids = [turn.id for turn in self.turns if not turn.agent]
-        if "allUuids" in {*kept, *segment, *about} or not {head, tail} & {*ids} - {""}:
+        if "allUuids" in {*messages, *segment, *about} or not {head, tail} & {*ids} - {""}:
             return
         first = ids.index(head) if head in ids else ids.index(tail)
         last = len(ids) - ids[::-1].index(tail) if tail in ids else len(ids)
         yield from (id for id in ids[first:last] if id)
 
     def _attachment(self, record: Record, place: Place) -> None:
-        one = fields(record.get("attachment"))
-        kind = text(one.get("type"))
-        human, whose = _sender({**record, **one})
-        spoken = kind == "queued_command" and text(one.get("commandMode")) in ("", "prompt") and not whose
-        held = next((one[key] for key in _OF_ATTACHMENT if one.get(key)), None)
-        told = "\n".join(held) if isinstance(held, list) and _is_texts(held) else content_text(held)
-        if not told.strip():
+        attachment = fields(record.get("attachment"))
+        kind = text(attachment.get("type"))
+        human, sender = _sender({**record, **attachment})
+        spoken = kind == "queued_command" and text(attachment.get("commandMode")) in ("", "prompt") and not sender
+        payload = next((attachment[key] for key in _OF_ATTACHMENT if attachment.get(key)), None)
+        content = "\n".join(payload) if isinstance(payload, list) and _is_texts(payload) else content_text(payload)
+        if not content.strip():
             return
         if kind in ("nested_memory", "memory"):
-            where = text(fields(one.get("content")).get("path") or one.get("path"))
-            self.rules.append(LoadedRules(where, told, len(self.turns) + 1))
-        words = words_of_user(told, human=human == "typed") if spoken else [(False, told, whose)]
-        for said, part, speaker in words:
+            where = text(fields(attachment.get("content")).get("path") or attachment.get("path"))
+            self.rules.append(LoadedRules(where, content, len(self.turns) + 1))
+        words = words_of_user(content, human=human == "typed") if spoken else [(False, content, sender)]
+        for by_user, part, speaker in words:
             more = self._common(record) | {"speaker": speaker}
-            self.turn(place, "user", "said" if said else "injected", part, **more)
+            self.turn(place, "user", "said" if by_user else "injected", part, **more)
 
     def finish(self) -> None:
-        """What only the whole file tells: which branches were left, whose model it is, how large the window is."""
+        """Add the facts that only the whole file shows: abandoned branches, the model, the window size."""
         facts = self.facts
         forked = facts.pop("forked", "")
         if self.turns and all(turn.agent for turn in self.turns):  # the file of a subagent is its own conversation
@@ -212,7 +212,7 @@ class ClaudeReading(RecordReading):
                 self.change(turn, agent="")
         elif forked:
             self.know(parent=forked, relation="fork")
-        left = left_records(self._nodes, self._last)
+        left = find_abandoned_records(self._nodes, self._last)
         for turn in [turn for turn in self.turns if turn.id in left and not turn.agent]:
             self.change(turn, abandoned=True)
         self.know(title=next((self._titles[key] for key in _TITLES if key in self._titles), ""))
@@ -229,13 +229,13 @@ _OF_ATTACHMENT: Final = ("content", "prompt", "addedBlocks", "addedLines", "snip
 
 def _sender(record: Record) -> tuple[str, str]:
     """Return (typed or sent where a person sent the words, else ""; whose words they are, where nobody did)."""
-    given = record.get("origin")
-    origin = fields(given)
-    kind = text(origin.get("kind")) or text(given) or text(record.get("turnOrigin"))
+    raw_origin = record.get("origin")
+    origin = fields(raw_origin)
+    kind = text(origin.get("kind")) or text(raw_origin) or text(record.get("turnOrigin"))
     source = text(record.get("promptSource"))
     if kind and kind not in _HUMAN:
-        whose = next((told for key in ("name", "from", "source", "server") if (told := text(origin.get(key)))), "")
-        return "", f"{whose} ({kind})" if whose else kind
+        sender = next((name for key in ("name", "from", "source", "server") if (name := text(origin.get(key)))), "")
+        return "", f"{sender} ({kind})" if sender else kind
     if source and source not in _HUMAN and not kind:
         return "", source
     return (
@@ -247,24 +247,24 @@ def _metadata(record: Record, key: str) -> Record:
     """Return what a record says of a compaction, in the spelling of the file, or of what is printed:
     `compact_metadata`.
     """
-    snake = re.sub(r"([A-Z])", lambda found: f"_{found[1].lower()}", key)
-    told = fields(record.get(key)) or fields(record.get(snake))
-    return {re.sub(r"_([a-z])", lambda found: found[1].upper(), name): value for name, value in told.items()}
+    snake = re.sub(r"([A-Z])", lambda match: f"_{match[1].lower()}", key)
+    metadata = fields(record.get(key)) or fields(record.get(snake))
+    return {re.sub(r"_([a-z])", lambda match: match[1].upper(), name): value for name, value in metadata.items()}
 
 
-def _names(*given: Any) -> Iterator[str]:
+def _names(*values: Any) -> Iterator[str]:
     """Yield every text in values of any shape: ids, however they are wrapped."""
-    for one in given:
-        if isinstance(one, str):
-            yield one
-        elif isinstance(one, dict):
-            yield from _names(*one.values())
-        elif isinstance(one, list):
-            yield from _names(*one)
+    for value in values:
+        if isinstance(value, str):
+            yield value
+        elif isinstance(value, dict):
+            yield from _names(*value.values())
+        elif isinstance(value, list):
+            yield from _names(*value)
 
 
 def _is_texts(value: Any) -> bool:
-    return isinstance(value, list) and bool(value) and all(isinstance(one, str) for one in value)
+    return isinstance(value, list) and bool(value) and all(isinstance(element, str) for element in value)
 
 
 read: Final = partial(read_lines, ClaudeReading)
@@ -273,9 +273,12 @@ read: Final = partial(read_lines, ClaudeReading)
 def recognises(path: Path, first: Sequence[Record]) -> bool:
     """Return whether lines are of Claude Code: records with a `sessionId` and a `uuid` or `message`."""
     del path
-    if any("parts" in fields(one.get("message")) for one in first):
+    if any("parts" in fields(record.get("message")) for record in first):
         return False  # records of Qwen Code
-    return any("sessionId" in one and ("parentUuid" in one or isinstance(one.get("message"), dict)) for one in first)
+    return any(
+        "sessionId" in record and ("parentUuid" in record or isinstance(record.get("message"), dict))
+        for record in first
+    )
 
 
 FORMAT: Final = SessionFormat(

@@ -26,7 +26,7 @@ class _Reading(ClaudeReading):
         self.format = "claude-stream"
 
     def take(self, line: Line) -> None:
-        """One line, in the spelling of Claude Code's own files."""
+        """Read one line, in the spelling of Claude Code's own files."""
         record = line.value
         if record is None:
             super().take(line)
@@ -61,12 +61,13 @@ def recognises(path: Path, first: Sequence[Record]) -> bool:
     del path
     records = items(first[0].get("loglines")) if len(first) == 1 and "loglines" in first[0] else first
     return any(
-        isinstance(one.get("loglines"), list)
+        isinstance(record.get("loglines"), list)
         or (
-            "session_id" in one and (one.get("subtype") == "init" or one.get("type") in ("assistant", "user", "result"))
+            "session_id" in record
+            and (record.get("subtype") == "init" or record.get("type") in ("assistant", "user", "result"))
         )
-        for one in [*first[:1], *records]
-        if "parentUuid" not in one
+        for record in [*first[:1], *records]
+        if "parentUuid" not in record
     )
 
 

@@ -62,8 +62,8 @@ class _Reading(SessionBuilder):
 
     def take(self, messages: Sequence[Any], cuts: dict[int, Boundary]) -> None:
         """All messages. cuts: compactions that another file tells of, by the index of the message that they precede."""
-        whole = [one if isinstance(one, dict) else {} for one in messages]
-        self._messages = [one for one in whole if one]
+        whole = [record if isinstance(record, dict) else {} for record in messages]
+        self._messages = [record for record in whole if record]
         for index, message in enumerate(messages):
             place = Place(index + 1)
             if not isinstance(message, dict):
@@ -79,12 +79,12 @@ class _Reading(SessionBuilder):
 
     def _message(self, message: Record, place: Place, index: int) -> None:
         role = text(message.get("role"))
-        told: TurnKind | None = None
+        text_kind: TurnKind | None = None
         common: dict[str, Any] = {"at": instant(message.get("ts")), "id": f"message {index}"}
         marker, summary = message.get("isTruncationMarker") is True, message.get("isSummary") is True
         if marker or summary:
             self._boundary(message, place, common)
-            told = "summary" if summary else "injected"
+            text_kind = "summary" if summary else "injected"
         if role not in ("user", "assistant"):
             return
         if role == "assistant":
@@ -93,12 +93,12 @@ class _Reading(SessionBuilder):
             usage = _usage(fields(message.get("metrics")))
             common |= {"usage": usage if usage.window else None, "request": f"message {index}"}
         for number, part in enumerate(_joined(parts_of(message.get("content")))):
-            for who, kind, words, more in self._split(part, role, told, f"{index}.{number}"):
+            for who, kind, words, more in self._split(part, role, text_kind, f"{index}.{number}"):
                 self.turn(place, who, kind, words, **common, **more)
 
-    def _split(self, part: Any, role: str, told: TurnKind | None, id: str) -> Iterator[PartTurn]:
+    def _split(self, part: Any, role: str, text_kind: TurnKind | None, id: str) -> Iterator[PartTurn]:
         """Yield the turns of a part; calls and results that are text in XML are told apart from words."""
-        for who, kind, words, more in turns_of_part(part, role, told):
+        for who, kind, words, more in turns_of_part(part, role, text_kind):
             if kind == "result":
                 failed = more["failed"] or _FAILED.match(words) is not None
                 yield who, kind, words, more | {"failed": failed}
@@ -106,8 +106,8 @@ class _Reading(SessionBuilder):
                 rest = _CALL.sub("", words).strip()
                 if rest:
                     yield who, "said", rest, more
-                for number, found in enumerate(_CALL.finditer(words)):
-                    call = ToolCall(f"{id}.{number}", found[1], as_json(dict(_ARGUMENT.findall(found[2]))))
+                for number, match in enumerate(_CALL.finditer(words)):
+                    call = ToolCall(f"{id}.{number}", match[1], as_json(dict(_ARGUMENT.findall(match[2]))))
                     self._unanswered.append(call.id)
                     yield who, "call", "", more | {"calls": (call,)}
             elif kind == "said" and (result := _RESULT.match(words)):
@@ -120,17 +120,19 @@ class _Reading(SessionBuilder):
                 yield who, kind, words, more
 
     def _boundary(self, message: Record, place: Place, common: dict[str, Any]) -> None:
-        """A compaction of Roo Code: what it left out names it, and what else came before stays."""
+        """Add a compaction of Roo Code: records it left out name it, and all others before it stay."""
         for key, own in (("condenseParent", "condenseId"), ("truncationParent", "truncationId")):
             id = text(message.get(own))
             if not id:
                 continue
-            kept = tuple(
+            message_ids = tuple(
                 f"message {number}"
-                for number, one in enumerate(self._messages[: place.line - 1])
-                if one.get(key) != id and not one.get("condenseParent") and not one.get("truncationParent")
+                for number, other_message in enumerate(self._messages[: place.line - 1])
+                if other_message.get(key) != id
+                and not other_message.get("condenseParent")
+                and not other_message.get("truncationParent")
             )
-            self.compact(place, Boundary(preserved=kept), **common)
+            self.compact(place, Boundary(preserved=message_ids), **common)
             return
         self.compact(place, Boundary(), **common)
 
@@ -139,14 +141,14 @@ def _joined(parts: Sequence[Any]) -> Iterator[Any]:
     """Parts, a text that says of which call a result is in one with the result, which is the next text."""
     waiting = ""
     for part in parts:
-        told = text(fields(part).get("text"))
-        if waiting and told and not told.startswith("<environment_details>"):
-            yield {"type": "text", "text": f"{waiting}\n{told}"}
+        words = text(fields(part).get("text"))
+        if waiting and words and not words.startswith("<environment_details>"):
+            yield {"type": "text", "text": f"{waiting}\n{words}"}
             waiting = ""
             continue
         if waiting:
             yield {"type": "text", "text": waiting}
-        waiting = told if _RESULT.fullmatch(told.strip()) else ""
+        waiting = words if _RESULT.fullmatch(words.strip()) else ""
         if not waiting:
             yield part
     if waiting:
@@ -169,18 +171,18 @@ def _cuts(shown: Any, messages: int) -> dict[int, Boundary]:
     """Return the compactions of Cline, from the messages that it shows: the range that a request leaves out has
     grown.
     """
-    found: dict[int, Boundary] = {}
+    boundaries: dict[int, Boundary] = {}
     before = None
-    for one in items(shown):
-        left_out = one.get("conversationHistoryDeletedRange")
-        index = one.get("conversationHistoryIndex")
+    for message in items(shown):
+        left_out = message.get("conversationHistoryDeletedRange")
+        index = message.get("conversationHistoryIndex")
         if not (isinstance(left_out, list) and [isinstance(end, int) for end in left_out] == [True, True]):
             continue
         if left_out != before and isinstance(index, int) and 0 <= index + 1 < messages:
-            kept = [f"message {n}" for n in range(index + 1) if not left_out[0] <= n <= left_out[1]]
-            found[index + 1] = Boundary(preserved=tuple(kept))
+            message_ids = [f"message {n}" for n in range(index + 1) if not left_out[0] <= n <= left_out[1]]
+            boundaries[index + 1] = Boundary(preserved=tuple(message_ids))
         before = left_out
-    return found
+    return boundaries
 
 
 def read(path: Path) -> Session:
@@ -213,9 +215,9 @@ def recognises(path: Path, first: Sequence[Record]) -> bool:
         return True
     inner = items(first[0].get("messages")) if len(first) == 1 else []
     if path.name.endswith(".messages.json"):
-        return any("role" in one for one in inner)
-    messages = [one for one in first if "role" in one and "content" in one]
-    return any(content_text(one.get("content")).startswith(_MARKS) for one in messages[:4])
+        return any("role" in message for message in inner)
+    messages = [record for record in first if "role" in record and "content" in record]
+    return any(content_text(message.get("content")).startswith(_MARKS) for message in messages[:4])
 
 
 FORMAT: Final = SessionFormat(

@@ -71,7 +71,7 @@ class _Reading(RecordReading):
         """Turns of the file from which this one goes on."""
 
     def take(self, line: Line) -> None:
-        """One line: turns, or a count of what it is."""
+        """Read one line into turns; count it by kind where it yields none."""
         record = line.value
         if record is None:
             self.fail(line)
@@ -90,7 +90,7 @@ class _Reading(RecordReading):
         elif kind == "turn_context":
             self._context(payload)
         elif kind == "compacted":
-            self._compacted(payload, line.place, at)
+            self._read_compaction(payload, line.place, at)
         elif kind == "event_msg":
             self._event(payload)
         if len(self.turns) == before or kind == "session_meta":
@@ -98,13 +98,15 @@ class _Reading(RecordReading):
             self.note(f"{kind}: {inner}" if inner else kind)
 
     def finish(self) -> None:
-        """What only the whole file tells: what the user sent himself, what he took back, what is another thread's."""
+        """Add the facts that only the whole file shows: messages the user sent himself, those he took back, and another
+        thread's.
+        """
         for number, texts in self._slot:
             turn = self.turns[number - 1]
-            put_in = [(spoken, whose) for spoken, _, whose in words_of_user(texts[-1])]
+            put_in = [(spoken, speaker) for spoken, _, speaker in words_of_user(texts[-1])]
             sent = bool(self._typed & {*texts}) if self._typed else any(spoken for spoken, _ in put_in)
             if turn.kind == "said" and not sent:
-                self.change(turn, kind="injected", speaker=next((whose for _, whose in put_in if whose), ""))
+                self.change(turn, kind="injected", speaker=next((speaker for _, speaker in put_in if speaker), ""))
         for end, number in self._taken_back:
             own = [t for t in self.turns[:end] if t.kind == "said" and t.role == "user" and not t.abandoned]
             for turn in self.turns[own[-number:][0].number - 1 : end] if own and number else ():
@@ -136,75 +138,75 @@ class _Reading(RecordReading):
 
     def _go_on(self, base: Record, thread: str) -> None:
         """Read the beginning, which lies in another file."""
-        found = lines_before(self.path, base)
+        records = lines_before(self.path, base)
         evidence, unread = Counter(self.evidence), list(self.unread)
-        for number, record in enumerate(found or (), 1):
+        for number, record in enumerate(records or (), 1):
             self.take(Line(Place(-number), record))
         self.evidence, self.unread = evidence, unread
         self._before = len(self.turns)
         self._unpaid = []
-        told = f"It goes on from thread {thread}"
+        sentence = f"It goes on from thread {thread}"
         where = (
             f", whose first {self._before} turns stand before it"
-            if found
+            if records
             else ": its beginning is in a file that is not here"
         )
-        self.know(notes=(f"{told}{where}.",))
+        self.know(notes=(f"{sentence}{where}.",))
 
     def _context(self, payload: Record) -> None:
         self._model = text(payload.get("model")) or self._model
         self.know(model=self._model, project=text(payload.get("cwd")))
-        told = text(payload.get("user_instructions"))
-        if told and not any(rules.text == told for rules in self.rules):
-            self.rules.append(LoadedRules("AGENTS.md", told, len(self.turns) + 1))
+        instructions = text(payload.get("user_instructions"))
+        if instructions and not any(rules.text == instructions for rules in self.rules):
+            self.rules.append(LoadedRules("AGENTS.md", instructions, len(self.turns) + 1))
 
     def _item(self, item: Record, place: Place, at: Any) -> None:
         kind = text(item.get("type"))
         common: dict[str, Any] = {"at": instant(at), "id": text(item.get("id"))}
         if kind == "message":
             role = text(item.get("role"))
-            told = content_text(item.get("content"))
+            content = content_text(item.get("content"))
             if role == "assistant":
-                self._paid(self.turn(place, "assistant", "said", told, **common))
+                self._add_unpaid(self.turn(place, "assistant", "said", content, **common))
             elif role == "user":
-                self._user(item, told, place, common)
+                self._user(item, content, place, common)
             else:
-                self.turn(place, "system", "injected", told, **common)
-            self._messages[hash(told)] = str(len(self.turns))
+                self.turn(place, "system", "injected", content, **common)
+            self._messages[hash(content)] = str(len(self.turns))
         elif kind == "agent_message":
-            told, whose = content_text(item.get("content")), text(item.get("author"))
-            self.turn(place, "user", "injected", told, speaker=whose, **common)
+            content, author = content_text(item.get("content")), text(item.get("author"))
+            self.turn(place, "user", "injected", content, speaker=author, **common)
         elif kind == "reasoning":
-            told = content_text(item.get("summary")) or content_text(item.get("content"))
-            self._paid(self.turn(place, "assistant", "thinking", told, **common))
+            content = content_text(item.get("summary")) or content_text(item.get("content"))
+            self._add_unpaid(self.turn(place, "assistant", "thinking", content, **common))
         elif kind in _CALLS:
-            given = next((item[key] for key in ("arguments", "input", "action") if item.get(key)), None)
+            arguments = next((item[key] for key in ("arguments", "input", "action") if item.get(key)), None)
             name = text(item.get("name")) or kind.removesuffix("_call")
-            call = ToolCall(text(item.get("call_id") or item.get("id")), name, as_json(given))
-            self._paid(self.turn(place, "assistant", "call", "", (call,), **common))
+            call = ToolCall(text(item.get("call_id") or item.get("id")), name, as_json(arguments))
+            self._add_unpaid(self.turn(place, "assistant", "call", "", (call,), **common))
         elif kind.endswith("_output"):
-            told, failed = _output(item.get("output"))
+            content, failed = _output(item.get("output"))
             answers = text(item.get("call_id"))
-            self.turn(place, "tool", "result", told, answers=answers, failed=failed, **common)
+            self.turn(place, "tool", "result", content, answers=answers, failed=failed, **common)
         elif kind in ("compaction", "compaction_summary"):
             self._boundary(place, at, content_text(item.get("summary")), sealed=bool(item.get("encrypted_content")))
 
-    def _user(self, item: Record, told: str, place: Place, common: dict[str, Any]) -> None:
-        """A message in the user's place; whether he sent it is told by another line."""
+    def _user(self, item: Record, content: str, place: Place, common: dict[str, Any]) -> None:
+        """Add a message in the user's place; another line states whether he sent it."""
         sent = "\n".join(
             words
             for part in items(item.get("content"))
             if (words := text(part.get("text"))) and not words.lstrip().startswith(("<image", "</image"))
         ).strip()
-        request = _REQUEST.search(told)
+        request = _REQUEST.search(content)
         if request:
-            self.turn(place, "user", "injected", told[: request.start()].strip(), **common)
-            told = told[request.end() :].strip()
-        put_in = _PUT_IN.match(told) is not None
-        turn = self.turn(place, "user", "injected" if put_in else "said", told, **common)
-        self._slot.append((turn.number, (sent, told)))
+            self.turn(place, "user", "injected", content[: request.start()].strip(), **common)
+            content = content[request.end() :].strip()
+        put_in = _PUT_IN.match(content) is not None
+        turn = self.turn(place, "user", "injected" if put_in else "said", content, **common)
+        self._slot.append((turn.number, (sent, content)))
 
-    def _paid(self, turn: Turn) -> None:
+    def _add_unpaid(self, turn: Turn) -> None:
         self._unpaid.append(turn)
 
     def _event(self, payload: Record) -> None:
@@ -220,10 +222,10 @@ class _Reading(RecordReading):
         self.know(window=count(info.get("model_context_window")))
         total = count(fields(info.get("total_token_usage")).get("total_tokens"))
         last = fields(info.get("last_token_usage"))
-        told = (total, last.get("input_tokens"), last.get("cached_input_tokens"), last.get("output_tokens"))
-        if kind != "token_count" or not last or repr(told) == self._told:
+        token_counts = (total, last.get("input_tokens"), last.get("cached_input_tokens"), last.get("output_tokens"))
+        if kind != "token_count" or not last or repr(token_counts) == self._told:
             return
-        self._told = repr(told)
+        self._told = repr(token_counts)
         if not last.get("input_tokens"):  # it tells the window that a compaction left
             self._left(count(last.get("total_tokens")))
             return
@@ -240,39 +242,39 @@ class _Reading(RecordReading):
         if latest is not None and latest.boundary is not None and latest.boundary.after is None and tokens:
             self.change(latest, boundary=replace(latest.boundary, after=tokens))
 
-    def _compacted(self, payload: Record, place: Place, at: Any) -> None:
+    def _read_compaction(self, payload: Record, place: Place, at: Any) -> None:
         history = payload.get("replacement_history")
-        sealed = any(one.get("encrypted_content") for one in items(history)) and not payload.get("message")
+        sealed = any(item.get("encrypted_content") for item in items(history)) and not payload.get("message")
         self._boundary(place, at, text(payload.get("message")), sealed=sealed, history=items(history))
 
     def _boundary(self, place: Place, at: Any, summary: str, *, sealed: bool, history: Sequence[Record] = ()) -> None:
-        """A compaction, and what stands in its window from the beginning: what it kept is found by its words."""
-        told = [content_text(one.get("content")) for one in history if one.get("type") == "message"]
-        kept = tuple(self._messages[hash(one)] for one in told if hash(one) in self._messages)
+        """Add a compaction and the contents of its window; preserved messages are identified by their words."""
+        messages = [content_text(item.get("content")) for item in history if item.get("type") == "message"]
+        message_ids = tuple(self._messages[hash(message)] for message in messages if hash(message) in self._messages)
         self.turn(
             place,
             "system",
             "boundary",
             "",
             at=instant(at),
-            boundary=Boundary("", self._last.window + self._last.output or None, None, kept, (), True, sealed),
+            boundary=Boundary("", self._last.window + self._last.output or None, None, message_ids, (), True, sealed),
         )
-        new = [one for one in told if hash(one) not in self._messages and one.strip()]
-        for one in [summary, *(one for one in new if one != summary)]:
-            if one:
-                self.turn(place, "assistant", "summary", one, at=instant(at))
+        new = [message for message in messages if hash(message) not in self._messages and message.strip()]
+        for words in [summary, *(message for message in new if message != summary)]:
+            if words:
+                self.turn(place, "assistant", "summary", words, at=instant(at))
 
 
-def _output(given: Any) -> tuple[str, bool]:
+def _output(output: Any) -> tuple[str, bool]:
     """Return (text, whether it failed) of what a tool gave back: a text, parts, or a text of JSON with the exit
     status.
     """
-    told = content_text(given)
-    inner = parse_object(told) if told.startswith("{") else None
+    content = content_text(output)
+    inner = parse_object(content) if content.startswith("{") else None
     if inner is not None and "output" in inner:
         return content_text(inner["output"]), fields(inner.get("metadata")).get("exit_code") not in (0, None)
-    found = _EXIT.search(told[:400])
-    return told, found is not None and found[1] != "0"
+    match = _EXIT.search(content[:400])
+    return content, match is not None and match[1] != "0"
 
 
 read: Final = partial(read_lines, _Reading)
@@ -281,10 +283,10 @@ read: Final = partial(read_lines, _Reading)
 def recognises(path: Path, first: Sequence[Record]) -> bool:
     """Return whether lines are of Codex: wrapped ones of its types, or the first of a file without wrappers."""
     wrapped = ("session_meta", "response_item", "turn_context", "event_msg", "compacted")
-    if any(one.get("type") in wrapped and isinstance(one.get("payload"), dict) for one in first):
+    if any(record.get("type") in wrapped and isinstance(record.get("payload"), dict) for record in first):
         return True
     old = bool(first) and "instructions" in first[0] and "id" in first[0]
-    return path.name.startswith("rollout-") and (old or any(one.get("type") in _ITEMS for one in first))
+    return path.name.startswith("rollout-") and (old or any(record.get("type") in _ITEMS for record in first))
 
 
 FORMAT: Final = SessionFormat(

@@ -29,7 +29,7 @@ class _Reading(RecordReading):
         return ": ".join(filter(None, (text(record.get("type")), _kind(fields(record.get("item"))))))
 
     def record(self, record: Record, place: Place) -> None:
-        """The turns of one event."""
+        """Read one event into turns."""
         kind = text(record.get("type"))
         more: dict[str, Any] = {"at": instant(record.get("timestamp"))}
         if kind == "thread.started":
@@ -37,24 +37,24 @@ class _Reading(RecordReading):
         elif kind == "item.completed":
             self._item(fields(record.get("item")), place, more)
         elif kind == "turn.completed":
-            self._completed(_usage(fields(record.get("usage"))))
+            self._complete_turn(_usage(fields(record.get("usage"))))
         elif kind in ("turn.failed", "error"):
-            told = content_text(record.get("error")) or text(record.get("message"))
-            self.turn(place, "system", "injected", told or kind, **more)
+            message = content_text(record.get("error")) or text(record.get("message"))
+            self.turn(place, "system", "injected", message or kind, **more)
 
     def _item(self, item: Record, place: Place, more: dict[str, Any]) -> None:
         kind, id = _kind(item), text(item.get("id"))
-        told = text(item.get("text"))
+        words = text(item.get("text"))
         more = more | {"id": id}
         if kind in ("agent_message", "assistant_message", "reasoning"):
-            self.turn(place, "assistant", "thinking" if kind == "reasoning" else "said", told, **more)
+            self.turn(place, "assistant", "thinking" if kind == "reasoning" else "said", words, **more)
         elif kind == "command_execution":
             self.calls(place, "shell", id, {"command": text(item.get("command"))}, **more)
             failed = item.get("exit_code") not in (0, None) or item.get("status") == "failed"
             self.result(place, id, text(item.get("aggregated_output")), failed=failed, **more)
         elif kind in ("file_change", "mcp_tool_call", "web_search", "todo_list", "collab_tool_call"):
-            given: Any = next((item[key] for key in ("changes", "arguments", "query", "items") if key in item), {})
-            self.calls(place, text(item.get("tool")) or kind, id, as_json(given), **more)
+            arguments: Any = next((item[key] for key in ("changes", "arguments", "query", "items") if key in item), {})
+            self.calls(place, text(item.get("tool")) or kind, id, as_json(arguments), **more)
             result = content_text(item.get("result")) or content_text(item.get("error"))
             if result or item.get("status"):
                 failed = item.get("status") == "failed"
@@ -62,7 +62,7 @@ class _Reading(RecordReading):
         elif kind == "error":
             self.turn(place, "system", "injected", text(item.get("message")), **more)
 
-    def _completed(self, usage: Usage) -> None:
+    def _complete_turn(self, usage: Usage) -> None:
         for turn in self.turns[self._first :] if usage.window else ():
             if turn.role == "assistant":
                 self.change(turn, usage=usage, request=f"turn {self._turn}")
@@ -73,8 +73,10 @@ def _kind(item: Record) -> str:
     return text(item.get("type") or item.get("item_type"))
 
 
-def _usage(told: Record) -> Usage:
-    return usage_with_cache(told.get("input_tokens"), count(told.get("output_tokens")), told.get("cached_input_tokens"))
+def _usage(counts: Record) -> Usage:
+    return usage_with_cache(
+        counts.get("input_tokens"), count(counts.get("output_tokens")), counts.get("cached_input_tokens")
+    )
 
 
 read: Final = partial(read_lines, _Reading)
@@ -84,7 +86,7 @@ def recognises(path: Path, first: Sequence[Record]) -> bool:
     """Return whether lines are events of a thread and its items."""
     del path
     kinds = ("thread.started", "turn.started", "turn.completed", "item.started", "item.completed")
-    return any(one.get("type") in kinds for one in first)
+    return any(record.get("type") in kinds for record in first)
 
 
 FORMAT: Final = SessionFormat("codex-exec", "Codex, headless output", "", (), recognises, read, read_end=read)

@@ -46,7 +46,7 @@ class _Reading(RecordReading):
         """Turns of the model since tokens were counted last."""
 
     def record(self, record: Record, place: Place) -> None:
-        """The turns of one event."""
+        """Read one event into turns."""
         kind, data = text(record.get("type")), fields(record.get("data"))
         agent = text(data.get("parentToolCallId")) or text(record.get("agentId"))
         more: dict[str, Any] = {
@@ -61,11 +61,11 @@ class _Reading(RecordReading):
             self._assistant(kind, data, place, more)
         elif kind.startswith("tool."):
             self._tool(kind, data, place, more)
-        elif told := content_text(data.get("content")):
-            self._put_in(kind, data, told, place, more)
+        elif content := content_text(data.get("content")):
+            self._put_in(kind, data, content, place, more)
 
     def finish(self) -> None:
-        """The session's id, where no event tells it."""
+        """Take the session's id from the folder if no event has it."""
         path = self.path
         self.know(id=path.parent.name if path.name == "events.jsonl" else "")
 
@@ -119,19 +119,19 @@ class _Reading(RecordReading):
             self._unpaid = []
         if kind not in ("assistant.message", "assistant.reasoning"):
             return
-        made = more | {"request": text(data.get("messageId")) or more["id"]}
-        told = content_text(data.get("content"))
+        details = more | {"request": text(data.get("messageId")) or more["id"]}
+        content = content_text(data.get("content"))
         if kind == "assistant.reasoning":
-            if told:
-                self._unpaid.append(self.turn(place, "assistant", "thinking", told, **more))
+            if content:
+                self._unpaid.append(self.turn(place, "assistant", "thinking", content, **more))
             return
         self.know(model="" if more["agent"] else text(data.get("model")))
         if thought := text(data.get("reasoningText")):
-            self._unpaid.append(self.turn(place, "assistant", "thinking", thought, **made))
-        if told:
-            self._unpaid.append(self.turn(place, "assistant", "said", told, **made))
-        for one in items(data.get("toolRequests")):
-            self._unpaid.append(self._call(one, text(one.get("name")), place, made))
+            self._unpaid.append(self.turn(place, "assistant", "thinking", thought, **details))
+        if content:
+            self._unpaid.append(self.turn(place, "assistant", "said", content, **details))
+        for tool_request in items(data.get("toolRequests")):
+            self._unpaid.append(self._call(tool_request, text(tool_request.get("name")), place, details))
 
     def _call(self, data: Record, name: str, place: Place, more: dict[str, Any]) -> Turn:
         call = ToolCall(text(data.get("toolCallId")), name, as_json(data.get("arguments")))
@@ -139,53 +139,53 @@ class _Reading(RecordReading):
         return self.turn(place, "assistant", "call", "", (call,), **more)
 
     def _tool(self, kind: str, data: Record, place: Place, more: dict[str, Any]) -> None:
-        """What tools do; that a call begins is told twice, unless the user made it."""
+        """Read the events of a tool; the start of a call is stated twice, unless the user made it."""
         id = text(data.get("toolCallId"))
         if kind in ("tool.execution_start", "tool.user_requested") and id not in self._called:
             self._call(data, text(data.get("toolName")), place, more)
         elif kind == "tool.execution_complete":
             failed = data.get("success") is False
-            told = content_text(data.get("result")) or text(fields(data.get("error")).get("message"))
-            self.turn(place, "tool", "result", told, answers=id, failed=failed, **more)
+            output = content_text(data.get("result")) or text(fields(data.get("error")).get("message"))
+            self.turn(place, "tool", "result", output, answers=id, failed=failed, **more)
 
-    def _put_in(self, kind: str, data: Record, told: str, place: Place, more: dict[str, Any]) -> None:
-        """What came from the user, and from the program as if it had."""
+    def _put_in(self, kind: str, data: Record, content: str, place: Place, more: dict[str, Any]) -> None:
+        """Read messages from the user, and those from the program in the user's place."""
         if kind == "user.message":
             spoken = text(data.get("source")) in ("", "user")
-            self.turn(place, "user", "said" if spoken else "injected", told, **more)
+            self.turn(place, "user", "said" if spoken else "injected", content, **more)
         elif kind == "system.message":
             first = not more["agent"] and not self.facts.get("system")
-            self.know(system=told if first else "")
-            self.turn(place, "system", "said" if first else "injected", told, **more)
+            self.know(system=content if first else "")
+            self.turn(place, "system", "said" if first else "injected", content, **more)
         elif kind in ("system.notification", "skill.invoked"):
-            self.turn(place, "user", "injected", told, **more)
+            self.turn(place, "user", "injected", content, **more)
 
     def document(self, whole: Record) -> None:
-        """A session of the oldest form."""
+        """Read a session of the oldest form."""
         self.know(id=text(whole.get("sessionId")), model=text(whole.get("selectedModel")))
         messages = whole.get("chatMessages")
         number = 0
-        for number, one in enumerate(messages if isinstance(messages, list) else (), 1):
-            if isinstance(one, dict):
-                self._message(one, Place(number))
+        for number, entry in enumerate(messages if isinstance(messages, list) else (), 1):
+            if isinstance(entry, dict):
+                self._message(entry, Place(number))
             else:
                 self.fail(Line(Place(number), None, "not an object"))
-        for one in items(whole.get("timeline")):
-            self.note(f"timeline: {text(one.get('type')) or 'without a type'}")
+        for entry in items(whole.get("timeline")):
+            self.note(f"timeline: {text(entry.get('type')) or 'without a type'}")
 
-    def _message(self, one: Record, place: Place) -> None:
-        role, told, before = text(one.get("role")), content_text(one.get("content")), len(self.turns)
-        more: dict[str, Any] = {"at": instant(one.get("timestamp"))}
+    def _message(self, message: Record, place: Place) -> None:
+        role, content, before = text(message.get("role")), content_text(message.get("content")), len(self.turns)
+        more: dict[str, Any] = {"at": instant(message.get("timestamp"))}
         if role == "tool":
-            self.turn(place, "tool", "result", told, answers=text(one.get("tool_call_id")), **more)
-        elif role == "user" and told:
-            self.turn(place, "user", "said", told, **more)
-        elif role in ("system", "developer") and told:
-            self.turn(place, "system", "injected", told, **more)
+            self.turn(place, "tool", "result", content, answers=text(message.get("tool_call_id")), **more)
+        elif role == "user" and content:
+            self.turn(place, "user", "said", content, **more)
+        elif role in ("system", "developer") and content:
+            self.turn(place, "system", "injected", content, **more)
         elif role == "assistant":
             more["request"] = f"message {place.line}"
-            self.say(place, "assistant", "said", told, **more)
-            for one_call in items(one.get("tool_calls")):
+            self.say(place, "assistant", "said", content, **more)
+            for one_call in items(message.get("tool_calls")):
                 function = fields(one_call.get("function"))
                 asked = {"toolCallId": one_call.get("id"), "arguments": function.get("arguments")}
                 self._call(asked, text(function.get("name")), place, more)
@@ -221,7 +221,7 @@ def recognises(path: Path, first: Sequence[Record]) -> bool:
     if len(first) == 1 and "chatMessages" in first[0]:
         return True
     kinds = ("session.start", "session.resume", "user.message", "assistant.message", "system.message")
-    return any(one.get("type") in kinds and isinstance(one.get("data"), dict) for one in first)
+    return any(record.get("type") in kinds and isinstance(record.get("data"), dict) for record in first)
 
 
 FORMAT: Final = SessionFormat(

@@ -27,16 +27,16 @@ class _Reading(RecordReading):
         super().__init__("Cursor", "cursor", path, limit)
 
     def record(self, record: Record, place: Place) -> None:
-        """The turns of one message."""
+        """Read one message into turns."""
         role = text(record.get("role"))
         if role not in ("user", "assistant"):
             return
         more: dict[str, Any] = {"request": f"line {place.line}"} if role == "assistant" else {}
         for part in parts_of(fields(record.get("message")).get("content")):
-            given = part
-            if role == "user" and (told := content_text(part)):
-                given = _TIME.sub("", told)
-            for who, kind, words, about in turns_of_part(given, role):
+            body = part
+            if role == "user" and (content := content_text(part)):
+                body = _TIME.sub("", content)
+            for who, kind, words, about in turns_of_part(body, role):
                 self.turn(place, who, kind, words, **more | about)
 
 
@@ -47,11 +47,11 @@ def recognises(path: Path, first: Sequence[Record]) -> bool:
     """Return whether lines have a role beside a message without one, and no ids."""
     del path
     return any(
-        "role" in one
-        and isinstance(message := one.get("message"), dict)
+        "role" in record
+        and isinstance(message := record.get("message"), dict)
         and "content" in message
         and "role" not in message
-        for one in first
+        for record in first
     )
 
 

@@ -52,7 +52,7 @@ class _Reading(SessionBuilder):
         """Ids of the messages in the window."""
 
     def about(self, record: Record) -> None:
-        """What a document, a first line or `$set` says of the session."""
+        """Read the facts of the session in a document, a first line or `$set`."""
         self.know(id=text(record.get("sessionId")), title=text(record.get("summary")))
 
     def lines(self, lines: Sequence[Line]) -> None:
@@ -73,7 +73,7 @@ class _Reading(SessionBuilder):
             elif change := fields(record.get("$set")):
                 self.about(change)
                 if isinstance(change.get("messages"), list):
-                    ids = [text(one.get("id")) for one in items(change["messages"])]
+                    ids = [text(message.get("id")) for message in items(change["messages"])]
                     events.append((line.place, record))
                     known.update({id: len(events) - 1 for id in ids if id not in known})
                     live = [id for id in ids if id in known]
@@ -100,28 +100,30 @@ class _Reading(SessionBuilder):
                 self.message(record, place, abandoned=(number, text(record.get("id"))) in left)
 
     def _replace(self, messages: Sequence[Record], place: Place, gone: set[str]) -> None:
-        """A window in place of the one before: what is no longer in it, whose results went, and what is new."""
-        ids = [text(one.get("id")) for one in messages]
+        """Replace the window by a new one: mark messages no longer in it and calls with results removed, and add new
+        messages.
+        """
+        ids = [text(message.get("id")) for message in messages]
         results = {turn.answers: turn.text for turn in self.turns if turn.kind == "result"}
-        calls = [call for one in messages for call in items(one.get("toolCalls"))]
-        told = {text(call.get("id")): _told(call) for call in calls}
-        masked = [id for id, result in told.items() if not result.startswith(results.get(id, ""))]
+        calls = [call for message in messages for call in items(message.get("toolCalls"))]
+        outputs = {text(call.get("id")): _told(call) for call in calls}
+        masked = [id for id, result in outputs.items() if not result.startswith(results.get(id, ""))]
         before = len(self.turns)
         whole = bool(self._live - {*ids})
         if whole or masked:
-            kept = tuple(dict.fromkeys(id for id in ids if id in self._live)) if whole else ()
-            mark = Boundary("", self._window or None, None, kept, () if whole else tuple(masked), whole)
+            remaining_ids = tuple(dict.fromkeys(id for id in ids if id in self._live)) if whole else ()
+            mark = Boundary("", self._window or None, None, remaining_ids, () if whole else tuple(masked), whole)
             self.compact(place, mark)
         known = {turn.id for turn in self.turns}
-        for one in messages:
-            if text(one.get("id")) not in known:
-                self._say(one, place, abandoned=text(one.get("id")) in gone)
+        for message in messages:
+            if text(message.get("id")) not in known:
+                self._say(message, place, abandoned=text(message.get("id")) in gone)
         self._live = {*ids}
         if len(self.turns) == before:
             self.note("$set: messages, as they were")
 
     def message(self, record: Record, place: Place, *, abandoned: bool = False) -> None:
-        """A message: turns, or a count of what it is."""
+        """Read a message into turns; count it by kind where it yields none."""
         before = len(self.turns)
         self._say(record, place, abandoned=abandoned)
         if len(self.turns) == before:
@@ -130,7 +132,7 @@ class _Reading(SessionBuilder):
     def _say(self, record: Record, place: Place, *, abandoned: bool) -> None:
         who = text(record.get("type") or record.get("role"))
         if who == "info" and (shrunk := _COMPRESSED.search(content_text(record.get("content")))):
-            self._compressed(shrunk, record, place, abandoned=abandoned)
+            self._read_compression(shrunk, record, place, abandoned=abandoned)
         if who not in ("user", "gemini", "model"):
             return
         id, at = text(record.get("id")), instant(record.get("timestamp"))
@@ -157,9 +159,9 @@ class _Reading(SessionBuilder):
         for part in gemini_parts(content):
             if call := fields(part.get("functionCall")):
                 self._call(call, place, more)
-            elif told := content_text(part):
+            elif words := content_text(part):
                 kind: TurnKind = "thinking" if part.get("thought") is True else "said"
-                self.turn(place, "assistant", kind, told, **more)
+                self.turn(place, "assistant", kind, words, **more)
         for call in items(record.get("toolCalls")):
             self._call(call, place, more)
             failed = call.get("status") in ("error", "cancelled")
@@ -167,45 +169,45 @@ class _Reading(SessionBuilder):
                 answer = more | {"usage": None, "answers": text(call.get("id")) or text(call.get("name"))}
                 self.turn(place, "tool", "result", _told(call), failed=failed, **answer)
 
-    def _compressed(self, told: re.Match[str], record: Record, place: Place, *, abandoned: bool) -> None:
-        """A compaction of which only the program's words tell, with tokens or shares of the window."""
+    def _read_compression(self, match: re.Match[str], record: Record, place: Place, *, abandoned: bool) -> None:
+        """Add a compaction known only from the program's words, with tokens or shares of the window."""
         if any(turn.boundary and turn.boundary.whole for turn in self.turns[-3:]):
             return  # the new window was told before
-        share = told[2] == "%"
-        before, after = (count(int(number.replace(",", ""))) or None for number in (told[1], told[3]))
+        share = match[2] == "%"
+        before, after = (count(int(number.replace(",", ""))) or None for number in (match[1], match[3]))
         mark = Boundary("", self._window or None if share else before, None if share else after)
         at, id = instant(record.get("timestamp")), text(record.get("id"))
         self.compact(place, mark, at=at, id=id, abandoned=abandoned)
 
     def _user(self, content: Any, place: Place, more: dict[str, Any]) -> None:
         for part in gemini_parts(content):
-            told = content_text(part)
+            words = content_text(part)
             if answer := fields(part.get("functionResponse")):
                 response = fields(answer.get("response"))
                 result = more | {"answers": text(answer.get("id")) or text(answer.get("name"))}
                 result["failed"] = "error" in response
                 self.turn(place, "tool", "result", response_text(response), **result)
-            elif _SUMMARY in told:
+            elif _SUMMARY in words:
                 if not self.turns or self.turns[-1].kind != "boundary":
                     self.compact(place, Boundary("", self._window or None))
-                self.turn(place, "assistant", "summary", told, **more)
-            elif told:
-                kind: TurnKind = "injected" if told.lstrip().startswith(_PUT_IN) else "said"
-                self.turn(place, "user", kind, told, **more)
+                self.turn(place, "assistant", "summary", words, **more)
+            elif words:
+                kind: TurnKind = "injected" if words.lstrip().startswith(_PUT_IN) else "said"
+                self.turn(place, "user", kind, words, **more)
 
     def _call(self, call: Record, place: Place, more: dict[str, Any]) -> None:
         name = text(call.get("name"))
-        made = ToolCall(text(call.get("id")) or name, name, as_json(call.get("args")))
-        self.turn(place, "assistant", "call", "", (made,), **more)
+        tool_call = ToolCall(text(call.get("id")) or name, name, as_json(call.get("args")))
+        self.turn(place, "assistant", "call", "", (tool_call,), **more)
 
 
 def _told(call: Record) -> str:
     """Return what a call gave back, as text."""
-    told = [
+    texts = [
         response_text(fields(fields(part.get("functionResponse")).get("response"))) or content_text(part)
         for part in gemini_parts(call.get("result"))
     ]
-    return "\n".join(filter(None, told))
+    return "\n".join(filter(None, texts))
 
 
 def _usage(tokens: Record) -> Usage:
@@ -226,9 +228,9 @@ def read(path: Path) -> Session:
         inside = next((fields(whole)[k] for k in ("messages", "history") if k in fields(whole)), whole)
         if not isinstance(inside, list):
             raise InputError(f"{path} has no messages.", way_out="Give a session of Gemini CLI.")
-        for number, one in enumerate(inside, 1):
-            if isinstance(one, dict):
-                reading.message(one, Place(number))
+        for number, message in enumerate(inside, 1):
+            if isinstance(message, dict):
+                reading.message(message, Place(number))
             else:
                 reading.fail(Line(Place(number), None, "not an object"))
     reading.know(project=text_beside(path.parent.parent / ".project_root"))
@@ -241,7 +243,7 @@ def recognises(path: Path, first: Sequence[Record]) -> bool:
     if first and "sessionId" in first[0] and "projectHash" in first[0]:
         return True
     window = items(first[0].get("history")) if len(first) == 1 else first
-    return bool(window) and all("parts" in one and one.get("role") in ("user", "model") for one in window)
+    return bool(window) and all("parts" in record and record.get("role") in ("user", "model") for record in window)
 
 
 FORMAT: Final = SessionFormat(

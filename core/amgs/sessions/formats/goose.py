@@ -28,7 +28,7 @@ class _Reading(RecordReading):
         super().__init__("Goose", "goose", path, limit)
 
     def about(self, about: Record) -> None:
-        """What is known of the session."""
+        """Read the facts of the session."""
         model = parse_object(text(about.get("model_config_json"))) or {}
         self.know(
             id=text(about.get("id")),
@@ -42,7 +42,7 @@ class _Reading(RecordReading):
         return "session" if "working_dir" in record else f"message: {text(record.get('role')) or 'without a role'}"
 
     def record(self, record: Record, place: Place) -> None:
-        """The turns of one message."""
+        """Read one message into turns."""
         if "working_dir" in record:
             self.about(record)
             return
@@ -53,24 +53,24 @@ class _Reading(RecordReading):
             more["request"] = more["id"]
         unseen = metadata.get("userVisible") is False
         for part in items(record.get("content")):
-            kind, told = text(part.get("type")), content_text(part)
+            kind, content = text(part.get("type")), content_text(part)
             if kind in ("toolRequest", "frontendToolRequest"):
                 call = fields(fields(part.get("toolCall")).get("value"))
                 self.calls(place, call.get("name"), part.get("id"), call.get("arguments"), **more)
             elif kind == "toolResponse":
                 result = fields(part.get("toolResult"))
                 value = result.get("value", result.get("error"))
-                told = content_text(fields(value).get("content") or value)
+                content = content_text(fields(value).get("content") or value)
                 failed = result.get("status") == "error" or fields(value).get("isError") is True
-                self.result(place, part.get("id"), told, failed=failed, **more)
+                self.result(place, part.get("id"), content, failed=failed, **more)
             elif kind in ("thinking", "redactedThinking"):
                 self.turn(place, "assistant", "thinking", text(part.get("thinking")), **more)
             elif kind in ("contextLengthExceeded", "summarizationRequested", "conversationCompacted"):
                 self.compact(place, Boundary(), **more)
-            elif told and role == "assistant":
-                self.turn(place, "assistant", "summary" if unseen else "said", told, **more)
-            elif told:
-                self.turn(place, "user", "injected" if unseen else "said", told, **more)
+            elif content and role == "assistant":
+                self.turn(place, "assistant", "summary" if unseen else "said", content, **more)
+            elif content:
+                self.turn(place, "user", "injected" if unseen else "said", content, **more)
 
 
 def read(path: Path) -> Session:
@@ -99,9 +99,9 @@ def read_one(path: Path, id: str) -> Session:
                 reading.about(dict(zip(_COLUMNS, rows[0], strict=True)))
                 messages = file.rows("messages", _MESSAGES, ("created_timestamp", "id"), session_id=id)
                 for number, (message, role, content, created, metadata) in enumerate(messages, 1):
-                    told = parse_object(f'{{"content": {content}}}')
+                    body = parse_object(f'{{"content": {content}}}')
                     about = {"id": message, "role": role, "created": created}
-                    value = None if told is None else {**told, **about, "metadata": parse_object(text(metadata))}
+                    value = None if body is None else {**body, **about, "metadata": parse_object(text(metadata))}
                     reading.take(Line(Place(number), value, "not JSON"))
                 return reading.session()
     else:
@@ -117,7 +117,7 @@ def recognises(path: Path, first: Sequence[Record]) -> bool:
         return {"sessions", "messages"} <= tables_named_in(path)
     header = bool(first) and "working_dir" in first[0] and "role" not in first[0]
     kinds = ("toolRequest", "toolResponse")
-    return header or any(part.get("type") in kinds for one in first for part in items(one.get("content")))
+    return header or any(part.get("type") in kinds for record in first for part in items(record.get("content")))
 
 
 FORMAT: Final = SessionFormat(

@@ -55,36 +55,40 @@ class _Reading(SessionBuilder):
     def take(self, messages: Sequence[OpencodeMessage]) -> None:
         """All messages, of the session and of its subagents."""
         timed: list[tuple[float, OpencodeMessage]] = []
-        for one in messages:  # one without a time stays where it is
-            timed.append((one.created or (timed[-1][0] if timed else 0.0), one))
-        every = [one for _, one in sorted(timed, key=lambda pair: pair[0])]
-        for part in (part for one in every for part in one.parts if part is not None):
+        for message in messages:  # one without a time stays where it is
+            timed.append((message.created or (timed[-1][0] if timed else 0.0), message))
+        every = [message for _, message in sorted(timed, key=lambda pair: pair[0])]
+        for part in (part for message in every for part in message.parts if part is not None):
             if at := milliseconds(fields(fields(part.get("state")).get("time")).get("compacted")):
                 self._pruned.append((at, text(part.get("callID"))))
         self._pruned.sort()
-        self._summed = {text(one.info.get("parentID")) for one in every if one.info and _is_finished_summary(one.info)}
-        for one in every:
-            self._message(one, [later.id for later in every if later.agent == one.agent])
+        self._summed = {
+            text(message.info.get("parentID"))
+            for message in every
+            if message.info and _is_finished_summary(message.info)
+        }
+        for message in every:
+            self._message(message, [later.id for later in every if later.agent == message.agent])
 
     def _place(self) -> Place:
         self._records += 1
         return Place(self._records)
 
-    def _message(self, one: OpencodeMessage, ids: list[str]) -> None:
-        place, info = self._place(), one.info
+    def _message(self, message: OpencodeMessage, ids: list[str]) -> None:
+        place, info = self._place(), message.info
         if info is None:
             self.fail(Line(place, None, "not a JSON object"))
         else:
-            gone = tuple(call for at, call in self._pruned if at <= one.created)
+            gone = tuple(call for at, call in self._pruned if at <= message.created)
             if gone:
                 self._pruned = self._pruned[len(gone) :]
                 mark = Boundary("auto", dropped=gone, whole=False)
-                self.compact(place, mark, at=instant(one.created))
+                self.compact(place, mark, at=instant(message.created))
             else:
                 self.note(f"message: {text(info.get('role')) or 'without a role'}")
         info = info or {}
-        more = self._of_message(one, info)
-        for part in one.parts:
+        more = self._of_message(message, info)
+        for part in message.parts:
             at = self._place()
             if part is None:
                 self.fail(Line(at, None, "not a JSON object"))
@@ -94,42 +98,46 @@ class _Reading(SessionBuilder):
             if len(self.turns) == before:
                 self.note(f"part: {text(part.get('type')) or 'without a type'}")
 
-    def _of_message(self, one: OpencodeMessage, info: Record) -> dict[str, Any]:
-        """What all turns of a message have, and what it says of the session."""
+    def _of_message(self, message: OpencodeMessage, info: Record) -> dict[str, Any]:
+        """Return the fields common to all turns of a message, and read its facts of the session."""
         more: dict[str, Any] = {
-            "at": instant(one.created),
-            "id": one.id,
+            "at": instant(message.created),
+            "id": message.id,
             "parent": text(info.get("parentID")),
-            "agent": one.agent,
-            "abandoned": one.taken_back,
+            "agent": message.agent,
+            "abandoned": message.taken_back,
         }
         if info.get("role") == "assistant":
             usage = usage_of(fields(info.get("tokens")))
-            more |= {"request": one.id, "usage": usage if usage.window else None, "model": text(info.get("modelID"))}
+            more |= {
+                "request": message.id,
+                "usage": usage if usage.window else None,
+                "model": text(info.get("modelID")),
+            }
             if isinstance(cost := info.get("cost"), float) and cost > 0:
                 more["cost"] = cost
-            if not one.agent:
+            if not message.agent:
                 self.know(model=text(info.get("modelID")), project=text(fields(info.get("path")).get("cwd")))
             if usage.window:
-                self._last[one.agent] = usage
-                opened = None if info.get("summary") is True else self._opened.pop(one.agent, None)
+                self._last[message.agent] = usage
+                opened = None if info.get("summary") is True else self._opened.pop(message.agent, None)
                 if opened is not None and opened.boundary is not None:
                     self.change(opened, boundary=replace(opened.boundary, after=usage.window))
-        elif not one.agent:
+        elif not message.agent:
             self.know(system=text(info.get("system")))
         return more
 
     def _part(self, part: Record, info: Record, place: Place, more: dict[str, Any], ids: list[str]) -> None:
         kind, role = text(part.get("type")), text(info.get("role"))
         who: Role = "assistant" if role == "assistant" else "user"
-        told = text(part.get("text"))
-        if kind == "text" and told and part.get("ignored") is not True:
+        words = text(part.get("text"))
+        if kind == "text" and words and part.get("ignored") is not True:
             is_summary = who == "assistant" and _is_finished_summary(info)
             put_in = who == "user" and part.get("synthetic") is True
             what: TurnKind = "summary" if is_summary else "injected" if put_in else "said"
-            self.turn(place, who, what, told, **more)
-        elif kind == "reasoning" and told:
-            self.turn(place, who, "thinking", told, **more)
+            self.turn(place, who, what, words, **more)
+        elif kind == "reasoning" and words:
+            self.turn(place, who, "thinking", words, **more)
         elif kind == "tool":
             self._tool(part, place, more)
         elif kind == "file":
@@ -140,9 +148,9 @@ class _Reading(SessionBuilder):
         elif kind == "compaction" and more["id"] in self._summed:
             last = self._last.get(more["agent"])
             start = text(part.get("tail_start_id"))
-            kept = tuple(ids[ids.index(start) : ids.index(more["id"])]) if start in ids else ()
+            tail_ids = tuple(ids[ids.index(start) : ids.index(more["id"])]) if start in ids else ()
             before = last.window + last.output if last else None
-            mark = Boundary("manual" if part.get("auto") is False else "auto", before, None, kept)
+            mark = Boundary("manual" if part.get("auto") is False else "auto", before, None, tail_ids)
             self._opened[more["agent"]] = self.compact(place, mark, **more)
 
     def _tool(self, part: Record, place: Place, more: dict[str, Any]) -> None:
@@ -151,9 +159,9 @@ class _Reading(SessionBuilder):
         self.turn(place, "assistant", "call", "", (call,), **more)
         status = text(state.get("status"))
         if status in ("completed", "error"):
-            told = content_text(state.get("output" if status == "completed" else "error"))
-            given = more | {"usage": None, "answers": call.id, "failed": status == "error"}
-            self.turn(place, "tool", "result", told, **given)
+            output = content_text(state.get("output" if status == "completed" else "error"))
+            details = more | {"usage": None, "answers": call.id, "failed": status == "error"}
+            self.turn(place, "tool", "result", output, **details)
 
 
 def _is_finished_summary(info: Record) -> bool:
@@ -224,7 +232,7 @@ def recognises(path: Path, first: Sequence[Record]) -> bool:
     if len(first) != 1:
         return False
     messages, info = items(first[0].get("messages")), fields(first[0].get("info"))
-    if info and any("parts" in one for one in messages):
+    if info and any("parts" in message for message in messages):
         return True
     return text((info or first[0]).get("id")).startswith("ses_") and "time" in (info or first[0])
 

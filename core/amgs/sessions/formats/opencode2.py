@@ -73,7 +73,7 @@ class _Reading(RecordReading):
         return f"message: {record['message_type']}"
 
     def record(self, record: Record, place: Place) -> None:
-        """The turns of one message."""
+        """Read one message into turns."""
         kind = record["message_type"]
         created = milliseconds(fields(record.get("time")).get("created")) or record["message_time"]
         more: dict[str, Any] = {
@@ -82,9 +82,9 @@ class _Reading(RecordReading):
             "agent": self._agent,
             "abandoned": record["gone"],
         }
-        told = text(record.get("text"))
-        if kind == "user" and told:
-            self.turn(place, "user", "said", told, **more)
+        words = text(record.get("text"))
+        if kind == "user" and words:
+            self.turn(place, "user", "said", words, **more)
         elif kind == "assistant":
             self._assistant(record, place, more)
         elif kind == "compaction":
@@ -94,8 +94,8 @@ class _Reading(RecordReading):
         elif kind == "shell":
             ran = f"! {text(record.get('command'))}\n{content_text(record.get('output'))}"
             self.turn(place, "user", "injected", ran, **more)
-        elif told:
-            self.turn(place, "user", "injected", told, speaker=kind, **more)
+        elif words:
+            self.turn(place, "user", "injected", words, speaker=kind, **more)
 
     def _assistant(self, record: Record, place: Place, more: dict[str, Any]) -> None:
         usage, cost = opencode.usage_of(fields(record.get("tokens"))), record.get("cost")
@@ -117,8 +117,8 @@ class _Reading(RecordReading):
                 if status in ("completed", "error"):
                     result = content_text(state.get("content")) or content_text(state.get("error"))
                     self.result(place, part.get("id"), result, failed=status == "error", **more)
-            elif told := content_text(part):
-                self.turn(place, "assistant", "thinking" if kind == "reasoning" else "said", told, **more)
+            elif content := content_text(part):
+                self.turn(place, "assistant", "thinking" if kind == "reasoning" else "said", content, **more)
         self.say(place, "assistant", "injected", content_text(record.get("error")), **more | {"usage": None})
 
 
@@ -134,7 +134,7 @@ def sessions_in(path: Path) -> Sequence[str]:
     Raises InputError for a file that cannot be read.
     """
     with opened(path) as file:
-        new = [str(one["id"]) for one in reversed(_about(file)) if not one["parent_id"]]
+        new = [str(session["id"]) for session in reversed(_about(file)) if not session["parent_id"]]
     old = opencode.sessions_in(path) if _has_old(path) else ()
     return (*new, *(id for id in old if id not in new))
 
@@ -142,19 +142,19 @@ def sessions_in(path: Path) -> Sequence[str]:
 def read_one(path: Path, id: str) -> Session:
     """Return the session with an id; raises InputError for none, and for a file that cannot be read."""
     with opened(path) as file:
-        found = _about(file, id=id)
-        if found:
+        rows = _about(file, id=id)
+        if rows:
             reading = _Reading(path)
             reading.know(
                 id=id,
-                project=text(found[0]["directory"]),
-                title=text(found[0]["title"]),
-                version=text(found[0]["version"]),
-                model=text((parse_object(text(found[0]["model"])) or {}).get("id")),
-                parent=text(found[0]["fork_session_id"]) or text(found[0]["parent_id"]),
-                relation="fork" if found[0]["fork_session_id"] else "subagent" if found[0]["parent_id"] else "",
+                project=text(rows[0]["directory"]),
+                title=text(rows[0]["title"]),
+                version=text(rows[0]["version"]),
+                model=text((parse_object(text(rows[0]["model"])) or {}).get("id")),
+                parent=text(rows[0]["fork_session_id"]) or text(rows[0]["parent_id"]),
+                relation="fork" if rows[0]["fork_session_id"] else "subagent" if rows[0]["parent_id"] else "",
             )
-            reading.add_session(file, found[0])
+            reading.add_session(file, rows[0])
             seen, waiting = {id}, [id]
             while waiting:
                 for child in _about(file, parent_id=waiting.pop(0)):

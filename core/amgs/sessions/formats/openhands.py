@@ -27,45 +27,45 @@ class _Reading(RecordReading):
         return text(record.get("kind"))
 
     def record(self, record: Record, place: Place) -> None:
-        """The turns of one event."""
+        """Read one event into turns."""
         kind, source = text(record.get("kind")), text(record.get("source"))
         more: dict[str, Any] = {"at": instant(record.get("timestamp")), "id": text(record.get("id"))}
         call = record.get("tool_call_id")
-        if kind == "SystemPromptEvent" and (told := content_text(record.get("system_prompt"))):
-            self.know(system=told, tools=as_json(record.get("tools")) if record.get("tools") else "")
-            self.turn(place, "system", "said", told, **more)
-        elif kind == "MessageEvent" and (told := content_text(fields(record.get("llm_message")).get("content"))):
+        if kind == "SystemPromptEvent" and (content := content_text(record.get("system_prompt"))):
+            self.know(system=content, tools=as_json(record.get("tools")) if record.get("tools") else "")
+            self.turn(place, "system", "said", content, **more)
+        elif kind == "MessageEvent" and (content := content_text(fields(record.get("llm_message")).get("content"))):
             if source == "agent":
-                self.turn(place, "assistant", "said", told, **more | {"request": more["id"]})
+                self.turn(place, "assistant", "said", content, **more | {"request": more["id"]})
             else:
                 spoken = source == "user"
-                self.turn(place, "user", "said" if spoken else "injected", told, **more)
+                self.turn(place, "user", "said" if spoken else "injected", content, **more)
         elif kind == "ActionEvent":
             self._action(record, place, more)
         elif kind in ("ObservationEvent", "UserRejectObservation", "AgentErrorEvent"):
             observation = fields(record.get("observation"))
-            told = content_text(observation.get("content") or observation.get("output"))
-            told = told or content_text(record.get("error")) or text(record.get("rejection_reason"))
+            content = content_text(observation.get("content") or observation.get("output"))
+            content = content or content_text(record.get("error")) or text(record.get("rejection_reason"))
             failed = kind != "ObservationEvent" or observation.get("is_error") is True
             failed = failed or observation.get("exit_code") not in (None, 0)
-            self.result(place, call, told, failed=failed, **more)
+            self.result(place, call, content, failed=failed, **more)
         elif kind == "Condensation":
             self._condensation(record, place, more)
 
     def _action(self, record: Record, place: Place, more: dict[str, Any]) -> None:
         more = more | {"request": text(record.get("llm_response_id")) or more["id"]}
         self.say(place, "assistant", "thinking", content_text(record.get("reasoning_content")), **more)
-        if told := content_text(record.get("thought")):
-            self.turn(place, "assistant", "said", told, **more)
-        given = {key: value for key, value in fields(record.get("action")).items() if key != "kind"}
-        self.calls(place, record.get("tool_name"), record.get("tool_call_id"), given, **more)
+        if thought := content_text(record.get("thought")):
+            self.turn(place, "assistant", "said", thought, **more)
+        arguments = {key: value for key, value in fields(record.get("action")).items() if key != "kind"}
+        self.calls(place, record.get("tool_name"), record.get("tool_call_id"), arguments, **more)
 
     def _condensation(self, record: Record, place: Place, more: dict[str, Any]) -> None:
         """All that stands in the window before and was not forgotten stays."""
         named = record.get("forgotten_event_ids", record.get("forgotten_event_id"))
         gone = {text(id) for id in (named if isinstance(named, list) else [named])}
-        kept = dict.fromkeys(turn.id for turn in self.turns if turn.id and turn.id not in gone)
-        self.turn(place, "system", "boundary", "", boundary=Boundary(preserved=(*kept,)), **more)
+        remaining_ids = dict.fromkeys(turn.id for turn in self.turns if turn.id and turn.id not in gone)
+        self.turn(place, "system", "boundary", "", boundary=Boundary(preserved=(*remaining_ids,)), **more)
         self.say(place, "assistant", "summary", text(record.get("summary")), **more)
 
 
@@ -80,8 +80,8 @@ def read(path: Path) -> Session:
     files = sorted(folder.glob("event-*.json"))
     if not files:
         raise InputError(f"{path} holds no events.", way_out="Give a conversation of OpenHands.")
-    for number, one in enumerate(files, 1):
-        event = beside(one)
+    for number, file in enumerate(files, 1):
+        event = beside(file)
         reading.take(Line(Place(number), event if isinstance(event, dict) else None, "not a JSON object"))
     state = fields(beside(folder.parent / "base_state.json"))
     llm = fields(fields(state.get("agent")).get("llm"))
@@ -99,7 +99,7 @@ def recognises(path: Path, first: Sequence[Record]) -> bool:
     if path.is_dir():
         return any(next(folder.glob("event-*.json"), None) is not None for folder in (path, path / "events"))
     kinds = ("MessageEvent", "ActionEvent", "ObservationEvent", "SystemPromptEvent", "Condensation")
-    return any(one.get("kind") in kinds for one in first)
+    return any(record.get("kind") in kinds for record in first)
 
 
 FORMAT: Final = SessionFormat("openhands", "OpenHands", "", (".openhands/conversations/*/events",), recognises, read)

@@ -43,8 +43,9 @@ _MODELS: Final = ("llm.model_name", "ai.response.model", "ai.model.id", "mlflow.
 
 
 class _Window:
-    """What one agent's model has before it. held: how often each message stands in it, by its digest; system: those of
-    the system, which are in every request.
+    """Window of one agent's model.
+
+    held: count of each message in it, by its digest; system: those of the system, which are in every request.
     """
 
     def __init__(self) -> None:
@@ -58,14 +59,21 @@ class _Reading(SessionBuilder):
     that they failed.
     """
 
-    def __init__(self, path: Path, id: str, said: Mapping[str, SpanMessages], failed: frozenset[str]) -> None:
-        self._said, self._failed = said, failed
+    def __init__(
+        self, path: Path, id: str, messages_by_span: Mapping[str, SpanMessages], failed: frozenset[str]
+    ) -> None:
+        self._said, self._failed = messages_by_span, failed
         self._answered = 0
         self._latest = {
-            _turns(item, _NOWHERE)[0]: number for number, told in enumerate(said.values(), 1) for item in told.read
+            _turns(item, _NOWHERE)[0]: number
+            for number, messages in enumerate(messages_by_span.values(), 1)
+            for item in messages.read
         }
         turns = [
-            turn for told in said.values() for item in (*told.read, *told.written) for turn in _turns(item, _NOWHERE)[1]
+            turn
+            for messages in messages_by_span.values()
+            for item in (*messages.read, *messages.written)
+            for turn in _turns(item, _NOWHERE)[1]
         ]
         self._called = {call.id for turn in turns for call in turn.calls}
         self._told = {turn.answers for turn in turns if turn.kind == "result"}
@@ -75,38 +83,40 @@ class _Reading(SessionBuilder):
         self._main: str | None = None
 
     def span(self, number: int, span: RecordedSpan, *, tools: bool) -> None:
-        """One span. tools: whether calls of tools are taken from spans, since no message tells of them."""
-        given, operation, place = told_by(span), operation_of(span), Place(number)
-        id = text(call_of(given, "id"))
-        alone = id in self._called and id not in self._told and call_of(given, "result") is not None
+        """Read one span. tools: whether calls of tools are taken from spans, since no message states them."""
+        attributes, operation, place = told_by(span), operation_of(span), Place(number)
+        id = text(call_of(attributes, "id"))
+        alone = id in self._called and id not in self._told and call_of(attributes, "result") is not None
         if operation == "execute_tool" and (tools or alone):
             self._tool(place, span, called=alone)
         elif operation in ANSWERS:
-            self._answer(place, span, text(given.get("gen_ai.agent.name")))
+            self._answer(place, span, text(attributes.get("gen_ai.agent.name")))
         else:
             self.note(operation or "span of something else")
 
     def _answer(self, place: Place, span: RecordedSpan, agent: str) -> None:
-        given, said = told_by(span), self._said[span.id]
+        attributes, messages = told_by(span), self._said[span.id]
         self._answered += 1
-        if not said.read and not said.written:
+        if not messages.read and not messages.written:
             self.note("answer whose messages were not recorded")
             return
-        model = given.get("gen_ai.response.model") or given.get("gen_ai.request.model")
+        model = attributes.get("gen_ai.response.model") or attributes.get("gen_ai.request.model")
         self.know(
-            model=text(model or next((told for name in _MODELS if (told := given.get(name))), "")).strip('"'),
+            model=text(
+                model or next((model_name for name in _MODELS if (model_name := attributes.get(name))), "")
+            ).strip('"'),
             project=text(span.resource.get("service.name")),
-            tools=as_json(told) if (told := given.get("gen_ai.tool.definitions")) else None,
+            tools=as_json(definitions) if (definitions := attributes.get("gen_ai.tool.definitions")) else None,
         )
         if self._main is None:
             self._main = agent
         agent = "" if agent == self._main else agent
         window = self._windows.setdefault(agent, _Window())
         common: dict[str, Any] = {"at": span.at, "request": span.id, "agent": agent}
-        usage = usage_of(given)
+        usage = usage_of(attributes)
         before = len(self.turns)
-        aside = self._take_read(place, said.read, window, common, usage)
-        for item in said.written:
+        aside = self._take_read(place, messages.read, window, common, usage)
+        for item in messages.written:
             digest, turns = _turns(item, place)
             if not aside and digest in self._latest:
                 window.held[digest] += 1
@@ -123,24 +133,24 @@ class _Reading(SessionBuilder):
         Gives whether it does so: the request stands aside then, and what it says is held no longer.
         """
         system = [item["role"] == "system" for item in read]
-        each = [_turns(item, place) for item in read]
+        item_turns = [_turns(item, place) for item in read]
         left = Counter(window.held)
         known = []
-        for (digest, _), first in zip(each, system, strict=True):
+        for (digest, _), first in zip(item_turns, system, strict=True):
             known.append(digest in window.system if first else left[digest] > 0)
             left[digest] -= known[-1] and not first
-        kept = [digest for (digest, _), old in zip(each, known, strict=True) if old]
-        told = [n for n, old in enumerate(known) if old and not system[n]]
+        known_digests = [digest for (digest, _), old in zip(item_turns, known, strict=True) if old]
+        known_places = [n for n, old in enumerate(known) if old and not system[n]]
         dropped = [digest for digest, count in left.items() if count > 0]
         fresh = any(not old and not first for old, first in zip(known, system, strict=True))
         gone = any(self._latest.get(digest, 0) < self._answered for digest in dropped)
-        cut = bool(told) and fresh and gone
+        cut = bool(known_places) and fresh and gone
         if cut:
-            sizes = [one.window if one else None for one in (window.usage, usage)]
-            boundary = Boundary(before=sizes[0], after=sizes[1], preserved=tuple(dict.fromkeys(kept)))
+            sizes = [request_usage.window if request_usage else None for request_usage in (window.usage, usage)]
+            boundary = Boundary(before=sizes[0], after=sizes[1], preserved=tuple(dict.fromkeys(known_digests)))
             self.compact(place, boundary, **common)
-            window.held = Counter(each[n][0] for n in told)
-        for n, (digest, turns) in enumerate(each):
+            window.held = Counter(item_turns[n][0] for n in known_places)
+        for n, (digest, turns) in enumerate(item_turns):
             if known[n]:
                 continue
             if not system[n] and (gone or not dropped):
@@ -148,7 +158,7 @@ class _Reading(SessionBuilder):
             elif not common["agent"]:
                 self.know(system="\n".join(turn.text for turn in turns))
             window.system |= {digest} if system[n] else set()
-            self._add(turns, digest, place, common, summary=cut and not system[n] and n < told[0])
+            self._add(turns, digest, place, common, summary=cut and not system[n] and n < known_places[0])
         return bool(dropped) and not gone
 
     def _add(
@@ -161,27 +171,27 @@ class _Reading(SessionBuilder):
             self.turn(place, turn.role, kind, turn.text, turn.calls, **own, **more)
 
     def _tool(self, place: Place, span: RecordedSpan, *, called: bool) -> None:
-        """A call of a tool and what it gave. called: whether a message tells of the call already."""
-        given = told_by(span)
-        id = text(call_of(given, "id")) or span.id
-        name = text(call_of(given, "name")) or span.name
+        """Add a call of a tool and its result. called: whether a message states the call already."""
+        attributes = told_by(span)
+        id = text(call_of(attributes, "id")) or span.id
+        name = text(call_of(attributes, "name")) or span.name
         common: dict[str, Any] = {"at": span.at, "id": span.id}
         if not called:
-            call = ToolCall(id, name, as_json(call_of(given, "arguments")))
+            call = ToolCall(id, name, as_json(call_of(attributes, "arguments")))
             self.turn(place, "assistant", "call", "", (call,), **common)
-        found = call_of(given, "result")
-        if found is not None or span.failed:
-            told = as_json(found) if found is not None else span.told
-            self.turn(place, "tool", "result", told, answers=id, failed=span.failed, **common)
+        result = call_of(attributes, "result")
+        if result is not None or span.failed:
+            output = as_json(result) if result is not None else span.told
+            self.turn(place, "tool", "result", output, answers=id, failed=span.failed, **common)
 
 
 def _turns(item: Item, place: Place) -> tuple[str, list[Turn]]:
     """Return the turns of a message, and a digest by which it is known again."""
     turns = [turn for turn in turns_of(item, place, 1, None, lambda *_: None) if turn.words or turn.kind == "result"]
-    told = "\0".join(f"{turn.role} {turn.kind} {turn.answers} {_words(turn)}" for turn in turns)
+    transcript = "\0".join(f"{turn.role} {turn.kind} {turn.answers} {_words(turn)}" for turn in turns)
     thoughts = [text(part.get("thinking")) for part in items(item["content"]) if part.get("type") == "thinking"]
-    thought = [Turn(1, "assistant", "thinking", one, place) for one in thoughts if one]
-    return hashlib.sha256(told.encode()).hexdigest()[:16], [*thought, *turns]
+    thought = [Turn(1, "assistant", "thinking", words, place) for words in thoughts if words]
+    return hashlib.sha256(transcript.encode()).hexdigest()[:16], [*thought, *turns]
 
 
 def _words(turn: Turn) -> str:
@@ -196,11 +206,11 @@ def session_of(spans: Sequence[RecordedSpan], path: Path, id: str, unread: Seque
     """
     failed = (call_of(told_by(span), "id") for span in spans if span.failed)
     calls = single_calls(spans)
-    said = {span.id: messages_of(span) for span in calls if operation_of(span) in ANSWERS}
-    reading = _Reading(path, id, said, frozenset(map(text, failed)) - {""})
+    messages_by_span = {span.id: messages_of(span) for span in calls if operation_of(span) in ANSWERS}
+    reading = _Reading(path, id, messages_by_span, frozenset(map(text, failed)) - {""})
     for line in unread:
         reading.fail(line)
-    tools = not any(told.written for told in said.values())
+    tools = not any(messages.written for messages in messages_by_span.values())
     for number, span in enumerate(calls, 1):
         reading.span(number, span, tools=tools)
     for _ in range(len(spans) - len(calls)):
@@ -213,10 +223,10 @@ def session_of(spans: Sequence[RecordedSpan], path: Path, id: str, unread: Seque
 def by_conversation(spans: Sequence[RecordedSpan]) -> dict[str, list[RecordedSpan]]:
     """Return the spans of each conversation, the one that ended last first."""
     names = conversation_ids(spans)
-    found: dict[str, list[RecordedSpan]] = {}
+    conversations: dict[str, list[RecordedSpan]] = {}
     for span in spans:
-        found.setdefault(names[span.trace], []).append(span)
-    return dict(sorted(found.items(), key=lambda one: -max(span.end for span in one[1])))
+        conversations.setdefault(names[span.trace], []).append(span)
+    return dict(sorted(conversations.items(), key=lambda pair: -max(span.end for span in pair[1])))
 
 
 def _spans(path: Path) -> tuple[tuple[RecordedSpan, ...], list[Line]]:
@@ -257,17 +267,17 @@ def _inside(path: Path) -> Sequence[str]:
 
 def _read_one(path: Path, id: str) -> Session:
     spans, unread = _spans(path)
-    found = by_conversation(spans)
-    if id not in found:
-        raise InputError(f"{path} holds no conversation {id}.", way_out=f"It holds {', '.join(found)}.")
-    return session_of(found[id], path, id, unread)
+    conversations = by_conversation(spans)
+    if id not in conversations:
+        raise InputError(f"{path} holds no conversation {id}.", way_out=f"It holds {', '.join(conversations)}.")
+    return session_of(conversations[id], path, id, unread)
 
 
 def _read(path: Path) -> Session:
     spans, unread = _spans(path)
-    found = by_conversation(spans)
-    id = next(iter(found), "")
-    return session_of(found.get(id, ()), path, id, unread)
+    conversations = by_conversation(spans)
+    id = next(iter(conversations), "")
+    return session_of(conversations.get(id, ()), path, id, unread)
 
 
 def _recognises(path: Path, first: Sequence[Record]) -> bool:

@@ -32,7 +32,7 @@ class _Reading(RecordReading):
         self._last = ""
 
     def record(self, record: Record, place: Place) -> None:
-        """The turns of one entry."""
+        """Read one entry into turns."""
         kind, id = text(record.get("type")), text(record.get("id"))
         parent = text(record.get("parentId"))
         if kind == "session":
@@ -51,31 +51,31 @@ class _Reading(RecordReading):
             self._message(fields(record.get("message")), place, more)
         elif kind == "compaction":
             self._compaction(record, place, more)
-        elif kind == "branch_summary" and (told := text(record.get("summary"))):
-            self.turn(place, "user", "injected", told, speaker="branch summary", **more)
-        elif kind == "custom_message" and (told := content_text(record.get("content"))):
-            self.turn(place, "user", "injected", told, speaker=text(record.get("customType")), **more)
+        elif kind == "branch_summary" and (words := text(record.get("summary"))):
+            self.turn(place, "user", "injected", words, speaker="branch summary", **more)
+        elif kind == "custom_message" and (words := content_text(record.get("content"))):
+            self.turn(place, "user", "injected", words, speaker=text(record.get("customType")), **more)
         elif kind == "session_info" and (named := text(record.get("name"))):
             self.facts["title"] = named
         elif kind == "model_change":
             self.know(model=text(record.get("modelId")))
 
     def _message(self, message: Record, place: Place, more: dict[str, Any]) -> None:
-        role, told = text(message.get("role")), content_text(message.get("content"))
-        if role == "user" and told:
-            self.turn(place, "user", "said", told, **more)
+        role, content = text(message.get("role")), content_text(message.get("content"))
+        if role == "user" and content:
+            self.turn(place, "user", "said", content, **more)
         elif role == "assistant":
             self._assistant(message, place, more)
         elif role == "toolResult":
             failed = message.get("isError") is True
             name = text(message.get("toolName"))
-            self.result(place, message.get("toolCallId"), told, failed=failed, speaker=name, **more)
+            self.result(place, message.get("toolCallId"), content, failed=failed, speaker=name, **more)
         elif role == "bashExecution":
             ran = f"! {text(message.get('command'))}\n{text(message.get('output'))}"
             self.turn(place, "user", "injected", ran, **more)
-        elif told or (told := text(message.get("summary"))):
+        elif content or (content := text(message.get("summary"))):
             kind = text(message.get("customType")) or role
-            self.turn(place, "user", "injected", told, speaker=kind, **more)
+            self.turn(place, "user", "injected", content, speaker=kind, **more)
 
     def _assistant(self, message: Record, place: Place, more: dict[str, Any]) -> None:
         model = text(message.get("model"))
@@ -96,19 +96,19 @@ class _Reading(RecordReading):
                 self.calls(place, part.get("name"), part.get("id"), part.get("arguments"), **more)
             elif part.get("type") == "thinking":
                 self.turn(place, "assistant", "thinking", text(part.get("thinking")), **more)
-            elif told := content_text(part):
-                self.turn(place, "assistant", "said", told, **more)
+            elif words := content_text(part):
+                self.turn(place, "assistant", "said", words, **more)
         self.say(place, "assistant", "injected", text(message.get("errorMessage")), **more | {"usage": None})
 
     def _compaction(self, record: Record, place: Place, more: dict[str, Any]) -> None:
         way = [*way_back(self._nodes, more["parent"])][::-1]
         first = text(record.get("firstKeptEntryId"))
-        kept = tuple(way[way.index(first) :]) if first in way else ()
-        mark = Boundary("", count(record.get("tokensBefore")) or None, None, kept)
+        remaining_ids = tuple(way[way.index(first) :]) if first in way else ()
+        mark = Boundary("", count(record.get("tokensBefore")) or None, None, remaining_ids)
         self.compact(place, mark, text(record.get("summary")), **more)
 
     def finish(self) -> None:
-        """Which entries were left."""
+        """Mark the abandoned entries."""
         if forked := self.facts.pop("forked", ""):
             self.know(parent=Path(forked).stem.rpartition("_")[2], relation="fork")
         way = way_back(self._nodes, self._last)
@@ -122,9 +122,10 @@ read: Final = partial(read_lines, _Reading)
 def recognises(path: Path, first: Sequence[Record]) -> bool:
     """Return whether a header of a session or entries of a tree come first."""
     del path
-    header = any(one.get("type") == "session" and "id" in one and "cwd" in one for one in first[:1])
+    header = any(record.get("type") == "session" and "id" in record and "cwd" in record for record in first[:1])
     return header or any(
-        one.get("type") == "message" and "parentId" in one and "role" in fields(one.get("message")) for one in first
+        record.get("type") == "message" and "parentId" in record and "role" in fields(record.get("message"))
+        for record in first
     )
 
 

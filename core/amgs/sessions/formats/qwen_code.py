@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from amgs.sessions.anthropic_messages import words_of_user
-from amgs.sessions.branches import RecordNode, left_records
+from amgs.sessions.branches import RecordNode, find_abandoned_records
 from amgs.sessions.building import ListMarks, RecordReading, SessionFormat, read_lines
 from amgs.sessions.gemini_parts import gemini_parts, response_text
 from amgs.sessions.lines import Record, content_text, count, fields, instant, items, text, usage_with_cache
@@ -38,7 +38,7 @@ class _Reading(RecordReading):
         return ": ".join(filter(None, (text(record.get("type")), text(record.get("subtype")))))
 
     def record(self, record: Record, place: Place) -> None:
-        """The turns of one record."""
+        """Read one record into turns."""
         self.know(
             id=text(record.get("sessionId")),
             project=text(record.get("cwd")),
@@ -62,8 +62,8 @@ class _Reading(RecordReading):
         else:
             self._parts(record, kind, place, more)
         own = self.turns[before:]
-        said = any(turn.kind == "said" for turn in own)
-        what = "answer" if kind != "user" and own else "said" if said else "put in" if own else "other"
+        is_spoken = any(turn.kind == "said" for turn in own)
+        what = "answer" if kind != "user" and own else "said" if is_spoken else "put in" if own else "other"
         self._nodes[id] = RecordNode(more["parent"], what, more.get("request", ""))  # type: ignore[arg-type]
         self._last = id if own else self._last
 
@@ -72,18 +72,18 @@ class _Reading(RecordReading):
         for part in gemini_parts(
             fields(record.get("message")).get("parts", fields(record.get("message")).get("content"))
         ):
-            told = content_text(part)
+            content = content_text(part)
             if call := fields(part.get("functionCall")):
                 self.calls(place, call.get("name"), call.get("id"), call.get("args"), **more)
             elif answer := fields(part.get("functionResponse")):
                 response = fields(answer.get("response"))
                 id = text(answer.get("id")) or text(answer.get("name"))
                 self.result(place, id, response_text(response), failed="error" in response, **more)
-            elif told and kind == "assistant":
-                self.turn(place, "assistant", "thinking" if part.get("thought") is True else "said", told, **more)
-            elif told:
-                for spoken, words, whose in words_of_user(told):
-                    who = text(record.get("subtype")) if not sent else whose
+            elif content and kind == "assistant":
+                self.turn(place, "assistant", "thinking" if part.get("thought") is True else "said", content, **more)
+            elif content:
+                for spoken, words, speaker in words_of_user(content):
+                    who = text(record.get("subtype")) if not sent else speaker
                     self.turn(place, "user", "said" if spoken and sent else "injected", words, speaker=who, **more)
 
     def _system(self, record: Record, place: Place, more: dict[str, Any]) -> None:
@@ -102,8 +102,8 @@ class _Reading(RecordReading):
                     self.say(place, "assistant", "summary", content_text(part), **more)
 
     def finish(self) -> None:
-        """What was rewound, and whose file it is."""
-        left = left_records(self._nodes, self._last)
+        """Mark rewound turns and find the owner of the file."""
+        left = find_abandoned_records(self._nodes, self._last)
         for turn in [turn for turn in self.turns if turn.id in left]:
             self.change(turn, abandoned=True)
         path = self.path
@@ -112,10 +112,10 @@ class _Reading(RecordReading):
             self.know(parent=path.parent.name, relation="subagent")
 
 
-def _usage(told: Record) -> Usage:
+def _usage(counts: Record) -> Usage:
     """`promptTokenCount` are all that was read, the cached ones among them."""
-    output = count(told.get("candidatesTokenCount")) + count(told.get("thoughtsTokenCount"))
-    return usage_with_cache(told.get("promptTokenCount"), output, told.get("cachedContentTokenCount"))
+    output = count(counts.get("candidatesTokenCount")) + count(counts.get("thoughtsTokenCount"))
+    return usage_with_cache(counts.get("promptTokenCount"), output, counts.get("cachedContentTokenCount"))
 
 
 read: Final = partial(read_lines, _Reading)
@@ -124,7 +124,9 @@ read: Final = partial(read_lines, _Reading)
 def recognises(path: Path, first: Sequence[Record]) -> bool:
     """Return whether records are of a session, and their messages have parts."""
     del path
-    return any("sessionId" in one and "uuid" in one and "parts" in fields(one.get("message")) for one in first)
+    return any(
+        "sessionId" in record and "uuid" in record and "parts" in fields(record.get("message")) for record in first
+    )
 
 
 FORMAT: Final = SessionFormat(

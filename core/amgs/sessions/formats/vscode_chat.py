@@ -29,11 +29,11 @@ class _Reading(RecordReading):
         return "request" if "message" in record else "request without a message"
 
     def record(self, record: Record, place: Place) -> None:
-        """The turns of one request."""
+        """Read one request into turns."""
         asked, id = record.get("message"), text(record.get("requestId"))
         more: dict[str, Any] = {"at": instant(record.get("timestamp")), "id": id}
-        if told := asked if isinstance(asked, str) else text(fields(asked).get("text")):
-            self.turn(place, "user", "said", text(told), **more)
+        if prompt := asked if isinstance(asked, str) else text(fields(asked).get("text")):
+            self.turn(place, "user", "said", text(prompt), **more)
         self.know(model=text(record.get("modelId")))
         more["request"] = id or f"request {place.line}"
         words: list[str] = []
@@ -66,8 +66,8 @@ class _Reading(RecordReading):
     def _call(self, part: Record, place: Place, more: dict[str, Any]) -> None:
         shown = _markdown(part.get("pastTenseMessage") or part.get("invocationMessage"))
         command = fields(fields(part.get("toolSpecificData")).get("commandLine"))
-        given = {"command": text(command.get("original"))} if command else {"what": shown}
-        self.calls(place, part.get("toolId"), part.get("toolCallId"), given, **more)
+        arguments = {"command": text(command.get("original"))} if command else {"what": shown}
+        self.calls(place, part.get("toolId"), part.get("toolCallId"), arguments, **more)
         if (result := content_text(part.get("resultDetails"))) or part.get("isComplete") is True:
             self.result(place, part.get("toolCallId"), result, **more)
 
@@ -76,11 +76,11 @@ def _markdown(value: Any) -> str:
     """Return a text, or the value of one in Markdown."""
     if isinstance(value, str):
         return text(value)
-    one = fields(value)
-    return text(one.get("value")) or content_text(one.get("content"))
+    markdown = fields(value)
+    return text(markdown.get("value")) or content_text(markdown.get("content"))
 
 
-def _replayed(path: Path) -> Record:
+def _replay_log(path: Path) -> Record:
     """Return the document that a log of changes makes. Raises InputError for a file that cannot be read."""
     whole: Any = {}
     for line in lines_of(path):
@@ -92,16 +92,16 @@ def _replayed(path: Path) -> Record:
         if not isinstance(keys, list) or not keys:
             continue
         try:
-            held = whole
+            container = whole
             for key in keys[:-1]:
-                held = held[key]
+                container = container[key]
             if kind == 1:
-                held[keys[-1]] = value
+                container[keys[-1]] = value
             elif kind == 2:
-                del held[keys[-1]][change["i"] if isinstance(change.get("i"), int) else len(held[keys[-1]]) :]
-                held[keys[-1]].extend(value)
+                del container[keys[-1]][change["i"] if isinstance(change.get("i"), int) else len(container[keys[-1]]) :]
+                container[keys[-1]].extend(value)
             elif kind == 3:
-                del held[keys[-1]]
+                del container[keys[-1]]
         except (LookupError, TypeError, AttributeError):
             continue
     return fields(whole)
@@ -109,7 +109,7 @@ def _replayed(path: Path) -> Record:
 
 def read(path: Path) -> Session:
     """Return the session in a file; see the module. Raises InputError for a file that cannot be read, or is no JSON."""
-    whole = fields(document_at(path)) if path.suffix == ".json" else _replayed(path)
+    whole = fields(document_at(path)) if path.suffix == ".json" else _replay_log(path)
     if not isinstance(whole.get("requests"), list):
         raise InputError(f"{path} has no requests.", way_out="Give a chat of Copilot in VS Code.")
     reading = _Reading(path)

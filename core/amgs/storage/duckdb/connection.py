@@ -67,22 +67,22 @@ class Connection(SqlConnection):
         accept_loss: open a store that has lost its last changes, and go on with what is left.
         Raises StoreLockedError, StoreTooNewError, StoreCorruptError, or StoreError for anything else.
         """
-        name, made, cut, note = str(path), False, "", None
+        name, is_new, cut, note = str(path), False, "", None
         if name == MEMORY:
             connection = duckdb.connect(name)
         else:
             note = Note(Path(name))
             with files.one_maker(Path(name)):
-                made = files.is_new(Path(name))
+                is_new = files.is_new(Path(name))
                 try:
-                    connection, cut = _connected(
+                    connection, cut = _connect_file(
                         name, note, read_only=read_only, create=create, accept_loss=accept_loss
                     )
                 except BaseException:
                     note.close()
                     raise
         store = cls(connection, name, read_only=read_only, note=note)
-        store.made, store.cut = made, cut
+        store.made, store.cut = is_new, cut
         try:
             _set_up(connection)
             version = schema_version(connection)
@@ -107,7 +107,7 @@ class Connection(SqlConnection):
                 store._committed = None if store._note is None else changes
         except duckdb.Error as error:
             store._leave()
-            raise _translated(error, name) from error
+            raise _translate_error(error, name) from error
         except BaseException:
             store._leave()
             raise
@@ -139,8 +139,8 @@ class Connection(SqlConnection):
         if self._note is None or noted is None:
             return
         # In a database without a single table, the store that was here is known by its note alone.
-        found = self._state() if version else LastCommit(noted.store, 0, 0)
-        missing = noted.beyond(found)
+        state = self._state() if version else LastCommit(noted.store, 0, 0)
+        missing = noted.beyond(state)
         if missing and not accept_loss:
             raise StoreCorruptError(
                 f"Gone from {self.path}: {missing}. "
@@ -343,9 +343,9 @@ class Connection(SqlConnection):
         try:
             yield
         except duckdb.Error as error:
-            told = _translated(error, self.path)
-            self._sound = self._sound and not isinstance(told, StoreCorruptError)
-            raise told from error
+            store_error = _translate_error(error, self.path)
+            self._sound = self._sound and not isinstance(store_error, StoreCorruptError)
+            raise store_error from error
 
 
 def _set_up(connection: duckdb.DuckDBPyConnection) -> None:
@@ -353,7 +353,7 @@ def _set_up(connection: duckdb.DuckDBPyConnection) -> None:
         connection.execute(setting)
 
 
-def _connected(
+def _connect_file(
     name: str, note: Note, *, read_only: bool, create: bool, accept_loss: bool
 ) -> tuple[duckdb.DuckDBPyConnection, str]:
     """DuckDB's connection to a file that is a store, or that may be made one; what was cut off for it, in words. The
@@ -361,7 +361,7 @@ def _connected(
     """
     files.check(Path(name), create=create and not read_only)
     if not note.hold(shared=read_only):
-        raise _locked(name, files.locked_by(Path(name)))
+        raise _make_lock_error(name, files.find_lock_holder(Path(name)))
     if files.is_gone(Path(name)):
         os.truncate(note.path, 0)  # of a store that somebody took away: the one that begins here lost nothing
     if not accept_loss and note.finds_damage():
@@ -375,7 +375,7 @@ def _connected(
     except (duckdb.Error, UnicodeError, ValueError) as error:
         torn = _TORN.search(str(error))
         if torn is None:
-            raise _translated(error, name) from error
+            raise _translate_error(error, name) from error
         at = int(torn[1])
         if read_only or not accept_loss:
             raise StoreCorruptError(
@@ -388,10 +388,10 @@ def _connected(
     try:
         return duckdb.connect(name), cut
     except duckdb.Error as error:
-        raise _translated(error, name) from error
+        raise _translate_error(error, name) from error
 
 
-def _locked(path: str, process: str) -> StoreLockedError:
+def _make_lock_error(path: str, process: str) -> StoreLockedError:
     """Return the error for a store that a process has open, whose number may not be known."""
     who = f"process {process}" if process else "another process"
     stop = f"Close it (or end process {process})" if process else "Close it"
@@ -402,12 +402,12 @@ def _locked(path: str, process: str) -> StoreLockedError:
     return locked
 
 
-def _translated(error: Exception, path: str) -> AmgsError:
+def _translate_error(error: Exception, path: str) -> AmgsError:
     """Return the engine's error for a DuckDB error."""
     text = str(error).strip().split("\n", 1)[0]
     if "lock on file" in text:
-        held = _OTHER_PROCESS.search(text)
-        return _locked(path, held[1] if held else "")
+        match = _OTHER_PROCESS.search(text)
+        return _make_lock_error(path, match[1] if match else "")
     if _TOO_NEW.search(text):
         return StoreTooNewError(f"{path}: {text}", way_out="Update the program, or choose another store.")
     if _DAMAGED.search(text) or isinstance(error, duckdb.FatalException | duckdb.InternalException):

@@ -1,4 +1,4 @@
-"""What lies at the path of a store, looked at before the database opens it: nothing is made or changed here."""
+"""Inspect the path of a store before the database opens it; nothing is created or changed here."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def one_maker(path: Path) -> Iterator[None]:
         yield
 
 
-def locked_by(path: Path) -> str:
+def find_lock_holder(path: Path) -> str:
     """Return the number of the process that has DuckDB's lock on a store; "" where none has, or it cannot be asked."""
     form = "hhqqi"  # type, from where, first byte, bytes, process
     try:
@@ -77,18 +77,18 @@ def cut_ahead(path: Path, at: int) -> str:
     """
     ahead = Path(f"{path}.wal")
     names = (path.with_name(f"{ahead.name}.torn{n or ''}") for n in itertools.count())
-    kept = next(one for one in names if not os.path.lexists(one))
-    shutil.copyfile(ahead, kept)
+    copy = next(name for name in names if not os.path.lexists(name))
+    shutil.copyfile(ahead, copy)
     size = _size(ahead)
     with ahead.open("r+b") as file:
         file.truncate(at)
         os.fsync(file.fileno())
-    return f"the write-ahead file was torn at byte {at:,}: {size - at:,} bytes were cut off, {kept.name} is a copy"
+    return f"the write-ahead file was torn at byte {at:,}: {size - at:,} bytes were cut off, {copy.name} is a copy"
 
 
 def is_new(path: Path) -> bool:
     """Return whether nothing lies at the path of a store, nor beside it what belongs to one."""
-    return not any(os.path.lexists(one) for one in _parts(path))
+    return not any(os.path.lexists(part) for part in _parts(path))
 
 
 def is_gone(path: Path) -> bool:
@@ -98,12 +98,12 @@ def is_gone(path: Path) -> bool:
 
 def remove(path: Path) -> None:
     """Remove a closed store with all that belongs to it; what cannot be removed stays."""
-    for one in _parts(path):
+    for part in _parts(path):
         with contextlib.suppress(OSError):
-            if stat.S_ISDIR(_mode(one)):
-                shutil.rmtree(one)
+            if stat.S_ISDIR(_mode(part)):
+                shutil.rmtree(part)
             else:
-                one.unlink(missing_ok=True)
+                part.unlink(missing_ok=True)
 
 
 def _parts(path: Path) -> tuple[Path, ...]:

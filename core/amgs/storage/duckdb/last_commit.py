@@ -31,19 +31,22 @@ _PART = 1 << 20
 
 @dataclass(frozen=True, slots=True)
 class LastCommit:
-    """Where a store stood. store: its own id. changes: its change counter. operation: its latest journal entry."""
+    """State of a store at its last commit.
+
+    store: its own id. changes: its change counter. operation: its latest journal entry.
+    """
 
     store: str
     changes: int
     operation: int
 
-    def beyond(self, found: LastCommit) -> str:
-        """Return what `found`, the store as it is now, lacks of this, in words; empty when it lacks nothing."""
-        lost = self.changes - found.changes
-        if self.store != found.store or lost <= 0:
+    def beyond(self, state: LastCommit) -> str:
+        """Return what `state`, the store as it is now, lacks of this, in words; empty when it lacks nothing."""
+        lost = self.changes - state.changes
+        if self.store != state.store or lost <= 0:
             return ""
         changes = "the last change" if lost == 1 else f"the last {lost:,} changes"
-        first, last = found.operation + 1, self.operation
+        first, last = state.operation + 1, self.operation
         if last < first:
             return f"{changes} (none in the journal)"
         entries = f"journal entry #{last}" if first == last else f"journal entries #{first}–#{last}"
@@ -145,9 +148,9 @@ class Note:
 
     def read(self) -> LastCommit | None:
         """Return what was noted; None where there is no note, or none that can be trusted."""
-        said = self._said()
+        note = self._said()
         try:
-            return LastCommit(str(said["store"]), int(said["changes"]), int(said["operation"]))
+            return LastCommit(str(note["store"]), int(note["changes"]), int(note["operation"]))
         except (KeyError, TypeError, ValueError):
             return None
 
@@ -164,10 +167,10 @@ class Note:
         try:
             with self.path.open("rb") as file:
                 body, _, check = file.read(_BYTES).rstrip().rpartition(b" ")
-            said = json.loads(body) if int(check, 16) == zlib.crc32(body) else None
+            note = json.loads(body) if int(check, 16) == zlib.crc32(body) else None
         except (OSError, ValueError):
             return {}
-        return said if isinstance(said, dict) else {}
+        return note if isinstance(note, dict) else {}
 
     def write(self, commit: LastCommit) -> None:
         """Note a commit that is on disk. Without room, or without leave to write, the note lags behind."""
@@ -210,7 +213,7 @@ SETTINGS: Final = (
 
 
 class WriteAheadSize:
-    """How much waits in the write-ahead file of one store, in bytes."""
+    """Size of the write-ahead file of one store, in bytes."""
 
     def __init__(self, store: Path) -> None:
         self._store = store

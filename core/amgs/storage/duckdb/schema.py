@@ -14,11 +14,11 @@ def schema_version(connection: duckdb.DuckDBPyConnection) -> int:
     Raises StoreError for a database of something else.
     """
     try:
-        found = connection.execute("SELECT value FROM meta WHERE key = 'schema_version'").fetchone()
+        row = connection.execute("SELECT value FROM meta WHERE key = 'schema_version'").fetchone()
     except (duckdb.CatalogException, duckdb.BinderException):
-        found = None
-    if found is not None and str(found[0]).isdecimal():
-        return int(found[0])
+        row = None
+    if row is not None and str(row[0]).isdecimal():
+        return int(row[0])
     if connection.execute(_OF_ITS_OWN).fetchall() == [(0,)]:
         return 0
     raise StoreError(

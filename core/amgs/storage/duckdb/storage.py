@@ -59,16 +59,16 @@ class DuckDBBlockColumns(BlockColumnStorage):
         if upto is not None:
             condition += f" AND number > {int(above)} AND number <= {int(upto)}"
         which = f"FROM memory_blocks WHERE embedding IS NOT NULL AND revision > ? AND {condition}"
-        given = [since, *parameters]
-        lengths = [int(row[0]) for row in self._connection.rows(f"SELECT DISTINCT len(embedding) {which}", given)]
+        arguments = [since, *parameters]
+        lengths = [int(row[0]) for row in self._connection.rows(f"SELECT DISTINCT len(embedding) {which}", arguments)]
         if len(lengths) > 1:
             raise StoreCorruptError(
                 "Its embeddings have different lengths.", way_out="Verify the store to see which blocks.", about="check"
             )
-        c = self._connection.columns(f"SELECT number, id {which} ORDER BY number", given)
+        c = self._connection.columns(f"SELECT number, id {which} ORDER BY number", arguments)
         # One flat column: a list a row would be an object a row.
         flat = self._connection.columns(
-            f"SELECT unnest(embedding) AS x FROM (SELECT embedding {which} ORDER BY number)", given
+            f"SELECT unnest(embedding) AS x FROM (SELECT embedding {which} ORDER BY number)", arguments
         )["x"]
         matrix = np.asarray(flat, dtype=np.float32).reshape(len(c["id"]), lengths[0] if lengths else 0)
         return EmbeddingColumns(np.asarray(c["number"], dtype=np.int64), np.asarray(c["id"], dtype=object), matrix)
@@ -86,43 +86,43 @@ class DuckDBBlockColumns(BlockColumnStorage):
                 f"SELECT unnest(embedding) AS x FROM (SELECT embedding {some})", [last, batch]
             )
             ends = np.cumsum(np.asarray(c["size"], dtype=np.int64))
-            held = np.asarray(flat["x"], dtype=np.float32)
+            vectors = np.asarray(flat["x"], dtype=np.float32)
             last = int(c["number"][-1])
             yield [
-                (str(i), str(text), held[end - size : end] if size else None)
+                (str(i), str(text), vectors[end - size : end] if size else None)
                 for i, text, size, end in zip(c["id"], c["content"], c["size"], ends, strict=True)
             ]
 
     def nearest(self, query: Vector, limit: int) -> list[tuple[int, float]]:
-        found = self._connection.rows(
+        rows = self._connection.rows(
             "SELECT number, list_cosine_similarity(embedding, ?::FLOAT[]) AS cosine FROM memory_blocks "
             "WHERE embedding IS NOT NULL ORDER BY cosine DESC, number LIMIT ?",
             [query.tolist(), limit],
         )
-        return [(int(number), float(cosine)) for number, cosine in found]
+        return [(int(number), float(cosine)) for number, cosine in rows]
 
 
 class DuckDBTables(TableStorage):
     """`TableStorage` in DuckDB, whose names of types are those of the export format."""
 
     def schema(self) -> dict[str, tuple[TableColumn, ...]]:
-        found: dict[str, list[TableColumn]] = {}
+        tables: dict[str, list[TableColumn]] = {}
         for table, name, kind, nullable in self._connection.rows(
             "SELECT table_name, column_name, data_type, is_nullable FROM duckdb_columns() WHERE NOT internal "
             "AND database_name = current_database() AND table_name <> 'outbox' ORDER BY table_name, column_index"
         ):
-            found.setdefault(str(table), []).append(TableColumn(str(name), str(kind), not nullable))
-        return {table: tuple(columns) for table, columns in found.items()}
+            tables.setdefault(str(table), []).append(TableColumn(str(name), str(kind), not nullable))
+        return {table: tuple(columns) for table, columns in tables.items()}
 
     def sizes(self) -> dict[str, TableSize]:
         block = int(self._connection.value("SELECT block_size FROM pragma_database_size() LIMIT 1"))
-        found = {}
+        table_sizes = {}
         for table in self.schema():
             blocks = self._connection.value(
                 f"SELECT count(DISTINCT block_id) FROM pragma_storage_info('{table}') WHERE persistent"
             )
-            found[table] = TableSize(self.count(table), int(blocks) * block, 0)
-        return found
+            table_sizes[table] = TableSize(self.count(table), int(blocks) * block, 0)
+        return table_sizes
 
 
 class DuckDBSources(SourceStorage):

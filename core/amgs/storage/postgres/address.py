@@ -1,4 +1,4 @@
-"""Which namespace of which database: `postgresql://user@host/database?namespace=name`.
+"""Address of a namespace in a database: `postgresql://user@host/database?namespace=name`.
 
 A password stands in the environment (PGPASSWORD), in ~/.pgpass or in a service file (`?service=name`), never in the
 address: what is on a command line is seen by everybody on the machine, and an address is shown and logged.
@@ -18,8 +18,10 @@ DEFAULT = "main"
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """Where a store lies. shown: the address as it may be printed. connection: what libpq is given. named: whether
-    the address names its namespace.
+    """Location of a store.
+
+    shown: the address in printable form. connection: the string for libpq. named: whether the address names its
+    namespace.
     """
 
     shown: str
@@ -29,7 +31,7 @@ class Address:
 
     @property
     def schema(self) -> str:
-        """The schema that holds the namespace."""
+        """Schema that holds the namespace."""
         return f"amgs_{self.namespace}"
 
     @classmethod

@@ -24,11 +24,11 @@ from amgs.storage.connection import OfferedColumn, SqlConnection
 from amgs.storage.migrations import LATEST
 from amgs.storage.postgres import values
 from amgs.storage.postgres.address import Address
-from amgs.storage.postgres.lease import leased, leased_version
+from amgs.storage.postgres.lease import begin_lease, hold_lease
 from amgs.storage.postgres.outbox import Outbox, SharedChangeLog
 from amgs.storage.postgres.schema import migrate, version_of
 from amgs.storage.postgres.server_errors import translating
-from amgs.storage.postgres.values import OFFERED_TYPES, array_of, columns_of, translated
+from amgs.storage.postgres.values import OFFERED_TYPES, array_of, columns_of, translate_statement
 from amgs.types import StoreChange
 from amgs.types.topology import NamespaceSize
 
@@ -89,7 +89,7 @@ class PostgresConnection(SqlConnection):
         another program goes on writing, StoreTooNewError, StoreCorruptError, or StoreError for anything else.
         """
         address = Address.of(path)
-        writer = connected(address)
+        writer = connect_namespace(address)
         try:
             with translating(address.shown):
                 _check_server(writer, address)
@@ -105,7 +105,7 @@ class PostgresConnection(SqlConnection):
                             f"{address.shown} has schema {version} and must be migrated to {LATEST}.",
                             way_out="Open it once for writing.",
                         )
-                    with leased(writer, address):
+                    with hold_lease(writer, address):
                         version = version_of(writer, address.schema)  # another may have been faster
                         _check_version(address, version)
                         if version < LATEST:
@@ -134,13 +134,13 @@ class PostgresConnection(SqlConnection):
             return version_of(connection, self._address.schema)
 
     def namespaces(self, *, own: bool = False) -> tuple[NamespaceSize, ...]:
-        asked, found = self._neighbours
+        asked, sizes = self._neighbours
         if own or time.monotonic() - asked > _SIZES_KEPT:
             rows = self.rows(_NAMESPACES, [self._address.schema if own else None])
-            found = tuple(NamespaceSize(str(name), blocks, int(size)) for name, blocks, size in rows)
-        if not own and found is not self._neighbours[1]:
-            self._neighbours = time.monotonic(), found
-        return found
+            sizes = tuple(NamespaceSize(str(name), blocks, int(size)) for name, blocks, size in rows)
+        if not own and sizes is not self._neighbours[1]:
+            self._neighbours = time.monotonic(), sizes
+        return sizes
 
     # --- reading ----------------------------------------------------------------------------------------
 
@@ -152,10 +152,10 @@ class PostgresConnection(SqlConnection):
         with self._translate(), self._reader() as connection, connection.cursor(binary=True) as cursor:
             if whole and (copied := _copied(cursor, _read(sql), list(parameters))) is not None:
                 return copied
-            found = cursor.execute(_read(sql), list(parameters)).fetchall()
+            rows = cursor.execute(_read(sql), list(parameters)).fetchall()
             described = cursor.description or []
-        columns = list(zip(*found, strict=True)) if found else [()] * len(described)
-        return {one.name: array_of(one.type_code, column) for one, column in zip(described, columns, strict=True)}
+        columns = list(zip(*rows, strict=True)) if rows else [()] * len(described)
+        return {field.name: array_of(field.type_code, column) for field, column in zip(described, columns, strict=True)}
 
     @contextmanager
     def _one_state(self) -> Iterator[None]:
@@ -208,36 +208,36 @@ class PostgresConnection(SqlConnection):
     def hear(self, seconds: float) -> None:
         with self._translate():
             if self._ear is None or self._ear.closed:
-                self._ear = connected(self._address)
+                self._ear = connect_namespace(self._address)
                 self._ear.execute(SQL("LISTEN {}").format(Identifier(self._address.schema)))
             for _ in self._ear.notifies(timeout=seconds, stop_after=1):
                 pass
 
     @contextmanager
     def consolidating(self) -> Iterator[None]:
-        with ExitStack() as held:
+        with ExitStack() as stack:
             with self._translate():
-                connection = held.enter_context(connected(self._address))
-                held.enter_context(leased(connection, self._address, "consolidates"))
+                connection = stack.enter_context(connect_namespace(self._address))
+                stack.enter_context(hold_lease(connection, self._address, "consolidates"))
             yield
 
     def _reconnect(self) -> None:
-        self._writer = connected(self._address)
+        self._writer = connect_namespace(self._address)
 
     def _begin(self) -> None:
         if self._writer.closed:
             self._reconnect()
         with self._translate():
             try:
-                found = leased_version(self._writer, self._address)
+                version = begin_lease(self._writer, self._address)
             except psycopg.OperationalError:
                 if not self._writer.closed:
                     raise
                 # The server was started anew since; nothing was begun.
                 self._reconnect()
-                found = leased_version(self._writer, self._address)
+                version = begin_lease(self._writer, self._address)
         try:
-            _check_version(self._address, found)
+            _check_version(self._address, version)
         except BaseException:
             self._roll_back()
             raise
@@ -251,9 +251,9 @@ class PostgresConnection(SqlConnection):
 
     def _commit(self) -> None:
         # The notice is no part of the transaction: one would have the commits of all namespaces wait for each other.
-        told = f'COMMIT; NOTIFY "{self._address.schema}"' if self._dirty else "COMMIT"
+        statement = f'COMMIT; NOTIFY "{self._address.schema}"' if self._dirty else "COMMIT"
         with self._translate():
-            self._writer.execute(told.encode())
+            self._writer.execute(statement.encode())
 
     def _roll_back(self) -> None:
         with suppress(psycopg.Error):
@@ -298,7 +298,7 @@ class PostgresConnection(SqlConnection):
         with self._lock, self._translate():
             if self.read_only or self._closed:
                 raise StoreError(f"{self.path} cannot be written.", way_out="Open it for writing.")
-            with leased(self._writer, self._address):
+            with hold_lease(self._writer, self._address):
                 return self._rewritten(wait, last)
 
     def _rewritten(self, wait: float, last: tuple[str, Sequence[Any]]) -> bool:
@@ -335,12 +335,12 @@ def _program() -> str:
     return f"{os.getpid()} on {socket.gethostname()}"
 
 
-def connected(address: Address) -> psycopg.Connection[Any]:
+def connect_namespace(address: Address) -> psycopg.Connection[Any]:
     """Return a connection that is set to a namespace."""
     with translating(address.shown):
-        made = psycopg.connect(address.connection, **_options(address))
-        values.register(made)
-        return made
+        connection = psycopg.connect(address.connection, **_options(address))
+        values.register(connection)
+        return connection
 
 
 def _check_alive(connection: psycopg.Connection[Any]) -> None:
@@ -374,7 +374,7 @@ def _check_version(address: Address, version: int) -> None:
 
 
 def _read(sql: str) -> bytes:
-    return translated(sql).encode()
+    return translate_statement(sql).encode()
 
 
 def _copied(cursor: psycopg.Cursor[Any], sql: bytes, parameters: list[Any]) -> dict[str, NDArray[Any]] | None:
@@ -387,10 +387,10 @@ def _copied(cursor: psycopg.Cursor[Any], sql: bytes, parameters: list[Any]) -> d
     with cursor.copy(b"COPY (" + asked + b") TO STDOUT (FORMAT BINARY)", parameters) as copy:
         for part in copy:
             sent += part
-    columns = columns_of(sent, [one.type_code for one in described])
+    columns = columns_of(sent, [field.type_code for field in described])
     if columns is None:
         return None
-    return {one.name: column for one, column in zip(described, columns, strict=True)}
+    return {field.name: column for field, column in zip(described, columns, strict=True)}
 
 
 def _values(column: OfferedColumn) -> Sequence[Any]:

@@ -22,16 +22,16 @@ _SECONDS: Final = 30.0
 """How long to wait while others write."""
 
 
-def leased_version(connection: psycopg.Connection[Any], address: Address) -> int:
+def begin_lease(connection: psycopg.Connection[Any], address: Address) -> int:
     """Begin a transaction as the one who writes to the namespace until it ends; gives the schema's number, which
     another program may have raised since. Raises StoreLockedError where others write for too long.
     """
-    told = (
+    statements = (
         f"BEGIN; SET LOCAL lock_timeout = '{_SECONDS:g}s'; SELECT pg_advisory_xact_lock({_key(address)}); "
         "SET LOCAL lock_timeout = 0; SELECT value FROM meta WHERE key = 'schema_version'"
     )
     try:
-        answers = connection.execute(told.encode())
+        answers = connection.execute(statements.encode())
     except BaseException as error:
         with suppress(psycopg.Error):
             connection.execute("ROLLBACK")
@@ -45,7 +45,7 @@ def leased_version(connection: psycopg.Connection[Any], address: Address) -> int
 
 
 @contextmanager
-def leased(connection: psycopg.Connection[Any], address: Address, act: Act = "writes") -> Iterator[None]:
+def hold_lease(connection: psycopg.Connection[Any], address: Address, act: Act = "writes") -> Iterator[None]:
     """Be the one who does this in the namespace, outside of a transaction or before there is a store."""
     connection.execute(f"SET lock_timeout = '{_SECONDS:g}s'".encode())
     try:
@@ -67,12 +67,12 @@ def _key(address: Address, act: Act = "writes") -> str:
 
 
 def _busy(connection: psycopg.Connection[Any], address: Address, act: Act = "writes") -> StoreLockedError:
-    held = connection.execute(
+    row = connection.execute(
         "SELECT a.application_name FROM pg_locks l JOIN pg_stat_activity a USING (pid) WHERE l.locktype = "
         "'advisory' AND l.granted AND l.database = (SELECT oid FROM pg_database WHERE datname = "
         f"current_database()) AND (l.classid::bigint << 32 | l.objid::bigint) = {_key(address, act)}".encode()
     ).fetchone()
-    process = str(held[0]).removeprefix("amgs ") if held is not None and held[0] else ""
+    process = str(row[0]).removeprefix("amgs ") if row is not None and row[0] else ""
     return StoreLockedError(
         f"{address.shown} was being {_DOING[act]} by {f'process {process}' if process else 'others'} for {_SECONDS:g} "
         "seconds; nothing was changed.",

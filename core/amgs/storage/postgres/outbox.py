@@ -1,5 +1,5 @@
-"""What each change of a namespace touched, kept with the change itself: several programs write, and each follows the
-others by it.
+"""Log of the data that changes of a namespace touch, written with the change itself: several programs write and follow
+one another by it.
 
 The latest changes are kept; who missed more derives everything anew. The table is of the namespace and no part of the
 memory: exports leave it out.
@@ -29,9 +29,9 @@ _SAID: Final = ("operation", "caller", "client", "server")
 class SharedChangeLog(ChangeLog[Key]):
     """The keys that all programs changed. told: gives those after a revision."""
 
-    def __init__(self, told: Callable[[int], frozenset[Key] | None]) -> None:
+    def __init__(self, keys_since: Callable[[int], frozenset[Key] | None]) -> None:
         super().__init__()
-        self._told = told
+        self._told = keys_since
 
     def commit(self, revision: int) -> None:
         """Nothing to do: the transaction itself keeps what it changed."""
@@ -48,8 +48,8 @@ class Outbox(StoragePart):
     ) -> None:
         """Keep what a change touched, and who made it; inside its transaction."""
         execute = self._execute
-        told = json.dumps({"program": program, **signature()})
-        row = [revision, told, _written(edges), _written(clocks)]
+        details = json.dumps({"program": program, **signature()})
+        row = [revision, details, _written(edges), _written(clocks)]
         execute("INSERT INTO outbox VALUES (?, ?, ?, ?)", row, structural=False)
         if revision % _FORGOTTEN_EVERY == 0:
             execute("DELETE FROM outbox WHERE revision <= ?", [revision - KEPT], structural=False)
@@ -59,17 +59,17 @@ class Outbox(StoragePart):
         rows = self._rows(
             "SELECT revision, told FROM outbox WHERE revision > ? ORDER BY revision LIMIT ?", [since, limit]
         )
-        return tuple(_change(int(revision), json.loads(told)) for revision, told in rows)
+        return tuple(_change(int(revision), json.loads(details)) for revision, details in rows)
 
     def edges(self, since: int) -> frozenset[EdgeKey] | None:
         """Return the keys of all edges that were written after a revision, None where they are not known."""
-        found = self._keys("edges", since)
-        return None if found is None else frozenset((str(s), str(t), str(r)) for s, t, r in found)
+        keys = self._keys("edges", since)
+        return None if keys is None else frozenset((str(s), str(t), str(r)) for s, t, r in keys)
 
     def clocks(self, since: int) -> frozenset[str] | None:
         """Return the ids of all blocks whose clocks were set after a revision, None where they are not known."""
-        found = self._keys("clocks", since)
-        return None if found is None else frozenset(map(str, found))
+        keys = self._keys("clocks", since)
+        return None if keys is None else frozenset(map(str, keys))
 
     def follows(self, since: int) -> bool:
         """Return whether each change after a revision is kept, and none of them filled the store from elsewhere."""
@@ -85,15 +85,15 @@ class Outbox(StoragePart):
             f"SELECT o.revision, o.{column}, c.value FROM change_counter c LEFT JOIN outbox o ON o.revision > ?",
             [since],
         )
-        kept = [row for row in rows if row[0] is not None]
-        if len(kept) != max(int(rows[0][2]) - since, 0) or any(row[1] is None for row in kept):
+        outbox_rows = [row for row in rows if row[0] is not None]
+        if len(outbox_rows) != max(int(rows[0][2]) - since, 0) or any(row[1] is None for row in outbox_rows):
             return None
-        return [key for row in kept for key in json.loads(row[1])]
+        return [key for row in outbox_rows for key in json.loads(row[1])]
 
 
-def _change(revision: int, told: dict[str, Any]) -> StoreChange:
-    words = {name: str(told.get(name, "")) for name in _SAID}
-    return StoreChange(revision, str(told.get("program", "")), **words)
+def _change(revision: int, details: dict[str, Any]) -> StoreChange:
+    words = {name: str(details.get(name, "")) for name in _SAID}
+    return StoreChange(revision, str(details.get("program", "")), **words)
 
 
 def _written(keys: Collection[str | Sequence[str]] | None) -> str | None:

@@ -14,7 +14,7 @@ from psycopg import Connection
 from psycopg.sql import SQL, Identifier
 
 from amgs.storage.migrations import LATEST, MIGRATIONS
-from amgs.storage.postgres.values import FUNCTIONS, translated
+from amgs.storage.postgres.values import FUNCTIONS, translate_statement
 
 _BEGUN_WITH = 13
 """Steps that no store in PostgreSQL was ever without: of these only what makes tables is carried out."""
@@ -50,8 +50,8 @@ _OWN_STEPS = {18: _ANY_LENGTH}
 
 def version_of(connection: Connection[Any], schema: str) -> int:
     """Return the number of the schema that a namespace has, 0 for one that is not there."""
-    found = connection.execute("SELECT to_regclass(%s) IS NOT NULL", [f'"{schema}".meta']).fetchone()
-    if found is None or not found[0]:
+    meta_row = connection.execute("SELECT to_regclass(%s) IS NOT NULL", [f'"{schema}".meta']).fetchone()
+    if meta_row is None or not meta_row[0]:
         return 0
     row = connection.execute(
         SQL("SELECT value FROM {}.meta WHERE key = 'schema_version'").format(Identifier(schema))
@@ -63,12 +63,12 @@ def migrate(connection: Connection[Any], schema: str, version: int) -> None:
     """Carry out every step after `version`, all or none; the connection's search path is the schema."""
     with connection.transaction():
         steps = [
-            _defined(statement)
+            _adapt_statement(statement)
             for number, step in enumerate(MIGRATIONS[version:], start=version)
             for statement in _statements(step)
             if number >= _BEGUN_WITH or _MAKES.match(statement)
         ]
-        steps += [each for number, own in _OWN_STEPS.items() if number > version for each in own]
+        steps += [own_step for number, own in _OWN_STEPS.items() if number > version for own_step in own]
         if not version:
             connection.execute(SQL("CREATE SCHEMA IF NOT EXISTS {}").format(Identifier(schema)))
             steps = [*FUNCTIONS, *steps, *(f"CREATE INDEX ON {index}" for index in _INDEXES)]
@@ -82,13 +82,17 @@ def migrate(connection: Connection[Any], schema: str, version: int) -> None:
 
 def _statements(step: str) -> list[str]:
     bare = re.sub(r"--[^\n]*", "", step)
-    return [one.strip() for one in bare.split(";\n") if one.strip()]
+    return [statement.strip() for statement in bare.split(";\n") if statement.strip()]
 
 
-def _defined(statement: str) -> str:
+def _adapt_statement(statement: str) -> str:
     """Return a statement as PostgreSQL reads it; texts are in the order of their code points, as in a file."""
-    told = translated(statement).replace("%%", "%")
-    return _TEXTS.sub('TEXT COLLATE "C"', told) if statement.startswith(("CREATE TABLE", "ALTER TABLE")) else told
+    definition = translate_statement(statement).replace("%%", "%")
+    return (
+        _TEXTS.sub('TEXT COLLATE "C"', definition)
+        if statement.startswith(("CREATE TABLE", "ALTER TABLE"))
+        else definition
+    )
 
 
 def _number_rows(connection: Connection[Any], schema: str) -> None:

@@ -17,7 +17,7 @@ from amgs.storage.filters import where
 from amgs.storage.meta import MIGRATION
 from amgs.storage.postgres.address import Address
 from amgs.storage.postgres.connection import PostgresConnection
-from amgs.storage.postgres.lease import leased
+from amgs.storage.postgres.lease import hold_lease
 from amgs.storage.sources import SourceStorage
 from amgs.storage.store import Storage
 from amgs.storage.tables import TableColumn, TableRow, TableSize, TableStorage
@@ -35,19 +35,19 @@ class PostgresBlockColumns(BlockColumnStorage):
     """`BlockColumnStorage` in PostgreSQL."""
 
     def traits(self, *, since: int = -1) -> FeatureColumns:
-        found = self._connection.rows(
+        rows = self._connection.rows(
             "SELECT number, content, meta->>'source', meta->>'speaker', meta->>'author' FROM memory_blocks "
             "WHERE revision > ? ORDER BY number",
             [since],
         )
-        texts = [str(row[1]) for row in found]
+        texts = [str(row[1]) for row in rows]
         asking = ["?" in text for text in texts]
         return FeatureColumns(
-            numbers=np.asarray([row[0] for row in found], dtype=np.int64),
-            episode=np.asarray([_episode(row[2]) for row in found], dtype=np.uint64),
+            numbers=np.asarray([row[0] for row in rows], dtype=np.int64),
+            episode=np.asarray([_episode(row[2]) for row in rows], dtype=np.uint64),
             name=tuple(
                 str(row[3] if row[3] is not None else row[4] if row[4] is not None else _speaker(row[1])).lower()
-                for row in found
+                for row in rows
             ),
             characters=np.asarray([len(text.encode()) for text in texts], dtype=np.int64),
             questions=np.asarray([text.count("?") for text in texts], dtype=np.int64),
@@ -64,38 +64,38 @@ class PostgresBlockColumns(BlockColumnStorage):
         condition, parameters = where(wanted) if wanted is not None else ("true", [])
         if upto is not None:
             condition += f" AND number > {int(above)} AND number <= {int(upto)}"
-        found = self._connection.rows(
+        rows = self._connection.rows(
             f"SELECT number, id, embedding FROM memory_blocks WHERE embedding IS NOT NULL AND revision > ? "
             f"AND {condition} ORDER BY number",
             [since, *parameters],
         )
-        if len({len(row[2]) for row in found}) > 1:
+        if len({len(row[2]) for row in rows}) > 1:
             raise StoreCorruptError(
                 "Its embeddings have different lengths.", way_out="Verify the store to see which blocks.", about="check"
             )
         return EmbeddingColumns(
-            np.asarray([row[0] for row in found], dtype=np.int64),
-            np.asarray([row[1] for row in found], dtype=object),
-            np.stack([row[2] for row in found]) if found else np.zeros((0, 0), dtype=np.float32),
+            np.asarray([row[0] for row in rows], dtype=np.int64),
+            np.asarray([row[1] for row in rows], dtype=object),
+            np.stack([row[2] for row in rows]) if rows else np.zeros((0, 0), dtype=np.float32),
         )
 
     def contents(self, batch: int = 4000) -> Iterator[list[tuple[str, str, Vector | None]]]:
         last = 0
-        while found := self._connection.rows(
+        while rows := self._connection.rows(
             "SELECT number, id, content, embedding FROM memory_blocks WHERE number > ? ORDER BY number LIMIT ?",
             [last, batch],
         ):
-            last = int(found[-1][0])
-            yield [(str(row[1]), str(row[2]), row[3]) for row in found]
+            last = int(rows[-1][0])
+            yield [(str(row[1]), str(row[2]), row[3]) for row in rows]
 
     def nearest(self, query: Vector, limit: int) -> list[tuple[int, float]]:
-        held = self.embeddings()
-        if not held.numbers.size:
+        embeddings = self.embeddings()
+        if not embeddings.numbers.size:
             return []
-        lengths = np.linalg.norm(held.matrix, axis=1) * np.linalg.norm(query)
-        cosine = held.matrix @ query / np.where(lengths > 0, lengths, np.inf)
-        best = np.lexsort((held.numbers, -cosine))[:limit]
-        return [(int(held.numbers[place]), float(cosine[place])) for place in best]
+        lengths = np.linalg.norm(embeddings.matrix, axis=1) * np.linalg.norm(query)
+        cosine = embeddings.matrix @ query / np.where(lengths > 0, lengths, np.inf)
+        best = np.lexsort((embeddings.numbers, -cosine))[:limit]
+        return [(int(embeddings.numbers[place]), float(cosine[place])) for place in best]
 
 
 def _episode(source: str | None) -> int:
@@ -108,10 +108,10 @@ def _episode(source: str | None) -> int:
 
 def _speaker(content: str) -> str:
     """Return the name before a colon at the very start, each of its words with a capital; "" for none."""
-    found = _SPEAKER.match(content)
-    if found is None or not all(word[0].isupper() for word in found[1].split(" ")):
+    match = _SPEAKER.match(content)
+    if match is None or not all(word[0].isupper() for word in match[1].split(" ")):
         return ""
-    return found[1]
+    return match[1]
 
 
 _TYPES = {
@@ -148,25 +148,25 @@ class PostgresTables(TableStorage):
             return
         self._connection.edge_changes.forget()
         self._connection.clock_changes.forget()
-        self._server.copy_into(table, [(each.name, _COPIED[each.type]) for each in columns], batch)
+        self._server.copy_into(table, [(column.name, _COPIED[column.type]) for column in columns], batch)
 
     def schema(self) -> dict[str, tuple[TableColumn, ...]]:
-        found: dict[str, list[TableColumn]] = {}
+        tables: dict[str, list[TableColumn]] = {}
         for table, name, kind, required in self._connection.rows(
             "SELECT c.relname, a.attname, format_type(a.atttypid, NULL), a.attnotnull FROM pg_class c "
             "JOIN pg_attribute a ON a.attrelid = c.oid WHERE c.relnamespace = current_schema()::regnamespace "
             "AND c.relkind = 'r' AND a.attnum > 0 AND NOT a.attisdropped AND a.attname <> 'rowid' "
             "AND c.relname <> 'outbox' ORDER BY c.relname, a.attnum"
         ):
-            found.setdefault(str(table), []).append(TableColumn(str(name), _TYPES[str(kind)], bool(required)))
-        return {table: tuple(columns) for table, columns in found.items()}
+            tables.setdefault(str(table), []).append(TableColumn(str(name), _TYPES[str(kind)], bool(required)))
+        return {table: tuple(columns) for table, columns in tables.items()}
 
     def sizes(self) -> dict[str, TableSize]:
-        found = self._connection.rows(
+        rows = self._connection.rows(
             "SELECT relname, pg_table_size(oid), pg_indexes_size(oid) FROM pg_class "
             "WHERE relnamespace = current_schema()::regnamespace AND relkind = 'r' ORDER BY relname"
         )
-        return {str(name): TableSize(self.count(str(name)), int(own), int(of)) for name, own, of in found}
+        return {str(name): TableSize(self.count(str(name)), int(own), int(of)) for name, own, of in rows}
 
 
 class PostgresSources(SourceStorage):
@@ -201,7 +201,7 @@ class PostgresStorage(PostgresConnection, Storage):
             if error.about != "missing":
                 raise
             return
-        with store, store._translate(), leased(store._writer, store._address):
+        with store, store._translate(), hold_lease(store._writer, store._address):
             if untouched and (not store.tables.untouched() or store.meta.get(MIGRATION) is not None):
                 return
             store._writer.execute(SQL("DROP SCHEMA {} CASCADE").format(Identifier(store._address.schema)))

@@ -46,7 +46,7 @@ def kept(text: str) -> str:
 
 def given(text: str) -> str:
     """Return a text of the tables as it went in."""
-    return _MARKED.sub(lambda found: _BACK[found[0]], text) if _MARK in text else text
+    return _MARKED.sub(lambda match: _BACK[match[0]], text) if _MARK in text else text
 
 
 class _TextOut(adapt.Dumper):
@@ -164,7 +164,7 @@ def columns_of(sent: bytes | bytearray, kinds: Sequence[int]) -> list[NDArray[An
     rows = np.frombuffer(sent, dtype=row, count=size // row.itemsize, offset=_COPY_HEAD)
     if not (rows["fields"] == len(kinds)).all():
         return None
-    made: list[NDArray[Any]] = []
+    columns: list[NDArray[Any]] = []
     for place, kind in enumerate(kinds):
         values = rows[f"value{place}"]
         if not (rows[f"length{place}"] == values.dtype.itemsize).all():
@@ -173,10 +173,10 @@ def columns_of(sent: bytes | bytearray, kinds: Sequence[int]) -> list[NDArray[An
             texts = _texts(values)
             if texts is None:
                 return None
-            made.append(texts)
+            columns.append(texts)
         else:
-            made.append(values.astype(NUMBERS[kind][1]))
-    return made
+            columns.append(values.astype(NUMBERS[kind][1]))
+    return columns
 
 
 def _row(sent: bytes | bytearray, kinds: Sequence[int]) -> np.dtype[Any] | None:
@@ -201,9 +201,9 @@ def _texts(values: NDArray[Any]) -> NDArray[np.object_] | None:
     if not raw.isascii():
         return None
     whole = raw.decode("ascii")
-    made = np.empty(values.size, dtype=object)
-    made[:] = [whole[start : start + width] for start in range(0, len(whole), width)]
-    return made
+    texts = np.empty(values.size, dtype=object)
+    texts[:] = [whole[start : start + width] for start in range(0, len(whole), width)]
+    return texts
 
 
 OFFERED_TYPES = {
@@ -237,11 +237,11 @@ _WORDS = {"?": "%s", "DOUBLE": "FLOAT8", "VARCHAR": "TEXT", "FLOAT[]": "REAL[]"}
 
 
 @cache
-def translated(sql: str) -> str:
+def translate_statement(sql: str) -> str:
     """Return a statement of the parts as psycopg takes it; the parts hold a few hundred of them."""
 
-    def word(found: re.Match[str]) -> str:
-        text = found[0]
+    def word(match: re.Match[str]) -> str:
+        text = match[0]
         return _WORDS.get(text) or text.replace("%", "%%")
 
     return _TOKEN.sub(word, sql)

@@ -88,7 +88,7 @@ def week_of_year(year: int, week: int) -> Days:
 
 
 def week_of_month(year: int, month: int, nth: int) -> Days:
-    """The nth week of a month, counted by its Thursdays as ISO 8601 counts those of a year; -1 is the last one.
+    """Return the nth week of a month, counted by its Thursdays as ISO 8601 counts those of a year; -1 is the last one.
 
     Raises ValueError where the month has none.
     """

@@ -100,15 +100,15 @@ def pointed_date(r: Reading, i: int) -> Found | None:
     if word not in LAST | NEXT | THIS:
         return None
     side = -1 if word in LAST else 1
-    told = date_fields(r, i + 1)
-    if told is not None and isinstance(told.means, Fields):
-        fields = told.means
+    hit = date_fields(r, i + 1)
+    if hit is not None and isinstance(hit.means, Fields):
+        fields = hit.means
         if fields.month is None or fields.day is None or fields.year is not None:
             return None
         if word in THIS or weekday_at(r, i + 1) is not None:
             fields, side = replace(fields, year=r.today.year, weekday=None), 0
         on = settled(fields, r.today, side, pointed=True)
-        return Found(told.end, on, told.sure) if on else None
+        return Found(hit.end, on, hit.sure) if on else None
     return _holiday(r, i + 1, 0 if word in THIS else side)
 
 

@@ -102,9 +102,9 @@ def _candidates(fields: Fields, today: date) -> Iterator[Days]:
         for k in range(-months, months + 1):
             near_month = shifted(this, k, "month")
             if _exists(near_month.year, near_month.month, day):
-                found = near_month.replace(day=day)
-                if weekday is None or found.weekday() == weekday:
-                    yield found, found
+                candidate = near_month.replace(day=day)
+                if weekday is None or candidate.weekday() == weekday:
+                    yield candidate, candidate
     elif weekday is not None:
         ahead = today + timedelta(days=(weekday - today.weekday()) % 7)
         for near_day in (ahead, ahead - timedelta(weeks=1)):

@@ -77,14 +77,16 @@ def dates_in(text: str, written: date | datetime) -> tuple[DateMention, ...]:
     phrases = sorted(table_of(text).dates(text))
     if phrases:
         read = ((start, end, _english_dates(english, written)) for start, end, english in phrases)
-        return tuple(DateMention(start, end, text[start:end], told[0].interval) for start, end, told in read if told)
+        return tuple(
+            DateMention(start, end, text[start:end], mentions[0].interval) for start, end, mentions in read if mentions
+        )
     return _english_dates(text, written)
 
 
 def _english_dates(text: str, written: date | datetime) -> tuple[DateMention, ...]:
     today = day_of(written)
     reading = Reading(text, today, RULES)
-    found: list[DateMention] = []
+    mentions: list[DateMention] = []
     i = 0
     near = _near_dates(reading)
     while i < len(reading):
@@ -97,17 +99,17 @@ def _english_dates(text: str, written: date | datetime) -> tuple[DateMention, ..
         if side:
             beside = longest(reading.turned(side), i, IN_TEXT, sure=True)
             best = beside if beside is not None and beside.end == best.end else best
-        found.append(DateMention(start, end, text[start:end], best.means))
+        mentions.append(DateMention(start, end, text[start:end], best.means))
         i = best.end
-    return tuple(found)
+    return tuple(mentions)
 
 
 def longest(r: Reading, i: int, kinds: tuple[str, ...], *, sure: bool) -> Settled | None:
     best: Settled | None = None
     for kind in kinds:
-        found = r.days(kind, i)
-        if found is not None and (found.sure or not sure) and (best is None or found.end > best.end):
-            best = found
+        candidate = r.days(kind, i)
+        if candidate is not None and (candidate.sure or not sure) and (best is None or candidate.end > best.end):
+            best = candidate
     return best
 
 
@@ -170,10 +172,10 @@ def side_of(text: str, start: int, end: int) -> int:
         if not _ABBREVIATED.search(after[: stop.end()]):
             after = after[: stop.start()]
             break
-    found = _last_cue(before) or _first_cue(after)
-    if not found and _DEADLINE.search(before + text[start:end]):
+    side = _last_cue(before) or _first_cue(after)
+    if not side and _DEADLINE.search(before + text[start:end]):
         return 1
-    return found or _last_cue(earlier)
+    return side or _last_cue(earlier)
 
 
 def _last_cue(text: str) -> int:
@@ -189,5 +191,5 @@ def _first_cue(text: str) -> int:
 
 
 def _without_ahead(text: str) -> str:
-    """The text with the cues for what is to come blanked, so that "was expected" is not read as past."""
+    """Return the text with its cues for the future blanked, so that 'was expected' is not read as past."""
     return _AHEAD.sub(lambda m: " " * len(m[0]), text)

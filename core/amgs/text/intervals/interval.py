@@ -25,7 +25,7 @@ class Grain(StrEnum):
 
 
 class Modality(StrEnum):
-    """How the days stand to what is told: those days, about them, an end left open, or hardly any hint."""
+    """Relation of the days to the wording: exactly those days, about them, an open end, or hardly any hint."""
 
     ON = "on"
     ABOUT = "about"
@@ -59,7 +59,7 @@ class DayInterval:
 
     @property
     def whole(self) -> tuple[date, date]:
-        """The calendar units of its grain that it touches; an open end stands at the other one."""
+        """Calendar units of its grain that it touches; an open end takes the other one."""
         first, last = self.first or self.last, self.last or self.first
         assert first is not None and last is not None
         return around(first, self.grain)[0], around(last, self.grain)[1]

@@ -33,48 +33,48 @@ def counted(r: Reading, i: int) -> tuple[int, list[tuple[Count, str]]] | None:
         j = r.skip(i + 1, "a", "an", "-")
         half = {"year": (6, "month"), "yr": (6, "month"), "decade": (5, "year"), "century": (50, "year")}.get(r.at(j))
         return (j + 1, [(Count(half[0], half[0]), half[1])]) if half else None
-    told: list[tuple[Count, str]] = []
+    counts: list[tuple[Count, str]] = []
     j = i
-    while len(told) < 4:
-        count = r.count(r.skip(j, "and", ",") if told else j)
+    while len(counts) < 4:
+        count = r.count(r.skip(j, "and", ",") if counts else j)
         if count is None:
             break
         k = r.skip(count[0], "more", "-")
         if r.at(k) in ("business", "working", "work", "trading") and r.at(k + 1) in ("day", "days"):
-            told.append((count[1], "workday"))
+            counts.append((count[1], "workday"))
             j = k + 2
         elif r.at(k) in UNITS:
-            told.append((count[1], UNITS[r.at(k)]))
+            counts.append((count[1], UNITS[r.at(k)]))
             j = k + 1
         else:
             break
-    return (j, told) if told else None
+    return (j, counts) if counts else None
 
 
-def _moved(day: date, told: list[tuple[Count, str]], sign: int) -> DayInterval:
+def _moved(day: date, counts: list[tuple[Count, str]], sign: int) -> DayInterval:
     """Return the day that far off; where a count is not exact, all the days it may be, and vague."""
     near = far = day
-    for count, unit in told:
+    for count, unit in counts:
         near, far = shifted(near, sign * count.low, unit), shifted(far, sign * count.high, unit)
-    unit = told[-1][1]
+    unit = counts[-1][1]
     grain = _GRAINS.get(unit) or Grain("day" if unit == "workweek" else unit)
-    if all(count.exact for count, _ in told):
+    if all(count.exact for count, _ in counts):
         return DayInterval(near, near, grain, Modality.ON, _ROUGH if grain is not Grain.DAY else 0.95)
     return DayInterval(min(near, far), max(near, far), grain, Modality.VAGUE, 0.6)
 
 
-def _told_ago(r: Reading, i: int) -> Found | None:
-    told = counted(r, r.skip(i, "about", "around", "some", "almost", "nearly", "over", "just"))
-    if told is None:
+def _read_offset_ago(r: Reading, i: int) -> Found | None:
+    duration = counted(r, r.skip(i, "about", "around", "some", "almost", "nearly", "over", "just"))
+    if duration is None:
         return None
     for phrase, sign in _TO_TODAY.items():
-        end = r.after(told[0], phrase)
+        end = r.after(duration[0], phrase)
         if end is None:
             continue
-        if len(told[1]) == 1 and told[1][0][1] == "weekend":
-            return _weekends(r, end, told[1][0][0], sign)
+        if len(duration[1]) == 1 and duration[1][0][1] == "weekend":
+            return _weekends(r, end, duration[1][0][0], sign)
         back = phrase == "back" and r.at(end) in ("to", "in", "at", "from", "home")
-        return None if back else Found(end, _moved(r.today, told[1], sign), phrase not in ("earlier", "later"))
+        return None if back else Found(end, _moved(r.today, duration[1], sign), phrase not in ("earlier", "later"))
     return None
 
 
@@ -84,42 +84,42 @@ def _weekends(r: Reading, end: int, count: Count, sign: int) -> Found:
     return Found(end, interval(days, "weekend", 0.85, Modality.ON if count.exact else Modality.VAGUE))
 
 
-def _told_in(r: Reading, i: int) -> Found | None:
+def _read_offset_ahead(r: Reading, i: int) -> Found | None:
     """In two weeks, in a year's time, in 3 days on Friday."""
     j = r.after(i, "in another", "in about", "in just", "in around", "in")
-    told = counted(r, j) if j is not None else None
-    if told is None:
+    duration = counted(r, j) if j is not None else None
+    if duration is None:
         return None
-    end = told[0]
+    end = duration[0]
     k = r.skip(end, "'", "’", "'s", "’s")
     if r.at(k) == "time":
         end = k + 1
     elif r.at(end) in ("of", "or", "since", "after", "before", "from"):
         return None
-    few = len(told[1]) == 1 and told[1][0][1] == "day" and r.at(told[0] - 1).startswith("night")
-    return None if few else Found(end, _moved(r.today, told[1], _AHEAD), r.side >= 0)
+    few = len(duration[1]) == 1 and duration[1][0][1] == "day" and r.at(duration[0] - 1).startswith("night")
+    return None if few else Found(end, _moved(r.today, duration[1], _AHEAD), r.side >= 0)
 
 
 def _from_a_day(r: Reading, i: int) -> Found | None:
     """Return two days before yesterday, 2 weeks from January 15, a week on Friday, two months from today on Tuesday."""
     j = r.skip(i, "in") if r.at(i) == "in" else i
-    one = r.at(j) == "the" and r.at(j + 1) in ("day", "week", "month", "year")
-    told = (j + 2, [(Count(1, 1), UNITS[r.at(j + 1)])]) if one else counted(r, j)
-    if told is None:
+    is_single = r.at(j) == "the" and r.at(j + 1) in ("day", "week", "month", "year")
+    duration = (j + 2, [(Count(1, 1), UNITS[r.at(j + 1)])]) if is_single else counted(r, j)
+    if duration is None:
         return None
-    unit = told[1][0][1]
+    unit = duration[1][0][1]
     for phrase, sign in _TO_A_DAY.items():
-        k = r.after(told[0], phrase)
-        if k is None or (one and phrase not in ("before", "after", "following")):
+        k = r.after(duration[0], phrase)
+        if k is None or (is_single and phrase not in ("before", "after", "following")):
             continue
         day = r.days("point", k) or r.days("point", r.skip(k, "the")) or r.days("period", k)
         if day is None or day.means.first is None or day.means.last is None:
             continue
         sure = day.means.confidence
-        if one and unit != "day":
+        if is_single and unit != "day":
             beside = around(shifted(day.means.first if sign < 0 else day.means.last, sign, unit), unit)
             return Found(day.end, interval(beside, unit, sure * _ROUGH), day.sure)
-        moved = _moved(day.means.first, told[1], sign)
+        moved = _moved(day.means.first, duration[1], sign)
         return Found(day.end, replace(moved, confidence=min(moved.confidence, sure)), day.sure)
     return None
 
@@ -137,4 +137,4 @@ def season_near(today: date, word: str, step: int) -> tuple[date, date]:
     return [s for s in spans if s[0] > today][step - 1]
 
 
-OFFSETS = (_told_ago, _told_in, _from_a_day)
+OFFSETS = (_read_offset_ago, _read_offset_ahead, _from_a_day)

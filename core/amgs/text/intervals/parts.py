@@ -163,10 +163,10 @@ def _nth(first: date, last: date, grain: Grain, unit: str, nth: int) -> Days:
 def _from_start(r: Reading, i: int) -> Found | None:
     """3 days starting next Monday, a week from tomorrow on, for 1 week, from 20th Dec."""
     j = r.skip(i, "for")
-    told = counted(r, j)
-    if told is None or not all(count.exact for count, _ in told[1]):
+    duration = counted(r, j)
+    if duration is None or not all(count.exact for count, _ in duration[1]):
         return None
-    k = r.skip(told[0], ",")
+    k = r.skip(duration[0], ",")
     behind = r.after(k, "starting from", "starting on", "beginning on", "starting", "beginning", "commencing")
     if behind is None and j > i:
         behind = r.after(k, "from", "since")
@@ -174,7 +174,7 @@ def _from_start(r: Reading, i: int) -> Found | None:
     if day is None or day.means.first is None:
         return None
     end = day.means.first
-    for count, unit in told[1]:
+    for count, unit in duration[1]:
         end = shifted(end, count.low, unit)
     return Found(
         day.end,

@@ -53,8 +53,8 @@ def _month(r: Reading, i: int) -> Found | None:
     year = _of_year(r, month[0])
     if year is not None:
         return Found(year[0], Fields(year[1], month[1], confidence=year[2]))
-    word, told = r.at(i), r.at(i - 1) in _BEFORE_A_PERIOD
-    sure = r.raw[i][0].isupper() and (told or word not in _AMBIGUOUS_MONTHS)
+    word, has_cue = r.at(i), r.at(i - 1) in _BEFORE_A_PERIOD
+    sure = r.raw[i][0].isupper() and (has_cue or word not in _AMBIGUOUS_MONTHS)
     return Found(month[0], Fields(month=month[1]), sure)
 
 
@@ -72,10 +72,14 @@ def _year(r: Reading, i: int) -> Found | None:
     money = (
         r.at(j - 1) in ("$", "#", "£", "€", ".", "(")
         or r.at(year[0]) in ("%", "%)")
-        or (r.glued(year[0]) and r.at(year[0]) not in ".,;:!?)'-’–\"/~")
+        or (r.is_glued(year[0]) and r.at(year[0]) not in ".,;:!?)'-’–\"/~")
     )
-    told = (r.at(j - 1) in _BEFORE_A_PERIOD and not r.at(year[0]).isalpha()) or r.at(j - 1) in ("in", "since", "year")
-    return Found(year[0], Fields(year[1], confidence=0.9), named or (told and not alone and not money))
+    has_cue = (r.at(j - 1) in _BEFORE_A_PERIOD and not r.at(year[0]).isalpha()) or r.at(j - 1) in (
+        "in",
+        "since",
+        "year",
+    )
+    return Found(year[0], Fields(year[1], confidence=0.9), named or (has_cue and not alone and not money))
 
 
 def _decade(r: Reading, i: int) -> Found | None:
@@ -85,7 +89,7 @@ def _decade(r: Reading, i: int) -> Found | None:
     if tens is not None:
         begin = _latest(tens, r.today.year)
         return Found(j + 1, interval(around(date(begin, 1, 1), "decade"), "decade", 0.8), j > i)
-    plural = r.at(j + 1) in ("s", "'s", "’s") and r.glued(j + 1)
+    plural = r.at(j + 1) in ("s", "'s", "’s") and r.is_glued(j + 1)
     if plural and r.at(j).isdigit() and len(r.at(j)) in (2, 4) and int(r.at(j)) % 10 == 0:
         begin = int(r.at(j)) if len(r.at(j)) == 4 else _latest(int(r.at(j)), r.today.year)
         return Found(j + 2, interval(around(date(begin, 1, 1), "decade"), "decade", 0.95), j > i or begin > 999)
@@ -105,7 +109,7 @@ def _quarter(r: Reading, i: int) -> Found | None:
     """Q1 2019, 2019-Q1, the third quarter of last year, H2, the first half of 2020."""
     year = r.year(i) if r.at(i).isdigit() else None
     j = r.skip(r.skip(year[0], "-", "/"), "'s", "’s") if year else r.skip(i, "the")
-    if r.at(j) in ("q", "h") and r.glued(j + 1) and r.at(j + 1).isdigit():
+    if r.at(j) in ("q", "h") and r.is_glued(j + 1) and r.at(j + 1).isdigit():
         unit, nth, end = {"q": "quarter", "h": "half"}[r.at(j)], int(r.at(j + 1)), j + 2
     else:
         ordinal = r.ordinal(j) or ((j + 1, -1) if r.at(j) in ("last", "final") else None)
@@ -116,17 +120,17 @@ def _quarter(r: Reading, i: int) -> Found | None:
             return None
         unit, nth, end = r.at(k), ordinal[1], k + 1
     parts = 4 if unit == "quarter" else 2
-    told = (end, year[1], 1.0) if year else _of_year(r, end)
+    year_part = (end, year[1], 1.0) if year else _of_year(r, end)
     if nth < 0:
-        if told is None:
+        if year_part is None:
             return None  # "the last quarter" is the one before this
         nth = parts
     if not 1 <= nth <= parts:
         return None
     months = 12 // parts
-    if told is not None:
-        first = date(told[1], 1 + months * (nth - 1), 1)
-        return Found(told[0], interval(around(first, unit), unit, told[2]))
+    if year_part is not None:
+        first = date(year_part[1], 1 + months * (nth - 1), 1)
+        return Found(year_part[0], interval(around(first, unit), unit, year_part[2]))
     near = [date(y, 1 + months * (nth - 1), 1) for y in range(r.today.year - 1, r.today.year + 2)]
     spans = [around(first, unit) for first in near]
     days = min(spans, key=lambda s: _away(s, r.today, r.side))

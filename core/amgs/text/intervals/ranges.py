@@ -33,7 +33,7 @@ def _from(r: Reading, first: Found, *, between: bool, led: bool) -> Found | None
         lasts = _ends(r, k + 2, behind=True)
     if not lasts:
         return None
-    last = max(lasts, key=lambda one: one.end)
+    last = max(lasts, key=lambda candidate: candidate.end)
     bare = _bare(first) and _bare(last)
     if _bare(first) and not (isinstance(last.means, Fields) and last.means.day is not None):
         return None  # 23 - 2020
@@ -43,8 +43,8 @@ def _from(r: Reading, first: Found, *, between: bool, led: bool) -> Found | None
     if means is None:
         return None
     listed = (_day_of(first) and _bare(last)) or (_bare(first) and _day_of(last))
-    told = listed and (dash or between or led or _day_of(first))
-    return Found(last.end, means, told or (first.sure and last.sure and not bare))
+    is_clear = listed and (dash or between or led or _day_of(first))
+    return Found(last.end, means, is_clear or (first.sure and last.sure and not bare))
 
 
 def _bare(end: Found) -> bool:
@@ -65,16 +65,16 @@ def _ends(r: Reading, i: int, *, behind: bool = False) -> list[Found]:
         return [Found(now, DayInterval(r.today, r.today, Grain.DAY, Modality.ON, 0.95), True)]
     ordinal = r.ordinal(r.skip(i, "the"))
     number = ordinal or r.number(i)
-    found: list[Found] = []
+    ends: list[Found] = []
     if number is not None and 1 <= number[1] <= 31:
         year = r.year(number[0] + 1) if behind and r.at(number[0]) == "," and r.at(number[0] + 1).isdigit() else None
         bare = Fields(year[1] if year else None, day=number[1])
-        found.append(Found(year[0] if year else number[0], bare, ordinal is not None))
-    dated = [one for one in (r.parse("point", i), r.parse("period", i)) if one is not None]
-    longest = max(dated, key=lambda one: one.end, default=None)
-    if longest is not None and (not found or longest.end > found[0].end):
-        found.append(longest)
-    return found
+        ends.append(Found(year[0] if year else number[0], bare, ordinal is not None))
+    dated = [candidate for candidate in (r.parse("point", i), r.parse("period", i)) if candidate is not None]
+    longest = max(dated, key=lambda candidate: candidate.end, default=None)
+    if longest is not None and (not ends or longest.end > ends[0].end):
+        ends.append(longest)
+    return ends
 
 
 def _between(r: Reading, first: Fields | DayInterval, last: Fields | DayInterval) -> DayInterval | None:

@@ -19,7 +19,7 @@ _SUFFIXES = {"st", "nd", "rd", "th"}
 
 
 class Found(NamedTuple):
-    """What a rule read: up to which token, what it means, and whether it is a date in any running text.
+    """Result of a rule: the token where it ends, its meaning, and whether it is a date in any running text.
 
     sure: False for what is a date only where the writer is known to speak of one ("may", "2008", "the day").
     """
@@ -39,7 +39,7 @@ class Settled(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Count:
-    """How many units are told: [low, high]; the same number twice where it is exact."""
+    """Number of units as a range [low, high]; both are equal where it is exact."""
 
     low: int
     high: int
@@ -60,11 +60,11 @@ class Reading:
 
     def __init__(self, text: str, today: date, rules: Mapping[str, tuple[Rule, ...]], side: int = 0) -> None:
         self.text, self.today, self.rules, self.side = text, today, rules, side
-        found = list(_TOKEN.finditer(text))
-        self.raw = [m[0] for m in found]
-        self.words = [m[0].lower() for m in found]
-        self.starts = [m.start() for m in found]
-        self.ends = [m.end() for m in found]
+        matches = list(_TOKEN.finditer(text))
+        self.raw = [m[0] for m in matches]
+        self.words = [m[0].lower() for m in matches]
+        self.starts = [m.start() for m in matches]
+        self.ends = [m.end() for m in matches]
         self._known: dict[tuple[str, int], Found | None] = {}
         self._turned: dict[int, Reading] = {side: self}
         self._depth = 0
@@ -76,7 +76,7 @@ class Reading:
         """Return the token in lower case; empty beyond the text."""
         return self.words[i] if 0 <= i < len(self.words) else ""
 
-    def glued(self, i: int) -> bool:
+    def is_glued(self, i: int) -> bool:
         """Return whether nothing stands between token i and the one before it."""
         return 0 < i < len(self.words) and self.starts[i] == self.ends[i - 1]
 
@@ -109,29 +109,29 @@ class Reading:
         best: Found | None = None
         for rule in self.rules[kind]:
             try:
-                found = rule(self, i)
+                candidate = rule(self, i)
             except (ValueError, OverflowError):
                 continue  # 31 February, or a span that leaves the calendar, is no date
-            if found is not None and (best is None or found.end > best.end):
-                best = found
+            if candidate is not None and (best is None or candidate.end > best.end):
+                best = candidate
         self._depth -= 1
         self._known[kind, i] = best
         return best
 
     def days(self, kind: str, i: int) -> Settled | None:
         """Return the same with the parts that are left out settled."""
-        found = self.parse(kind, i)
-        if found is None:
+        hit = self.parse(kind, i)
+        if hit is None:
             return None
-        given = found.means
-        means = settled(given, self.today, self.side) if isinstance(given, Fields) else given
-        return Settled(found.end, means, found.sure) if means is not None else None
+        meaning = hit.means
+        means = settled(meaning, self.today, self.side) if isinstance(meaning, Fields) else meaning
+        return Settled(hit.end, means, hit.sure) if means is not None else None
 
     def number(self, i: int) -> tuple[int, int] | None:
         """Return (end, value) of a whole number in digits or words below a hundred."""
         word = self.at(i)
         if word.isdigit():
-            if len(word) > 4 or (self.at(i + 1) in _SUFFIXES and self.glued(i + 1)):
+            if len(word) > 4 or (self.at(i + 1) in _SUFFIXES and self.is_glued(i + 1)):
                 return None
             return i + 1, int(word)
         if word in TENS:
@@ -144,7 +144,7 @@ class Reading:
     def ordinal(self, i: int) -> tuple[int, int] | None:
         """Return (end, value) of "3rd", "third", "twenty-third"."""
         word = self.at(i)
-        if word.isdigit() and len(word) <= 2 and self.at(i + 1) in _SUFFIXES and self.glued(i + 1):
+        if word.isdigit() and len(word) <= 2 and self.at(i + 1) in _SUFFIXES and self.is_glued(i + 1):
             return i + 2, int(word)
         if word in TENS:
             j = self.skip(i + 1, "-")

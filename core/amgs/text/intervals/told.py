@@ -25,9 +25,9 @@ class ToldDays:
 
 
 def dates_told(text: str, written: date | datetime) -> list[str]:
-    """What `meta["dates"]` of a text holds: "2026-02-09", "2026-02-02/2026-02-08 0.9"; sorted, each span once at its
-    best confidence, which is left out where it is 1. Spans are whole units of what was told ("two months ago": a
-    month).
+    """Return the dates of a text for `meta['dates']`: `2026-02-09`, `2026-02-02/2026-02-08 0.9`; sorted, without
+    duplicate spans, at their best confidence, which is left out where it is 1. Spans are whole units of the wording
+    ('two months ago': a month).
     """
     best: dict[tuple[date, date], float] = {}
     for mention in dates_in(text, written):
@@ -41,9 +41,9 @@ def dates_told(text: str, written: date | datetime) -> list[str]:
 
 def told_days(written: Iterable[object]) -> list[ToldDays]:
     """`meta["dates"]` read back; what is not of its form is left out."""
-    found = []
-    for one in written:
-        parts = _WRITTEN.fullmatch(one) if isinstance(one, str) else None
+    days = []
+    for entry in written:
+        parts = _WRITTEN.fullmatch(entry) if isinstance(entry, str) else None
         if parts is None:
             continue
         try:
@@ -52,8 +52,8 @@ def told_days(written: Iterable[object]) -> list[ToldDays]:
         except ValueError:
             continue
         if first <= last:
-            found.append(ToldDays(first, last, float(parts[3] or 1)))
-    return found
+            days.append(ToldDays(first, last, float(parts[3] or 1)))
+    return days
 
 
 _LONGEST_DATELINE = 60
@@ -73,10 +73,10 @@ def note_date(written: str) -> datetime | None:
     try:
         return aware(datetime.fromisoformat(written.strip()))
     except ValueError:
-        found = dates_in(written, datetime(1, 1, 1))  # noqa: DTZ001 - only a full date is taken from here
+        mentions = dates_in(written, datetime(1, 1, 1))  # noqa: DTZ001 - only a full date is taken from here
         days = [
             m.interval.first
-            for m in found
+            for m in mentions
             if m.interval.first == m.interval.last and re.search(r"\d{4}", m.text) and not _either_way(m.text)
         ]
         full = [day for day in days if day is not None]
@@ -85,17 +85,17 @@ def note_date(written: str) -> datetime | None:
 
 def _either_way(written: str) -> bool:
     """Return whether 03/04/2026 may be in March or in April: a note's own date is not guessed."""
-    found = re.search(r"\b(\d{1,2})/(\d{1,2})/\d{4}\b", written)
-    return found is not None and found[1] != found[2] and int(found[1]) <= 12 and int(found[2]) <= 12
+    match = re.search(r"\b(\d{1,2})/(\d{1,2})/\d{4}\b", written)
+    return match is not None and match[1] != match[2] and int(match[1]) <= 12 and int(match[2]) <= 12
 
 
 def without_datelines(text: str) -> str:
     """Return the text without its lines that hold a date, perhaps a time of day, and no other word; all of it where
     nothing else is there.
     """
-    kept = [line for line in text.split("\n") if not _is_dateline(line)]
-    rest = "\n".join(kept).strip()
-    return rest if rest and len(kept) < text.count("\n") + 1 else text
+    lines = [line for line in text.split("\n") if not _is_dateline(line)]
+    rest = "\n".join(lines).strip()
+    return rest if rest and len(lines) < text.count("\n") + 1 else text
 
 
 def _is_dateline(line: str) -> bool:

@@ -35,9 +35,9 @@ def date_fields(r: Reading, i: int) -> Found | None:
     j = i if weekday is None else r.skip(r.skip(weekday[0], ","), "the")
     best: Found | None = None
     for rule in (_numeric, _month_first, _day_first, _day_of_month):
-        found = rule(r, j)
-        if found is not None and (best is None or found.end > best.end):
-            best = found
+        candidate = rule(r, j)
+        if candidate is not None and (best is None or candidate.end > best.end):
+            best = candidate
     if weekday is None:
         return best
     if best is None:
@@ -67,17 +67,17 @@ def _numeric(r: Reading, i: int) -> Found | None:
         if r.at(i + 2).isdigit() and len(sep) == 2 and len(r.at(i + 2)) == 2:
             return _full(i + 3, int(r.at(i)), int(sep), int(r.at(i + 2)))
         return None
-    if sep not in _SEPARATORS or not r.glued(j):
+    if sep not in _SEPARATORS or not r.is_glued(j):
         return None
-    while len(parts) < 3 and r.at(j) == sep and r.glued(j + 1) and (r.at(j + 1).isdigit() or r.month(j + 1)):
+    while len(parts) < 3 and r.at(j) == sep and r.is_glued(j + 1) and (r.at(j + 1).isdigit() or r.month(j + 1)):
         parts.append(r.at(j + 1))
         j += 2
-    found = _from_parts(r, j, parts, sep)
-    if found is not None and isinstance(found.means, Fields) and found.means.year is None and r.at(found.end) == ",":
-        year = r.year(found.end + 1) if len(r.at(found.end + 1)) == 4 else None  # 5/7, 2020
+    hit = _from_parts(r, j, parts, sep)
+    if hit is not None and isinstance(hit.means, Fields) and hit.means.year is None and r.at(hit.end) == ",":
+        year = r.year(hit.end + 1) if len(r.at(hit.end + 1)) == 4 else None  # 5/7, 2020
         if year is not None:
-            return Found(year[0], replace(found.means, year=year[1]))
-    return found
+            return Found(year[0], replace(hit.means, year=year[1]))
+    return hit
 
 
 def _from_parts(r: Reading, end: int, parts: list[str], sep: str) -> Found | None:
@@ -104,8 +104,8 @@ def _from_parts(r: Reading, end: int, parts: list[str], sep: str) -> Found | Non
     european = _full(end, year, numbers[1], numbers[0])
     american = _full(end, year, numbers[0], numbers[1])
     first, second = (european, american) if sep == "." else (american, european)
-    found = first or second
-    return found._replace(sure=found.sure and len(parts[0]) <= 2) if found else None
+    hit = first or second
+    return hit._replace(sure=hit.sure and len(parts[0]) <= 2) if hit else None
 
 
 def _two_parts(end: int, numbers: list[int], named: list[int], long: list[int], sep: str) -> Found | None:
@@ -118,8 +118,8 @@ def _two_parts(end: int, numbers: list[int], named: list[int], long: list[int], 
         year, month = (numbers[0], numbers[1]) if long[0] == 0 else (numbers[1], numbers[0])
         return Found(end, Fields(year, month), sep != ".") if 1 <= month <= 12 and year >= 1500 else None
     first = _checked(end, Fields(month=numbers[0], day=numbers[1]))
-    found = first or _checked(end, Fields(month=numbers[1], day=numbers[0]))
-    return found._replace(sure=False) if found else None
+    hit = first or _checked(end, Fields(month=numbers[1], day=numbers[0]))
+    return hit._replace(sure=False) if hit else None
 
 
 def _near_year(r: Reading, written: str) -> int:
@@ -144,14 +144,14 @@ def _month_first(r: Reading, i: int) -> Found | None:
     if month is None:
         return None
     j = month[0]
-    if r.at(j) in _SEPARATORS and r.glued(j) and r.glued(j + 1) and r.at(j + 1).isdigit():
+    if r.at(j) in _SEPARATORS and r.is_glued(j) and r.is_glued(j + 1) and r.at(j + 1).isdigit():
         sep = r.at(j)
         parts = [r.at(i), r.at(j + 1)]
         end = j + 2
-        if r.at(end) == sep and r.glued(end) and r.at(end + 1).isdigit() and r.glued(end + 1):
-            found = _from_parts(r, end + 2, [*parts, r.at(end + 1)], sep)
-            if found is not None:
-                return found
+        if r.at(end) == sep and r.is_glued(end) and r.at(end + 1).isdigit() and r.is_glued(end + 1):
+            hit = _from_parts(r, end + 2, [*parts, r.at(end + 1)], sep)
+            if hit is not None:
+                return hit
         return _from_parts(r, end, parts, sep)
     j = r.skip(j, "the", ",")
     day = r.ordinal(j) or _small(r, j)
@@ -194,7 +194,7 @@ def _with_year(r: Reading, end: int, month: int, day: int) -> Found | None:
 
 def _short_year(r: Reading, i: int, *, joined: bool) -> tuple[int, int] | None:
     """'87, or 87 behind "of"."""
-    quoted = r.at(i) in ("'", "’") and r.glued(i + 1)
+    quoted = r.at(i) in ("'", "’") and r.is_glued(i + 1)
     word = r.at(i + quoted)
     if (quoted or joined) and len(word) == 2 and word.isdigit():
         return i + quoted + 1, _near_year(r, word)
@@ -221,6 +221,6 @@ def _day_of_month(r: Reading, i: int) -> Found | None:
         day = None if clock else number
     if day is None or not 1 <= day[1] <= 31 or r.at(day[0]) == "day":
         return None
-    told = r.at(j).isdigit() and r.at(i - 1) in ("on", "by", "until", "till", "since", "before")
+    has_cue = r.at(j).isdigit() and r.at(i - 1) in ("on", "by", "until", "till", "since", "before")
     free = not r.at(day[0]).isalpha() or r.at(day[0]) in _BEHIND_A_DAY
-    return Found(day[0], Fields(day=day[1]), told and j > i and free)
+    return Found(day[0], Fields(day=day[1]), has_cue and j > i and free)

@@ -85,8 +85,8 @@ class Packs:
                 way_out="Give one of them.",
             )
         if query:
-            made = Assembler(self._context).assemble(frame, query=query, budget=budget, reinforce=False)
-            chosen = [candidate.block for candidate in made.selected]
+            assembly = Assembler(self._context).assemble(frame, query=query, budget=budget, reinforce=False)
+            chosen = [candidate.block for candidate in assembly.selected]
             if not chosen:
                 raise UsageError(
                     f"{frame} finds nothing for {query[:60]!r}.",
@@ -100,23 +100,23 @@ class Packs:
             words = keeping.keywords([block.content for block in chosen], sources.keyword)
         pack = Pack(name, 0, "", title, members, words, 0, self._context.clock.now(), query, frame if query else "")
         with self._context.storage.transaction():
-            kept = self._put(pack, chosen)
+            result = self._put(pack, chosen)
         if asked is None:
-            return kept
-        return replace(kept, answerable=asked.answerable, unestimated=asked.unestimated, unheld=asked.unheld)
+            return result
+        return replace(result, answerable=asked.answerable, unestimated=asked.unestimated, unheld=asked.unheld)
 
     def _put(self, pack: Pack, blocks: Iterable[Block], operation: int | None = None) -> PackKept:
         """Write a pack as the next version of its name, where that says anything new. blocks: its members."""
         now, versions = self._context.clock.now(), self._packs.versions(pack.name)
         tokens = sum(self._context.count_tokens(block.content) for block in blocks)
-        made = keeping.next_version(versions, replace(pack, tokens=tokens, created_at=now, retired=False))
-        if made in versions:
-            return PackKept(made, operation)
+        version = keeping.next_version(versions, replace(pack, tokens=tokens, created_at=now, retired=False))
+        if version in versions:
+            return PackKept(version, operation)
         if operation is None:
-            summary = f"keep {made.name}@{made.version}, {plural(len(made.members), 'block')}"
+            summary = f"keep {version.name}@{version.version}, {plural(len(version.members), 'block')}"
             operation = journal.write(self._context.storage, KIND, now, summary, []).id
-        self._packs.put(made, operation)
-        return PackKept(made, operation)
+        self._packs.put(version, operation)
+        return PackKept(version, operation)
 
     # --- looking ---------------------------------------------------------------------------------------------
 
@@ -130,8 +130,10 @@ class Packs:
         most = bounds.count("What is kept", keep)
         with self._context.storage.snapshot():
             every = self._usages(self._packs.uses(), retired=retired)
-        gone = () if most is None else continuum.forget_packs([one for one in every if not one.pack.retired], most)
-        return tuple(replace(one, forget=one.pack.name in gone) for one in every)
+        gone = (
+            () if most is None else continuum.forget_packs([usage for usage in every if not usage.pack.retired], most)
+        )
+        return tuple(replace(usage, forget=usage.pack.name in gone) for usage in every)
 
     def _usages(self, uses: Sequence[PackUse], *, retired: bool = False) -> tuple[PackUsage, ...]:
         read: dict[str, list[PackUse]] = {}
@@ -149,31 +151,31 @@ class Packs:
         other packs.
         """
         with self._context.storage.snapshot():
-            found = keeping.find(self._packs, pack)
+            version = keeping.find(self._packs, pack)
             uses = self._packs.uses()
-            usages = {one.pack.name: one for one in self._usages(uses, retired=True)}
-            packs = {n: one.pack for n, one in usages.items() if not one.pack.retired} | {found.name: found}
+            usages = {usage.pack.name: usage for usage in self._usages(uses, retired=True)}
+            packs = {n: usage.pack for n, usage in usages.items() if not usage.pack.retired} | {version.name: version}
             members = self._members(packs)
-            versions = self._packs.versions(found.name)
-        blocks = tuple(replace(block, embedding=None) for _, block in members[found.name])
-        held = {block.id for block in blocks}
-        beside = {name: n for (first, name), n in continuum.associations(uses).items() if first == found.name}
+            versions = self._packs.versions(version.name)
+        blocks = tuple(replace(block, embedding=None) for _, block in members[version.name])
+        ids = {block.id for block in blocks}
+        beside = {name: n for (first, name), n in continuum.associations(uses).items() if first == version.name}
         return PackContent(
-            replace(usages[found.name], pack=found),
+            replace(usages[version.name], pack=version),
             blocks,
-            tuple(block for block in found.blocks if block not in held),
+            tuple(block for block in version.blocks if block not in ids),
             versions,
-            tuple(use for use in uses if use.name == found.name)[:_READINGS],
-            graphs.links_of(found.name, graphs.build_graphs(packs, members, uses)),
+            tuple(use for use in uses if use.name == version.name)[:_READINGS],
+            graphs.links_of(version.name, graphs.build_graphs(packs, members, uses)),
             tuple(sorted(beside, key=lambda name: (-beside[name], name))),
         )
 
     def _members(self, packs: Mapping[str, Pack]) -> dict[str, Members]:
         """Return what of each pack the memory still holds and uses, with vectors."""
-        held = self._context.storage.blocks.get(
+        blocks = self._context.storage.blocks.get(
             {block for pack in packs.values() for block in pack.blocks}, embeddings=True
         )
-        live = {block: one for block, one in held.items() if one.status in LIVE}
+        live = {block: stored_block for block, stored_block in blocks.items() if stored_block.status in LIVE}
         return {
             name: [(member.role, live[member.block]) for member in pack.members if member.block in live]
             for name, pack in packs.items()
@@ -211,9 +213,9 @@ class Packs:
         with self._context.derived.searching() as sources:
             task = self._task(query, allowed, session, sources, pack)
             task.attention = attention
-            title = next(one.pack.title or one.pack.name for one in task.usages.values()) if pack else "Packs"
-            made = pipeline.run_pipeline(task, wanted, title)
-        written = made.written
+            title = next(usage.pack.title or usage.pack.name for usage in task.usages.values()) if pack else "Packs"
+            result = pipeline.run_pipeline(task, wanted, title)
+        written = result.written
         uses: list[int] = []
         if log and not storage.read_only:
             standing = dict.fromkeys(written.blocks, 0)
@@ -246,7 +248,7 @@ class Packs:
             packs,
             written.blocks,
             written.shortened,
-            made.stages,
+            result.stages,
             wanted,
             tuple(task.rationale.items()),
             tuple(uses),
@@ -256,11 +258,11 @@ class Packs:
         context = self._context
         with context.storage.snapshot():
             uses = self._packs.uses()
-            usages = {one.pack.name: one for one in self._usages(uses)}
+            usages = {usage.pack.name: usage for usage in self._usages(uses)}
             if pack:
-                found = keeping.find_standing(self._packs, pack)
-                usages = {found.name: replace(usages[found.name], pack=found)}
-            members = self._members({name: one.pack for name, one in usages.items()})
+                version = keeping.find_standing(self._packs, pack)
+                usages = {version.name: replace(usages[version.name], pack=version)}
+            members = self._members({name: usage.pack for name, usage in usages.items()})
             numbers = context.storage.blocks.numbers_of(sorted({b.id for own in members.values() for _, b in own}))
             votes = self._packs.votes()
         evidence = sentences.evidence_of(query, numbers, sources)
@@ -322,7 +324,7 @@ class Packs:
 
     def _votes(self, uses: Sequence[PackUse]) -> dict[int, dict[str, float]]:
         """Return how far each agent votes for what was read, by the number of the reading."""
-        found: dict[int, dict[str, float]] = {}
+        votes: dict[int, dict[str, float]] = {}
         picks: dict[str, Mapping[str, Sequence[str]]] = {}
         for use in uses:
             if not any(c.isalnum() for c in use.query):
@@ -331,10 +333,10 @@ class Packs:
                 load(self._context.embedder, "the encoder")
                 with self._context.derived.searching() as sources:
                     picks[use.query] = agents.pick_packs(self._task(use.query, BUDGET, use.session, sources))
-            found[use.number] = {
+            votes[use.number] = {
                 agent: 1.0 / (own.index(use.name) + 1) for agent, own in picks[use.query].items() if use.name in own
             }
-        return found
+        return votes
 
     # --- operations ------------------------------------------------------------------------------------------
 
@@ -348,24 +350,28 @@ class Packs:
         with self._context.storage.snapshot():
             decided, uses = self._packs.decided(), self._packs.uses()
             views = self._views(uses)
-        known = {(one.action, one.packs) for one in decided}
+        known = {(decision.action, decision.packs) for decision in decided}
         sessions = [{use.name for use in chain} for chain in session_chains(uses)]
         every = operations.candidates(views, continuum.find_combinations(sessions))
         policy = operations.learn_policy(uses, decided, views)
-        return operations.propose([one for one in every if (one.action, one.packs) not in known], policy)
+        return operations.propose(
+            [proposal for proposal in every if (proposal.action, proposal.packs) not in known], policy
+        )
 
     def _views(self, uses: Sequence[PackUse]) -> Sequence[PackView]:
         usages, now = self._usages(uses), self._context.clock.now()
-        held = self._context.storage.blocks.get({block for one in usages for block in one.pack.blocks})
+        blocks = self._context.storage.blocks.get({block for usage in usages for block in usage.pack.blocks})
         threshold = self._context.settings.decay.threshold
-        heirs = {block: heir for block, one in held.items() if (heir := self._heir(one)) is not None}
+        heirs = {
+            block: heir for block, stored_block in blocks.items() if (heir := self._heir(stored_block)) is not None
+        }
         views = []
-        for one in usages:
-            own = {block: held[block] for block in one.pack.blocks if block in held}
+        for usage in usages:
+            own = {block: blocks[block] for block in usage.pack.blocks if block in blocks}
             faded = [relevance_at(b.decay_lambda, b.last_reinforced_at, now) < threshold for b in own.values()]
             live = {block: member for block, member in own.items() if member.status in LIVE}
             taken = {block: heirs[block] for block in own if block in heirs}
-            views.append(PackView(one, live, taken, sum(faded) / max(len(faded), 1)))
+            views.append(PackView(usage, live, taken, sum(faded) / max(len(faded), 1)))
         return views
 
     def _heir(self, block: Block) -> Block | None:
@@ -373,11 +379,11 @@ class Packs:
         seen, at = {block.id}, block
         for _ in range(_LONGEST):
             after = next((str(at.meta[key]) for key in _SUCCESSORS if at.meta.get(key)), "")
-            found = self._context.storage.blocks.get([after]).get(after) if after and after not in seen else None
-            if found is None:
+            successor = self._context.storage.blocks.get([after]).get(after) if after and after not in seen else None
+            if successor is None:
                 break
-            seen.add(found.id)
-            at = found
+            seen.add(successor.id)
+            at = successor
         return at if at is not block and at.status in LIVE and not at.superseded else None
 
     def decide(self, proposal: str, *, accept: bool) -> JournalEntry:
@@ -388,17 +394,17 @@ class Packs:
         """
         storage, now = self._context.storage, self._context.clock.now()
         with storage.transaction():
-            found = [one for one in self.proposals() if proposal and one.id.startswith(proposal)]
-            if len(found) != 1:
-                how = f"begins the ids of {len(found)} proposals" if found else "is no proposal"
+            matches = [candidate for candidate in self.proposals() if proposal and candidate.id.startswith(proposal)]
+            if len(matches) != 1:
+                how = f"begins the ids of {len(matches)} proposals" if matches else "is no proposal"
                 way_out = "List the proposals again: they follow the packs as they are."
                 raise UsageError(f"{proposal[:20]!r} {how}.", way_out=way_out)
-            (one,) = found
-            what = f"{'' if accept else 'no '}{one.action} {', '.join(one.packs)[:80]}"
+            (choice,) = matches
+            what = f"{'' if accept else 'no '}{choice.action} {', '.join(choice.packs)[:80]}"
             entry = journal.write(storage, DECIDED, now, what, [])
             if accept:
-                self._carry_out(one, entry.id)
-            self._packs.decide(one, "accepted" if accept else "rejected", now, entry.id)
+                self._carry_out(choice, entry.id)
+            self._packs.decide(choice, "accepted" if accept else "rejected", now, entry.id)
             return entry
 
     def change(self, action: PackAction, *names: str) -> JournalEntry:
@@ -421,20 +427,20 @@ class Packs:
                 self._carry_out(operations.make_proposal(action, group), entry.id)
             return entry
 
-    def _carry_out(self, one: PackProposal, operation: int) -> None:
-        packs = [keeping.find(self._packs, name) for name in keeping.names_of(one.packs)]
-        if one.action != "DELETE":
-            stay = [] if one.action == "ADD" else [m for m in packs[0].members if m.block not in one.gone]
+    def _carry_out(self, proposal: PackProposal, operation: int) -> None:
+        packs = [keeping.find(self._packs, name) for name in keeping.names_of(proposal.packs)]
+        if proposal.action != "DELETE":
+            stay = [] if proposal.action == "ADD" else [m for m in packs[0].members if m.block not in proposal.gone]
             roles = {member.block: member.role for pack in packs for member in pack.members}
-            held = self._context.storage.blocks.get([*one.come, *(member.block for member in stay)])
-            come = [PackMember(i, roles.get(i) or keeping.role_of(held[i])) for i in one.come if i in held]
+            blocks = self._context.storage.blocks.get([*proposal.come, *(member.block for member in stay)])
+            come = [PackMember(i, roles.get(i) or keeping.role_of(blocks[i])) for i in proposal.come if i in blocks]
             words = tuple(dict.fromkeys(word for pack in packs for word in pack.keywords))[: keeping.MOST]
-            title = "" if one.action == "ADD" else packs[0].title
-            keeping.check_name(one.name)
+            title = "" if proposal.action == "ADD" else packs[0].title
+            keeping.check_name(proposal.name)
             self._put(
-                replace(packs[0], name=one.name, title=title, members=(*stay, *come), keywords=words),
-                held.values(),
+                replace(packs[0], name=proposal.name, title=title, members=(*stay, *come), keywords=words),
+                blocks.values(),
                 operation,
             )
-        for pack in packs if one.action == "DELETE" else packs[1:] if one.action == "MERGE" else ():
+        for pack in packs if proposal.action == "DELETE" else packs[1:] if proposal.action == "MERGE" else ():
             self._packs.retire(pack.name, operation)

@@ -1,4 +1,4 @@
-"""What packs raise beside the errors of every memory."""
+"""Errors of packs beside the errors of every memory."""
 
 from __future__ import annotations
 

@@ -50,7 +50,7 @@ class PackStorage(StoragePart):
                 pack.version,
                 pack.id,
                 pack.title,
-                json.dumps([[one.block, one.role] for one in pack.members]),
+                json.dumps([[member.block, member.role] for member in pack.members]),
                 json.dumps(list(pack.keywords), ensure_ascii=False),
                 pack.tokens,
                 stored(pack.created_at),
@@ -76,7 +76,7 @@ class PackStorage(StoragePart):
         return tuple(map(_pack, rows))
 
     def born(self, name: str) -> datetime:
-        """When a name was kept first."""
+        """Return the time of a name's first version."""
         rows = self._rows(f"SELECT created_at FROM {_STANDING} WHERE name = ? ORDER BY version LIMIT 1", [name])
         return as_utc(rows[0][0])
 

@@ -60,15 +60,17 @@ class Pack:
 
     @property
     def blocks(self) -> tuple[str, ...]:
-        """The ids of its members, in order."""
+        """Ids of its members, in order."""
         return tuple(member.block for member in self.members)
 
 
 @dataclass(frozen=True, slots=True)
 class PackKept:
-    """What keeping came to. operation: of the journal; None where the latest version says the same already.
-    answerable: of a pack kept for a query, the chance that the memory holds an answer to it; None where nothing tells,
-    and unestimated says why. unheld: the words of the query that no block holds.
+    """Result of keeping a pack.
+
+    operation: of the journal; None where the latest version is the same already. answerable: of a pack kept for a
+    query, the chance that the memory holds an answer to it; None where nothing tells, and unestimated says why. unheld:
+    the words of the query that no block holds.
     """
 
     pack: Pack
@@ -102,7 +104,7 @@ class PackUsage:
 
 @dataclass(frozen=True, slots=True)
 class PackLink:
-    """What ties a pack to another in one graph, and how strongly, in (0, 1]."""
+    """Link to another pack in one graph, and its strength, in (0, 1]."""
 
     name: str
     graph: PackGraph
@@ -191,8 +193,9 @@ class PackAssembly:
 
 @dataclass(frozen=True, slots=True)
 class PackOutcome:
-    """What came of readings. operation: of the journal, which `undo` takes back. taught: what was learned of each pack:
-    its weight before and after.
+    """Outcome of readings.
+
+    operation: of the journal, which `undo` takes back. taught: the lesson for each pack: its weight before and after.
     """
 
     uses: tuple[PackUse, ...]

@@ -1,5 +1,5 @@
-"""What of another memory is of no use, or cannot be right: never recalled, long not recalled, twice there, or against a
-later record. Judged by rules that read texts and times; what is deleted is the other memory's own affair.
+"""Audit another memory for records that are useless or cannot be right: never recalled, long not recalled, duplicate,
+or against a later record. The rules read texts and times; deletion is the other memory's own affair.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _COMPARED: Final = 40
 
 @dataclass(frozen=True, slots=True)
 class AuditFinding:
-    """What is said of one record. other: the record that it is like, or that says otherwise; None for none. because: in
+    """Finding about one record. other: the record that is like it or contradicts it; None for none. because: in
     words.
     """
 
@@ -51,8 +51,10 @@ class AuditFinding:
 
 @dataclass(frozen=True, slots=True)
 class Audit:
-    """What was found. records: that are there. unread: those without a text, of which only their recalls are known.
-    days: without a recall from which on a record counts as not recalled lately. recalls: searches in all.
+    """Result of an audit.
+
+    records: number there. unread: those without a text, of which only their recalls are known. days: without a recall
+    from which on a record counts as not recalled lately. recalls: searches in all.
     """
 
     findings: tuple[AuditFinding, ...]
@@ -63,18 +65,18 @@ class Audit:
 
     def of(self, reason: Reason) -> list[AuditFinding]:
         """Return those for one reason."""
-        return [one for one in self.findings if one.reason == reason]
+        return [finding for finding in self.findings if finding.reason == reason]
 
 
 def audit(memory: ForeignMemory, now: datetime, days: int) -> Audit:
     """Look at the records that are there. A record is named for its first reason alone, in the order of `REASONS`; a
     younger one than `days` is not called unused. days: 0 asks only what was never recalled.
     """
-    present = [one for one in memory.present if one.content.strip()]
-    found: dict[int, AuditFinding] = {}
-    for one in (*_duplicates(present), *_conflicts(present), *_unused(memory, now, days)):
-        found.setdefault(id(one.record), one)
-    ordered = sorted(found.values(), key=lambda one: (REASONS.index(one.reason), one.record.since))
+    present = [record for record in memory.present if record.content.strip()]
+    findings: dict[int, AuditFinding] = {}
+    for finding in (*_duplicates(present), *_conflicts(present), *_find_unused_records(memory, now, days)):
+        findings.setdefault(id(finding.record), finding)
+    ordered = sorted(findings.values(), key=lambda finding: (REASONS.index(finding.reason), finding.record.since))
     every = len(memory.present)
     return Audit(tuple(ordered), every, every - len(present), days, len(memory.searches()))
 
@@ -82,59 +84,66 @@ def audit(memory: ForeignMemory, now: datetime, days: int) -> Audit:
 def _duplicates(records: Sequence[ForeignRecord]) -> Iterator[AuditFinding]:
     """Yield all but one of records that say the same: the one that was recalled most often, or the latest."""
     seen: dict[tuple[str, str], ForeignRecord] = {}
-    kept: list[ForeignRecord] = []
-    for one in sorted(records, key=lambda one: (len(one.recalls), one.since), reverse=True):
-        key = one.store, " ".join(re.findall(r"\w+", one.content.casefold()))
+    originals: list[ForeignRecord] = []
+    for record in sorted(records, key=lambda record: (len(record.recalls), record.since), reverse=True):
+        key = record.store, " ".join(re.findall(r"\w+", record.content.casefold()))
         if key in seen:
-            yield AuditFinding("duplicate", one, seen[key], "the same words")
+            yield AuditFinding("duplicate", record, seen[key], "the same words")
         else:
-            seen[key] = one
-            kept.append(one)
-    words = {id(one): stems(one.content) for one in kept}
-    for later, one in _pairs(kept):
-        ours, theirs = words[id(one)], words[id(later)]
+            seen[key] = record
+            originals.append(record)
+    words = {id(record): stems(record.content) for record in originals}
+    for later, record in _pairs(originals):
+        ours, theirs = words[id(record)], words[id(later)]
         alike = len(ours & theirs) / len(ours | theirs)
-        if len(ours) >= 3 and alike >= _ALIKE and not differ(one.content, later.content):
-            yield AuditFinding("duplicate", one, later, f"{alike:.0%} of their words are the same")
+        if len(ours) >= 3 and alike >= _ALIKE and not differ(record.content, later.content):
+            yield AuditFinding("duplicate", record, later, f"{alike:.0%} of their words are the same")
 
 
 def _conflicts(records: Sequence[ForeignRecord]) -> Iterator[AuditFinding]:
     """Yield the older of two records that cannot both be right."""
-    blocks = {id(one): _block(one, number) for number, one in enumerate(records)}
+    blocks = {id(record): _block(record, number) for number, record in enumerate(records)}
     words = Words.of(blocks.values())
-    for later, one in _pairs(sorted(records, key=lambda one: one.since, reverse=True)):
-        told = judge(blocks[id(one)], blocks[id(later)], 0.0, False, words)
-        if told is not None and told[1] >= _SURE:
-            reason: Reason = "superseded" if told[0] == SUPERSEDES else "contradicted"
-            yield AuditFinding(reason, one, later, told[2])
+    for later, record in _pairs(sorted(records, key=lambda record: record.since, reverse=True)):
+        verdict = judge(blocks[id(record)], blocks[id(later)], 0.0, False, words)
+        if verdict is not None and verdict[1] >= _SURE:
+            reason: Reason = "superseded" if verdict[0] == SUPERSEDES else "contradicted"
+            yield AuditFinding(reason, record, later, verdict[2])
 
 
 def _pairs(records: Sequence[ForeignRecord]) -> Iterator[tuple[ForeignRecord, ForeignRecord]]:
     """Yield (a record, one further on) of one store that share two words which few records hold."""
-    held: dict[tuple[str, str], list[int]] = {}
-    for place, one in enumerate(records):
-        for word in stems(one.content):
-            held.setdefault((one.store, word), []).append(place)
-    shared = Counter(pair for places in held.values() if len(places) <= _COMPARED for pair in combinations(places, 2))
+    postings: dict[tuple[str, str], list[int]] = {}
+    for place, record in enumerate(records):
+        for word in stems(record.content):
+            postings.setdefault((record.store, word), []).append(place)
+    shared = Counter(
+        pair for places in postings.values() if len(places) <= _COMPARED for pair in combinations(places, 2)
+    )
     for a, b in sorted(pair for pair, count in shared.items() if count > 1):
         yield records[a], records[b]
 
 
-def _block(one: ForeignRecord, number: int) -> Block:
-    return Block(f"record {number}", one.content, one.since, one.since, meta={"source": f"{one.store}#{number}"})
+def _block(record: ForeignRecord, number: int) -> Block:
+    return Block(
+        f"record {number}", record.content, record.since, record.since, meta={"source": f"{record.store}#{number}"}
+    )
 
 
-def _unused(memory: ForeignMemory, now: datetime, days: int) -> Iterator[AuditFinding]:
+def _find_unused_records(memory: ForeignMemory, now: datetime, days: int) -> Iterator[AuditFinding]:
     """Yield what no search found, though there were searches since."""
-    searches = sorted(one.at for one in memory.searches())
+    searches = sorted(search.at for search in memory.searches())
     limit = earlier(now, timedelta(days=days))
-    for one in memory.present:
-        since = len(searches) - bisect_right(searches, one.since)
-        if one.since > limit or not since:
+    for record in memory.present:
+        since = len(searches) - bisect_right(searches, record.since)
+        if record.since > limit or not since:
             continue
-        if not one.recalls:
-            yield AuditFinding("never recalled", one, None, f"{plural(since, 'search', 'searches')} since")
-        elif days and one.recalls[-1].at <= limit:
+        if not record.recalls:
+            yield AuditFinding("never recalled", record, None, f"{plural(since, 'search', 'searches')} since")
+        elif days and record.recalls[-1].at <= limit:
             yield AuditFinding(
-                "not recalled lately", one, None, f"last on {one.recalls[-1].at:%Y-%m-%d}, {len(one.recalls)} in all"
+                "not recalled lately",
+                record,
+                None,
+                f"last on {record.recalls[-1].at:%Y-%m-%d}, {len(record.recalls)} in all",
             )

@@ -27,8 +27,9 @@ _DEEPEST: Final = 32
 
 
 def unpacked(body: bytes, encoding: str) -> bytes:
-    """A body as it was before it was packed. Raises BodyError for one that is larger than is taken, is packed in
-    another way, or is not whole.
+    """Return a body as it was before compression.
+
+    Raises BodyError for one that is too large, is compressed in another way, or is not whole.
     """
     if encoding in ("", "identity"):
         return body
@@ -36,14 +37,14 @@ def unpacked(body: bytes, encoding: str) -> bytes:
         raise BodyError(f"The encoding {encoding[:40]!r} is not known here.", status=415, way_out="Use gzip.")
     reading = zlib.decompressobj(zlib.MAX_WBITS | 32)
     try:
-        made = reading.decompress(body, LARGEST_UNPACKED + 1)
+        data = reading.decompress(body, LARGEST_UNPACKED + 1)
     except zlib.error as error:
         raise BodyError("The body cannot be unpacked.") from error
-    if len(made) > LARGEST_UNPACKED:
+    if len(data) > LARGEST_UNPACKED:
         raise BodyError(f"Unpacked, a body has at most {LARGEST_UNPACKED >> 20} MiB.", status=413)
     if not reading.eof:
         raise BodyError("The packed body is not whole.")
-    return made
+    return data
 
 
 def read_body(form: Form, body: bytes) -> OtlpContent:
@@ -57,8 +58,8 @@ def read_body(form: Form, body: bytes) -> OtlpContent:
             case "otlp-protobuf" | "otlp-logs-protobuf":
                 return _read_protobuf(body, logs=form == "otlp-logs-protobuf")
         rows = [span_of(form, row) for row in items(json.loads(body))]
-        found = tuple(span for span in rows if span.trace and span.id)
-        return OtlpContent(found, (), len(rows) - len(found))
+        spans = tuple(span for span in rows if span.trace and span.id)
+        return OtlpContent(spans, (), len(rows) - len(spans))
     except SpanFormatError as error:
         raise BodyError(str(error)) from error
     except (ValueError, RecursionError) as error:
@@ -83,12 +84,12 @@ def _read_protobuf(body: bytes, *, logs: bool) -> OtlpContent:
         from google.protobuf.message import DecodeError
         from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import ExportLogsServiceRequest
         from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
-    made: Any = ExportLogsServiceRequest() if logs else ExportTraceServiceRequest()
+    request: Any = ExportLogsServiceRequest() if logs else ExportTraceServiceRequest()
     try:
-        made.ParseFromString(body)
+        request.ParseFromString(body)
     except DecodeError as error:
         raise BodyError("The body is no OTLP in protobuf.") from error
-    return content_of(MessageToDict(made))
+    return content_of(MessageToDict(request))
 
 
 # --- files -------------------------------------------------------------------------------------------------
@@ -126,10 +127,10 @@ def _pieces(path: Path) -> Iterator[tuple[Form, bytes]]:
         yield "otlp-protobuf", whole
         return
     try:
-        one = json.loads(whole) if whole else None
+        document = json.loads(whole) if whole else None
     except (ValueError, RecursionError):
-        one = None
-    values = records_in(one)
+        document = None
+    values = records_in(document)
     rows: list[Any] = []
     for value in values or (line.value for line in lines_of(path)):
         if value is None:

@@ -1,4 +1,4 @@
-"""Why an answer lacked what a memory should have brought: whether it was stored, there, recalled, and used."""
+"""Reasons that an answer lacked what a memory should have brought: whether it was stored, there, recalled, and used."""
 
 from __future__ import annotations
 
@@ -34,9 +34,11 @@ class LaidBeside:
 
 @dataclass(frozen=True, slots=True)
 class MissedCause:
-    """What became of something that an answer should have held. record: that says or said it; None for none. rank: at
-    which it was recalled, else 0. place: at which a search for the query's words alone finds it among all that was
-    there; 0 for nowhere. recalled: how many records the search brought.
+    """Fate of something that an answer should have held.
+
+    record: that says or said it; None for none. rank: at which it was recalled, else 0. place: at which a search for
+    the query's words alone finds it among all that was there; 0 for nowhere. recalled: number of records from the
+    search.
     """
 
     cause: Cause
@@ -49,12 +51,12 @@ class MissedCause:
 def beside(memory: ForeignMemory, search: MemoryOperation, most: int = _NEAR) -> list[LaidBeside]:
     """Return what else lay in the store at a search, nearest to its query's words first."""
     there = [
-        (one, told)
-        for one in memory.records
-        if one.store == search.store and (told := one.content_at(search.at)) is not None
+        (record, content)
+        for record in memory.records
+        if record.store == search.store and (content := record.content_at(search.at)) is not None
     ]
-    ranked = WordSearch([told for _, told in there]).ranked(search.query)
-    brought = {id(one) for one, _ in there if any(r.operation == search.number for r in one.recalls)}
+    ranked = WordSearch([content for _, content in there]).ranked(search.query)
+    brought = {id(record) for record, _ in there if any(r.operation == search.number for r in record.recalls)}
     return [LaidBeside(place, *there[n]) for place, n in enumerate(ranked, 1) if id(there[n][0]) not in brought][:most]
 
 
@@ -62,24 +64,32 @@ def why_missed(memory: ForeignMemory, search: MemoryOperation, fact: str) -> Mis
     """Return what became of a fact at a search. fact: in the words of its record; most of them and all its numbers
     do.
     """
-    own = [one for one in memory.records if one.store == search.store]
-    said = [one for one in own if any(says(told, fact) for _, told in one.versions)]
+    own = [candidate for candidate in memory.records if candidate.store == search.store]
+    holders = [candidate for candidate in own if any(says(content, fact) for _, content in candidate.versions)]
     recalled = len(search.records)
     for rank, record in enumerate(search.records, 1):
         if says(record.content, fact):
-            known = next((one for one in said if any(r.operation == search.number for r in one.recalls)), None)
-            used = any(one.rank == rank and one.used for one in uses_of(memory, search))
+            known = next(
+                (candidate for candidate in holders if any(r.operation == search.number for r in candidate.recalls)),
+                None,
+            )
+            used = any(use.rank == rank and use.used for use in uses_of(memory, search))
             return MissedCause("used" if used else "not used", known, rank, 0, recalled)
-    there = [one for one in said if says(one.content_at(search.at) or "", fact)]
+    there = [candidate for candidate in holders if says(candidate.content_at(search.at) or "", fact)]
     if there:
         place = next(
-            (one.place for one in beside(memory, search, len(own)) if any(one.record is each for each in there)), 0
+            (
+                neighbour.place
+                for neighbour in beside(memory, search, len(own))
+                if any(neighbour.record is candidate for candidate in there)
+            ),
+            0,
         )
         return MissedCause("not recalled", there[0], 0, place, recalled)
-    if not said:
+    if not holders:
         return MissedCause("never stored", None, 0, 0, recalled)
-    one = said[0]
-    since = next(at for at, told in one.versions if says(told, fact))
-    gone = one.deleted is not None and one.deleted <= search.at
+    holder = holders[0]
+    since = next(at for at, content in holder.versions if says(content, fact))
+    gone = holder.deleted is not None and holder.deleted <= search.at
     cause: Cause = "stored later" if since > search.at else "deleted" if gone else "changed"
-    return MissedCause(cause, one, 0, 0, recalled)
+    return MissedCause(cause, holder, 0, 0, recalled)

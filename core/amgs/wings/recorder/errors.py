@@ -1,4 +1,4 @@
-"""What the recorder raises."""
+"""Errors of the recorder."""
 
 from __future__ import annotations
 

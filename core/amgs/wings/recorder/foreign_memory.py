@@ -106,24 +106,24 @@ class ForeignRecord:
 
     @property
     def content(self) -> str:
-        """What it says now."""
+        """Current content."""
         return self.versions[-1][1]
 
     @property
     def since(self) -> datetime:
-        """When it was first seen."""
+        """Time of its first sighting."""
         return self.versions[0][0]
 
     def content_at(self, at: datetime) -> str | None:
         """Return what it said then; None where it was not there."""
         if self.deleted is not None and self.deleted <= at:
             return None
-        return next((told for since, told in reversed(self.versions) if since <= at), None)
+        return next((content for since, content in reversed(self.versions) if since <= at), None)
 
 
 @dataclass(frozen=True, slots=True)
 class ForeignAnswer:
-    """What a model wrote."""
+    """Answer of a model."""
 
     at: datetime
     conversation: str
@@ -142,55 +142,55 @@ class ForeignMemory:
 
     @property
     def present(self) -> list[ForeignRecord]:
-        """The records that are there now."""
-        return [one for one in self.records if one.deleted is None]
+        """Records that are there now."""
+        return [record for record in self.records if record.deleted is None]
 
     def searches(self) -> list[MemoryOperation]:
         """Return the searches that did not fail, in order."""
-        return [one for one in self.operations if one.act == "search" and not one.failed]
+        return [operation for operation in self.operations if operation.act == "search" and not operation.failed]
 
-    def take(self, one: MemoryOperation) -> None:
+    def take(self, operation: MemoryOperation) -> None:
         """Add an operation, and do to the records what it did."""
-        self.operations.append(one)
-        if one.failed:
+        self.operations.append(operation)
+        if operation.failed:
             return
-        match one.act:
+        match operation.act:
             case "delete" | "delete store":
-                self._delete(one)
+                self._delete(operation)
             case "search":
-                for rank, each in enumerate(one.records, 1):
-                    found = self._put(one, each, written=False)
-                    found.recalls.append(Recall(one.number, one.at, rank, each.score))
+                for rank, entry in enumerate(operation.records, 1):
+                    record = self._put(operation, entry, written=False)
+                    record.recalls.append(Recall(operation.number, operation.at, rank, entry.score))
             case "create" | "update" | "upsert":
-                for each in one.records:
-                    self._put(one, each, written=True)
+                for entry in operation.records:
+                    self._put(operation, entry, written=True)
 
-    def _put(self, one: MemoryOperation, each: RecalledRecord, *, written: bool) -> ForeignRecord:
+    def _put(self, operation: MemoryOperation, entry: RecalledRecord, *, written: bool) -> ForeignRecord:
         """Return the record that is told of, with what it says now."""
-        id = each.id or (one.record if len(one.records) == 1 else "")
-        found = self._by_id.get((one.store, id)) if id else None
-        if found is None:
-            found = self._by_text.get((one.store, each.content))
-            if found is not None and id and found.id not in ("", id):
-                found = None
-        if found is None or found.deleted is not None:
-            found = ForeignRecord(one.store, id, [(one.at, each.content)], written)
-            self.records.append(found)
-        elif each.content and found.content != each.content:
-            found.versions.append((one.at, each.content))
-        found.id = found.id or id
-        found.written = found.written or written
-        if found.id:
-            self._by_id[one.store, found.id] = found
-        self._by_text[one.store, found.content] = found
-        return found
+        id = entry.id or (operation.record if len(operation.records) == 1 else "")
+        record = self._by_id.get((operation.store, id)) if id else None
+        if record is None:
+            record = self._by_text.get((operation.store, entry.content))
+            if record is not None and id and record.id not in ("", id):
+                record = None
+        if record is None or record.deleted is not None:
+            record = ForeignRecord(operation.store, id, [(operation.at, entry.content)], written)
+            self.records.append(record)
+        elif entry.content and record.content != entry.content:
+            record.versions.append((operation.at, entry.content))
+        record.id = record.id or id
+        record.written = record.written or written
+        if record.id:
+            self._by_id[operation.store, record.id] = record
+        self._by_text[operation.store, record.content] = record
+        return record
 
-    def _delete(self, one: MemoryOperation) -> None:
-        ids = {id for id in (one.record, *(each.id for each in one.records)) if id}
-        named = [found for id in ids if (found := self._by_id.get((one.store, id))) is not None]
-        for each in named if ids else self.records:
-            if each.store == one.store and each.deleted is None:
-                each.deleted = one.at
+    def _delete(self, operation: MemoryOperation) -> None:
+        ids = {id for id in (operation.record, *(entry.id for entry in operation.records)) if id}
+        named = [known_record for id in ids if (known_record := self._by_id.get((operation.store, id))) is not None]
+        for record in named if ids else self.records:
+            if record.store == operation.store and record.deleted is None:
+                record.deleted = operation.at
 
 
 def act_of(span: RecordedSpan) -> Act | None:
@@ -203,31 +203,31 @@ def act_of(span: RecordedSpan) -> Act | None:
 
 def memory_of(spans: Sequence[RecordedSpan]) -> ForeignMemory:
     """Return what spans, in the order in which they began, tell of memories and of answers."""
-    made, names = ForeignMemory(), conversation_ids(spans)
+    memory, names = ForeignMemory(), conversation_ids(spans)
     for span in single_calls(spans):
         if operation_of(span) in ANSWERS:
             if words := words_of(messages_of(span).written).strip():
-                made.answers.append(ForeignAnswer(span.at, names[span.trace], words))
+                memory.answers.append(ForeignAnswer(span.at, names[span.trace], words))
         elif (act := act_of(span)) is not None:
-            made.take(_operation(len(made.operations) + 1, act, span, names[span.trace]))
-    return made
+            memory.take(_operation(len(memory.operations) + 1, act, span, names[span.trace]))
+    return memory
 
 
 def _operation(place: int, act: Act, span: RecordedSpan, conversation: str) -> MemoryOperation:
-    given = told_by(span)
-    records = _records(given, (*_RECORDS, *_GIVEN) if act == "search" else _RECORDS)
-    count = given.get("gen_ai.memory.record.count")
-    store = given.get("gen_ai.memory.store.id", given.get("gen_ai.data_source.id"))
-    query = given.get("gen_ai.memory.query.text", given.get("gen_ai.retrieval.query.text"))
+    attributes = told_by(span)
+    records = _records(attributes, (*_RECORDS, *_GIVEN) if act == "search" else _RECORDS)
+    count = attributes.get("gen_ai.memory.record.count")
+    store = attributes.get("gen_ai.memory.store.id", attributes.get("gen_ai.data_source.id"))
+    query = attributes.get("gen_ai.memory.query.text", attributes.get("gen_ai.retrieval.query.text"))
     return MemoryOperation(
         place,
         span.at,
         act,
         text(store) or text(span.resource.get("service.name")),
         conversation,
-        text(query) or (_asked(given) if act == "search" else ""),
+        text(query) or (_asked(attributes) if act == "search" else ""),
         tuple(records or ()),
-        text(given.get("gen_ai.memory.record.id")),
+        text(attributes.get("gen_ai.memory.record.id")),
         number(count) if count is not None else None if records is None else len(records),
         span.milliseconds,
         span.failed,
@@ -237,35 +237,37 @@ def _operation(place: int, act: Act, span: RecordedSpan, conversation: str) -> M
     )
 
 
-def _asked(given: Mapping[str, Any]) -> str:
+def _asked(attributes: Mapping[str, Any]) -> str:
     """Return what a retriever was asked."""
-    told = next((parsed(given[name]) for name in _ASKED if name in given), "")
-    return text(fields(told).get("query")) if isinstance(told, dict) else text(told)
+    question = next((parsed(attributes[name]) for name in _ASKED if name in attributes), "")
+    return text(fields(question).get("query")) if isinstance(question, dict) else text(question)
 
 
-def _records(given: Mapping[str, Any], names: Sequence[str]) -> list[RecalledRecord] | None:
+def _records(attributes: Mapping[str, Any], names: Sequence[str]) -> list[RecalledRecord] | None:
     """Return the records that a span tells of under one of the names; None where it tells of none."""
     for name in names:
-        found = listed(given, name) or parsed(given.get(name))
-        if found is None or found == {}:
+        value = listed(attributes, name) or parsed(attributes.get(name))
+        if value is None or value == {}:
             continue
-        if isinstance(found, dict):
-            found = fields(found.get("result")) or found
-            found = next(
-                (found[key] for key in ("results", "records", "memories", "documents") if key in found), [found]
+        if isinstance(value, dict):
+            value = fields(value.get("result")) or value
+            value = next(
+                (value[key] for key in ("results", "records", "memories", "documents") if key in value), [value]
             )
-        return [_record(one) for one in (found if isinstance(found, list) else [found])]
+        return [_record(entry) for entry in (value if isinstance(value, list) else [value])]
     return None
 
 
-def _record(one: Any) -> RecalledRecord:
-    if not isinstance(one, dict):
-        return RecalledRecord("", content_of(one))
-    inner = fields(one.get("document")) or one  # of OpenInference
+def _record(entry: Any) -> RecalledRecord:
+    if not isinstance(entry, dict):
+        return RecalledRecord("", content_of(entry))
+    inner = fields(entry.get("document")) or entry  # of OpenInference
     known = next((inner[key] for key in ("id", "key", "memory_id") if inner.get(key) is not None), "")
-    told = next((inner[key] for key in _SCORES if key in inner), None)
+    raw_score = next((inner[key] for key in _SCORES if key in inner), None)
     score = (
-        float(told) if isinstance(told, int | float) and not isinstance(told, bool) and math.isfinite(told) else None
+        float(raw_score)
+        if isinstance(raw_score, int | float) and not isinstance(raw_score, bool) and math.isfinite(raw_score)
+        else None
     )
     whole = {key: value for key, value in inner.items() if key not in ("id", "key", "memory_id", "metadata", *_SCORES)}
     return RecalledRecord(str(known), content_of(inner.get("content", whole)), score)
@@ -280,7 +282,7 @@ def content_of(value: Any) -> str:
         value = inner
     if isinstance(value, dict):
         if isinstance(value.get("parts"), list):  # of Gemini
-            return "\n".join(text(fields(one).get("text")) for one in value["parts"])
+            return "\n".join(text(fields(part).get("text")) for part in value["parts"])
         for name in _TEXTS:
             if isinstance(value.get(name), str):
                 return text(value[name])
@@ -292,8 +294,8 @@ def of_store(memory: ForeignMemory, store: str) -> ForeignMemory:
     if not store:
         return memory
     return ForeignMemory(
-        [one for one in memory.operations if one.store == store],
-        [one for one in memory.records if one.store == store],
+        [operation for operation in memory.operations if operation.store == store],
+        [record for record in memory.records if record.store == store],
         memory.answers,
     )
 
@@ -303,14 +305,14 @@ def as_mem0(records: Sequence[ForeignRecord]) -> dict[str, Any]:
     it held.
     """
     listed = []
-    for place, one in enumerate(records, 1):
-        id = one.id or f"record-{place}"
-        texts = [None, *(told for _, told in one.versions)]
+    for place, record in enumerate(records, 1):
+        id = record.id or f"record-{place}"
+        texts = [None, *(content for _, content in record.versions)]
         history = [
-            {"memory_id": id, "old_memory": before, "new_memory": told, "created_at": at.isoformat()}
-            for before, (at, told) in zip(texts, one.versions, strict=False)
+            {"memory_id": id, "old_memory": before, "new_memory": content, "created_at": at.isoformat()}
+            for before, (at, content) in zip(texts, record.versions, strict=False)
         ]
-        told = {"id": id, "memory": one.content, "created_at": one.versions[-1][0].isoformat()}
-        if one.content.strip():
-            listed.append({**told, "agent_id": one.store, "history": history if len(history) > 1 else []})
+        row = {"id": id, "memory": record.content, "created_at": record.versions[-1][0].isoformat()}
+        if record.content.strip():
+            listed.append({**row, "agent_id": record.store, "history": history if len(history) > 1 else []})
     return {"results": listed}

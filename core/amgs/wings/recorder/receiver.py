@@ -44,7 +44,7 @@ _FORMS: Final[dict[tuple[str, str], Form]] = {
 
 @dataclass
 class Received:
-    """What came so far. last: the latest memory operation or answer, in words."""
+    """Counts of arrivals. last: the latest memory operation or answer, in words."""
 
     bodies: int = 0
     refused: int = 0
@@ -64,8 +64,8 @@ class Received:
                 self.memory += act is not None
                 self.answers += name in ANSWERS
                 if act is not None or name in ANSWERS:
-                    told = span.attributes.get("gen_ai.memory.query.text") or span.name
-                    self.last = f"{name}: {told}" if told != name else name
+                    subject = span.attributes.get("gen_ai.memory.query.text") or span.name
+                    self.last = f"{name}: {subject}" if subject != name else name
 
     def refuse(self) -> None:
         """Count a body that was not taken."""
@@ -73,8 +73,8 @@ class Received:
             self.refused += 1
 
     def __str__(self) -> str:
-        told = f"{self.spans:,} spans: {self.memory:,} of memory, {self.answers:,} answers"
-        return f"{told}; {' '.join(self.last.split())[:60]}" if self.last else told
+        summary = f"{self.spans:,} spans: {self.memory:,} of memory, {self.answers:,} answers"
+        return f"{summary}; {' '.join(self.last.split())[:60]}" if self.last else summary
 
 
 class SpanReceiver(ThreadingHTTPServer):
@@ -97,7 +97,7 @@ class SpanReceiver(ThreadingHTTPServer):
 
     @property
     def address(self) -> str:
-        """Where programs send to."""
+        """Address that programs send to."""
         return f"http://{HOST}:{self.server_address[1]}"
 
     def process_request(self, request: Any, client_address: Any) -> None:
@@ -118,7 +118,7 @@ class SpanReceiver(ThreadingHTTPServer):
             self.room.release()
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """A program that went away is no error of ours."""
+        """Ignore a program that went away: no error of ours."""
         if not isinstance(sys.exception(), OSError):
             super().handle_error(request, client_address)
 
@@ -150,12 +150,12 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _take(self) -> bytes:
         """Check, keep and count a body; gives the answer. Raises BodyError, MissingExtraError and OSError."""
-        told = self.headers.get("Content-Length", "")
-        self.rest = int(told[:20]) if told.isascii() and told.isdigit() else 0
+        length = self.headers.get("Content-Length", "")
+        self.rest = int(length[:20]) if length.isascii() and length.isdigit() else 0
         self._check_sender()
         path = urlsplit(self.path).path
         kind = self.headers.get_content_type()
-        ending = next((one for one in ("/v1/traces", "/v1/logs") if path.endswith(one)), "")
+        ending = next((suffix for suffix in ("/v1/traces", "/v1/logs") if path.endswith(suffix)), "")
         if not ending:
             raise BodyError(
                 f"Nothing is taken at {path[:80]!r}; traces and logs are.",
@@ -175,14 +175,14 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _check_sender(self) -> None:
         """Only programs of this machine, and no page in a browser, may send."""
-        told = self.headers.get_all("Host") or [""]
-        name = told[0].lower().rsplit(":", 1)[0] if re.search(r":\d+$", told[0]) else told[0].lower()
-        if len(told) > 1 or name not in _OURS or self.headers.get("Origin") is not None:
+        hosts = self.headers.get_all("Host") or [""]
+        name = hosts[0].lower().rsplit(":", 1)[0] if re.search(r":\d+$", hosts[0]) else hosts[0].lower()
+        if len(hosts) > 1 or name not in _OURS or self.headers.get("Origin") is not None:
             raise BodyError("Only programs on this machine may send here.", status=403)
 
     def _body(self) -> bytes:
-        told = self.headers.get("Content-Length", "")
-        if self.headers.get("Transfer-Encoding") or not told.isascii() or not told.isdigit():
+        length = self.headers.get("Content-Length", "")
+        if self.headers.get("Transfer-Encoding") or not length.isascii() or not length.isdigit():
             raise BodyError("The length of the body is not told.", status=411)
         if self.rest > LARGEST:
             self.rest = 0  # nobody waits for that much
@@ -194,10 +194,10 @@ class _Handler(BaseHTTPRequestHandler):
         return body
 
     def _refuse(self, status: int, error: AmgsError) -> None:
-        told = " ".join(filter(None, (error.message, error.way_out)))
+        message = " ".join(filter(None, (error.message, error.way_out)))
         self.rfile.read(min(self.rest, _DRAINED))  # else whoever is still sending may not see the answer
         self.close_connection = True
-        self._answer(status, json.dumps({"code": 3, "message": told}).encode(), "application/json")
+        self._answer(status, json.dumps({"code": 3, "message": message}).encode(), "application/json")
 
     def _answer(self, status: int, body: bytes, kind: str = "") -> None:
         self.send_response_only(status)
@@ -233,7 +233,7 @@ def _partial_protobuf(content: OtlpContent) -> bytes:
         return b""
     from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceResponse
 
-    made = ExportTraceServiceResponse()
-    made.partial_success.rejected_spans = content.rejected
-    made.partial_success.error_message = f"{content.rejected} spans have no valid id."
-    return bytes(made.SerializeToString())
+    response = ExportTraceServiceResponse()
+    response.partial_success.rejected_spans = content.rejected
+    response.partial_success.error_message = f"{content.rejected} spans have no valid id."
+    return bytes(response.SerializeToString())

@@ -1,5 +1,4 @@
-"""Where recorded spans lie: bodies as they came but for their secrets, each with its hash, in files that are only added
-to.
+"""Files of recorded spans: bodies as they came but for their secrets, each with its hash, in append-only files.
 
 An entry is a line of JSON (when it came, in which form, how many bytes, their SHA-256), the body, and a line break.
 Every program that writes begins a file of its own, so what a crash tore stands at the end of a file, and was never
@@ -47,12 +46,12 @@ class SpanBody:
 class SpanWriter:
     """Adds bodies to a folder. Safe to use from any thread: those that wait share one wait for the disk."""
 
-    def __init__(self, folder: Path, kept: int = KEPT, file: int = _FILE, *, masks: bool = True) -> None:
-        """kept: bytes that may lie there in all. file: bytes after which a file is full. masks: whether secrets are
+    def __init__(self, folder: Path, capacity: int = KEPT, file: int = _FILE, *, masks: bool = True) -> None:
+        """capacity: bytes that may lie there in all. file: bytes after which a file is full. masks: whether secrets are
         masked. Raises InputError for a folder that cannot be written.
         """
         self._masks = masks
-        self._folder, self._kept, self._size = folder, kept, min(file, max(1, kept // 4))
+        self._folder, self._kept, self._size = folder, capacity, min(file, max(1, capacity // 4))
         self._writing, self._syncing = threading.Lock(), threading.Lock()
         self._written = self._synced = self._length = 0
         self._path = folder
@@ -108,7 +107,7 @@ class SpanWriter:
         while True:
             path = self._folder / f"{number:08}{ENDING}"
             try:
-                made = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND, 0o600)
+                descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND, 0o600)
             except FileExistsError:  # another program began one at the same time
                 number += 1
                 continue
@@ -118,7 +117,7 @@ class SpanWriter:
                 os.fsync(folder)
             finally:
                 os.close(folder)
-            return made
+            return descriptor
 
     def close(self) -> None:
         """Let go of the file; an empty one goes."""
@@ -147,11 +146,11 @@ def files_in(folder: Path) -> list[Path]:
 
 def sizes_in(folder: Path) -> dict[Path, int]:
     """Return the files of a folder with their bytes: other ones where anything came since."""
-    found = {}
+    sizes = {}
     for path in files_in(folder):
         with suppress(FileNotFoundError):  # the oldest goes while others are written
-            found[path] = path.stat().st_size
-    return found
+            sizes[path] = path.stat().st_size
+    return sizes
 
 
 @dataclass
@@ -188,7 +187,9 @@ class SpanReader:
 
 
 def _size(about: Any, left: int) -> int | None:
-    """The bytes of a body as its head tells them; None for what the file cannot hold. left: bytes after the head."""
+    """Return the bytes of a body according to its head; None for what the file cannot hold. left: bytes after
+    the head.
+    """
     size = fields(about).get("bytes")
     return size if isinstance(size, int) and 0 <= size < left else None
 

@@ -1,4 +1,4 @@
-"""Which recalled records an answer made use of, and what that says of the scores that they were recalled with.
+"""Find the recalled records that an answer used, and judge by that the scores of their recall.
 
 A record counts as used where the answers after its recall, up to the next recall of that conversation, hold half of its
 telling words: those that the query did not bring along. Beside it stands the same rule against answers of other
@@ -26,8 +26,10 @@ _BINS: Final = 5
 
 @dataclass(frozen=True, slots=True)
 class RecordUse:
-    """What became of a record that was recalled. share: of its telling words that the answers hold, in [0, 1].
-    elsewhere: the same of an answer in another conversation, None where there is no other.
+    """Use of a recalled record.
+
+    share: of its telling words that the answers hold, in [0, 1]. elsewhere: the same of an answer in another
+    conversation, None where there is no other.
     """
 
     operation: MemoryOperation
@@ -43,11 +45,13 @@ class RecordUse:
 
 @dataclass(frozen=True, slots=True)
 class ScoreReview:
-    """What scores are worth. judged: recalled records of which it can be told whether they were used; untold: those
-    whose answer or telling words are missing. used, elsewhere: rates, see the module. scored: how many of the judged
-    have a score. auroc: the chance that a used record scored over one that was not, ties by halves; None where all or
-    none were used. scaled: whether scores lay outside [0, 1], and are stretched over it from the least to the most.
-    table: of scores as forecasts of use; None for too few.
+    """Value of scores.
+
+    judged: recalled records whose use can be decided; untold: those whose answer or telling words are missing. used,
+    elsewhere: rates, see the module. scored: number of the judged with a score. auroc: the chance that a used record
+    scored over one that was not, ties by halves; None where all or none were used. scaled: whether scores lay outside
+    [0, 1], and are stretched over it from the least to the most. table: of scores as forecasts of use; None for too
+    few.
     """
 
     judged: int
@@ -66,22 +70,22 @@ def uses_of(memory: ForeignMemory, only: MemoryOperation | None = None) -> list[
     for answer in memory.answers:
         answers.setdefault(answer.conversation, []).append((answer.at.timestamp(), answer.words))
     searches: dict[str, list[float]] = {}
-    for one in memory.searches():
-        searches.setdefault(one.conversation, []).append(one.at.timestamp())
-    others = [(name, words) for name, told in answers.items() for _, words in told[:1]]
-    made = []
-    for number, one in enumerate(memory.searches() if only is None else [only]):
-        told = "\n".join(_between(answers.get(one.conversation, []), searches[one.conversation], one))
-        other = _another(others, one.conversation, number)
-        made += list(_judged(one, told, other)) if told else []
-    return made
+    for search in memory.searches():
+        searches.setdefault(search.conversation, []).append(search.at.timestamp())
+    others = [(name, words) for name, replies in answers.items() for _, words in replies[:1]]
+    uses = []
+    for number, search in enumerate(memory.searches() if only is None else [only]):
+        reply = "\n".join(_between(answers.get(search.conversation, []), searches[search.conversation], search))
+        other = _another(others, search.conversation, number)
+        uses += list(_judged(search, reply, other)) if reply else []
+    return uses
 
 
-def _between(answers: Sequence[tuple[float, str]], searches: Sequence[float], one: MemoryOperation) -> list[str]:
+def _between(answers: Sequence[tuple[float, str]], searches: Sequence[float], search: MemoryOperation) -> list[str]:
     """Return what was answered from a search to the next later one; where that is nothing, the next answer: several
     searches may serve one.
     """
-    at = one.at.timestamp()
+    at = search.at.timestamp()
     first = bisect_left(answers, (at, ""))
     after = bisect_right(searches, at)
     last = bisect_left(answers, (searches[after], "")) if after < len(searches) else len(answers)
@@ -97,39 +101,39 @@ def _another(others: Sequence[tuple[str, str]], conversation: str, number: int) 
     return None
 
 
-def _judged(one: MemoryOperation, told: str, other: str | None) -> Iterator[RecordUse]:
-    held, asked = stems(told), stems(one.query)
+def _judged(search: MemoryOperation, reply: str, other: str | None) -> Iterator[RecordUse]:
+    reply_stems, asked = stems(reply), stems(search.query)
     apart = None if other is None else stems(other)
-    for rank, record in enumerate(one.records, 1):
+    for rank, record in enumerate(search.records, 1):
         telling = stems(record.content) - asked if record.content.strip() else frozenset()
         if telling:
             elsewhere = None if apart is None else len(telling & apart) / len(telling)
-            yield RecordUse(one, rank, record, len(telling & held) / len(telling), elsewhere)
+            yield RecordUse(search, rank, record, len(telling & reply_stems) / len(telling), elsewhere)
 
 
 def review_scores(memory: ForeignMemory) -> ScoreReview:
     """Return what the scores of a memory are worth, by what was used later."""
     uses = uses_of(memory)
-    recalled = sum(len(one.records) for one in memory.searches())
-    apart = [one.elsewhere >= USED for one in uses if one.elsewhere is not None]
-    scored = [(one, one.record.score) for one in uses if one.record.score is not None]
+    recalled = sum(len(search.records) for search in memory.searches())
+    apart = [use.elsewhere >= USED for use in uses if use.elsewhere is not None]
+    scored = [(use, use.record.score) for use in uses if use.record.score is not None]
     values = [score for _, score in scored]
     low, high = min(values, default=0.0), max(values, default=1.0)
     scaled = low < 0.0 or high > 1.0
     outcomes = []
-    for one, score in reversed(scored):  # the latest first
+    for use, score in reversed(scored):  # the latest first
         predicted = (score - low) / (high - low) if scaled and high > low else score
-        actual = float(one.used)
-        id = f"{one.operation.number}.{one.rank}"
-        outcomes.append(Outcome(id, predicted, actual, brier_score(predicted, actual), one.operation.at, one.record.id))
+        actual = float(use.used)
+        id = f"{use.operation.number}.{use.rank}"
+        outcomes.append(Outcome(id, predicted, actual, brier_score(predicted, actual), use.operation.at, use.record.id))
     enough = len(outcomes) >= LEAST
     return ScoreReview(
         len(uses),
         recalled - len(uses),
-        sum(one.used for one in uses) / len(uses) if uses else 0.0,
+        sum(use.used for use in uses) / len(uses) if uses else 0.0,
         sum(apart) / len(apart) if apart else None,
         len(scored),
-        auroc([score for one, score in scored if one.used], [s for one, s in scored if not one.used]),
+        auroc([score for use, score in scored if use.used], [s for use, s in scored if not use.used]),
         scaled,
         reliability(outcomes, bins=_BINS, forecasts=len(outcomes)) if enough else None,
     )
@@ -142,5 +146,5 @@ def auroc(ups: Sequence[float], downs: Sequence[float]) -> float | None:
     if not ups or not downs:
         return None
     ordered = sorted(downs)
-    places = sum(bisect_left(ordered, one) + bisect_right(ordered, one) for one in ups)
+    places = sum(bisect_left(ordered, score) + bisect_right(ordered, score) for score in ups)
     return places / (2 * len(ups) * len(downs))

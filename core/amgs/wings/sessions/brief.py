@@ -1,5 +1,4 @@
-"""What another agent must know to go on with a session, in the session's own words with their turns: by
-rules alone."""
+"""Brief for another agent that goes on with a session, in the session's own words with their turns: by rules alone."""
 
 from __future__ import annotations
 
@@ -57,7 +56,7 @@ def write_brief(
     chosen = [turn for turn in (session.main if turns is None else turns) if not turn.copied]
     head = f"# Hand-over of {session.agent} session {session.id}\n"
     free = budget - approximate_tokens(head)
-    told: dict[str, list[BriefItem]] = {}
+    sections: dict[str, list[BriefItem]] = {}
     rest: list[tuple[str, str, BriefItem]] = []
     seen: set[str] = set()
     for section, share in _SECTIONS:
@@ -66,29 +65,29 @@ def write_brief(
         for item in _items(session, section, chosen, mask):
             if (key := " ".join(item.text.split())) in seen:
                 continue
-            cost = approximate_tokens(_line(item)) + (0 if section in told else heading)
-            if section == "Task" and section not in told and cost > room > heading:  # it is never left out
+            cost = approximate_tokens(_line(item)) + (0 if section in sections else heading)
+            if section == "Task" and section not in sections and cost > room > heading:  # it is never left out
                 item = replace(item, text=f"{item.text[: len(item.text) * (room - heading) // cost]}…")
                 cost = approximate_tokens(_line(item)) + heading
             if cost > min(room, free):
                 rest.append((section, key, item))
                 continue
             seen.add(key)
-            told.setdefault(section, []).append(item)
+            sections.setdefault(section, []).append(item)
             room, free = room - cost, free - cost
     for section, key, item in rest:  # what the other parts left free
-        cost = approximate_tokens(_line(item)) + (0 if section in told else approximate_tokens(f"\n## {section}\n"))
+        cost = approximate_tokens(_line(item)) + (0 if section in sections else approximate_tokens(f"\n## {section}\n"))
         if cost <= free and key not in seen:
             seen.add(key)
-            told.setdefault(section, []).append(item)
+            sections.setdefault(section, []).append(item)
             free -= cost
     parts = [head]
     for section, _ in _SECTIONS:
-        if section in told:
-            told[section].sort(key=lambda item: item.turn)
-            parts.append(f"\n## {section}\n" + "".join(map(_line, told[section])))
+        if section in sections:
+            sections[section].sort(key=lambda item: item.turn)
+            parts.append(f"\n## {section}\n" + "".join(map(_line, sections[section])))
     text = "".join(parts)
-    return SessionBrief(text, approximate_tokens(text), tuple(item for part in told.values() for item in part))
+    return SessionBrief(text, approximate_tokens(text), tuple(item for part in sections.values() for item in part))
 
 
 def as_first_message(brief: str, program: Program) -> str:
@@ -107,29 +106,29 @@ def _line(item: BriefItem) -> str:
 
 def _items(session: Session, section: str, turns: Sequence[Turn], mask: Callable[[str], str]) -> Iterator[BriefItem]:
     """Yield what a part may hold, the most needed first."""
-    found: Iterable[tuple[int, str]]
+    passages: Iterable[tuple[int, str]]
     match section:
         case "Task":
             asked = [turn for turn in turns if turn.kind == "said" and turn.role == "user" and turn.text.strip()]
             wanted = dict.fromkeys([*asked[:1], *reversed(asked[1:])])
-            found = ((turn.number, session.text(turn)) for turn in wanted)
+            passages = ((turn.number, session.text(turn)) for turn in wanted)
         case "Constraints":
-            found = _findings(turns, "constraint")
+            passages = _findings(turns, "constraint")
         case "Decisions":
-            found = _findings(turns, "decision")
+            passages = _findings(turns, "decision")
         case "About to be done":
-            found = _plans(turns)
+            passages = _plans(turns)
         case "Files changed":
-            found = _files(turns, "write")
+            passages = _files(turns, "write")
         case "Files read":
-            found = _files(turns, "read")
+            passages = _files(turns, "read")
         case "Commands that ran":
-            found = _commands(turns)
+            passages = _commands(turns)
         case "Failed, and how it was mended":
-            found = _failures(turns)
+            passages = _failures(turns)
         case _:
-            found = _told_last(session, turns)
-    for number, text in found:
+            passages = _rank_sayings(session, turns)
+    for number, text in passages:
         plain = " ".join(mask(text).split())
         if plain:
             yield BriefItem(section, number, plain if len(plain) <= _LONGEST else plain[: _LONGEST - 1] + "…")
@@ -138,7 +137,7 @@ def _items(session: Session, section: str, turns: Sequence[Turn], mask: Callable
 def _findings(turns: Sequence[Turn], kind: str) -> Iterator[tuple[int, str]]:
     for turn in reversed(turns):
         if turn.kind == "said":
-            yield from ((turn.number, each.text) for each in findings_in(turn) if each.kind == kind)
+            yield from ((turn.number, finding.text) for finding in findings_in(turn) if finding.kind == kind)
 
 
 def _plans(turns: Sequence[Turn]) -> Iterator[tuple[int, str]]:
@@ -149,8 +148,8 @@ def _plans(turns: Sequence[Turn]) -> Iterator[tuple[int, str]]:
     for turn in reversed(turns):
         if turn.calls and turn.calls[0].name.lower() in _PLANS:
             try:
-                given = json.loads(turn.calls[0].arguments)
-                steps = next(value for value in given.values() if isinstance(value, list))
+                arguments = json.loads(turn.calls[0].arguments)
+                steps = next(value for value in arguments.values() if isinstance(value, list))
             except (ValueError, AttributeError, StopIteration):
                 return
             for step in steps:
@@ -197,7 +196,7 @@ def _failures(turns: Sequence[Turn]) -> Iterator[tuple[int, str]]:
     calls = {turn.calls[0].id: turn for turn in turns if turn.calls}
     for place in range(len(turns) - 1, -1, -1):
         turn = turns[place]
-        error = next((each.text for each in findings_in(turn) if each.kind == "error"), "")
+        error = next((finding.text for finding in findings_in(turn) if finding.kind == "error"), "")
         if turn.kind != "result" or not (turn.failed or error):
             continue
         call = calls.get(turn.answers)
@@ -219,11 +218,11 @@ def _mended(after: Sequence[Turn], action: object, calls: dict[str, Turn]) -> st
     return changed
 
 
-def _told_last(session: Session, turns: Sequence[Turn]) -> Iterator[tuple[int, str]]:
+def _rank_sayings(session: Session, turns: Sequence[Turn]) -> Iterator[tuple[int, str]]:
     """Yield what was said, the latest first: sentences with numbers, names of files or demands before others."""
     for turn in reversed(turns):
         if turn.kind in ("said", "summary"):
-            findings = [each.text for each in findings_in(turn)]
+            findings = [finding.text for finding in findings_in(turn)]
             for sentence in sentences_in(session.text(turn)[:8_000]):
-                if is_constraint(sentence) or any(found in sentence for found in findings):
+                if is_constraint(sentence) or any(finding in sentence for finding in findings):
                     yield turn.number, sentence

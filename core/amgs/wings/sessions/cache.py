@@ -1,4 +1,6 @@
-"""What of each request the provider read from its cache, and what it had to read again: from the file's own counts."""
+"""Cache use by request: the tokens that the provider read from its cache, and those it read again: from the file's own
+counts.
+"""
 
 from __future__ import annotations
 
@@ -59,32 +61,32 @@ class CacheLine:
 
     @property
     def share(self) -> float:
-        """The share of what was read that came from the cache, from 0 to 1; 0 where nothing is counted."""
+        """Share of the input that came from the cache, from 0 to 1; 0 where nothing is counted."""
         total = self.fresh + self.written + self.cached
         return self.cached / total if total else 0.0
 
     @property
     def lost(self) -> float:
-        """What all misses cost, in tokens of input at full price."""
-        return sum(one.cost for one in self.missed)
+        """Cost of all misses, in tokens of input at full price."""
+        return sum(miss.cost for miss in self.missed)
 
 
 def cache_line(session: Session) -> CacheLine:
     """Return the cache of the main conversation's requests."""
     every = requests(session)
-    used = [one.usage for one in every]
+    used = [request.usage for request in every]
     return CacheLine(
         every,
-        sum(one.fresh for one in used),
-        sum(one.written for one in used),
-        sum(one.cached for one in used),
-        sum(one.output for one in used),
+        sum(usage.fresh for usage in used),
+        sum(usage.written for usage in used),
+        sum(usage.cached for usage in used),
+        sum(usage.output for usage in used),
         tuple(_misses(session, every)),
     )
 
 
 def _misses(session: Session, every: Sequence[Request]) -> Iterator[CacheMiss]:
-    written_price = WRITTEN if any(one.usage.written for one in every) else 1.0
+    written_price = WRITTEN if any(request.usage.written for request in every) else 1.0
     for before, after in pairwise(every):
         could = min(before.usage.window, after.usage.window)
         lost = could - after.usage.cached
@@ -113,7 +115,7 @@ def _cause(session: Session, before: Request, after: Request, pause: float | Non
 
 def _caches(every: Sequence[Request]) -> bool:
     """Return whether the file counts a cache at all."""
-    return any(one.usage.cached for one in every)
+    return any(request.usage.cached for request in every)
 
 
 def _seconds(start: datetime | None, end: datetime | None) -> float | None:

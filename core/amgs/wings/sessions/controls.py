@@ -1,4 +1,4 @@
-"""What regret means beside what it is held against: rework that happens anyway."""
+"""Compare regrets with their control: rework that happens anyway."""
 
 from __future__ import annotations
 
@@ -40,12 +40,12 @@ class KindRate:
 
     @property
     def exceeds(self) -> bool:
-        """Whether the rate is above that of other places, as far as there are any."""
+        """Return whether the rate is above that of other places, as far as there are any."""
         return self.elsewhere is None or self.rate > self.elsewhere
 
     @property
     def standing(self) -> str:
-        """Whether the figure stands out in this session, in words."""
+        """Standing of the figure against other places of this session, in words."""
         if self.elsewhere is None:
             return "there is no place to hold it against"
         if not self.exceeds:
@@ -55,16 +55,18 @@ class KindRate:
         return "stands out in this session"
 
 
-def by_kind(session: Session, found: Sequence[Regret], *, places: int = PLACES, seed: int = 7) -> tuple[KindRate, ...]:
+def by_kind(
+    session: Session, regrets: Sequence[Regret], *, places: int = PLACES, seed: int = 7
+) -> tuple[KindRate, ...]:
     """Return each kind of regret that was found after a compaction or at other places of the session."""
-    dropped = dropped_tokens(session)
+    dropped = count_dropped_tokens(session)
     anyway, stood = elsewhere(session, places=places, seed=seed)
     rows = []
     for kind in REGRET_KINDS:
-        own = [one for one in found if one.kind == kind]
-        other = sum(one.tokens for one in anyway if one.kind == kind)
+        own = [regret for regret in regrets if regret.kind == kind]
+        other = sum(regret.tokens for regret in anyway if regret.kind == kind)
         if own or other:
-            tokens = sum(one.tokens for one in own)
+            tokens = sum(regret.tokens for regret in own)
             rate = 1000.0 * tokens / dropped if dropped else 0.0
             rows.append(
                 KindRate(kind, len(own), tokens, rate, 1000.0 * other / stood if stood else None, kind in CAUSED)
@@ -72,14 +74,14 @@ def by_kind(session: Session, found: Sequence[Regret], *, places: int = PLACES, 
     return tuple(rows)
 
 
-def dropped_tokens(session: Session) -> int:
+def count_dropped_tokens(session: Session) -> int:
     """Tokens that all compactions of a session dropped, estimated."""
     return sum(tokens_dropped(session, boundary) for boundary in session.boundaries)
 
 
-def counted(found: Sequence[Regret]) -> list[Regret]:
+def counted(regrets: Sequence[Regret]) -> list[Regret]:
     """Return the regrets of the kinds that compactions cause."""
-    return [one for one in found if one.kind in CAUSED]
+    return [regret for regret in regrets if regret.kind in CAUSED]
 
 
 def elsewhere(session: Session, *, places: int = PLACES, seed: int = 7) -> tuple[list[Regret], int]:
@@ -94,12 +96,12 @@ def elsewhere(session: Session, *, places: int = PLACES, seed: int = 7) -> tuple
         for place, turn in enumerate(main)
         if place >= _LEAST_BEFORE and len(main) - place >= _LEAST_AFTER and turn.number not in marks
     ]
-    found: list[Regret] = []
+    regrets: list[Regret] = []
     stood = 0
     for turn in random.Random(seed).sample(fit, min(places, len(fit))):
         window = window_at(session, turn.number - 1)
-        later = [one for one in main if one.number >= turn.number][:length]
-        end = next((n for n, one in enumerate(later) if one.number in marks), len(later))
-        found += regrets_between(session, turn.number, window.turns, later[:end])
+        later = [later_turn for later_turn in main if later_turn.number >= turn.number][:length]
+        end = next((n for n, later_turn in enumerate(later) if later_turn.number in marks), len(later))
+        regrets += regrets_between(session, turn.number, window.turns, later[:end])
         stood += min(window.tokens, tokens_of_all(session, window.turns))
-    return found, stood
+    return regrets, stood

@@ -1,4 +1,4 @@
-"""What a call changes in files, as the lines of a diff."""
+"""Changes of a call in files, as the lines of a diff."""
 
 from __future__ import annotations
 
@@ -26,26 +26,26 @@ def diff_of(turn: Turn) -> tuple[str, ...]:
     action = action_of(turn)
     if action is None:
         return ()
-    told = turn.calls[0].arguments
-    given = parse_object(told) or {}
-    if found := _PATCH.search(_texts(given) or told):
-        return tuple(found[0].split("\n")[1:-1])
+    raw_arguments = turn.calls[0].arguments
+    arguments = parse_object(raw_arguments) or {}
+    if patch := _PATCH.search(_texts(arguments) or raw_arguments):
+        return tuple(patch[0].split("\n")[1:-1])
     if action.kind != "write":
         return ()
-    changes = [*_changes(given)]
+    changes = [*_changes(arguments)]
     return (f"*** {action.target}", *(line for change in changes for line in change)) if changes else ()
 
 
-def _changes(given: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:
+def _changes(arguments: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:
     """Yield the lines of each change that the arguments of a call tell."""
-    for edit in (given, *items(given.get("edits")), *items(given.get("replacements"))):
+    for edit in (arguments, *items(arguments.get("edits")), *items(arguments.get("replacements"))):
         old, new = (next((edit[key] for key in keys if isinstance(edit.get(key), str)), None) for keys in (_OLD, _NEW))
         if old is not None or new is not None:
             yield _between(text(old), text(new))
-    diff = text(given.get("diff") or given.get("patch"))
+    diff = text(arguments.get("diff") or arguments.get("patch"))
     blocks = [_between(old, new) for old, new in _BLOCK.findall(diff)]
     yield from blocks or ([tuple(diff.split("\n"))] if _UNIFIED.search(diff) else [])
-    whole = next((given[key] for key in _WHOLE if isinstance(given.get(key), str)), None)
+    whole = next((arguments[key] for key in _WHOLE if isinstance(arguments.get(key), str)), None)
     if whole is not None:
         yield tuple(f"+{line}" for line in whole.split("\n"))
 
@@ -55,7 +55,7 @@ def _between(old: str, new: str) -> tuple[str, ...]:
     return tuple(difflib.unified_diff(old.splitlines(), new.splitlines(), lineterm="", n=2))[2:]
 
 
-def _texts(given: Mapping[str, Any]) -> str:
+def _texts(arguments: Mapping[str, Any]) -> str:
     """Return the texts among the arguments of a call, those in lists too."""
-    flat = [one for value in given.values() for one in (value if isinstance(value, list) else [value])]
-    return "\n".join(one for one in flat if isinstance(one, str))
+    flat = [part for value in arguments.values() for part in (value if isinstance(value, list) else [value])]
+    return "\n".join(part for part in flat if isinstance(part, str))

@@ -1,4 +1,5 @@
-"""What in a turn somebody may need again, by class: paths, numbers, ids, commands, decisions, constraints, errors.
+"""Findings in a turn that somebody may need again, by class: paths, numbers, ids, commands, decisions, constraints,
+errors.
 
 Found by rules alone. Paths and commands are those that were used or spoken of, not every line of a listing; numbers and
 ids those that somebody said or that an error names.
@@ -14,7 +15,7 @@ from typing import Any, Final, Literal, cast, get_args
 
 from amgs.sessions.lines import Record, parse_object, text
 from amgs.sessions.turn import Turn
-from amgs.wings.sessions.shell_commands import patched_in, use_of
+from amgs.wings.sessions.shell_commands import find_patched_files, use_of
 
 FindingClass = Literal["path", "number", "id", "command", "decision", "constraint", "error"]
 FINDING_CLASSES: tuple[FindingClass, ...] = get_args(FindingClass)
@@ -83,7 +84,7 @@ class SessionFinding:
 
 @dataclass(frozen=True, slots=True)
 class AgentAction:
-    """What a call does, as far as its tool and arguments tell. tool: in small letters.
+    """Action of a call, as far as its tool and arguments tell. tool: in small letters.
 
     kind: read a file, run a command, search, write a file, or other. target: the file, the command or the pattern.
     targets: all files that it reads or writes, in the folder in which it runs where that is told. commands: the words
@@ -103,11 +104,13 @@ def action_of(turn: Turn) -> AgentAction | None:
         return None
     call = turn.calls[0]
     tool = call.name.lower()
-    given: Record = parse_object(call.arguments) or {}
-    path = _first(given, "file_path", "filePath", "absolute_path", "path", "filename", "notebook_path", "target_file")
-    command = _command(given.get("command", given.get("cmd", given.get("script"))))
+    arguments: Record = parse_object(call.arguments) or {}
+    path = _first(
+        arguments, "file_path", "filePath", "absolute_path", "path", "filename", "notebook_path", "target_file"
+    )
+    command = _command(arguments.get("command", arguments.get("cmd", arguments.get("script"))))
     if tool in SHELLS or tool.endswith("_shell") or (command and not path):
-        return _of_commands(tool, given, command or call.arguments)
+        return _of_commands(tool, arguments, command or call.arguments)
     if path and command in ("view", "create", "str_replace", "insert", "undo_edit"):  # Anthropic's editor
         return AgentAction("read" if command == "view" else "write", tool, path, (path,))
     if tool in (
@@ -120,28 +123,28 @@ def action_of(turn: Turn) -> AgentAction | None:
         "grep_search",
         "search_files",
     ):
-        wanted = _first(given, "pattern", "query", "regex", "glob_pattern", "path")
+        wanted = _first(arguments, "pattern", "query", "regex", "glob_pattern", "path")
         return AgentAction("search", tool, wanted)
     if path and any(word in tool for word in ("edit", "write", "replace", "patch", "create", "insert")):
         return AgentAction("write", tool, path, (path,))
-    if tool in ("apply_patch", "applypatch", "patch") and (files := patched_in(call.arguments)):
+    if tool in ("apply_patch", "applypatch", "patch") and (files := find_patched_files(call.arguments)):
         return AgentAction("write", tool, files[0], tuple(files))
     if path and ("read" in tool or tool in ("view", "view_file", "open", "cat")):
         return AgentAction("read", tool, path, (path,))
     return AgentAction("other", tool, path)
 
 
-def _of_commands(tool: str, given: Record, told: str) -> AgentAction:
+def _of_commands(tool: str, arguments: Record, command_line: str) -> AgentAction:
     """Return what a command does, or those that a script of Codex's `exec` calls."""
-    folder = _first(given, "workdir", "cwd", "working_directory", "dir_path", "directory")
-    scripts = [] if given else [*_scripted(told)]
-    uses = [use_of(command, within or folder) for command, within in scripts or [(told, folder)]]
-    if files := patched_in(told):
+    folder = _first(arguments, "workdir", "cwd", "working_directory", "dir_path", "directory")
+    scripts = [] if arguments else [*_read_shell_calls(command_line)]
+    uses = [use_of(command, within or folder) for command, within in scripts or [(command_line, folder)]]
+    if files := find_patched_files(command_line):
         return AgentAction("write", tool, files[0], tuple(dict.fromkeys(t for use in uses for t in use.targets)))
     kind = next(kind for kind in ("run", "write", "search", "read") if any(use.kind == kind for use in uses))
-    targets = tuple(dict.fromkeys(one for use in uses if use.kind == kind for one in use.targets))
+    targets = tuple(dict.fromkeys(target for use in uses if use.kind == kind for target in use.targets))
     commands = tuple(command.words for use in uses for command in use.commands)
-    plain = " ".join("; ".join(command for command, _ in scripts).split() or told.split())
+    plain = " ".join("; ".join(command for command, _ in scripts).split() or command_line.split())
     bare = re.sub(r"^cd\s+\S+\s*(?:&&|;)\s*", "", plain)
     shown = targets[0] if targets and kind in ("read", "write") else bare
     return AgentAction(cast(Any, kind) if bare else "other", tool, shown, targets, commands)
@@ -153,36 +156,36 @@ _CALLED = re.compile(
 _FOLDER = re.compile(r"(?:\bworkdir|\"workdir\")\s*:\s*(\"(?:[^\"\\]|\\.)*\"|'[^']*'|`[^`]*`)")
 
 
-def _scripted(script: str) -> Iterator[tuple[str, str]]:
+def _read_shell_calls(script: str) -> Iterator[tuple[str, str]]:
     """Yield (command, folder) of each call of a shell in a script."""
     places = [*_CALLED.finditer(script)]
-    for number, found in enumerate(places):
+    for number, match in enumerate(places):
         end = places[number + 1].start() if number + 1 < len(places) else len(script)
-        rest = script[found.end() : end]
+        rest = script[match.end() : end]
         folder = _FOLDER.search(rest)
-        yield _quoted(found[1]), _quoted(folder[1]) if folder else ""
+        yield _quoted(match[1]), _quoted(folder[1]) if folder else ""
 
 
-def _quoted(told: str) -> str:
+def _quoted(literal: str) -> str:
     """Return what a string of a script says."""
     try:
-        return text(json.loads(told)) if told[0] == '"' else told[1:-1].replace("\\n", "\n")
+        return text(json.loads(literal)) if literal[0] == '"' else literal[1:-1].replace("\\n", "\n")
     except ValueError:
-        return told[1:-1]
+        return literal[1:-1]
 
 
 def findings_in(turn: Turn) -> Iterator[SessionFinding]:
     """Yield the findings of a turn, each once."""
     seen: set[tuple[str, str]] = set()
-    for kind, told in _found(turn):
-        plain = " ".join(told.split()).strip(" .,;:`'\"()")
+    for kind, raw_text in _found(turn):
+        plain = " ".join(raw_text.split()).strip(" .,;:`'\"()")
         if plain and (kind, plain) not in seen:
             seen.add((kind, plain))
             yield SessionFinding(kind, plain, turn.number)
 
 
 def _found(turn: Turn) -> Iterator[tuple[FindingClass, str]]:
-    said = turn.text[:_LONGEST]
+    passage = turn.text[:_LONGEST]
     action = action_of(turn)
     if action is not None:
         if action.kind == "run" and len(action.target) <= 400:
@@ -191,18 +194,18 @@ def _found(turn: Turn) -> Iterator[tuple[FindingClass, str]]:
             yield "path", action.target
         return
     if turn.kind == "result":
-        if turn.failed or _ERROR.search(said[:2_000]):
-            for n, found in enumerate(_ERROR.finditer(said)):
-                if n < 3 and len(found[0]) < 400:
-                    yield "error", found[0]
+        if turn.failed or _ERROR.search(passage[:2_000]):
+            for n, match in enumerate(_ERROR.finditer(passage)):
+                if n < 3 and len(match[0]) < 400:
+                    yield "error", match[0]
         return
     if turn.kind not in ("said", "summary"):
         return
-    yield from (("path", path) for path in paths_in(said))
-    yield from (("id", found[0]) for found in _ID.finditer(said))
-    yield from (("number", number) for number in numbers_in(said))
-    for found in _SENTENCE.finditer(said):
-        sentence = found[0].strip()
+    yield from (("path", path) for path in paths_in(passage))
+    yield from (("id", match[0]) for match in _ID.finditer(passage))
+    yield from (("number", number) for number in numbers_in(passage))
+    for match in _SENTENCE.finditer(passage):
+        sentence = match[0].strip()
         if not 12 <= len(sentence) <= 500:
             continue
         if turn.role == "user" and _CONSTRAINT.search(sentence):
@@ -211,26 +214,26 @@ def _found(turn: Turn) -> Iterator[tuple[FindingClass, str]]:
             yield "decision", sentence
 
 
-def paths_in(said: str) -> Iterator[str]:
+def paths_in(passage: str) -> Iterator[str]:
     """Paths and names of files in a text: what has an extension, or a folder and no blank."""
-    for found in _PATH.finditer(said):
-        path = found[0].rstrip(".")
+    for match in _PATH.finditer(passage):
+        path = match[0].rstrip(".")
         name = path.rsplit("/", 1)[-1]
         if _EXTENSION.search(name) or (path.count("/") > 1 and not path[0].isdigit()):
             yield path
 
 
-def numbers_in(said: str) -> Iterator[str]:
+def numbers_in(passage: str) -> Iterator[str]:
     """Yield numbers that say something: of three digits or more, with a unit or a fraction; no years."""
-    for found in _NUMBER.finditer(_HEADING.sub("", said)):
-        digits = re.sub(r"\D", "", found[0])
-        if (len(digits) >= 3 or not found[0].isdigit()) and len(digits) > 1 and not _YEAR.fullmatch(found[0]):
-            yield found[0]
+    for match in _NUMBER.finditer(_HEADING.sub("", passage)):
+        digits = re.sub(r"\D", "", match[0])
+        if (len(digits) >= 3 or not match[0].isdigit()) and len(digits) > 1 and not _YEAR.fullmatch(match[0]):
+            yield match[0]
 
 
-def sentences_in(said: str) -> Iterator[str]:
+def sentences_in(passage: str) -> Iterator[str]:
     """Return the sentences and lines of a text."""
-    return (found[0].strip() for found in _SENTENCE.finditer(said))
+    return (match[0].strip() for match in _SENTENCE.finditer(passage))
 
 
 def is_constraint(sentence: str) -> bool:
@@ -238,13 +241,13 @@ def is_constraint(sentence: str) -> bool:
     return _CONSTRAINT.search(sentence) is not None
 
 
-def _first(given: Record, *names: str) -> str:
-    return next((told for name in names if (told := text(given.get(name)))), "")
+def _first(arguments: Record, *names: str) -> str:
+    return next((argument for name in names if (argument := text(arguments.get(name)))), "")
 
 
-def _command(given: Any) -> str:
-    """A command as a shell reads it; of a list, without the shell that runs it."""
-    if isinstance(given, list):
-        words = [text(one) for one in given]
+def _command(command: Any) -> str:
+    """Return a command as a shell reads it; of a list, without the shell that runs it."""
+    if isinstance(command, list):
+        words = [text(word) for word in command]
         return words[-1] if len(words) > 1 and words[0].rsplit("/", 1)[-1] in ("bash", "sh", "zsh") else " ".join(words)
-    return text(given)
+    return text(command)

@@ -29,9 +29,9 @@ def follow(path: Path, seconds: float | None = None, progress: Progress | None =
             size = now
             session = open_session(path)
             outlook = look_ahead(session)
-            told = tell(outlook)
+            line = tell(outlook)
         if progress is not None:
-            progress(outlook.tokens, outlook.limit or 0, told)
+            progress(outlook.tokens, outlook.limit or 0, line)
         if end is not None and time.monotonic() >= end:
             return session, outlook
         time.sleep(_EVERY if end is None else min(_EVERY, max(0.0, end - time.monotonic())))
@@ -39,13 +39,13 @@ def follow(path: Path, seconds: float | None = None, progress: Progress | None =
 
 def tell(outlook: Outlook) -> str:
     """`turn 212, 81 % of the window; a compaction would drop app.py, store.py`."""
-    told = f"turn {outlook.turn}, {outlook.tokens:,} tokens"
+    line = f"turn {outlook.turn}, {outlook.tokens:,} tokens"
     if outlook.fill is not None:
-        told = f"turn {outlook.turn}, {outlook.fill:.0%} of the window"
+        line = f"turn {outlook.turn}, {outlook.fill:.0%} of the window"
     if not outlook.near:
-        return told
-    names = ", ".join(one.path.rsplit("/", 1)[-1] for one in outlook.files[:4])
-    return f"{told}; a compaction would drop {names or 'all of it'}"
+        return line
+    names = ", ".join(file.path.rsplit("/", 1)[-1] for file in outlook.files[:4])
+    return f"{line}; a compaction would drop {names or 'all of it'}"
 
 
 def _size(path: Path) -> int:

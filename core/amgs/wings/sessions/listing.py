@@ -141,7 +141,9 @@ def list_sessions(
 
 
 def _with_needs(form: SessionFormat, row: ListedSession) -> ListedSession:
-    """The row with what was needed again after compactions, where it has any and its file is soon read."""
+    """Return the row with the count of regrets after compactions, where it has any and its file is small enough to
+    read.
+    """
     if not row.compactions or row.again is not None or row.size > _READ_WHOLE:
         return row if row.compactions != 0 else replace(row, again=0)
     try:
@@ -158,18 +160,18 @@ def _unread(home: Path) -> Iterator[tuple[str, str]]:
 
 
 def short_ids(sessions: Sequence[ListedSession]) -> list[str]:
-    """Of each session, as much of its id as opens it, eight characters at least."""
-    ids = sorted({one.id for one in sessions})
+    """Return the prefix of each session's id that opens it, eight characters at least."""
+    ids = sorted({session.id for session in sessions})
     least = {}
     for place, id in enumerate(ids):
         near = [other for other in ids[max(0, place - 1) : place + 2] if other != id]
         shared = max((_shared(id, other) for other in near), default=0)
         least[id] = id if len(id) <= 12 else id[: max(8, shared + 2)]
-    return [least[one.id] for one in sessions]
+    return [least[session.id] for session in sessions]
 
 
 def _shared(id: str, other: str) -> int:
-    """How many characters two ids begin with that are the same."""
+    """Count the characters of the common prefix of two ids."""
     pairs = enumerate(zip(id, other, strict=False))
     return next((place for place, (a, b) in pairs if a != b), min(len(id), len(other)))
 
@@ -195,21 +197,21 @@ def search_sessions(home: Path, words: str, *, limit: int = 20, progress: Progre
     back and what the program put in is left out: it is found in too many places. Raises Cancelled.
     """
     wanted = words.lower().split()
-    files = sorted(_files(home, ""), key=lambda one: one[2], reverse=True)
-    found: list[FoundTurn] = []
+    files = sorted(_files(home, ""), key=lambda file: file[2], reverse=True)
+    hits: list[FoundTurn] = []
     for done, (form, path, changed, size) in enumerate(files):
         if progress is not None:
             progress(done, len(files), path.name)
-        if not wanted or len(found) >= limit or not _holds(path, wanted):
+        if not wanted or len(hits) >= limit or not _holds(path, wanted):
             continue
         with suppress(AmgsError):
             session = form.read(path)
             listed = _listed(form, path, changed, size, counted=False)
             for turn in reversed(session.main):
-                told = f"{session.text(turn)} {turn.words}".lower()
-                if turn.kind in _SEARCHED and all(word in told for word in wanted):
-                    found.append(FoundTurn(listed, row_of(session, turn)))
-    return FoundTurns(words, tuple(found[:limit]))
+                text = f"{session.text(turn)} {turn.words}".lower()
+                if turn.kind in _SEARCHED and all(word in text for word in wanted):
+                    hits.append(FoundTurn(listed, row_of(session, turn)))
+    return FoundTurns(words, tuple(hits[:limit]))
 
 
 def _holds(path: Path, words: Sequence[str]) -> bool:
@@ -242,19 +244,21 @@ def find_session(home: Path, name: str) -> tuple[Path, str | None]:
         if latest:
             return Path(latest[0].path), None
         raise InputError("No session lies here.", way_out="Give the path of a session file.")
-    files = sorted(_files(home, ""), key=lambda one: one[2], reverse=True)
+    files = sorted(_files(home, ""), key=lambda file: file[2], reverse=True)
     every: list[tuple[str, Path, str | None]] = [
         (_id_of(form, path, _head(path)), path, None) for form, path, _, _ in files
     ]
-    named = [one for one in every if one[0].startswith(name) or one[1].stem.startswith(name)]
-    named = named or [one for form, path, _, _ in files for one in _inside(form, path) if one[0].startswith(name)]
-    exact = [one for one in named if one[0] == name]
+    named = [candidate for candidate in every if candidate[0].startswith(name) or candidate[1].stem.startswith(name)]
+    named = named or [
+        candidate for form, path, _, _ in files for candidate in _inside(form, path) if candidate[0].startswith(name)
+    ]
+    exact = [candidate for candidate in named if candidate[0] == name]
     if not named:
         raise InputError(
             f"No session here is called {name}.", way_out="`amgs session` lists them; a path to a file does as well."
         )
     if len(named) > 1 and not exact:
-        few = ", ".join(one[0] for one in named[:4])
+        few = ", ".join(candidate[0] for candidate in named[:4])
         raise InputError(f"{len(named)} sessions begin with {name}: {few}.", way_out="Give more of the id.")
     return (exact or named)[0][1:]
 
@@ -292,8 +296,8 @@ def _id_of(form: SessionFormat, path: Path, head: bytes) -> str:
         return dated[1]
     if name in _UNNAMED:
         return next((above.name for above in path.parents if above.name not in _BETWEEN), name)
-    found = form.marks.id.search(head.split(b"\n", 1)[0]) if form.marks and form.marks.id else None
-    return found[1].decode() if found else name
+    match = form.marks.id.search(head.split(b"\n", 1)[0]) if form.marks and form.marks.id else None
+    return match[1].decode() if match else name
 
 
 def _head(path: Path) -> bytes:
@@ -325,8 +329,8 @@ def _files(home: Path, agent: str) -> Iterator[tuple[SessionFormat, Path, float,
 
 def session_files(home: Path) -> Iterator[tuple[SessionFormat, Path]]:
     """Yield (format, path) of each file where sessions lie, each once, the oldest first."""
-    found = {path: (form, at) for form, path, at, _ in _files(home, "")}
-    for path, (form, _) in sorted(found.items(), key=lambda one: one[1][1]):
+    files = {path: (form, at) for form, path, at, _ in _files(home, "")}
+    for path, (form, _) in sorted(files.items(), key=lambda entry: entry[1][1]):
         yield _format_of(form, path), path
 
 
@@ -348,8 +352,8 @@ def _listed(form: SessionFormat, path: Path, changed: float, size: int, *, count
             row = _of_reading(row, form.read(path))
         with _bytes_of(path, whole=counted) as data:
             head, tail = data[:_HEAD], data[max(0, len(data) - (_TAIL if counted else _SHORT_TAIL)) :]
-            if found := _CWD.search(head):
-                row = replace(row, project=_string(found[1]))
+            if match := _CWD.search(head):
+                row = replace(row, project=_string(match[1]))
             if marks is not None:
                 row = _of_bytes(row, marks, data if counted else head, head, tail, counted=counted)
     except (OSError, ValueError, AmgsError):
@@ -372,14 +376,14 @@ def _of_bytes(
     end.
     """
     first = _AT.search(head)
-    last = next((found[-1] for part in (tail[-_END:], tail) if (found := _AT.findall(part))), None)
+    last = next((instants[-1] for part in (tail[-_END:], tail) if (instants := _AT.findall(part))), None)
     by_hand, *others = [*marks.titles, None]  # the one that counts is looked for in all of the file
-    places = [(by_hand, data), *((one, part) for one in (by_hand, *others) for part in (tail, head))]
-    what = next((told for one, part in places if one is not None and (told := _last(one, part))), "")
+    places = [(by_hand, data), *((pattern, part) for pattern in (by_hand, *others) for part in (tail, head))]
+    what = next((title for pattern, part in places if pattern is not None and (title := _last(pattern, part))), "")
     lines = (_typed(data[start:end]) for start, end in _prompts(data, marks))
-    said = [*lines] if counted else [*islice(lines, 0 if what else _TRIED)]
-    what = what or next((words for human, words in said if human and words), "")
-    what = what or next((words for _, words in said if words), "")
+    prompts = [*lines] if counted else [*islice(lines, 0 if what else _TRIED)]
+    what = what or next((words for human, words in prompts if human and words), "")
+    what = what or next((words for _, words in prompts if words), "")
     row = replace(
         row,
         what=" ".join(mask(what)[:_PROMPT].split()),
@@ -391,23 +395,23 @@ def _of_bytes(
     return replace(
         row,
         tokens=_last_window(tail),
-        turns=sum(human for human, _ in said),
+        turns=sum(human for human, _ in prompts),
         compactions=sum(1 for _ in marks.compaction.finditer(data)),
         errors=None if marks.failed is None else _failures(data, marks.failed, marks.side),
     )
 
 
 def _of_reading(row: ListedSession, session: Session) -> ListedSession:
-    """The row with what a reading of the file tells."""
-    said = [turn for turn in session.main if turn.kind == "said" and turn.role == "user"]
+    """Return the row, completed from a reading of the file."""
+    prompts = [turn for turn in session.main if turn.kind == "said" and turn.role == "user"]
     usages = [turn.usage for turn in session.main if turn.usage is not None]
     return replace(
         row,
         project=session.project or row.project,
-        turns=len(said),
+        turns=len(prompts),
         compactions=len(session.boundaries),
         tokens=usages[-1].window if usages else None,
-        what=" ".join(mask(session.title or (said[0].text if said else ""))[:_PROMPT].split()),
+        what=" ".join(mask(session.title or (prompts[0].text if prompts else ""))[:_PROMPT].split()),
         started=session.started,
         ended=session.ended,
         errors=sum(turn.failed for turn in session.main),
@@ -417,10 +421,10 @@ def _of_reading(row: ListedSession, session: Session) -> ListedSession:
 
 def _last(pattern: re.Pattern[bytes], data: mmap.mmap | bytes) -> str:
     """Return the last string of JSON that a pattern finds; "" for none."""
-    found = b""
-    for found in (match[1] for match in pattern.finditer(data)):  # noqa: B007 - the last one counts
+    literal = b""
+    for literal in (match[1] for match in pattern.finditer(data)):  # noqa: B007 - the last one counts
         pass
-    return _string(found).strip() if found else ""
+    return _string(literal).strip() if literal else ""
 
 
 def _typed(line: bytes) -> tuple[bool, str]:
@@ -428,21 +432,21 @@ def _typed(line: bytes) -> tuple[bool, str]:
     words they are.
     """
     record = parse_object(line.decode("utf-8", "replace")) or {}
-    inner = next((one for key in ("message", "payload", "data") if (one := fields(record.get(key)))), record)
-    told = next((words for key in _SAID if (words := content_text(inner.get(key)))), "")
-    parts = [*words_of_user(_REQUEST.split(told)[-1])]
-    typed = next((words for said, words, _ in parts if said and words.strip()), "")
-    if typed or not told:
+    inner = next((body for key in ("message", "payload", "data") if (body := fields(record.get(key)))), record)
+    content = next((words for key in _SAID if (words := content_text(inner.get(key)))), "")
+    parts = [*words_of_user(_REQUEST.split(content)[-1])]
+    typed = next((words for by_user, words, _ in parts if by_user and words.strip()), "")
+    if typed or not content:
         return True, typed
     if parts[0][1].startswith("/"):
         return False, parts[0][1]
-    return False, next((f"{whose}: {_TAG.sub(' ', words)}" for _, words, whose in parts if whose), "")
+    return False, next((f"{source}: {_TAG.sub(' ', words)}" for _, words, source in parts if source), "")
 
 
 def _failures(data: mmap.mmap | bytes, failed: re.Pattern[bytes], side: re.Pattern[bytes] | None) -> int:
     """Return how many results tell of a failure, without those of subagents."""
-    found = failed.finditer(data)
-    return sum(1 for one in found if side is None or not side.search(data, *_line_at(data, one.start())))
+    matches = failed.finditer(data)
+    return sum(1 for match in matches if side is None or not side.search(data, *_line_at(data, match.start())))
 
 
 def _line_at(data: mmap.mmap | bytes, place: int) -> tuple[int, int]:
@@ -464,8 +468,8 @@ def _bytes_of(path: Path, *, whole: bool) -> Iterator[mmap.mmap | bytes]:
 
 def _prompts(data: mmap.mmap | bytes, marks: ListMarks) -> Iterator[tuple[int, int]]:
     """Yield where each line with words of the user begins and ends."""
-    for found in marks.prompt.finditer(data):
-        start, end = _line_at(data, found.start())
+    for match in marks.prompt.finditer(data):
+        start, end = _line_at(data, match.start())
         if marks.other is None or not marks.other.search(data, start, end):
             yield start, end
 
@@ -474,10 +478,10 @@ def _last_window(tail: bytes) -> int | None:
     """Return tokens of the last request that the end of a file counts."""
     lines: Sequence[bytes] = tail.split(b"\n")
     for line in reversed(lines):
-        told = {name: int(number) for name, number in _USAGE.findall(line)}
-        if told and sum(told.values()):
-            cached = told.pop(b"cached_input_tokens", 0)  # Codex counts these within its input
-            return sum(told.values()) or cached
+        counts = {name: int(number) for name, number in _USAGE.findall(line)}
+        if counts and sum(counts.values()):
+            cached = counts.pop(b"cached_input_tokens", 0)  # Codex counts these within its input
+            return sum(counts.values()) or cached
     return None
 
 

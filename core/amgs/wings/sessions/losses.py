@@ -1,5 +1,5 @@
-"""What a compaction threw away: of each class of findings, what is left word for word, in other words, or not at
-all.
+"""Detect losses of a compaction: for each class of findings, what is left word for word, in other words, or not
+at all.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from amgs.sessions.turn import Session, Turn
-from amgs.sessions.windows import dropped_at, opening_after, tokens_dropped, tokens_of_all
+from amgs.sessions.windows import find_dropped_turns, opening_after, tokens_dropped, tokens_of_all
 from amgs.wings.sessions.findings import FINDING_CLASSES, FindingClass, SessionFinding, findings_in
 
 _WORD = re.compile(r"[A-Za-z_][\w.-]{2,}|\d[\d.,]*")
@@ -74,7 +74,7 @@ def losses(session: Session) -> tuple[Loss, ...]:
 
 def loss_at(session: Session, boundary: Turn) -> Loss:
     """Return what one compaction threw away; see `Loss`."""
-    dropped, opening = dropped_at(session, boundary), opening_after(session, boundary)
+    dropped, opening = find_dropped_turns(session, boundary), opening_after(session, boundary)
     mark = boundary.boundary
     return Loss(
         boundary.number,
@@ -91,8 +91,9 @@ def loss_at(session: Session, boundary: Turn) -> Loss:
 
 @dataclass(frozen=True, slots=True)
 class LossReason:
-    """What became of something at a compaction. what: as it stood there. kind: the class of the finding, "words" for
-    what is none.
+    """Fate of something at a compaction.
+
+    what: as it stood there. kind: the class of the finding, `words` for what is none.
 
     fate: verbatim, reworded or gone. nearest: the sentence of the new window that shares most of its words, "" where
     none shares any; shared: which share, from 0 to 1. said: numbers of the turns that held it before.
@@ -107,27 +108,29 @@ class LossReason:
     said: tuple[int, ...]
 
 
-def explain(session: Session, boundary: Turn, told: str) -> LossReason | None:
+def explain(session: Session, boundary: Turn, text: str) -> LossReason | None:
     """Return why something that stood in the window before a compaction is there after it or not: the finding of the
     dropped turns that says it or, best one that is gone, holds it, else the words themselves; None where no dropped
     turn holds them.
     """
-    dropped, wanted = dropped_at(session, boundary), _plain(told)
+    dropped, wanted = find_dropped_turns(session, boundary), _plain(text)
     window = "\n".join(turn.words for turn in opening_after(session, boundary))
-    sentences = [" ".join(one.split()) for one in sentences_of(window)]
-    words = [frozenset(words_of(one)) for one in sentences]
+    sentences = [" ".join(sentence.split()) for sentence in sentences_of(window)]
+    words = [frozenset(words_of(sentence)) for sentence in sentences]
     line = " ".join(window.split())
-    every = [one for turn in dropped for one in findings_in(turn)]
-    found = [one for one in every if one.text == told] or [one for one in every if wanted in _plain(one.text)]
-    if found:
-        fates = {one.text: fate_of(one, line, words) for one in found}
-        chosen = next((one for one in reversed(found) if fates[one.text] == "gone"), found[-1])
+    every = [finding for turn in dropped for finding in findings_in(turn)]
+    findings = [finding for finding in every if finding.text == text] or [
+        finding for finding in every if wanted in _plain(finding.text)
+    ]
+    if findings:
+        fates = {finding.text: fate_of(finding, line, words) for finding in findings}
+        chosen = next((finding for finding in reversed(findings) if fates[finding.text] == "gone"), findings[-1])
         what, kind, fate = chosen.text, str(chosen.kind), fates[chosen.text]
-        said = [one.turn for one in found if one.text == what]
+        numbers = [finding.turn for finding in findings if finding.text == what]
     else:
-        said = [turn.number for turn in dropped if wanted in _plain(session.text(turn) + turn.words)]
-        what, kind, fate = " ".join(told.split()), "words", "verbatim" if wanted in _plain(line) else "gone"
-    if not wanted or not said:
+        numbers = [turn.number for turn in dropped if wanted in _plain(session.text(turn) + turn.words)]
+        what, kind, fate = " ".join(text.split()), "words", "verbatim" if wanted in _plain(line) else "gone"
+    if not wanted or not numbers:
         return None
     own = frozenset(words_of(what))
     shared = [len(own & others) / len(own) if own else 0.0 for others in words]
@@ -142,13 +145,13 @@ def explain(session: Session, boundary: Turn, told: str) -> LossReason | None:
         fate,
         sentences[best] if best is not None and near else "",
         shared[best] if best is not None else 0.0,
-        tuple(dict.fromkeys(said)),
+        tuple(dict.fromkeys(numbers)),
     )
 
 
-def _plain(told: str) -> str:
+def _plain(text: str) -> str:
     """Return a text in small letters on one line."""
-    return " ".join(told.lower().split())
+    return " ".join(text.lower().split())
 
 
 def sentences_of(window: str) -> list[str]:
@@ -160,55 +163,55 @@ def classes_of(dropped: Sequence[Turn], window: str) -> tuple[LostClass, ...]:
     """Return what became of the findings in turns, given the text of the window that follows them."""
     latest: dict[tuple[FindingClass, str], SessionFinding] = {}
     for turn in dropped:
-        for one in findings_in(turn):
-            latest.pop((one.kind, one.text), None)
-            latest[one.kind, one.text] = one
+        for finding in findings_in(turn):
+            latest.pop((finding.kind, finding.text), None)
+            latest[finding.kind, finding.text] = finding
     plain = " ".join(window.split())
     words = [frozenset(words_of(sentence)) for sentence in sentences_of(window)]
-    made = []
+    classes = []
     for kind in FINDING_CLASSES:
-        held = [one for one in latest.values() if one.kind == kind]
-        fates = [(one, fate_of(one, plain, words)) for one in held]
-        lost = [one for one, fate in fates if fate == "gone"]
-        if held:
+        findings = [finding for finding in latest.values() if finding.kind == kind]
+        fates = [(finding, fate_of(finding, plain, words)) for finding in findings]
+        lost = [finding for finding, fate in fates if fate == "gone"]
+        if findings:
             count = Counter(fate for _, fate in fates)
             verbatim, reworded = count["verbatim"], count["reworded"]
-            made.append(LostClass(kind, len(held), verbatim, reworded, count["gone"], tuple(reversed(lost))))
-    return tuple(made)
+            classes.append(LostClass(kind, len(findings), verbatim, reworded, count["gone"], tuple(reversed(lost))))
+    return tuple(classes)
 
 
-def fate_of(one: SessionFinding, window: str, sentences: Sequence[frozenset[str]]) -> str:
+def fate_of(finding: SessionFinding, window: str, sentences: Sequence[frozenset[str]]) -> str:
     """verbatim, reworded or gone: whether a finding stands in a window, given as one line and as sets of words.
 
     A path is there in other words where its file's name is, a sentence or a command where most of its words are in one
     sentence, an error where its kind and most of its words are; a number or an id is there or it is not.
     """
-    if stands_in(window, one.text):
+    if stands_in(window, finding.text):
         return "verbatim"
-    if one.kind in ("number", "id"):
+    if finding.kind in ("number", "id"):
         return "gone"
-    if one.kind == "path":
-        name = one.text.rsplit("/", 1)[-1]
-        return "reworded" if name != one.text and stands_in(window, name) else "gone"
-    own = frozenset(words_of(one.text))
+    if finding.kind == "path":
+        name = finding.text.rsplit("/", 1)[-1]
+        return "reworded" if name != finding.text and stands_in(window, name) else "gone"
+    own = frozenset(words_of(finding.text))
     if len(own) < 2:
         return "gone"
     best = max((len(own & others) / len(own) for others in sentences), default=0.0)
     return "reworded" if best >= _SHARED else "gone"
 
 
-def words_of(told: str) -> list[str]:
+def words_of(text: str) -> list[str]:
     """Return the words of a text that say something, in small letters and without their endings in -s, -ed and -ing."""
-    found = (word.lower().strip(".-") for word in _WORD.findall(told))
-    return [re.sub(r"(?<=\w{3})(?:ing|ed|es|s)$", "", word) for word in found if word and word not in _COMMON]
+    words = (word.lower().strip(".-") for word in _WORD.findall(text))
+    return [re.sub(r"(?<=\w{3})(?:ing|ed|es|s)$", "", word) for word in words if word and word not in _COMMON]
 
 
-def stands_in(window: str, told: str) -> bool:
+def stands_in(window: str, text: str) -> bool:
     """Return whether a text stands in another and is not only a part of a longer word or number."""
-    at = window.find(told) if told else -1
+    at = window.find(text) if text else -1
     while at >= 0:
-        before, after = window[at - 1 : at], window[at + len(told) : at + len(told) + 1]
-        if not (before.isalnum() and told[0].isalnum()) and not (after.isalnum() and told[-1].isalnum()):
+        before, after = window[at - 1 : at], window[at + len(text) : at + len(text) + 1]
+        if not (before.isalnum() and text[0].isalnum()) and not (after.isalnum() and text[-1].isalnum()):
             return True
-        at = window.find(told, at + 1)
+        at = window.find(text, at + 1)
     return False

@@ -1,4 +1,4 @@
-"""What the user forbade, whether a compaction dropped it, and whether it was done all the same.
+"""Find the user's prohibitions, whether a compaction dropped them, and whether they were broken all the same.
 
 Told by rules alone, and only where a command can tell: "never use npm", "do not push", "don't run `mix format`". A rule
 that no command can break is not judged.
@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from amgs.sessions.turn import Session, Turn
-from amgs.sessions.windows import dropped_at, opening_after
+from amgs.sessions.windows import find_dropped_turns, opening_after
 from amgs.wings.sessions.findings import action_of, sentences_in
 from amgs.wings.sessions.losses import stands_in
 
@@ -43,8 +43,8 @@ class BrokenRule:
     dropped: int | None
 
 
-def broken_rules(session: Session) -> tuple[BrokenRule, ...]:
-    """What the user forbade in the main conversation and a later command did, each once."""
+def find_broken_rules(session: Session) -> tuple[BrokenRule, ...]:
+    """Return the user's prohibitions in the main conversation that a later command broke, without duplicates."""
     return tuple(_broken(session))
 
 
@@ -55,31 +55,31 @@ def _broken(session: Session) -> Iterator[BrokenRule]:
         if turn.kind == "said" and turn.role == "user":
             forbidden += [(turn, sentence, what) for sentence, what in _forbidden(turn)]
         elif turn.boundary is not None and turn.boundary.whole:
-            window = " ".join("\n".join(one.text for one in opening_after(session, turn)).split())
-            gone = {one.number for one in dropped_at(session, turn)}
-            for one, sentence, _ in forbidden:
-                if one.number in gone and not stands_in(window, sentence):
-                    dropped.setdefault(one.number, turn.number)
+            window = " ".join("\n".join(opening_turn.text for opening_turn in opening_after(session, turn)).split())
+            gone = {dropped_turn.number for dropped_turn in find_dropped_turns(session, turn)}
+            for user_turn, sentence, _ in forbidden:
+                if user_turn.number in gone and not stands_in(window, sentence):
+                    dropped.setdefault(user_turn.number, turn.number)
         action = action_of(turn)
         if action is None or not action.commands or turn.copied:
             continue
         for rule in list(forbidden):
-            said, sentence, what = rule
+            origin, sentence, what = rule
             if _does(action.commands, what):
                 forbidden.remove(rule)
-                yield BrokenRule(sentence, said.number, turn.number, action.target, dropped.get(said.number))
+                yield BrokenRule(sentence, origin.number, turn.number, action.target, dropped.get(origin.number))
 
 
 def _forbidden(turn: Turn) -> Iterator[tuple[str, str]]:
     """Yield (sentence, command that it forbids) of what a user says."""
     for sentence in sentences_in(turn.text[:4_000]):
-        found = _FORBIDS.search(sentence)
-        if found is None:
+        match = _FORBIDS.search(sentence)
+        if match is None:
             continue
-        if found["act"]:
-            yield " ".join(sentence.split()), f"git {found['act'].lower()}"
+        if match["act"]:
+            yield " ".join(sentence.split()), f"git {match['act'].lower()}"
             continue
-        words = (found["program"] or found["quoted"]).lower().rstrip("./-").split()
+        words = (match["program"] or match["quoted"]).lower().rstrip("./-").split()
         if _PROGRAMS.match(words[0]):
             yield " ".join(sentence.split()), " ".join(words if _ACTS.match(words[-1]) else words[:1])
 

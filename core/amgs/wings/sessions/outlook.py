@@ -1,4 +1,4 @@
-"""What a compaction at a turn would drop, and which of it is likeliest to be needed again: before it happens.
+"""Forecast the losses of a compaction at a turn, and which of them are likeliest to be needed again.
 
 Files are told in the order in which they were last spoken of: in words, in thoughts, in a plan. Of the first five of
 that order 30 % were read or written again within 80 turns after the 29 compactions of 22 sessions, of all files in the
@@ -36,9 +36,10 @@ class FileAtRisk:
 
 @dataclass(frozen=True, slots=True)
 class Outlook:
-    """What a compaction at a turn would drop. tokens: of the window; limit: what the model can read, None where that is
-    unknown. files: likeliest to be needed first. asked: what the user asked for to be so, always or never, the latest
-    first.
+    """Expected losses of a compaction at a turn.
+
+    tokens: of the window; limit: the model's maximum, None where that is unknown. files: likeliest to be needed first.
+    asked: what the user asked for to be so, always or never, the latest first.
     """
 
     turn: int
@@ -49,12 +50,12 @@ class Outlook:
 
     @property
     def fill(self) -> float | None:
-        """The share of the window that is taken; None where its size is unknown."""
+        """Share of the window in use; None where its size is unknown."""
         return self.tokens / self.limit if self.limit else None
 
     @property
     def near(self) -> bool:
-        """Whether a compaction is near."""
+        """Return whether a compaction is near."""
         return self.fill is not None and self.fill >= NEAR
 
 
@@ -65,11 +66,11 @@ def look_ahead(session: Session, number: int | None = None) -> Outlook:
     at = number if number is not None else (session.main[-1].number if session.main else len(session.turns))
     window = window_at(session, at)
     asked = [
-        one
+        finding
         for turn in reversed(window.turns)
         if turn.kind == "said" and turn.role == "user"
-        for one in findings_in(turn)
-        if one.kind == "constraint"
+        for finding in findings_in(turn)
+        if finding.kind == "constraint"
     ]
     return Outlook(
         at, window.tokens, window.limit, tuple(files_at_risk(session, window.turns)[:SHOWN]), tuple(asked[:SHOWN])
@@ -91,10 +92,10 @@ def files_at_risk(session: Session, turns: Sequence[Turn]) -> list[FileAtRisk]:
         if turn.kind in ("said", "thinking") or (action is not None and action.kind == "other"):
             words = turn.words
             spoken.update({path: turn.number for path, name in names.items() if name in words})
-    made = []
+    risks = []
     for path, calls in used.items():
         answers = [results[call.calls[0].id] for call in calls if call.calls[0].id in results]
         tokens = sum(tokens_of(session, turn) for turn in (*calls, *answers))
-        made.append(FileAtRisk(path, len(calls), spoken.get(path, calls[-1].number), tokens))
-    order = {one.path: (one.path in spoken, one.spoken) for one in made}
-    return sorted(made, key=lambda one: order[one.path], reverse=True)
+        risks.append(FileAtRisk(path, len(calls), spoken.get(path, calls[-1].number), tokens))
+    order = {risk.path: (risk.path in spoken, risk.spoken) for risk in risks}
+    return sorted(risks, key=lambda risk: order[risk.path], reverse=True)

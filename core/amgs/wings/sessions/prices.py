@@ -1,4 +1,4 @@
-"""What a request costs at list prices: a dated table, `prices.json`. A model that it lacks has no price."""
+"""Price of a request at list prices: a dated table, `prices.json`. A model that it lacks has no price."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ _DATED: Final = re.compile(r"(?:-\d{8}|-\d{4}-\d\d-\d\d|-latest|\[[^\]]*\]|[@:].
 @cache
 def price_table() -> dict[str, Any]:
     """Return the table. checked: the day on which it was last held against the providers' pages."""
-    found: dict[str, Any] = json.loads(Path(__file__).with_name("prices.json").read_text("utf-8"))
-    return found
+    table: dict[str, Any] = json.loads(Path(__file__).with_name("prices.json").read_text("utf-8"))
+    return table
 
 
 def cost_of(model: str, usage: Usage, day: date | None = None) -> float | None:

@@ -1,4 +1,4 @@
-"""What a compaction dropped and the session needed again, told by the session's own future and by rules alone.
+"""Find what a compaction dropped and the session needed again, by the session's own future and by rules alone.
 
 A span that was dropped is regretted where afterwards, in the same window,
 - reopened: the agent reads a file that it had changed or written, and finds at least 80 % of it as it left it;
@@ -26,7 +26,7 @@ from typing import Final, Literal, get_args
 
 from amgs.sessions.lines import items, parse_object, text
 from amgs.sessions.turn import Session, Turn
-from amgs.sessions.windows import after_boundary, dropped_at, once_a_session, opening_after, tokens_of
+from amgs.sessions.windows import after_boundary, find_dropped_turns, once_a_session, opening_after, tokens_of
 from amgs.types import Progress
 from amgs.wings.sessions.findings import AgentAction, action_of, is_constraint, sentences_in
 from amgs.wings.sessions.losses import stands_in, words_of
@@ -92,7 +92,7 @@ class AgentStep:
 
     @property
     def fell_through(self) -> bool:
-        """Whether it should have written a file and failed."""
+        """Return whether it should have written a file and failed."""
         return self.action.kind == "write" and self.result is not None and self.result.failed
 
 
@@ -101,27 +101,29 @@ def regrets(session: Session, progress: Progress | None = None) -> tuple[Regret,
 
     Raises Cancelled.
     """
-    found: list[Regret] = []
+    all_regrets: list[Regret] = []
     for done, boundary in enumerate(session.boundaries):
         if progress is not None:
             progress(done, len(session.boundaries), "what was needed again")
         opening = "\n".join(session.text(turn) for turn in opening_after(session, boundary))
-        dropped, later = dropped_at(session, boundary), after_boundary(session, boundary)
-        found += regrets_between(session, boundary.number, dropped, later, opening)
-    return tuple(found)
+        dropped, later = find_dropped_turns(session, boundary), after_boundary(session, boundary)
+        all_regrets += regrets_between(session, boundary.number, dropped, later, opening)
+    return tuple(all_regrets)
 
 
 def regrets_between(
     session: Session, boundary: int, dropped: Sequence[Turn], later: Sequence[Turn], opening: str = ""
 ) -> list[Regret]:
-    """The regrets of dropping turns, in the turns that came later. opening: the text of the new window, which holds
-    what was not lost. boundary: the number under which they are told, of any turn.
+    """Return the regrets of dropping turns, in the turns that came later.
+
+    opening: the text of the new window, which holds what was not lost. boundary: the number of any turn, under which
+    they are reported.
     """
     window = " ".join(opening.split())
     lost = [turn for turn in dropped if turn.kind != "result" or not stands_in(window, _plain(turn.text))]
     before, after = steps_of(session, lost), steps_of(session, later)
-    found = [*_of_steps(session, boundary, before, after), *_of_words(session, boundary, lost, later, window)]
-    return sorted(found, key=lambda one: (one.after, one.before))
+    all_regrets = [*_of_steps(session, boundary, before, after), *_of_words(session, boundary, lost, later, window)]
+    return sorted(all_regrets, key=lambda regret: (regret.after, regret.before))
 
 
 def _of_steps(
@@ -155,7 +157,7 @@ def _of_steps(
             continue
         again.add(key)
         kinds = ("write", "read") if step.action.kind == "read" else (step.action.kind,)
-        same = [one for kind in kinds for target in step.targets for one in known[kind, target]]
+        same = [earlier_step for kind in kinds for target in step.targets for earlier_step in known[kind, target]]
         own = [written[target] for target in step.targets if target in written]
         kind, source = _needed(step, same, own, where, changed, settled)
         if kind is not None:
@@ -178,13 +180,15 @@ def _needed(
     before that changed anything.
     """
     if step.action.kind == "search":
-        held = [line for line in step.lines if line in where]
-        enough = len(held) >= KNOWN_LINES * len(step.lines)
-        return ("searched", where[held[-1]]) if enough else (None, 0)
+        dropped_lines = [line for line in step.lines if line in where]
+        enough = len(dropped_lines) >= KNOWN_LINES * len(step.lines)
+        return ("searched", where[dropped_lines[-1]]) if enough else (None, 0)
     written = {line for lines in own for line in lines}
-    same = [one for one in known if share_known(step.lines, {*one.lines, *written}) >= SAME_LINES]
+    same = [
+        earlier_step for earlier_step in known if share_known(step.lines, {*earlier_step.lines, *written}) >= SAME_LINES
+    ]
     if not same and len(step.targets) > 1:  # several files, each of which was read by itself
-        every = {line for one in known for line in one.lines} | written
+        every = {line for earlier_step in known for line in earlier_step.lines} | written
         same = list(known[-1:]) if share_known(step.lines, every) >= SAME_LINES else []
     if not same or changed & {*step.targets}:
         return None, 0
@@ -198,7 +202,7 @@ def _of_words(
     session: Session, boundary: int, lost: Sequence[Turn], later: Sequence[Turn], window: str
 ) -> Iterable[Regret]:
     """Return what the user said again: a constraint or correction whose words are those of one before."""
-    said = [
+    statements = [
         (turn, sentence, frozenset(words_of(sentence)))
         for turn in lost
         if turn.kind == "said" and turn.role == "user"
@@ -212,7 +216,11 @@ def _of_words(
             own = frozenset(words_of(sentence))
             if len(own) < 4:
                 continue
-            shared = [(len(own & words) / len(own), one.number) for one, _, words in said if len(words) >= 4]
+            shared = [
+                (len(own & words) / len(own), earlier_turn.number)
+                for earlier_turn, _, words in statements
+                if len(words) >= 4
+            ]
             best, number = max(shared, default=(0.0, 0))
             if best >= SAME_WORDS:
                 yield Regret("repeated", boundary, number, turn.number, sentence, tokens_of(session, turn), None)
@@ -227,7 +235,7 @@ def _regret(session: Session, kind: RegretKind, boundary: int, source: int, step
 
 
 def _before(session: Session, call: Turn) -> datetime | None:
-    """When the step before a call ended: the model began to write its answer then."""
+    """Return the end of the step before a call: the model began to write its answer then."""
     earlier = (
         turn.at
         for turn in reversed(session.turns[: call.number - 1])
@@ -246,14 +254,14 @@ def _seconds(start: datetime | None, end: datetime | None) -> float | None:
 def steps_of(session: Session, turns: Sequence[Turn]) -> list[AgentStep]:
     """Return the calls among turns, each with its result."""
     results = {turn.answers: turn for turn in turns if turn.kind == "result"}
-    made = []
+    steps = []
     for turn in turns:
         action = action_of(turn)
         if action is not None and turn.calls:
             result = results.get(turn.calls[0].id)
             lines = _lines_of(session, result.number) if result else ()
-            made.append(AgentStep(turn, result, action, lines, _targets(session, action)))
-    return made
+            steps.append(AgentStep(turn, result, action, lines, _targets(session, action)))
+    return steps
 
 
 def _targets(session: Session, action: AgentAction) -> tuple[str, ...]:
@@ -266,22 +274,22 @@ def _targets(session: Session, action: AgentAction) -> tuple[str, ...]:
 
 def _lines_of(session: Session, number: int) -> tuple[str, ...]:
     """Return the lines of the result in a turn; each is asked for once for every place that is looked at."""
-    known = _known_lines(session)
+    known = _keep_lines(session)
     if number not in known:
         known[number] = _lines(session.text(session.turn(number)))
     return known[number]
 
 
 @once_a_session
-def _known_lines(session: Session) -> dict[int, tuple[str, ...]]:
+def _keep_lines(session: Session) -> dict[int, tuple[str, ...]]:
     """Return what `_lines_of` has read of a session, by turn."""
     del session
     return {}
 
 
-def _lines(told: str) -> tuple[str, ...]:
+def _lines(output: str) -> tuple[str, ...]:
     """Return the lines of a result that say something, without their numbers and what the program puts around."""
-    plain = (_LINE_NUMBER.sub("", line).strip() for line in _AROUND.sub("", told).split("\n"))
+    plain = (_LINE_NUMBER.sub("", line).strip() for line in _AROUND.sub("", output).split("\n"))
     return tuple(line for line in plain if len(line) >= 12)
 
 
@@ -292,17 +300,17 @@ def share_known(lines: Sequence[str], known: set[str]) -> float:
 
 def _written(call: Turn) -> str:
     """Return what a call writes into a file, as its arguments say."""
-    told = call.calls[0].arguments if call.calls else ""
-    given = parse_object(told)
-    if given is None:
-        return "\n".join(line.removeprefix("+") for line in told.replace("\\n", "\n").split("\n"))
+    raw_arguments = call.calls[0].arguments if call.calls else ""
+    arguments = parse_object(raw_arguments)
+    if arguments is None:
+        return "\n".join(line.removeprefix("+") for line in raw_arguments.replace("\\n", "\n").split("\n"))
     names = (
         *("content", "new_string", "newString", "new_str", "input", "patch", "file_text", "replace", "newText"),
         *("cmd", "command"),
     )
-    found = [text(one) for name in names for one in _several(given.get(name))]
-    found += [text(edit.get(name)) for edit in items(given.get("edits")) for name in ("new_string", "newText")]
-    return "\n".join(line.removeprefix("+") for one in found for line in one.split("\n"))
+    pieces = [text(value) for name in names for value in _several(arguments.get(name))]
+    pieces += [text(edit.get(name)) for edit in items(arguments.get("edits")) for name in ("new_string", "newText")]
+    return "\n".join(line.removeprefix("+") for piece in pieces for line in piece.split("\n"))
 
 
 def _several(value: object) -> list[object]:
@@ -314,5 +322,5 @@ def _changes(action: AgentAction) -> bool:
     return action.kind == "write" or (action.kind == "run" and _CHANGES.search(action.target) is not None)
 
 
-def _plain(told: str) -> str:
-    return " ".join(told.split())
+def _plain(passage: str) -> str:
+    return " ".join(passage.split())

@@ -17,7 +17,7 @@ from amgs.types import Progress
 from amgs.wings.sessions.cache import CacheLine, cache_line
 from amgs.wings.sessions.controls import KindRate, by_kind
 from amgs.wings.sessions.losses import Loss, losses
-from amgs.wings.sessions.obedience import BrokenRule, broken_rules
+from amgs.wings.sessions.obedience import BrokenRule, find_broken_rules
 from amgs.wings.sessions.outlook import Outlook, look_ahead
 from amgs.wings.sessions.prices import price_table
 from amgs.wings.sessions.regrets import Regret, regrets
@@ -45,12 +45,13 @@ POINTS: Final = 400
 
 @dataclass(frozen=True, slots=True)
 class SessionFacts:
-    """What a session is. title: or what its user said first. records: lines or records of the file; taken: those that
-    hold turns; evidence: the others by what they are; unread: line and reason of those that cannot be read. turns: by
-    kind, of the main conversation. subagents: how many; side: turns of theirs. abandoned: turns of the main one that
-    were taken back. has_system, has_tools: whether the file holds the system prompt and the definitions of tools.
-    partial: whether only the end of the file was read. copied: turns that are another session's. parent, relation,
-    notes: see `Session`.
+    """Facts about a session.
+
+    title: or the user's first words. records: lines or records of the file; taken: those that hold turns; evidence: the
+    others by type; unread: line and reason of those that cannot be read. turns: by kind, of the main conversation.
+    subagents: their number; side: turns of theirs. abandoned: turns of the main one that were taken back. has_system,
+    has_tools: whether the file holds the system prompt and the definitions of tools. partial: whether only the end of
+    the file was read. copied: turns that are another session's. parent, relation, notes: see `Session`.
     """
 
     agent: str
@@ -124,11 +125,11 @@ class SessionReview:
 
     @property
     def wrong(self) -> tuple[str, ...]:
-        """What went wrong, a few words each, the worst first: rules that were broken, those that a compaction had
-        dropped before; what had to be fetched again; what failed again and again; other failures in number.
+        """Failures, in a few words, the worst first: broken rules, those that a compaction had dropped before; what had
+        to be fetched again; what failed again and again; other failures in number.
         """
         rules = sorted(self.broken, key=lambda rule: (rule.dropped is None, rule.done))
-        told = [
+        problems = [
             f"rule of turn {rule.said}"
             + (f", dropped at {rule.dropped}" if rule.dropped is not None else "")
             + f", broken at {rule.done}: `{rule.command[:_COMMAND]}`"
@@ -136,12 +137,12 @@ class SessionReview:
         ]
         tokens, _ = self.price
         if tokens:
-            told.append(f"{tokens:,} tokens were needed again after a compaction")
+            problems.append(f"{tokens:,} tokens were needed again after a compaction")
         never = [failure for failure in self.failures if failure.mended is None]
-        told += [f"failed {failure.times} times: {failure.what}" for failure in never if failure.times >= _AGAIN]
+        problems += [f"failed {failure.times} times: {failure.what}" for failure in never if failure.times >= _AGAIN]
         if rest := sum(failure.times < _AGAIN for failure in never):
-            told.append(f"{plural(rest, 'error')} never followed by a success")
-        return tuple(told)
+            problems.append(f"{plural(rest, 'error')} never followed by a success")
+        return tuple(problems)
 
     @property
     def price(self) -> tuple[int, float]:
@@ -149,22 +150,22 @@ class SessionReview:
         than elsewhere in the session.
         """
         counted = {row.kind for row in self.kinds if row.counted and row.exceeds}
-        own = [one for one in self.regrets if one.kind in counted]
-        return sum(one.tokens for one in own), sum(one.seconds or 0.0 for one in own)
+        own = [regret for regret in self.regrets if regret.kind in counted]
+        return sum(regret.tokens for regret in own), sum(regret.seconds or 0.0 for regret in own)
 
 
 def review(session: Session, progress: Progress | None = None) -> SessionReview:
     """Look at a session whole; one of three megabytes takes half a second. Raises Cancelled."""
-    found = regrets(session, progress)
+    all_regrets = regrets(session, progress)
     return SessionReview(
         facts_of(session),
         fills_of(session),
         losses(session),
-        found,
-        by_kind(session, found) if session.boundaries else (),
+        all_regrets,
+        by_kind(session, all_regrets) if session.boundaries else (),
         cache_line(session),
         session.rules,
-        broken_rules(session),
+        find_broken_rules(session),
         shares_of(session),
         largest_results(session),
         files_of(session),
@@ -216,12 +217,12 @@ def fills_of(session: Session) -> tuple[FillPoint, ...]:
     limit = session.window
     points = [
         FillPoint(
-            one.first,
-            one.usage.window,
-            one.usage.window / limit if limit else None,
-            one.usage.cached / one.usage.window if one.usage.window else 0.0,
+            request.first,
+            request.usage.window,
+            request.usage.window / limit if limit else None,
+            request.usage.cached / request.usage.window if request.usage.window else 0.0,
         )
-        for one in requests(session)
+        for request in requests(session)
     ]
     if not points:
         every = max(1, len(session.main) // 100)
@@ -231,6 +232,6 @@ def fills_of(session: Session) -> tuple[FillPoint, ...]:
     for boundary in session.boundaries:
         tokens = (boundary.boundary.before if boundary.boundary else None) or 0
         points.append(FillPoint(boundary.number, tokens, tokens / limit if limit else None, 0.0, True))
-    points.sort(key=lambda one: one.turn)
+    points.sort(key=lambda point: point.turn)
     step = max(1, len(points) // POINTS)
-    return tuple(one for place, one in enumerate(points) if place % step == 0 or one.compaction)
+    return tuple(point for place, point in enumerate(points) if place % step == 0 or point.compaction)

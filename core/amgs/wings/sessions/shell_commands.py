@@ -1,4 +1,4 @@
-"""What a command of a shell does, read from the command itself: which files it shows or writes, or that it searches.
+"""Read the effect of a shell command from the command itself: the files that it shows or writes, or that it searches.
 
 One parser for the calls of all programs. Made of `shlex`, which knows words and quotes: the library that parses all of
 bash, bashlex, is under the GPL. What cannot be split is a command that runs.
@@ -40,17 +40,17 @@ class Command:
 
 @dataclass(frozen=True, slots=True)
 class CommandUse:
-    """What a whole command does; see `use_of`. targets: the files, below the folder that is told."""
+    """Effect of a whole command; see `use_of`. targets: the files, below the folder of the call."""
 
     kind: Literal["read", "search", "write", "run"]
     targets: tuple[str, ...]
     commands: tuple[Command, ...]
 
 
-def use_of(told: str, folder: str = "") -> CommandUse:
+def use_of(command_line: str, folder: str = "") -> CommandUse:
     """Return what a command does: it runs something, where any part of it does; else it writes, reads or searches."""
-    commands = tuple(commands_in(told, folder))
-    if files := patched_in(told):
+    commands = tuple(commands_in(command_line, folder))
+    if files := find_patched_files(command_line):
         return CommandUse("write", tuple(_below(folder, file) for file in files), commands)
     uses = [_one_use(command) for command in commands]
     for kind in _STRONGEST:
@@ -60,14 +60,14 @@ def use_of(told: str, folder: str = "") -> CommandUse:
     return CommandUse("run", (), commands)
 
 
-def patched_in(told: str) -> list[str]:
+def find_patched_files(text: str) -> list[str]:
     """Return the files that a patch in the form of `apply_patch` names, also where it stands in a text as JSON."""
-    return list(dict.fromkeys(_PATCHED.findall(told))) if "*** " in told else []
+    return list(dict.fromkeys(_PATCHED.findall(text))) if "*** " in text else []
 
 
-def commands_in(told: str, folder: str = "") -> Iterator[Command]:
+def commands_in(command_line: str, folder: str = "") -> Iterator[Command]:
     """Yield the simple commands of a command, those within `bash -c` too; nothing where it cannot be split."""
-    lexer = shlex.shlex(_HEREDOC.sub(r" \3\n", told), posix=True, punctuation_chars=";&|<>()\n")
+    lexer = shlex.shlex(_HEREDOC.sub(r" \3\n", command_line), posix=True, punctuation_chars=";&|<>()\n")
     lexer.whitespace, lexer.whitespace_split, lexer.commenters = " \t\r", True, ""
     try:
         tokens = list(lexer)
@@ -83,7 +83,7 @@ def commands_in(told: str, folder: str = "") -> Iterator[Command]:
             into = True
             gone = ">" not in token or token.endswith("&")
         elif token and not token.strip(";&|()\n"):
-            for command in _unwrapped(tuple(words), folder, tuple(written), piped):
+            for command in _unwrap_command(tuple(words), folder, tuple(written), piped):
                 if command.words[0] in ("cd", "pushd") and len(command.words) > 1:
                     folder = _below(folder, command.words[1])
                 yield command
@@ -96,7 +96,7 @@ def commands_in(told: str, folder: str = "") -> Iterator[Command]:
             words.append(token)
 
 
-def _unwrapped(words: tuple[str, ...], folder: str, written: tuple[str, ...], piped: bool) -> Iterator[Command]:
+def _unwrap_command(words: tuple[str, ...], folder: str, written: tuple[str, ...], piped: bool) -> Iterator[Command]:
     """Yield a command without variables and programs in front of it, and those within the text that a shell is
     given.
     """

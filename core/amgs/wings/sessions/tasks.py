@@ -67,17 +67,17 @@ class UseSum:
     cost: float = 0.0
     unpriced: int = 0
 
-    def plus(self, one: CountedRequest) -> UseSum:
+    def plus(self, request: CountedRequest) -> UseSum:
         """Return the sum with one request more."""
         return replace(
             self,
             requests=self.requests + 1,
-            fresh=self.fresh + one.usage.fresh,
-            written=self.written + one.usage.written,
-            cached=self.cached + one.usage.cached,
-            output=self.output + one.usage.output,
-            cost=self.cost + (one.cost or 0.0),
-            unpriced=self.unpriced + (one.cost is None),
+            fresh=self.fresh + request.usage.fresh,
+            written=self.written + request.usage.written,
+            cached=self.cached + request.usage.cached,
+            output=self.output + request.usage.output,
+            cost=self.cost + (request.cost or 0.0),
+            unpriced=self.unpriced + (request.cost is None),
         )
 
 
@@ -146,39 +146,39 @@ def sum_of(name: str, requests: Sequence[CountedRequest]) -> UseSum:
 
 
 def _counted(session: Session, request: str, turns: Sequence[Turn]) -> CountedRequest:
-    usage = max((turn.usage for turn in turns if turn.usage), key=lambda one: (one.window, one.output))
+    usage = max((turn.usage for turn in turns if turn.usage), key=lambda use: (use.window, use.output))
     model = next((turn.model for turn in turns if turn.model), "" if turns[0].agent else session.model)
     at = turns[0].at
-    told = next((turn.cost for turn in turns if turn.cost), None)
+    stated_cost = next((turn.cost for turn in turns if turn.cost), None)
     key: tuple[object, ...] = (request,)
     if request.startswith(_NUMBERED):
         key = (session.agent, at or (session.id, request), usage)
     elif len(request) < _GLOBAL:
         key = (request, usage.window, turns[0].words[:200])
-    cost = told if told is not None else cost_of(model, usage, at.date() if at else None)
+    cost = stated_cost if stated_cost is not None else cost_of(model, usage, at.date() if at else None)
     return CountedRequest(key, model, at, usage, cost)
 
 
 def first_words(session: Session) -> str:
     """Return what its user said first, as far as a line shows it."""
     own = (turn for turn in session.main if not turn.copied)
-    said = next((turn for turn in own if turn.kind == "said" and turn.role == "user"), None)
-    return " ".join(said.text[:200].split())[:80] if said else ""
+    opening = next((turn for turn in own if turn.kind == "said" and turn.role == "user"), None)
+    return " ".join(opening.text[:200].split())[:80] if opening else ""
 
 
 def read_uses(home: Path, progress: Progress | None = None) -> tuple[list[SessionUse], int]:
     """Return (the sessions below a home folder, how many files could not be read). Raises Cancelled."""
     files = [*session_files(home)]
-    found: list[SessionUse] = []
+    uses: list[SessionUse] = []
     failed = 0
     for done, (form, path) in enumerate(files):
         if progress is not None:
             progress(done, len(files), path.name)
         try:
-            found += (use_of(session) for session in _sessions(form, path))
+            uses += (use_of(session) for session in _sessions(form, path))
         except InputError:
             failed += 1
-    return found, failed
+    return uses, failed
 
 
 def _sessions(form: SessionFormat, path: Path) -> Iterator[Session]:
@@ -194,8 +194,8 @@ def trees_of(uses: Sequence[SessionUse]) -> tuple[TreeRow, ...]:
     order = sorted(uses, key=_when)
     owner: dict[tuple[object, ...], int] = {}
     for number, use in enumerate(order):
-        for one in use.requests:
-            owner.setdefault(one.key, number)
+        for request in use.requests:
+            owner.setdefault(request.key, number)
     parents = [_parent(order, number, owner) for number in range(len(order))]
     children: dict[int, list[int]] = {}
     for number, parent in enumerate(parents):
@@ -207,13 +207,13 @@ def trees_of(uses: Sequence[SessionUse]) -> tuple[TreeRow, ...]:
             number, depth = waiting.pop()
             use = order[number]
             above = order[parents[number]] if parents[number] >= 0 else None
-            own = [one for one in use.requests if owner[one.key] == number]
+            own = [request for request in use.requests if owner[request.key] == number]
             if above is not None and not use.relation:
-                shared = any(owner[one.key] != number for one in use.requests)
+                shared = any(owner[request.key] != number for request in use.requests)
                 use = replace(use, relation=("fork" if own else "copy") if shared else "continues")
             total = sum_of(use.id, own)
-            told = len(use.requests) - len(own)
-            rows.append(TreeRow(depth, replace(use, requests=tuple(own)), total, told))
+            repeats = len(use.requests) - len(own)
+            rows.append(TreeRow(depth, replace(use, requests=tuple(own)), total, repeats))
             waiting += [(child, depth + 1) for child in reversed(children.get(number, []))]
     return tuple(rows)
 
@@ -232,7 +232,7 @@ def _parent(order: Sequence[SessionUse], number: int, owner: dict[tuple[object, 
         if place != number
         and ((use.parent and other.id == use.parent) or (other.continued and other.continued == use.id))
     ]
-    for place in (*named, *(owner[one.key] for one in use.requests)):
+    for place in (*named, *(owner[request.key] for request in use.requests)):
         if place < number or (place in named and not _leads(order, place, use)):
             return place
     return -1
@@ -299,22 +299,25 @@ def usage_of_sessions(
         folder = use.project or folder
         if project.lower() not in folder.lower() or (agent and agent != use.format):
             continue
-        told: set[str] = set()
+        sum_names: set[str] = set()
         sessions += 1
-        for one in use.requests:
-            day = f"{one.at.astimezone():%Y-%m-%d}" if one.at else "unknown"
-            names = {"task": task, "project": folder, "day": day, "model": one.model}
+        for request in use.requests:
+            day = f"{request.at.astimezone():%Y-%m-%d}" if request.at else "unknown"
+            names = {"task": task, "project": folder, "day": day, "model": request.model}
             name = names[by] or "unknown"
-            told.add(name)
-            sums[name] = sums.get(name, UseSum(name)).plus(one)
-        for name in told:
+            sum_names.add(name)
+            sums[name] = sums.get(name, UseSum(name)).plus(request)
+        for name in sum_names:
             sums[name] = replace(sums[name], sessions=sums[name].sessions + 1)
-    order = sorted(sums.values(), key=lambda one: one.name if by == "day" else -(one.cost or one.fresh + one.cached))
+    order = sorted(
+        sums.values(),
+        key=lambda use_sum: use_sum.name if by == "day" else -(use_sum.cost or use_sum.fresh + use_sum.cached),
+    )
     total = replace(_sum("all", order), sessions=sessions)
     return SessionUsage(by, tuple(order), total, price_table()["checked"], failed)
 
 
 def _sum(name: str, sums: Sequence[UseSum]) -> UseSum:
     fields = ("sessions", "requests", "fresh", "written", "cached", "output", "unpriced")
-    whole = {field: sum(getattr(one, field) for one in sums) for field in fields}
-    return UseSum(name, **whole, cost=sum(one.cost for one in sums))
+    whole = {field: sum(getattr(use_sum, field) for use_sum in sums) for field in fields}
+    return UseSum(name, **whole, cost=sum(use_sum.cost for use_sum in sums))

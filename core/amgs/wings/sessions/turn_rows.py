@@ -34,14 +34,14 @@ class TurnRow:
 def row_of(session: Session, turn: Turn) -> TurnRow:
     """Return a turn as a list shows it."""
     action = action_of(turn)
-    told = f"[{turn.speaker}] {turn.text}" if turn.kind == "injected" and turn.speaker else turn.text
+    text = f"[{turn.speaker}] {turn.text}" if turn.kind == "injected" and turn.speaker else turn.text
     if turn.calls:
         target = action.target if action and action.target else turn.calls[0].arguments
-        told = f"{turn.calls[0].name} {target}"
+        text = f"{turn.calls[0].name} {target}"
     elif turn.boundary is not None:
         mark = turn.boundary
         what = "compacted" if mark.whole else "results of tools cleared"
-        told = " ".join(
+        text = " ".join(
             word for word in (what, mark.trigger, f"at {mark.before:,} tokens" if mark.before else "") if word
         )
     return TurnRow(
@@ -50,7 +50,7 @@ def row_of(session: Session, turn: Turn) -> TurnRow:
         turn.role,
         turn.at,
         tokens_of(session, turn),
-        " ".join(mask(told[: 40 * _SHORT]).split())[:_SHORT],
+        " ".join(mask(text[: 40 * _SHORT]).split())[:_SHORT],
         turn.agent,
         turn.failed,
         turn.abandoned,

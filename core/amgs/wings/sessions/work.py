@@ -1,4 +1,4 @@
-"""What a session filled its window with, which files it read and changed, what failed, and what it waited for.
+"""Work of a session: what filled its window, files read and changed, failures, and waits.
 
 Told of every session, compacted or not, by counting. Tokens of single turns are estimated, see `tokens_of`.
 """
@@ -170,8 +170,8 @@ def failures_of(session: Session) -> tuple[FailedStep, ...]:
 def _says(result: Turn) -> str:
     """Return what a failed result says: its first line of an error, else how it begins."""
     errors = (finding.text for finding in findings_in(result) if finding.kind == "error")
-    told = next(errors, "") or result.text.partition("\nOutput:\n")[2] or result.text
-    return " ".join(mask(told[:_READ])[:_SAID].split())
+    message = next(errors, "") or result.text.partition("\nOutput:\n")[2] or result.text
+    return " ".join(mask(message[:_READ])[:_SAID].split())
 
 
 def waits_of(session: Session) -> tuple[LongWait, ...]:

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from amgs.sessions.lines import items
 from amgs.sessions.messages import text_of
-from amgs_app.gateway.formats.spoken import Body, MessageChange, Spoken, spoken_in, string, with_note
+from amgs_app.gateway.formats.spoken import Body, MessageChange, Spoken, read_spoken, string, with_note
 
 _STAYS: Final = ("tool_result", "tool_use", "thinking", "redacted_thinking")
 """Types of parts that a text which replaces what is said leaves where they are."""
@@ -23,11 +23,11 @@ class AnthropicMessages:
     def read(self, request: Body) -> list[Spoken] | None:
         """See `Format.read`."""
         items = request.get("messages")
-        if not isinstance(items, list) or not all(isinstance(one, dict) for one in items):
+        if not isinstance(items, list) or not all(isinstance(item, dict) for item in items):
             return None
-        found = [each for place, one in enumerate(items) for each in spoken_in(one, place)]
+        messages = [message for place, item in enumerate(items) for message in read_spoken(item, place)]
         system = text_of(request.get("system"))
-        return [Spoken("system", system, -1), *found] if system else found
+        return [Spoken("system", system, -1), *messages] if system else messages
 
     def write(self, request: Body, changes: Mapping[int, MessageChange], notes: Mapping[int, str]) -> dict[str, Any]:
         """See `Format.write`. A note is a text before the message; a request that would not begin with a user's
@@ -35,26 +35,26 @@ class AnthropicMessages:
         """
         spoken = self.read(request) or []
         by_item: dict[int, list[int]] = {}
-        for number, each in enumerate(spoken):
-            by_item.setdefault(each.item, []).append(number)
+        for number, message in enumerate(spoken):
+            by_item.setdefault(message.item, []).append(number)
         written: list[dict[str, Any]] = []
         for place, item in enumerate(request["messages"]):
             numbers = by_item.get(place, [])
             if numbers and all(number in changes and changes[number].text is None for number in numbers):
                 continue
-            made = _changed(item, [(spoken[number], changes.get(number)) for number in numbers])
+            new_item = _changed(item, [(spoken[number], changes.get(number)) for number in numbers])
             note = "\n".join(notes[number] for number in numbers if number in notes)
-            if note and made.get("role") == "user":
-                made = {**made, "content": _noted(note, made["content"])}
+            if note and new_item.get("role") == "user":
+                new_item = {**new_item, "content": _noted(note, new_item["content"])}
             elif note:
                 written.append({"role": "user", "content": note})
-            written.append(made)
+            written.append(new_item)
         return {**request, "messages": written}
 
     def answer(self, answer: Body) -> Sequence[Spoken]:
         """See `Format.answer`."""
-        found = spoken_in({"role": "assistant", "content": answer.get("content")}, 0)
-        return [each for each in found if each.text or each.calls]
+        messages = read_spoken({"role": "assistant", "content": answer.get("content")}, 0)
+        return [message for message in messages if message.text or message.calls]
 
     def collected(self, events: Sequence[Body]) -> Sequence[Spoken]:
         """See `Format.collected`: each block as it began, with what was added to it."""
@@ -85,18 +85,18 @@ def _changed(item: dict[str, Any], changes: Sequence[tuple[Spoken, MessageChange
     if not isinstance(content, list):
         (_, change), *_ = changes
         return {**item, "content": change.text if change else content}
-    results = {said.part: change for said, change in changes if change is not None and said.role == "tool"}
-    said = next((change for each, change in changes if each.role != "tool"), None)
+    results = {message.part: change for message, change in changes if change is not None and message.role == "tool"}
+    text_change = next((change for message, change in changes if message.role != "tool"), None)
     parts: list[Any] = []
     for number, part in enumerate(content):
         kind = part.get("type") if isinstance(part, dict) else None
         if number in results:
             text = results[number].text
             parts += [] if text is None else [{**part, "content": text}]
-        elif said is None or kind in _STAYS:
+        elif text_change is None or kind in _STAYS:
             parts.append(part)
-    if said is not None and said.text:
-        parts.append({"type": "text", "text": said.text})
+    if text_change is not None and text_change.text:
+        parts.append({"type": "text", "text": text_change.text})
     return {**item, "content": parts}
 
 

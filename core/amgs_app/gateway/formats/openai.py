@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from amgs.sessions.lines import items
-from amgs_app.gateway.formats.spoken import Body, MessageChange, Spoken, one_each, spoken_in, string, with_note
+from amgs_app.gateway.formats.spoken import Body, MessageChange, Spoken, one_each, read_spoken, string, with_note
 
 
 class ChatCompletions:
@@ -27,41 +27,41 @@ class ChatCompletions:
             change = changes.get(place)
             if change is not None and change.text is None:
                 continue
-            made = item if change is None else {**item, "content": change.text}
+            new_item = item if change is None else {**item, "content": change.text}
             if note := notes.get(place):
-                made = {**made, "content": with_note(note, made.get("content"))}
-            written.append(made)
+                new_item = {**new_item, "content": with_note(note, new_item.get("content"))}
+            written.append(new_item)
         return {**request, "messages": written}
 
     def answer(self, answer: Body) -> Sequence[Spoken]:
         """See `Format.answer`: the first choice."""
         choices = items(answer.get("choices"))
         message = choices[0].get("message") if choices else None
-        return spoken_in({"role": "assistant", **message}, 0) if isinstance(message, dict) else []
+        return read_spoken({"role": "assistant", **message}, 0) if isinstance(message, dict) else []
 
     def collected(self, events: Sequence[Body]) -> Sequence[Spoken]:
         """See `Format.collected`: the pieces of the first choice put together."""
-        said: list[str] = []
+        pieces: list[str] = []
         calls: dict[int, dict[str, str]] = {}
         for event in events:
             for choice in items(event.get("choices")):
                 delta = choice.get("delta")
                 if choice.get("index", 0) != 0 or not isinstance(delta, dict):
                     continue
-                said.append(string(delta.get("content")))
+                pieces.append(string(delta.get("content")))
                 for call in items(delta.get("tool_calls")):
                     place, function = call.get("index", 0), call.get("function")
-                    made = calls.setdefault(
+                    tool_call = calls.setdefault(
                         place if isinstance(place, int) else 0, {"id": "", "name": "", "arguments": ""}
                     )
-                    made["id"] += string(call.get("id"))
+                    tool_call["id"] += string(call.get("id"))
                     if isinstance(function, dict):
-                        made["name"] += string(function.get("name"))
-                        made["arguments"] += string(function.get("arguments"))
-        text = "".join(said)
+                        tool_call["name"] += string(function.get("name"))
+                        tool_call["arguments"] += string(function.get("arguments"))
+        text = "".join(pieces)
         made_calls = [calls[place] for place in sorted(calls)]
         item = {"role": "assistant", "content": text, "tool_calls": made_calls}
-        return spoken_in(item, 0) if text or made_calls else []
+        return read_spoken(item, 0) if text or made_calls else []
 
 
 class Responses:
@@ -69,18 +69,18 @@ class Responses:
 
     def read(self, request: Body) -> list[Spoken] | None:
         """See `Format.read`. A request that goes on from one that the provider keeps is not whole."""
-        given = request.get("input")
-        items = [{"role": "user", "content": given}] if isinstance(given, str) else given
+        request_input = request.get("input")
+        items = [{"role": "user", "content": request_input}] if isinstance(request_input, str) else request_input
         if request.get("previous_response_id") or request.get("conversation"):
             return None
-        found = one_each(items)
+        messages = one_each(items)
         system = string(request.get("instructions"))
-        return [Spoken("system", system, -1), *found] if system and found is not None else found
+        return [Spoken("system", system, -1), *messages] if system and messages is not None else messages
 
     def write(self, request: Body, changes: Mapping[int, MessageChange], notes: Mapping[int, str]) -> dict[str, Any]:
         """See `Format.write`. A note before an item that holds no text of a user is a user's message of its own."""
         spoken = self.read(request) or []
-        by_item = {each.item: number for number, each in enumerate(spoken)}
+        by_item = {message.item: number for number, message in enumerate(spoken)}
         if isinstance(request.get("input"), str):
             return dict(request)
         written: list[dict[str, Any]] = []
@@ -89,21 +89,21 @@ class Responses:
             change, note = changes.get(number), notes.get(number)
             if change is not None and change.text is None:
                 continue
-            made = item
+            new_item = item
             if change is not None:
                 field = "output" if spoken[number].role == "tool" else "content"
-                made = {**item, field: change.text}
-            if note and made.get("role") == "user":
-                made = {**made, "content": with_note(note, made.get("content"), "input_text")}
+                new_item = {**item, field: change.text}
+            if note and new_item.get("role") == "user":
+                new_item = {**new_item, "content": with_note(note, new_item.get("content"), "input_text")}
             elif note:
                 written.append({"role": "user", "content": note})
-            written.append(made)
+            written.append(new_item)
         return {**request, "input": written}
 
     def answer(self, answer: Body) -> Sequence[Spoken]:
         """See `Format.answer`."""
-        found = [each for one in items(answer.get("output")) for each in spoken_in(one, 0)]
-        return [each for each in found if each.text or each.calls]
+        messages = [message for item in items(answer.get("output")) for message in read_spoken(item, 0)]
+        return [message for message in messages if message.text or message.calls]
 
     def collected(self, events: Sequence[Body]) -> Sequence[Spoken]:
         """See `Format.collected`: the items that were finished."""

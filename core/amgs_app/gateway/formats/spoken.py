@@ -1,4 +1,4 @@
-"""What was said, whoever's interface it came through: the messages of a request, and those of an answer's bytes."""
+"""Messages, independent of the interface: those of a request, and those of an answer's bytes."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any, Protocol
 
 from amgs.sessions.anthropic_messages import usage_of
 from amgs.sessions.lines import count, fields
-from amgs.sessions.messages import holds_more, said_in, text_of
+from amgs.sessions.messages import holds_more, read_item_messages, text_of
 from amgs.types.conversation import ToolCall
 from amgs.types.usage import Usage
 
@@ -36,19 +36,19 @@ class Spoken:
 
     @property
     def says(self) -> bool:
-        """Whether there is anything in it that a memory keeps."""
+        """Return whether the message has content for a memory."""
         return bool(self.text.strip() or self.calls or self.answers)
 
 
 @dataclass(frozen=True, slots=True)
 class MessageChange:
-    """What becomes of a message: left out where `text` is None, else its text is replaced."""
+    """Change to a message: removal where `text` is None, else a replacement of its text."""
 
     text: str | None
 
 
 class Format(Protocol):
-    """Where messages stand in the requests and answers of one interface."""
+    """Location of messages in the requests and answers of one interface."""
 
     def read(self, request: Body) -> list[Spoken] | None:
         """Return the messages of a request in order; None where they are not all there, so that nothing may be left
@@ -57,7 +57,7 @@ class Format(Protocol):
         ...
 
     def write(self, request: Body, changes: Mapping[int, MessageChange], notes: Mapping[int, str]) -> dict[str, Any]:
-        """The request with messages (by their place in what `read` gave) changed.
+        """Return the request with changed messages (by position in the result of `read`).
 
         notes: a line that stands before a message that stays. What is not changed is the same JSON as before.
         """
@@ -72,28 +72,28 @@ class Format(Protocol):
         ...
 
 
-def spoken_in(item: Body, place: int) -> list[Spoken]:
+def read_spoken(item: Body, place: int) -> list[Spoken]:
     """Return the messages of an item at a place of a request's list; at least one."""
     return [
         Spoken(
-            each.role or "assistant",
-            text_of(each.content),
+            message.role or "assistant",
+            text_of(message.content),
             place,
-            each.part,
-            each.calls,
-            each.answers,
-            holds_more(each.content),
+            message.part,
+            message.calls,
+            message.answers,
+            holds_more(message.content),
         )
-        for each in said_in(item)
+        for message in read_item_messages(item)
     ]
 
 
 def one_each(items: Any) -> list[Spoken] | None:
     """Return the messages of items that hold one each; None for anything else."""
-    if not isinstance(items, list) or not all(isinstance(one, dict) for one in items):
+    if not isinstance(items, list) or not all(isinstance(item, dict) for item in items):
         return None
-    found = [each for place, one in enumerate(items) for each in spoken_in(one, place)]
-    return found if len(found) == len(items) else None
+    messages = [message for place, item in enumerate(items) for message in read_spoken(item, place)]
+    return messages if len(messages) == len(items) else None
 
 
 def with_note(note: str, content: Any, kind: str = "text") -> list[Any]:
@@ -116,41 +116,41 @@ def answer_said(form: Format, content: bytes, *, streamed: bool) -> Sequence[Spo
 
 
 def usage_in(content: bytes, *, streamed: bool) -> Usage | None:
-    """The tokens of the request and of its answer as the model's server counted; None where the answer does not say.
+    """Return the tokens of the request and its answer as counted by the model's server; None where the answer has none.
 
     The events of a stream each tell a part of it, or tell it again with what came since.
     """
-    told = _events(content) if streamed else [one] if (one := body_of(content)) else []
-    holders = [holder for event in told for holder in (event, event.get("message"), event.get("response"))]
-    found = [_usage(one) for holder in holders if (one := fields(fields(holder).get("usage")))]
-    if not any(one.window or one.output for one in found):
+    events = _events(content) if streamed else [body] if (body := body_of(content)) else []
+    holders = [holder for event in events for holder in (event, event.get("message"), event.get("response"))]
+    usages = [_usage(counts) for holder in holders if (counts := fields(fields(holder).get("usage")))]
+    if not any(usage.window or usage.output for usage in usages):
         return None
-    most = (max(getattr(one, name) for one in found) for name in ("fresh", "written", "cached", "output"))
+    most = (max(getattr(usage, name) for usage in usages) for name in ("fresh", "written", "cached", "output"))
     return Usage(*most)
 
 
-def _usage(told: Body) -> Usage:
+def _usage(counts: Body) -> Usage:
     """Return the counts of one `usage`. Anthropic's three of the input exclude each other; in chat completions and in
     responses what came from the cache is among all that was read.
     """
-    apart = usage_of(told)
-    every = count(told.get("prompt_tokens", told.get("input_tokens")))
-    details = fields(told.get("prompt_tokens_details", told.get("input_tokens_details")))
+    apart = usage_of(counts)
+    every = count(counts.get("prompt_tokens", counts.get("input_tokens")))
+    details = fields(counts.get("prompt_tokens_details", counts.get("input_tokens_details")))
     cached = min(every, count(details.get("cached_tokens")))
-    output = count(told.get("completion_tokens", told.get("output_tokens")))
+    output = count(counts.get("completion_tokens", counts.get("output_tokens")))
     return replace(apart, fresh=every - cached, cached=apart.cached + cached, output=output)
 
 
 def _events(content: bytes) -> list[Body]:
     """Return the JSON objects of server-sent events (WHATWG HTML, 9.2), in order."""
-    found = []
+    events = []
     text = content.decode("utf-8", "replace").replace("\r\n", "\n").replace("\r", "\n")
     for block in text.split("\n\n"):
         lines = [line[5:].removeprefix(" ") for line in block.split("\n") if line.startswith("data:")]
         event = body_of("\n".join(lines).encode())
         if event is not None:
-            found.append(event)
-    return found
+            events.append(event)
+    return events
 
 
 def body_of(content: bytes) -> Body | None:

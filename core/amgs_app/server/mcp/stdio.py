@@ -90,7 +90,7 @@ class Holding:
 
     @property
     def is_open(self) -> bool:
-        """Whether the store is open in this process."""
+        """Return whether the store is open in this process."""
         return self.space is not None
 
     def close(self) -> None:
@@ -140,14 +140,14 @@ async def _pass_on(holding: Holding, stack: AsyncExitStack) -> None:
 
     async def hand_over(line: bytes) -> None:
         try:
-            told = await ask_whoever_is_there(line)
+            reply = await ask_whoever_is_there(line)
         except (httpx2.HTTPError, AmgsError) as error:
             words = str(error) if isinstance(error, AmgsError) else _LEFT
             asked = json.loads(line).get("id")
-            told = json.dumps({"jsonrpc": "2.0", "id": asked, "error": {"code": _INTERNAL, "message": words}}).encode()
-            told = told if asked is not None else b""
-        if told:
-            sys.stdout.buffer.write(told + b"\n")
+            reply = json.dumps({"jsonrpc": "2.0", "id": asked, "error": {"code": _INTERNAL, "message": words}}).encode()
+            reply = reply if asked is not None else b""
+        if reply:
+            sys.stdout.buffer.write(reply + b"\n")
             sys.stdout.buffer.flush()
 
     while line := await asyncio.to_thread(sys.stdin.buffer.readline):
@@ -183,13 +183,13 @@ async def _relay(address: str, token: str, namespace: str) -> None:
     ):
         await served.list_tools()
 
-        async def list_tools(context: Any, given: Any) -> Any:
+        async def list_tools(context: Any, parameters: Any) -> Any:
             del context
-            return await served.list_tools(cursor=None if given is None else given.cursor)
+            return await served.list_tools(cursor=None if parameters is None else parameters.cursor)
 
-        async def call_tool(context: Any, given: Any) -> Any:
+        async def call_tool(context: Any, parameters: Any) -> Any:
             del context
-            return await served.call_tool(given.name, given.arguments)
+            return await served.call_tool(parameters.name, parameters.arguments)
 
         near: Server[Any] = Server(
             "amgs",

@@ -79,43 +79,43 @@ def quote(notes: Sequence[Quoted], budget: int, count: Callable[[str], int], *, 
 
     shown: list[str] = []
 
-    def fits(one: str) -> bool:
-        return count(whole([*shown, one])) <= budget
+    def fits(note_text: str) -> bool:
+        return count(whole([*shown, note_text])) <= budget
 
-    for each in notes:
-        if not fits(_marked(each, each.text)):
-            cut = _cut_to(each, fits)
+    for quotation in notes:
+        if not fits(_marked(quotation, quotation.text)):
+            cut = _cut_to(quotation, fits)
             shown += [cut] if cut else []
             break
-        shown.append(_marked(each, each.text))
-    made = whole(shown)
-    if count(made) > budget:
-        raise BudgetError(f"{budget} tokens hold no answer.", way_out=f"Give a budget of {count(made)} or more.")
-    return made
+        shown.append(_marked(quotation, quotation.text))
+    text = whole(shown)
+    if count(text) > budget:
+        raise BudgetError(f"{budget} tokens hold no answer.", way_out=f"Give a budget of {count(text)} or more.")
+    return text
 
 
-def _cut_to(each: Quoted, fits: Callable[[str], bool]) -> str:
-    """The longest beginning of a note, in words, that still fits; empty where less than a dozen words would."""
-    words = re.findall(r"\s*\S+", each.text)
+def _cut_to(note: Quoted, fits: Callable[[str], bool]) -> str:
+    """Return the longest beginning of a note, in words, that still fits; empty for less than a dozen words."""
+    words = re.findall(r"\s*\S+", note.text)
     low, high = 0, len(words) - 1
     while low < high:
         middle = (low + high + 1) // 2
-        if fits(_marked(each, "".join(words[:middle]) + _CUT)):
+        if fits(_marked(note, "".join(words[:middle]) + _CUT)):
             low = middle
         else:
             high = middle - 1
-    return _marked(each, "".join(words[:low]) + _CUT) if low >= _WORTH_CUTTING else ""
+    return _marked(note, "".join(words[:low]) + _CUT) if low >= _WORTH_CUTTING else ""
 
 
-def _marked(each: Quoted, text: str) -> str:
-    said = [f'id="{each.id}"']
-    if each.source:
-        said.append(f'source="{_attribute(each.source)}"')
-    if each.date is not None:
-        said.append(f'date="{each.date:%Y-%m-%d}"')
-    if each.remark:
-        said.append(f'remark="{_attribute(each.remark)}"')
-    return f"<note {' '.join(said)}>\n{quote_text(text)}\n</note>\n"
+def _marked(note: Quoted, text: str) -> str:
+    attributes = [f'id="{note.id}"']
+    if note.source:
+        attributes.append(f'source="{_attribute(note.source)}"')
+    if note.date is not None:
+        attributes.append(f'date="{note.date:%Y-%m-%d}"')
+    if note.remark:
+        attributes.append(f'remark="{_attribute(note.remark)}"')
+    return f"<note {' '.join(attributes)}>\n{quote_text(text)}\n</note>\n"
 
 
 def _attribute(text: str) -> str:
@@ -166,9 +166,9 @@ class Tools:
         self, ctx: Context, query: Query, limit: Annotated[int, Field(ge=1, le=50)] = 5, budget: Budget = 1500
     ) -> str:
         asked = await self._asked(ctx)
-        found = await self._call(asked, "search", query=query, top_k=limit)
+        result = await self._call(asked, "search", query=query, top_k=limit)
         count = asked.namespace.engine.count_tokens
-        notes = [Quoted.of(hit.block, _passage(hit)) for hit in found.hits]
+        notes = [Quoted.of(hit.block, _passage(hit)) for hit in result.hits]
         note = "" if notes else "Nothing was found."
         return await asked.namespace.run("read", lambda: quote(notes, budget, count, note=note))
 
@@ -182,12 +182,12 @@ class Tools:
         if source:
             chosen, bare = _SOURCES[source], Quoted(source, "")
             around = await asked.namespace.run("read", lambda: count(quote([bare], budget, count)))
-            made = await self._call(asked, chosen.operation, query=query, budget=max(budget - around, 1))
-            notes = [replace(bare, text=made.text)] if made.text else []
+            result = await self._call(asked, chosen.operation, query=query, budget=max(budget - around, 1))
+            notes = [replace(bare, text=result.text)] if result.text else []
             note = "" if notes else chosen.nothing
         else:
-            made = await self._call(asked, "frame assemble", name=frame, query=query, budget=budget)
-            notes = _of_frame(getattr(made, "frame", made))
+            result = await self._call(asked, "frame assemble", name=frame, query=query, budget=budget)
+            notes = _of_frame(getattr(result, "frame", result))
             note = "" if notes else "The frame is empty."
         return await asked.namespace.run("read", lambda: quote(notes, budget, count, note=note))
 
@@ -206,10 +206,10 @@ class Tools:
         check_right(asked, "write", "`ingest`")
         replaces = replaces or []
         check_storable((text, source, speaker, replaces))
-        given = IngestRequest(
+        request = IngestRequest(
             content=text, source=source, speaker=speaker, occurred_at=_instant(occurred_at), replaces=tuple(replaces)
         )
-        report = await asked.run("ingest", "write", lambda: take_in(asked, given.items()), text[:80], changes=True)
+        report = await asked.run("ingest", "write", lambda: take_in(asked, request.items()), text[:80], changes=True)
         done = {
             "Remembered": report.added,
             "No longer holds": report.replaced,
@@ -217,12 +217,13 @@ class Tools:
             "Said again": report.repeated,
             "Known already": [i for i in report.known if i not in (*report.again, *report.repeated)],
         }
-        said = [f"{word}: {', '.join(i[:12] for i in ids)}." for word, ids in done.items() if ids]
-        said += [
-            f"This may replace {each.block_id[:12]} “{each.title}” ({each.because}): if so, say it again with replaces."
-            for each in report.may_replace
+        sentences = [f"{word}: {', '.join(i[:12] for i in ids)}." for word, ids in done.items() if ids]
+        sentences += [
+            f"This may replace {likely.block_id[:12]} “{likely.title}” ({likely.because}): "
+            "if so, say it again with replaces."
+            for likely in report.may_replace
         ]
-        return " ".join(said)
+        return " ".join(sentences)
 
     async def feedback(
         self, ctx: Context, id: str = "", useful: bool | None = None, query: str = "", answer: str = ""
@@ -230,8 +231,8 @@ class Tools:
         """Take a verdict on a note, or an answer."""
         asked = await self._asked(ctx)
         if answer:
-            told = await self._call(asked, "feedback", verdict="answered", query=query, answer=answer)
-            return f"Noted: {plural(sum(bool(one.by) for one in told.uses), 'note')} used."
+            report = await self._call(asked, "feedback", verdict="answered", query=query, answer=answer)
+            return f"Noted: {plural(sum(bool(use.by) for use in report.uses), 'note')} used."
         if not id or useful is None:
             raise UsageError("A verdict is missing.", way_out="Give `id` and `useful`, or `query` and `answer`.")
         outcome = await self._call(asked, "feedback", verdict="useful" if useful else "useless", block=id)
@@ -239,16 +240,16 @@ class Tools:
 
     async def why(self, ctx: Context, query: Query, id: BlockId) -> str:
         asked = await self._asked(ctx)
-        told = await self._call(asked, "why", query=query, block=id)
+        explanation = await self._call(asked, "why", query=query, block=id)
         from amgs_app.shell.output import as_text
 
-        return as_text(told)
+        return as_text(explanation)
 
     async def restore(
         self, ctx: Context, ids: Annotated[list[BlockId], Field(min_length=1, max_length=50)], budget: Budget = 4000
     ) -> str:
         asked = await self._asked(ctx)
-        notes = [Quoted.of((await self._call(asked, "block show", block=each)).block) for each in ids]
+        notes = [Quoted.of((await self._call(asked, "block show", block=block_id)).block) for block_id in ids]
         count = asked.namespace.engine.count_tokens
         return await asked.namespace.run("read", lambda: quote(notes, budget, count))
 
@@ -256,13 +257,13 @@ class Tools:
         asked = await self._asked(ctx)
         store = (await self._call(asked, "status")).store
         blocks = ", ".join(f"{number} {status}" for status, number in store.blocks.items()) or "nothing"
-        held = f"{plural(store.edges, 'edge')}, {plural(store.frames, 'frame')}"
+        counts = f"{plural(store.edges, 'edge')}, {plural(store.frames, 'frame')}"
 
-        return f"Holds {blocks}; {held}. It is {store.now:%Y-%m-%d %H:%M} UTC."
+        return f"Holds {blocks}; {counts}. It is {store.now:%Y-%m-%d %H:%M} UTC."
 
-    async def _call(self, asked: Asked, operation_name: str, /, **given: Any) -> Any:
+    async def _call(self, asked: Asked, operation_name: str, /, **arguments: Any) -> Any:
         operation = standard()[operation_name]
-        call = standard().call(operation.name, **given)
+        call = standard().call(operation.name, **arguments)
         check_right(asked, call.right, f"`{operation.name}`")
         call.check()
         engine = asked.namespace.engine
@@ -274,13 +275,13 @@ class Tools:
 
 
 def _passage(hit: Candidate) -> str | None:
-    told = hit.passage
-    return None if told is None else hit.block.content[told.start : told.end]
+    span = hit.passage
+    return None if span is None else hit.block.content[span.start : span.end]
 
 
 def _of_frame(frame: Frame) -> list[Quoted]:
     """Return what a frame shows of each block, in its order; its template's own words are left out."""
-    blocks = {each.block.id: each.block for each in frame.selected}
+    blocks = {candidate.block.id: candidate.block for candidate in frame.selected}
     return [
         Quoted.of(blocks[span.block_id], frame.text[span.start : span.end].strip())
         for span in frame.spans
@@ -299,7 +300,7 @@ def _instant(text: str) -> datetime | None:
 
 def make_server(tools: Tools) -> MCPServer:
     """Return an MCP server with the tools."""
-    made = []
+    mcp_tools = []
     for name, (_, description) in TOOLS.items():
         function = _in_words(getattr(tools, name))
         if name == "assemble":
@@ -307,18 +308,20 @@ def make_server(tools: Tools) -> MCPServer:
         tool = Tool.from_function(
             function, name, description=description, annotations=_hints(name), structured_output=False
         )
-        made.append(tool.model_copy(update={"parameters": _untitled(tool.parameters)}))
-    return MCPServer("amgs", instructions=INSTRUCTIONS, version=__version__, log_level="WARNING", tools=made)
+        mcp_tools.append(tool.model_copy(update={"parameters": _strip_titles(tool.parameters)}))
+    return MCPServer("amgs", instructions=INSTRUCTIONS, version=__version__, log_level="WARNING", tools=mcp_tools)
 
 
 def _with_switches(function: Callable[..., Any]) -> Callable[..., Any]:
     """Return the function with a switch for each source in its signature, in place of `**switches`."""
     own = inspect.signature(function, eval_str=True)
-    given = [one for one in own.parameters.values() if one.kind is not inspect.Parameter.VAR_KEYWORD]
+    parameters = [
+        parameter for parameter in own.parameters.values() if parameter.kind is not inspect.Parameter.VAR_KEYWORD
+    ]
     for name, source in _SOURCES.items():
         kind = Annotated[bool, Field(description=source.asked)]
-        given.append(inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=False, annotation=kind))
-    function.__signature__ = own.replace(parameters=given)  # type: ignore[attr-defined]
+        parameters.append(inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=False, annotation=kind))
+    function.__signature__ = own.replace(parameters=parameters)  # type: ignore[attr-defined]
     return function
 
 
@@ -330,22 +333,24 @@ def _hints(name: str) -> ToolAnnotations:
     )
 
 
-def _untitled(schema: Any) -> Any:
+def _strip_titles(schema: Any) -> Any:
     """Return a schema without its titles, which repeat the names and take a third of an agent's window for the
     tools.
     """
     if isinstance(schema, dict):
-        return {key: _untitled(each) for key, each in schema.items() if not (key == "title" and isinstance(each, str))}
-    return [_untitled(each) for each in schema] if isinstance(schema, list) else schema
+        return {
+            key: _strip_titles(item) for key, item in schema.items() if not (key == "title" and isinstance(item, str))
+        }
+    return [_strip_titles(item) for item in schema] if isinstance(schema, list) else schema
 
 
 def _in_words(function: Callable[..., Awaitable[str]]) -> Callable[..., Any]:
-    """The function, whose errors raised on purpose are the tool's errors, in the project's words."""
+    """Wrap the function so that its intended errors become errors of the tool, in the project's words."""
 
     @wraps(function)
-    async def answer(*given: Any, **named: Any) -> str:
+    async def answer(*args: Any, **named: Any) -> str:
         try:
-            return await function(*given, **named)
+            return await function(*args, **named)
         except AmgsError as error:
             raise ToolError(str(error)) from error
         except ValueError as error:

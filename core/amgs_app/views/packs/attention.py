@@ -1,4 +1,4 @@
-"""How much attention the small language model pays, from a question, to sentences."""
+"""Measure the attention of the small language model from a question to sentences."""
 
 from __future__ import annotations
 

@@ -52,7 +52,7 @@ def keep(
     summary="List the packs that are kept, or show one: its members, readings and links.",
     example="pack list wifi",
     pane="packs",
-    lists=lambda found: [block.id for block in found.blocks] if hasattr(found, "blocks") else None,
+    lists=lambda result: [block.id for block in result.blocks] if hasattr(result, "blocks") else None,
 )
 def packs(
     engine: Engine,
@@ -86,7 +86,7 @@ def packs(
     example='pack assemble "when does the router fail?" --budget 600 --layers graphs,agents',
     pane="packs",
     writes=True,
-    lists=lambda made: made.blocks,
+    lists=lambda result: result.blocks,
 )
 def assemble(
     engine: Engine,

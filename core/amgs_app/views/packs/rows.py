@@ -105,8 +105,8 @@ def pack_content(result: PackContent) -> RowList[tuple[int, str, Block]]:
     pack = result.usage.pack
     role = {member.block: member.role for member in pack.members}
     rows = [(n, role[block.id], block) for n, block in enumerate(result.blocks, 1)]
-    told = ", retired" if pack.retired else ""
-    title = f"{named(pack)}{told}: {plural(len(rows), 'block')}, {pack.tokens:,} tokens"
+    suffix = ", retired" if pack.retired else ""
+    title = f"{named(pack)}{suffix}: {plural(len(rows), 'block')}, {pack.tokens:,} tokens"
     about = [f"{label}: {text}" for label, text in about_pack(result)]
     return ROLES.of(f"{title}, {pack.title}" if pack.title else title, rows, about)
 
@@ -116,7 +116,7 @@ def about_pack(result: PackContent) -> list[Line]:
     usage, pack = result.usage, result.usage.pack
     success = f", {usage.success:.0%} useful" if usage.success is not None else ""
     gone = [f"{plural(len(result.gone), 'member')}: {' '.join(map(short_id, result.gone))}"] if result.gone else []
-    told = [
+    lines = [
         ("keywords", " ".join(pack.keywords)),
         ("kept for", f"{pack.query} ({pack.frame})" if pack.query else ""),
         ("no longer held", " ".join(gone)),
@@ -127,8 +127,8 @@ def about_pack(result: PackContent) -> list[Line]:
     for use in result.readings:
         sign = HOLDS_SIGNS[None if use.outcome is None else use.outcome >= 0.5]
         parts = (f"{use.at:%Y-%m-%d %H:%M}", f"{use.tokens:,} tokens", use.session, use.query)
-        told.append((f"{sign} reading {use.number}", "; ".join(filter(None, parts))))
-    return [line for line in told if line[1]]
+        lines.append((f"{sign} reading {use.number}", "; ".join(filter(None, parts))))
+    return [line for line in lines if line[1]]
 
 
 def list_routed(result: PackAssembly) -> RowList[RoutedPack]:
@@ -137,7 +137,7 @@ def list_routed(result: PackAssembly) -> RowList[RoutedPack]:
         ("text", f"{result.tokens:,} of {result.budget:,} tokens"),
         ("", result.text or "No pack says anything of it."),
         *((stage.name, f"{stage.did} ({stage.tokens_in:,} → {stage.tokens_out:,} tokens)") for stage in result.stages),
-        *((f"agent {name}", told) for name, told in result.rationale),
+        *((f"agent {name}", reason) for name, reason in result.rationale),
     ]
     return replace(ROUTED, detail=lambda _: below).of(_assembled(result), result.packs)
 
@@ -165,7 +165,7 @@ def pack_assembly(result: PackAssembly) -> ResultTable:
 def _tell_assembly(result: PackAssembly) -> Iterator[str]:
     for routed in result.packs:
         yield f"{named(routed.pack)} {'in' if routed.chosen else 'out'}: {routed.because}"
-    yield from (f"agent {name}: {told}" for name, told in result.rationale)
+    yield from (f"agent {name}: {reason}" for name, reason in result.rationale)
     yield "No pack is kept." if not result.packs else result.text or "No pack says anything of it."
 
 
@@ -189,13 +189,13 @@ def pack_kept(result: PackKept) -> ResultTable:
         ("query", pack.query or None),
         ("frame", pack.frame or None),
     ]
-    told = [f"{said[0].upper()}{said[1:]}." for said in answer_told(result)]
+    notes = [f"{sentence[0].upper()}{sentence[1:]}." for sentence in answer_told(result)]
     if chance is None and result.unestimated:
-        told.append(f"Whether the memory holds an answer was not estimated: {result.unestimated}.")
+        notes.append(f"Whether the memory holds an answer was not estimated: {result.unestimated}.")
     if result.unheld or (chance is not None and chance < UNLIKELY):
         look = f"The members are the nearest blocks there are: look with `pack list {pack.name}`."
-        told.append(f"{look} `undo {result.operation}` takes it back." if result.operation is not None else look)
-    return facts(f"{named(pack)} is {done}", pairs, told)
+        notes.append(f"{look} `undo {result.operation}` takes it back." if result.operation is not None else look)
+    return facts(f"{named(pack)} is {done}", pairs, notes)
 
 
 @entry(sentence=title_of, quiet=True)

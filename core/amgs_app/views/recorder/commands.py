@@ -113,8 +113,8 @@ def _listen(
             pass  # that is how it is ended
         finally:
             receiver.shutdown()
-        told = receiver.received
-    return SpansRecorded(receiver.address, str(folder), told.spans, told.memory, told.answers, told.refused)
+        receipt = receiver.received
+    return SpansRecorded(receiver.address, str(folder), receipt.spans, receipt.memory, receipt.answers, receipt.refused)
 
 
 @operation(
@@ -211,15 +211,15 @@ _FOR_VIEWS: Final = {
 }
 
 
-def _check(view: View, **given: object) -> None:
+def _check(view: View, **options: object) -> None:
     """Refuse what means nothing for a view, and what it cannot do without."""
-    for name, value in given.items():
+    for name, value in options.items():
         if value not in (None, "") and view not in _FOR_VIEWS[name]:
-            told = "A number" if name == "number" else f"--{name}"
+            option = "A number" if name == "number" else f"--{name}"
             raise UsageError(
-                f"{told} means nothing with `--view {view}`.", way_out=f"It is for {', '.join(_FOR_VIEWS[name])}."
+                f"{option} means nothing with `--view {view}`.", way_out=f"It is for {', '.join(_FOR_VIEWS[name])}."
             )
-    if view == "why" and not given["find"]:
+    if view == "why" and not options["find"]:
         raise UsageError("What was missed?", way_out="Give it with --find, in the words of its record.")
 
 
@@ -257,8 +257,8 @@ def _parsed(folder: Path, sizes: tuple[tuple[Path, int], ...]) -> Everything:
 
 def _search(memory: ForeignMemory, number: int | None) -> MemoryOperation:
     """Return a search by its number, or the latest; raises UsageError for none."""
-    found = [one for one in memory.searches() if number in (None, one.number)]
-    if not found:
-        told = "No search was recorded." if number is None else f"Operation {number} is no search."
-        raise UsageError(told, way_out="`recorded` lists what was.")
-    return found[-1]
+    searches = [search for search in memory.searches() if number in (None, search.number)]
+    if not searches:
+        problem = "No search was recorded." if number is None else f"Operation {number} is no search."
+        raise UsageError(problem, way_out="`recorded` lists what was.")
+    return searches[-1]

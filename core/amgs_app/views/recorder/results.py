@@ -1,4 +1,4 @@
-"""What the recorder tells."""
+"""Results of the recorder."""
 
 from __future__ import annotations
 

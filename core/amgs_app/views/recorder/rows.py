@@ -1,4 +1,4 @@
-"""What the recorder tells, as tables."""
+"""Tables of the recorder's results."""
 
 from __future__ import annotations
 
@@ -51,11 +51,11 @@ TERMS: Final = (
 _NO_MEMORY = "no span tells of a memory: `--view conversations` shows the rest"
 
 
-def _recorded_told(result: SpansRecorded) -> str:
+def _describe_recording(result: SpansRecorded) -> str:
     return f"{plural(result.spans, 'span')}: {result.memory:,} of memory, {plural(result.answers, 'answer')}"
 
 
-@entry(sentence=_recorded_told)
+@entry(sentence=_describe_recording)
 def spans_recorded(result: SpansRecorded) -> ResultTable:
     rows = [
         ("listened at", result.address),
@@ -73,36 +73,40 @@ def _traffic_told(result: MemoryTraffic) -> str:
     return f"{plural(result.total, 'operation')} of {plural(len(result.stores), 'memory', 'memories')}"
 
 
-def asked(one: MemoryOperation) -> str:
+def asked(operation: MemoryOperation) -> str:
     """Return what an operation was about: its query, else its records, else the id of one."""
-    told = one.query or " · ".join(each.content or each.id for each in one.records[:3]) or one.record
-    return " ".join(told.split())
+    subject = (
+        operation.query
+        or " · ".join(record.content or record.id for record in operation.records[:3])
+        or operation.record
+    )
+    return " ".join(subject.split())
 
 
 def _scored(id: str, score: float | None) -> str:
     return id if score is None else f"{id} {score:.2f}"
 
 
-def _tell_operation(one: MemoryOperation) -> list[Line]:
-    where = filter(None, (one.store, one.conversation, f"{one.milliseconds:,.0f} ms"))
+def _tell_operation(operation: MemoryOperation) -> list[Line]:
+    where = filter(None, (operation.store, operation.conversation, f"{operation.milliseconds:,.0f} ms"))
     return [
-        (one.act, " · ".join(where)),
-        *([("asked", one.query)] if one.query else []),
-        *((_scored(each.id, each.score), each.content) for each in one.records),
+        (operation.act, " · ".join(where)),
+        *([("asked", operation.query)] if operation.query else []),
+        *((_scored(record.id, record.score), record.content) for record in operation.records),
     ]
 
 
 TRAFFIC: Final = Rows["MemoryOperation"](
     "n:n- at:at did! store~ records:n score:score~= ms:n?- what*!",
-    lambda one: (
-        one.number,
-        one.at,
-        f"✗ {one.act}" if one.failed else one.act,
-        one.store or None,
-        one.count,
-        one.records[0].score if one.records else None,
-        round(one.milliseconds) if one.milliseconds else None,
-        asked(one),
+    lambda operation: (
+        operation.number,
+        operation.at,
+        f"✗ {operation.act}" if operation.failed else operation.act,
+        operation.store or None,
+        operation.count,
+        operation.records[0].score if operation.records else None,
+        round(operation.milliseconds) if operation.milliseconds else None,
+        asked(operation),
     ),
     _tell_operation,
     tones={"search": "accent", "✗": "bad"},
@@ -119,19 +123,19 @@ RECALL: Final = Rows["RecalledRow"](
 )
 RECORDS: Final = Rows["RecordRow"](
     "id:id~? store~ since:at versions:n? recalls:n content*!",
-    lambda one: (one.id or None, one.store or None, one.since, one.versions, one.recalls, one.content),
-    lambda one: [(one.id, one.store), ("", one.content)],
+    lambda row: (row.id or None, row.store or None, row.since, row.versions, row.recalls, row.content),
+    lambda row: [(row.id, row.store), ("", row.content)],
     empty=("No record is there.",),
     pane="recorder",
 )
 AUDIT: Final = Rows["AuditRow"](
     "reason! id:id~? since:day recalls:n content*! because*?",
-    lambda one: (one.reason, one.id or None, one.since, one.recalls, one.content, one.because),
-    lambda one: [
-        (one.reason, one.store),
-        (one.id, one.content),
-        ("because", one.because),
-        *([(one.other or "other", one.other_content)] if one.other_content else []),
+    lambda row: (row.reason, row.id or None, row.since, row.recalls, row.content, row.because),
+    lambda row: [
+        (row.reason, row.store),
+        (row.id, row.content),
+        ("because", row.because),
+        *([(row.other or "other", row.other_content)] if row.other_content else []),
     ],
     tones={"superseded": "bad", "contradicted": "bad", "delete": "warn", "duplicate": "warn"},
     empty=("Nothing is of no use.",),
@@ -163,14 +167,16 @@ def memory_traffic(result: MemoryTraffic) -> RowList[MemoryOperation]:
 
 @entry()
 def recall_shown(result: RecallShown) -> RowList[RecalledRow]:
-    one = result.operation
+    operation = result.operation
     beside = sum(not row.brought for row in result.rows)
     notes = (
-        "" if one.told else f"the span does not tell its records; {_OPT_IN}",
+        "" if operation.told else f"the span does not tell its records; {_OPT_IN}",
         f"{beside:,} that lay there by a search for the words of the query alone" if beside else "",
         "used: an answer after it holds half of the words that the record brought along",
     )
-    return RECALL.of(f"{one.act} {one.number}, {one.at:%Y-%m-%d %H:%M:%S}: {asked(one)}", result.rows, notes)
+    return RECALL.of(
+        f"{operation.act} {operation.number}, {operation.at:%Y-%m-%d %H:%M:%S}: {asked(operation)}", result.rows, notes
+    )
 
 
 @entry()
@@ -185,8 +191,8 @@ def memory_records(result: MemoryRecords) -> RowList[RecordRow]:
 
 
 def _audit_told(result: MemoryAudit) -> str:
-    found = sum(count for _, count in result.counts)
-    return f"{found:,} of {plural(result.records, 'record')} are of no use, or cannot be right"
+    total = sum(count for _, count in result.counts)
+    return f"{total:,} of {plural(result.records, 'record')} are of no use, or cannot be right"
 
 
 @entry(sentence=_audit_told)
@@ -212,11 +218,11 @@ def draw_scores(operator: Operator | None, result: RecallScores, canvas: Canvas)
     from amgs_app.render.glyphs import wrap
 
     del operator
-    told, sheet = recall_scores.table(result), Figure(canvas)
+    score_table, sheet = recall_scores.table(result), Figure(canvas)
     table = result.review.table
-    sheet.put(1, 0, clean(told.title), ink(sheet.palette.text, bold=True), width=sheet.width - 2)
+    sheet.put(1, 0, clean(score_table.title), ink(sheet.palette.text, bold=True), width=sheet.width - 2)
     most = sheet.height if table is None else 1 if sheet.height < 16 else 4
-    notes = wrap(" · ".join(told.notes), max(8, sheet.width - 2), most)
+    notes = wrap(" · ".join(score_table.notes), max(8, sheet.width - 2), most)
     for y, note in enumerate(notes, 1):
         sheet.put(1, y, note, ink(sheet.palette.muted))
     if table is not None:
@@ -232,14 +238,14 @@ def recall_scores(result: RecallScores) -> ResultTable:
     if review.table is not None:
         rows = [
             (
-                f"{each.low:.2f} to {each.high:.2f}",
-                each.count,
-                each.mean_predicted,
-                each.rate,
-                f"{each.rate_low:.2f} to {each.rate_high:.2f}",
+                f"{score_bin.low:.2f} to {score_bin.high:.2f}",
+                score_bin.count,
+                score_bin.mean_predicted,
+                score_bin.rate,
+                f"{score_bin.rate_low:.2f} to {score_bin.rate_high:.2f}",
             )
-            for each in review.table.bins
-            if each.count
+            for score_bin in review.table.bins
+            if score_bin.count
         ]
     anyway = "" if review.elsewhere is None else f"; by chance, in answers elsewhere: {review.elsewhere:.0%}"
     notes = [
@@ -276,7 +282,10 @@ def missed_fact(result: MissedFact) -> ResultTable:
 
 @entry(figure=tabled)
 def recorded_conversations(result: RecordedConversations) -> ResultTable:
-    rows = [(one.id, one.ended, one.turns, one.answers, one.recalls) for one in result.conversations]
+    rows = [
+        (conversation.id, conversation.ended, conversation.turns, conversation.answers, conversation.recalls)
+        for conversation in result.conversations
+    ]
     notes = (
         f"Spans of a kind that is not understood: {', '.join(result.unread)}." if result.unread else "",
         f"No span tells what was said; {_OPT_IN}." if result.silent and not rows and not result.unread else "",

@@ -1,4 +1,4 @@
-"""What `recorded` shows, by view, made of recorded spans."""
+"""Build the views of `recorded` from recorded spans."""
 
 from __future__ import annotations
 
@@ -33,22 +33,25 @@ def show_traffic(
     """Return what the memory was asked to do, that holds words."""
     words = find.lower().split()
     passing = [
-        one
-        for one in memory.operations
+        operation
+        for operation in memory.operations
         if all(
-            word in " ".join([one.act, one.query, one.record, *(each.content for each in one.records)]).lower()
+            word
+            in " ".join(
+                [operation.act, operation.query, operation.record, *(record.content for record in operation.records)]
+            ).lower()
             for word in words
         )
     ]
     stores: dict[str, int] = {}
-    for one in memory.operations:
-        stores[one.store] = stores.get(one.store, 0) + 1
+    for operation in memory.operations:
+        stores[operation.store] = stores.get(operation.store, 0) + 1
     return MemoryTraffic(
         tuple(reversed(passing[-limit:])),
         len(passing),
         tuple(stores.items()),
         len(memory.present),
-        sum(one.told for one in memory.operations),
+        sum(operation.told for operation in memory.operations),
         len(memory.answers),
         len(spans),
         torn,
@@ -61,26 +64,32 @@ def show_recall(memory: ForeignMemory, search: MemoryOperation) -> RecallShown:
     from amgs.wings.recorder.causes import beside
     from amgs.wings.recorder.uses import uses_of
 
-    used = {one.rank: one.used for one in uses_of(memory, search)}
+    used = {use.rank: use.used for use in uses_of(memory, search)}
     rows = [
-        RecalledRow(rank, one.id, one.content, one.score, True, used.get(rank))
-        for rank, one in enumerate(search.records, 1)
+        RecalledRow(rank, record.id, record.content, record.score, True, used.get(rank))
+        for rank, record in enumerate(search.records, 1)
     ]
-    rows += [RecalledRow(one.place, one.record.id, one.content, None, False, None) for one in beside(memory, search)]
+    rows += [
+        RecalledRow(neighbour.place, neighbour.record.id, neighbour.content, None, False, None)
+        for neighbour in beside(memory, search)
+    ]
     return RecallShown(search, tuple(rows))
 
 
 def show_records(memory: ForeignMemory, find: str, limit: int, out: Path | None) -> MemoryRecords:
     """Return what is there now, that holds words; written to a file where that is asked."""
     words = find.lower().split()
-    found = [one for one in memory.present if all(word in one.content.lower() for word in words)]
-    rows = [RecordRow(one.store, one.id, one.content, one.since, len(one.versions), len(one.recalls)) for one in found]
+    records = [record for record in memory.present if all(word in record.content.lower() for word in words)]
+    rows = [
+        RecordRow(record.store, record.id, record.content, record.since, len(record.versions), len(record.recalls))
+        for record in records
+    ]
     if out is not None:
         import json
 
         from amgs.wings.recorder.foreign_memory import as_mem0
 
-        _write(out, json.dumps(as_mem0(found), ensure_ascii=False, indent=1) + "\n")
+        _write(out, json.dumps(as_mem0(records), ensure_ascii=False, indent=1) + "\n")
     return MemoryRecords(tuple(reversed(rows))[:limit], len(rows), str(out or ""))
 
 
@@ -90,33 +99,37 @@ def show_audit(memory: ForeignMemory, now: datetime, days: int, limit: int, out:
     """
     from amgs.wings.recorder import audit as auditing
 
-    found = auditing.audit(memory, now, days)
+    report = auditing.audit(memory, now, days)
     rows = [
         AuditRow(
-            one.reason,
-            one.record.store,
-            one.record.id,
-            one.record.content,
-            one.record.since,
-            len(one.record.recalls),
-            one.other.id if one.other is not None else "",
-            one.because,
-            one.other.content if one.other is not None else "",
+            finding.reason,
+            finding.record.store,
+            finding.record.id,
+            finding.record.content,
+            finding.record.since,
+            len(finding.record.recalls),
+            finding.other.id if finding.other is not None else "",
+            finding.because,
+            finding.other.content if finding.other is not None else "",
         )
-        for one in found.findings
+        for finding in report.findings
     ]
     if out is not None:
         from amgs_app.render.sheet import sheet, to_csv
 
-        told = [(one.reason, one.store, one.id, one.other, one.because) for one in rows]
-        _write(out, to_csv(sheet("", "reason store id other because", told)))
-    shown = [one for reason in auditing.REASONS for one in [row for row in rows if row.reason == reason][:limit]]
+        cells = [
+            (audit_row.reason, audit_row.store, audit_row.id, audit_row.other, audit_row.because) for audit_row in rows
+        ]
+        _write(out, to_csv(sheet("", "reason store id other because", cells)))
+    shown = [
+        audit_row for reason in auditing.REASONS for audit_row in [row for row in rows if row.reason == reason][:limit]
+    ]
     return MemoryAudit(
         tuple(shown),
-        tuple((reason, len(found.of(reason))) for reason in auditing.REASONS),
-        found.records,
-        found.unread,
-        found.recalls,
+        tuple((reason, len(report.of(reason))) for reason in auditing.REASONS),
+        report.records,
+        report.unread,
+        report.recalls,
         days,
         str(out or ""),
     )
@@ -126,10 +139,10 @@ def show_why(memory: ForeignMemory, search: MemoryOperation, fact: str) -> Misse
     """Return what became of a fact at a search."""
     from amgs.wings.recorder.causes import MEANT, why_missed
 
-    told = why_missed(memory, search, fact)
-    record, content = ("", "") if told.record is None else (told.record.id, told.record.content)
+    miss = why_missed(memory, search, fact)
+    record, content = ("", "") if miss.record is None else (miss.record.id, miss.record.content)
     return MissedFact(
-        search, fact, told.cause, MEANT[told.cause], record, content, told.rank, told.place, told.recalled
+        search, fact, miss.cause, MEANT[miss.cause], record, content, miss.rank, miss.place, miss.recalled
     )
 
 
@@ -144,19 +157,19 @@ def show_conversations(spans: Sequence[RecordedSpan], find: str, limit: int, out
     rows: list[ConversationRow] = []
     chosen: list[RecordedSpan] = []
     words = find.lower().split()
-    for id, told in by_conversation(spans).items():
+    for id, conversation_spans in by_conversation(spans).items():
         if len(rows) == limit:
             break
-        session = session_of(told, Path(id), id)
+        session = session_of(conversation_spans, Path(id), id)
         if not session.turns or not all(
             word in f"{id} {' '.join(turn.words for turn in session.turns)}".lower() for word in words
         ):
             continue
-        ended = instant_of(max(span.end or span.start for span in told))
-        answers = sum(operation_of(span) in ANSWERS for span in single_calls(told))
-        recalls = sum(act_of(span) == "search" for span in told)
+        ended = instant_of(max(span.end or span.start for span in conversation_spans))
+        answers = sum(operation_of(span) in ANSWERS for span in single_calls(conversation_spans))
+        recalls = sum(act_of(span) == "search" for span in conversation_spans)
         rows.append(ConversationRow(id, ended, len(session.turns), answers, recalls))
-        chosen += told
+        chosen += conversation_spans
     if out is not None:
         import json
 
@@ -165,7 +178,7 @@ def show_conversations(spans: Sequence[RecordedSpan], find: str, limit: int, out
         _write(out, json.dumps(as_otlp(chosen), ensure_ascii=False) + "\n")
     calls = single_calls(spans)
     answered = [messages_of(span) for span in calls if operation_of(span) in ANSWERS]
-    silent = sum(not said.read and not said.written for said in answered)
+    silent = sum(not messages.read and not messages.written for messages in answered)
     return RecordedConversations(tuple(rows), str(out or ""), silent, tuple(kinds_unread(calls)))
 
 

@@ -214,10 +214,10 @@ def session(
             from amgs.wings.sessions.losses import losses
 
             every = losses(opened)
-            found = tuple(one for one in every if at is None or one.boundary == at)
-            if at is not None and not found:
+            selection = tuple(loss for loss in every if at is None or loss.boundary == at)
+            if at is not None and not selection:
                 _no_boundary(opened, at)
-            return SessionLosses(facts, found, kind or "")
+            return SessionLosses(facts, selection, kind or "")
         case "why":
             return _why(opened, at, find)
         case "regret":
@@ -227,9 +227,9 @@ def session(
 
             return SessionCache(facts, cache_line(opened))
         case "rules":
-            from amgs.wings.sessions.obedience import broken_rules
+            from amgs.wings.sessions.obedience import find_broken_rules
 
-            return SessionRules(facts, opened.rules, broken_rules(opened))
+            return SessionRules(facts, opened.rules, find_broken_rules(opened))
         case "outlook":
             from amgs.wings.sessions.outlook import look_ahead
 
@@ -246,7 +246,10 @@ def session(
 
 
 def open_named(name: str, *, end: bool = False) -> Session:
-    """The session in a file, or whose id begins so; raises InputError for none. end: only the end of a large file."""
+    """Open the session in a file, or by the start of its id; raises InputError for none.
+
+    end: only the end of a large file.
+    """
     from amgs.sessions.opening import open_end, open_session
 
     path, id = _place_of(name)
@@ -272,7 +275,7 @@ def _place_of(name: str) -> tuple[Path, str | None]:
 def _check_agent(agent: str) -> None:
     from amgs.sessions.opening import FORMATS
 
-    if agent and agent not in (known := [one.key for one in FORMATS]):
+    if agent and agent not in (known := [session_format.key for session_format in FORMATS]):
         raise UsageError(f"No agent is called {agent!r} here.", way_out=f"Known: {', '.join(known)}.")
 
 
@@ -291,9 +294,9 @@ _FOR_VIEWS = {
 }
 
 
-def _check(view: View, **given: object) -> None:
+def _check(view: View, **options: object) -> None:
     """Refuse what means nothing for a view."""
-    for name, value in given.items():
+    for name, value in options.items():
         if value not in (None, "", False) and view not in _FOR_VIEWS[name]:
             option = "class" if name == "kind" else name
             raise UsageError(
@@ -322,43 +325,45 @@ def _turns(opened: Session, find: str, at: int | None, limit: int) -> SessionTur
     from amgs.wings.sessions.turn_rows import row_of
 
     words = find.lower().split()
-    found = [
+    turns = [
         turn
         for turn in opened.turns
         if not words or all(word in opened.text(turn).lower() + turn.words.lower() for word in words)
     ]
-    shown = found[-limit:]
+    shown = turns[-limit:]
     if at is not None:
-        place = next((n for n, turn in enumerate(found) if turn.number >= _turn(opened, at).number), len(found))
+        place = next((n for n, turn in enumerate(turns) if turn.number >= _turn(opened, at).number), len(turns))
         start = max(0, place - limit // 2)
-        shown = found[start : start + limit]
-    return SessionTurns(facts_of(opened), tuple(row_of(opened, turn) for turn in shown), len(found), find)
+        shown = turns[start : start + limit]
+    return SessionTurns(facts_of(opened), tuple(row_of(opened, turn) for turn in shown), len(turns), find)
 
 
-def _why(opened: Session, at: int | None, told: str) -> SessionWhy:
+def _why(opened: Session, at: int | None, subject: str) -> SessionWhy:
     """Return what became of one thing at a compaction, the last one that dropped it unless given."""
     from amgs.wings.sessions.losses import explain
     from amgs.wings.sessions.regrets import regrets
     from amgs.wings.sessions.review import facts_of
 
-    if not told:
+    if not subject:
         raise UsageError("Say what is lost.", way_out="`--view why --find TEXT`, as `--view lost` lists it.")
     if at is not None and not any(turn.number == at for turn in opened.boundaries):
         _no_boundary(opened, at)
-    for boundary in reversed([one for one in opened.boundaries if at in (None, one.number)]):
-        reason = explain(opened, boundary, told)
+    for boundary in reversed([compaction for compaction in opened.boundaries if at in (None, compaction.number)]):
+        reason = explain(opened, boundary, subject)
         if reason is not None:
-            again = [one for one in regrets(opened) if one.boundary == boundary.number and _about(one, reason)]
+            again = [
+                regret for regret in regrets(opened) if regret.boundary == boundary.number and _about(regret, reason)
+            ]
             return SessionWhy(facts_of(opened), reason, tuple(again))
     raise UsageError(
-        f"No compaction dropped {told[:60]!r}: no turn that left the window holds it.",
+        f"No compaction dropped {subject[:60]!r}: no turn that left the window holds it.",
         way_out="`--view lost` lists what they dropped, `--view turns --find WORDS` all turns that hold words.",
     )
 
 
-def _about(one: Regret, reason: LossReason) -> bool:
-    """Whether what was needed again is what was lost, or came from a turn that said it."""
-    return one.what == reason.what or one.before in reason.said
+def _about(regret: Regret, reason: LossReason) -> bool:
+    """Return whether the regret concerns the lost item, or comes from a turn that contained it."""
+    return regret.what == reason.what or regret.before in reason.said
 
 
 def _regrets(opened: Session, at: int | None) -> SessionRegrets:
@@ -366,13 +371,13 @@ def _regrets(opened: Session, at: int | None) -> SessionRegrets:
     from amgs.wings.sessions.regrets import regrets
     from amgs.wings.sessions.review import facts_of
 
-    found = regrets(opened)
-    kinds = by_kind(opened, found)
+    session_regrets = regrets(opened)
+    kinds = by_kind(opened, session_regrets)
     if at is not None:
         if not any(turn.number == at for turn in opened.boundaries):
             _no_boundary(opened, at)
-        found = tuple(one for one in found if one.boundary == at)
-    return SessionRegrets(facts_of(opened), found, kinds)
+        session_regrets = tuple(regret for regret in session_regrets if regret.boundary == at)
+    return SessionRegrets(facts_of(opened), session_regrets, kinds)
 
 
 @operation(
@@ -406,9 +411,9 @@ def follow(
 
     del engine
     if not name:
-        found = list_sessions(Path.home(), seconds=0).sessions
-        if not found:
+        sessions = list_sessions(Path.home(), seconds=0).sessions
+        if not sessions:
             raise UsageError("No session lies here.", way_out="Give the path of a session file.")
-        name = found[0].path
+        name = sessions[0].path
     opened, outlook = follow_session(_path_of(name), until or None, progress)
     return SessionOutlook(facts_of(opened), outlook)

@@ -57,8 +57,8 @@ def head(region: Region, result: SessionReview, view: str) -> int:
         x, 0, clean(facts.title or facts.project or facts.path), ink(palette.text, bold=True), width=region.width - x
     )
     quiet = ink(palette.muted)
-    told = [*_facts(facts), *_use_told(result)]
-    facts_line(region, 1, [HeaderPart(n, ((one, quiet),)) for n, one in enumerate(told)], x=1)
+    parts = [*_facts(facts), *_use_told(result)]
+    facts_line(region, 1, [HeaderPart(n, ((part, quiet),)) for n, part in enumerate(parts)], x=1)
     wrong = " · ".join(result.wrong)
     line = f"✗ {wrong}" if wrong else "✓ nothing went wrong, as far as rules can tell"
     region.put(1, 2, clean(line), ink(palette.bad if wrong else palette.good, bold=bool(wrong)), width=region.width - 2)
@@ -85,14 +85,14 @@ def tab_at(x: int, y: int) -> str | None:
 
 
 def _facts(facts: SessionFacts) -> list[str]:
-    told = []
+    parts = []
     if facts.started and facts.ended:
-        told.append(
+        parts.append(
             f"{facts.started.astimezone():%Y-%m-%d %H:%M}, {span((facts.ended - facts.started).total_seconds())}"
         )
-    told += [facts.project.rstrip("/").rpartition("/")[2]] if facts.project else []
-    told.append(f"{facts.all_turns:,} turns")
-    told += [
+    parts += [facts.project.rstrip("/").rpartition("/")[2]] if facts.project else []
+    parts.append(f"{facts.all_turns:,} turns")
+    parts += [
         word
         for word in (
             facts.model,
@@ -102,23 +102,24 @@ def _facts(facts: SessionFacts) -> list[str]:
         if word
     ]
     if facts.partial:
-        told.insert(0, "the end of a large file, the rest is being read")
-    return told
+        parts.insert(0, "the end of a large file, the rest is being read")
+    return parts
 
 
 def _use_told(result: SessionReview) -> list[str]:
     """Return its compactions, requests, cache and cost, each in a few words."""
     used = result.used
-    told = [plural(len(result.losses), "compaction") if result.losses else "never compacted"]
+    parts = [plural(len(result.losses), "compaction") if result.losses else "never compacted"]
     if used.requests:
-        told.append(plural(used.requests, "request"))
-        told.append(f"cache {result.cache.share:.0%}")
-        told += [f"$ {used.cost:,.2f}"] if used.unpriced < used.requests else []
-    return told
+        parts.append(plural(used.requests, "request"))
+        parts.append(f"cache {result.cache.share:.0%}")
+        parts += [f"$ {used.cost:,.2f}"] if used.unpriced < used.requests else []
+    return parts
 
 
 def strip(region: Region, fills: Sequence[FillPoint], limit: int | None, cursor: int | None = None) -> None:
-    """The window's fill over the session, a column a request or the fullest of several, compactions marked above.
+    """Draw the window's fill over the session, a column per request or the fullest of several, compactions marked
+    above.
 
     cursor: the turn that is looked at. The last line names the first and the last turn.
     """
@@ -126,12 +127,12 @@ def strip(region: Region, fills: Sequence[FillPoint], limit: int | None, cursor:
     if not fills or region.height < 2:
         region.put(0, 0, "The file counts no tokens.", ink(palette.muted))
         return
-    top = limit or max(one.tokens for one in fills) or 1
+    top = limit or max(fill.tokens for fill in fills) or 1
     rows = region.height - 1
     marked: set[int] = set()
     for x, points in enumerate(_columns(fills, region.width)):
-        share = min(1.0, max(one.tokens for one in points) / top)
-        compacted = any(one.compaction for one in points)
+        share = min(1.0, max(point.tokens for point in points) / top)
+        compacted = any(point.compaction for point in points)
         style = _colour(palette, share, compacted=compacted)
         _column(region, x, rows, share, style)
         if cursor is not None and points[0].turn <= cursor <= points[-1].turn:
@@ -140,8 +141,8 @@ def strip(region: Region, fills: Sequence[FillPoint], limit: int | None, cursor:
             marked.update(range(x, x + _columns_of(fills, region.width)))
             region.put(x, 0, "▼", ink(palette.bad, bold=True))
     first, last = fills[0].turn, fills[-1].turn
-    told = f"turn {first} to {last}; full at {count(top)} tokens" + ("" if limit else ", the most there were")
-    region.put(0, rows, told, ink(palette.muted), width=region.width)
+    caption = f"turn {first} to {last}; full at {count(top)} tokens" + ("" if limit else ", the most there were")
+    region.put(0, rows, caption, ink(palette.muted), width=region.width)
 
 
 def _columns(fills: Sequence[FillPoint], width: int) -> list[Sequence[FillPoint]]:
@@ -226,8 +227,13 @@ def overview_rows(result: SessionReview, palette: Palette, width: int) -> list[S
             loss = losses[row.turn]
             rows.append(SessionRow(_loss_pieces(loss, palette), loss.boundary, loss.boundary))
             rows += [
-                SessionRow(_class_pieces(one, palette, width), None, loss.boundary, one.lost[0] if one.lost else None)
-                for one in loss.classes
+                SessionRow(
+                    _class_pieces(loss_class, palette, width),
+                    None,
+                    loss.boundary,
+                    loss_class.lost[0] if loss_class.lost else None,
+                )
+                for loss_class in loss.classes
             ]
         else:
             rows.append(SessionRow(_page_pieces(row, palette), row.turn))
@@ -262,9 +268,9 @@ def lost_rows(losses: Sequence[Loss], palette: Palette, width: int) -> list[Sess
     rows: list[SessionRow] = []
     for loss in losses:
         rows.append(SessionRow(_loss_pieces(loss, palette), loss.boundary, loss.boundary))
-        for one in loss.classes:
-            rows.append(SessionRow(_class_pieces(one, palette, width), None, loss.boundary))
-            rows += [_lost_row(lost, loss.boundary, palette) for lost in one.lost]
+        for loss_class in loss.classes:
+            rows.append(SessionRow(_class_pieces(loss_class, palette, width), None, loss.boundary))
+            rows += [_lost_row(lost, loss.boundary, palette) for lost in loss_class.lost]
     return rows
 
 
@@ -278,17 +284,17 @@ def turn_rows(turns: Sequence[TurnRow], palette: Palette) -> list[SessionRow]:
         "injected": palette.muted,
     }
     rows = []
-    for one in turns:
-        who = one.role if one.kind == "said" else one.kind
-        colour = palette.bad if one.failed else colours.get(one.kind, palette.text)
-        accent = palette.accent if one.kind == "said" and one.role == "user" else palette.muted
+    for turn in turns:
+        who = turn.role if turn.kind == "said" else turn.kind
+        colour = palette.bad if turn.failed else colours.get(turn.kind, palette.text)
+        accent = palette.accent if turn.kind == "said" and turn.role == "user" else palette.muted
         pieces: tuple[Piece, ...] = (
-            (f"{one.number:>5} ", ink(palette.muted)),
-            (f"{who:<9.9} ", ink(accent, bold=one.kind == "boundary")),
-            (f"{count(one.tokens):>6} ", ink(palette.faint)),
-            (clean(one.what), ink(colour, dim=one.abandoned)),
+            (f"{turn.number:>5} ", ink(palette.muted)),
+            (f"{who:<9.9} ", ink(accent, bold=turn.kind == "boundary")),
+            (f"{count(turn.tokens):>6} ", ink(palette.faint)),
+            (clean(turn.what), ink(colour, dim=turn.abandoned)),
         )
-        rows.append(SessionRow(pieces, one.number))
+        rows.append(SessionRow(pieces, turn.number))
     return rows
 
 
@@ -299,24 +305,24 @@ def regret_rows(regrets: Sequence[Regret], palette: Palette, kinds: Sequence[Kin
     counted = {row.kind for row in kinds if row.counted}
     note: Piece = (", not counted", ink(palette.faint))
     rows = []
-    for one in regrets:
-        more = () if one.kind in counted else (note,)
-        rows.append(SessionRow((*_regret_pieces(one, palette), *more), one.after, one.boundary))
+    for regret in regrets:
+        more = () if regret.kind in counted else (note,)
+        rows.append(SessionRow((*_regret_pieces(regret, palette), *more), regret.after, regret.boundary))
     return [*rows, *(SessionRow(((f"{row.kind}: {rate_told(row)}", ink(palette.muted)),)) for row in kinds)]
 
 
 def cache_rows(cache: CacheLine, palette: Palette) -> list[SessionRow]:
     """Return the requests whose prefix was read again, one a line."""
     rows = []
-    for one in cache.missed:
-        pause = "" if one.seconds is None else f" after {one.seconds:,.0f} s"
+    for miss in cache.missed:
+        pause = "" if miss.seconds is None else f" after {miss.seconds:,.0f} s"
         pieces: tuple[Piece, ...] = (
-            (f"turn {one.turn:<5} ", ink(palette.muted)),
-            (f"{one.lost:,} tokens read again", ink(palette.warn)),
-            (f"{pause}: {CAUSES[one.cause]}", ink(palette.text)),
-            ("" if one.span is None else f" (turn {one.span})", ink(palette.muted)),
+            (f"turn {miss.turn:<5} ", ink(palette.muted)),
+            (f"{miss.lost:,} tokens read again", ink(palette.warn)),
+            (f"{pause}: {CAUSES[miss.cause]}", ink(palette.text)),
+            ("" if miss.span is None else f" (turn {miss.span})", ink(palette.muted)),
         )
-        rows.append(SessionRow(pieces, one.span or one.turn))
+        rows.append(SessionRow(pieces, miss.span or miss.turn))
     return rows or [SessionRow((("No prefix was read again.", ink(palette.muted)),))]
 
 
@@ -333,33 +339,33 @@ def _loss_pieces(loss: Loss, palette: Palette) -> tuple[Piece, ...]:
     )
 
 
-def _class_pieces(one: LostClass, palette: Palette, width: int) -> tuple[Piece, ...]:
+def _class_pieces(loss_class: LostClass, palette: Palette, width: int) -> tuple[Piece, ...]:
     """`paths  ███▒▒░░  4 word for word, 20 in other words, 4 gone`."""
     wide = max(8, min(60, width - 66))
-    shares = (one.verbatim, one.reworded, one.gone)
+    shares = (loss_class.verbatim, loss_class.reworded, loss_class.gone)
     styles = (ink(palette.good), ink(palette.warn), ink(palette.bad))
-    cells = [round(wide * number / one.held) for number in shares[:2]]
-    cells.append(max(0, wide - sum(cells)) if one.gone else 0)
+    cells = [round(wide * number / loss_class.held) for number in shares[:2]]
+    cells.append(max(0, wide - sum(cells)) if loss_class.gone else 0)
     bars: list[Piece] = [(sign * n, style) for sign, n, style in zip("█▒░", cells, styles, strict=True)]
     return (
-        (f"  {CLASSES[one.kind]:<{_NAME}}", ink(palette.text)),
+        (f"  {CLASSES[loss_class.kind]:<{_NAME}}", ink(palette.text)),
         *bars,
         (" " * max(2, wide - sum(cells) + 2), None),
-        (f"{one.verbatim} word for word", styles[0]),
-        (f", {one.reworded} in other words", styles[1]),
-        (f", {one.gone} gone", styles[2]),
+        (f"{loss_class.verbatim} word for word", styles[0]),
+        (f", {loss_class.reworded} in other words", styles[1]),
+        (f", {loss_class.gone} gone", styles[2]),
     )
 
 
-def _regret_pieces(one: Regret, palette: Palette) -> tuple[Piece, ...]:
+def _regret_pieces(regret: Regret, palette: Palette) -> tuple[Piece, ...]:
     """`↻ reopened store.py  of turn 63, again at 305: 6,840 tokens, 3 s`."""
-    name = one.what if one.kind in ("rerun", "repeated", "searched") else one.what.rsplit("/", 1)[-1]
-    seconds = "" if one.seconds is None else f", {one.seconds:,.0f} s"
+    name = regret.what if regret.kind in ("rerun", "repeated", "searched") else regret.what.rsplit("/", 1)[-1]
+    seconds = "" if regret.seconds is None else f", {regret.seconds:,.0f} s"
     return (
         ("  ↻ ", ink(palette.bad, bold=True)),
-        (f"{one.kind} ", ink(palette.bad)),
+        (f"{regret.kind} ", ink(palette.bad)),
         (clean(name), ink(palette.text)),
-        (f"  of turn {one.before}, again at {one.after}: {one.tokens:,} tokens{seconds}", ink(palette.muted)),
+        (f"  of turn {regret.before}, again at {regret.after}: {regret.tokens:,} tokens{seconds}", ink(palette.muted)),
     )
 
 
@@ -368,11 +374,11 @@ def outlook_rows(outlook: Outlook | None, palette: Palette) -> list[SessionRow]:
     if outlook is None:
         return [SessionRow((("It holds no turns.", ink(palette.muted)),))]
     full = "" if outlook.fill is None else f", {outlook.fill:.0%} of it"
-    told = f"A compaction at turn {outlook.turn} would drop, of {outlook.tokens:,} tokens in the window{full}:"
-    rows = [PageRow("", "file", one.path, one.spoken, one.uses, one.tokens) for one in outlook.files]
-    rows += [PageRow("", "asked for", one.text, one.turn) for one in outlook.asked]
+    heading = f"A compaction at turn {outlook.turn} would drop, of {outlook.tokens:,} tokens in the window{full}:"
+    rows = [PageRow("", "file", file.path, file.spoken, file.uses, file.tokens) for file in outlook.files]
+    rows += [PageRow("", "asked for", finding.text, finding.turn) for finding in outlook.asked]
     return [
-        SessionRow(((told, ink(palette.muted)),)),
+        SessionRow(((heading, ink(palette.muted)),)),
         *(SessionRow(_page_pieces(row, palette), row.turn) for row in rows),
     ]
 

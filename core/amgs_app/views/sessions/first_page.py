@@ -47,7 +47,7 @@ class PageRow:
 
     @property
     def cells(self) -> tuple[object, ...]:
-        """The cells of a table with `COLUMNS`."""
+        """Return the cells of a table with `COLUMNS`."""
         seconds = None if self.seconds is None else round(self.seconds)
         return self.part, self.kind, self.turn, self.times, self.tokens, seconds, self.what
 
@@ -68,7 +68,7 @@ def rows_of(review: SessionReview) -> tuple[PageRow, ...]:
     )
 
 
-def shown_rows(rows: Sequence[PageRow]) -> Iterator[tuple[object, ...]]:
+def lay_out_page_rows(rows: Sequence[PageRow]) -> Iterator[tuple[object, ...]]:
     """Yield the cells that people see, the name of each part in a line of its own."""
     part = ""
     for row in rows:
@@ -89,7 +89,9 @@ def _broken(review: SessionReview) -> Iterator[PageRow]:
 
 def _compactions(review: SessionReview) -> Iterator[PageRow]:
     for loss in review.losses:
-        lost = ", ".join(f"{one.gone} {CLASSES[one.kind]}" for one in loss.classes if one.gone)
+        lost = ", ".join(
+            f"{loss_class.gone} {CLASSES[loss_class.kind]}" for loss_class in loss.classes if loss_class.gone
+        )
         before = f"{loss.before:,}" if loss.before else f"about {loss.tokens:,}"
         gone = "what its summary says, the provider alone can read" if loss.sealed else f"gone: {lost or 'nothing'}"
         what = f"at {before} tokens, {loss.opening:,} in their place; {gone}"
@@ -104,10 +106,12 @@ def rate_told(row: KindRate) -> str:
 
 def _again(review: SessionReview) -> Iterator[PageRow]:
     counted = {row.kind: row for row in review.kinds if row.counted and row.regrets}
-    for one in sorted(review.regrets, key=lambda one: -one.tokens):
-        if one.kind in counted:
-            what = f"{_short(review, one.what)} (of turn {one.before}, dropped at {one.boundary})"
-            yield PageRow("needed again", one.kind, what, one.after, None, one.tokens, one.seconds, alarm=True)
+    for regret in sorted(review.regrets, key=lambda regret: -regret.tokens):
+        if regret.kind in counted:
+            what = f"{_short(review, regret.what)} (of turn {regret.before}, dropped at {regret.boundary})"
+            yield PageRow(
+                "needed again", regret.kind, what, regret.after, None, regret.tokens, regret.seconds, alarm=True
+            )
     for row in counted.values():
         yield PageRow("needed again", "in all", rate_told(row), None, row.regrets, row.tokens)
 
@@ -136,12 +140,12 @@ def _files(review: SessionReview) -> Iterator[PageRow]:
 
 
 def _uses(file: FileUse) -> str:
-    told = (
+    parts = (
         f"read {plural(file.reads, 'time')}" if file.reads else "",
         f"{file.again} of them known already" if file.again else "",
         f"changed {plural(file.changes, 'time')}" if file.changes else "",
     )
-    return ", ".join(word for word in told if word)
+    return ", ".join(word for word in parts if word)
 
 
 def _failures(review: SessionReview) -> Iterator[PageRow]:
@@ -161,11 +165,13 @@ def _requests(review: SessionReview) -> Iterator[PageRow]:
     if not used.requests:
         return
     read = used.fresh + used.written + used.cached
-    told = f"{used.cached:,} from the cache, {used.written:,} put into it, {used.output:,} written"
-    yield PageRow("requests", "read", told, None, used.requests, read)
+    description = f"{used.cached:,} from the cache, {used.written:,} put into it, {used.output:,} written"
+    yield PageRow("requests", "read", description, None, used.requests, read)
     if cache.missed:
-        told = f"its prefix was read again {plural(len(cache.missed), 'time')}, for {cache.lost:,.0f} tokens of input"
-        yield PageRow("requests", "cache", told, cache.missed[0].turn, len(cache.missed))
+        description = (
+            f"its prefix was read again {plural(len(cache.missed), 'time')}, for {cache.lost:,.0f} tokens of input"
+        )
+        yield PageRow("requests", "cache", description, cache.missed[0].turn, len(cache.missed))
     if used.unpriced < used.requests:
         rest = f", {plural(used.unpriced, 'request')} without a known price" if used.unpriced else ""
         yield PageRow("requests", "cost", f"$ {used.cost:,.2f} at list prices of {review.prices}{rest}")
@@ -178,8 +184,8 @@ def _ahead(review: SessionReview) -> Iterator[PageRow]:
     if ahead is None:
         return
     fill = "" if ahead.fill is None else f", {ahead.fill:.0%} of it"
-    told = f"{ahead.tokens:,} tokens stand in the window{fill}"
-    yield PageRow("a compaction now", "window", told, ahead.turn, None, ahead.tokens)
+    description = f"{ahead.tokens:,} tokens stand in the window{fill}"
+    yield PageRow("a compaction now", "window", description, ahead.turn, None, ahead.tokens)
     for file in ahead.files[:_AHEAD]:
         yield PageRow("a compaction now", "file", _short(review, file.path), file.spoken, file.uses, file.tokens)
     for asked in ahead.asked[:_AHEAD]:

@@ -38,9 +38,9 @@ def _window(result: SessionReview) -> tuple[str, ...]:
     fills = result.fills
     if len(fills) < 2:
         return ()
-    top = float(result.facts.window or max(one.tokens for one in fills) or 1)
+    top = float(result.facts.window or max(fill.tokens for fill in fills) or 1)
     first, last = fills[0].turn, fills[-1].turn
-    points = tuple((float(one.turn), float(one.tokens)) for one in fills)
+    points = tuple((float(fill.turn), float(fill.tokens)) for fill in fills)
     chart = draw_lines(
         "The window",
         [ChartLine("tokens", points, f"{fills[-1].tokens:,}")],

@@ -1,4 +1,4 @@
-"""What the rows of lists of sessions, and of one session, are filtered and sorted by."""
+"""Fields that filter and sort the rows of lists of sessions and of one session."""
 
 from __future__ import annotations
 
@@ -56,19 +56,19 @@ def cells_of(sessions: Sequence[ListedSession], now: datetime) -> list[tuple[str
 
     return [
         (
-            age(one.changed, now),
+            age(session.changed, now),
             id,
-            one.project.rstrip("/").rpartition("/")[2],
-            one.agent,
-            "" if one.seconds is None else span(one.seconds),
-            _told(one.turns),
-            "" if one.tokens is None else short_count(one.tokens),
-            _told(one.compactions or None),
-            _told(one.errors or None),
-            _told(one.again or None),
-            one.what or "nothing was said",
+            session.project.rstrip("/").rpartition("/")[2],
+            session.agent,
+            "" if session.seconds is None else span(session.seconds),
+            _told(session.turns),
+            "" if session.tokens is None else short_count(session.tokens),
+            _told(session.compactions or None),
+            _told(session.errors or None),
+            _told(session.again or None),
+            session.what or "nothing was said",
         )
-        for one, id in zip(sessions, short_ids(sessions), strict=True)
+        for session, id in zip(sessions, short_ids(sessions), strict=True)
     ]
 
 

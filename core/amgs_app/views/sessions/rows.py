@@ -11,7 +11,7 @@ from amgs_app.render.catalogue import entry
 from amgs_app.render.drawing import tabled
 from amgs_app.render.sheet import ResultTable, cut, facts, sheet
 from amgs_app.views.sessions.figure import CAUSES
-from amgs_app.views.sessions.first_page import CLASSES, COLUMNS, rate_told, rows_of, shown_rows
+from amgs_app.views.sessions.first_page import CLASSES, COLUMNS, lay_out_page_rows, rate_told, rows_of
 from amgs_app.views.sessions.row_fields import CELLS, cells_of
 
 if TYPE_CHECKING:
@@ -65,19 +65,19 @@ def _listing_told(result: SessionListing) -> str:
 def session_listing(result: SessionListing) -> ResultTable:
     rows = tuple(
         (
-            one.changed,
-            one.id,
-            one.project,
-            one.agent,
-            one.seconds,
-            one.turns,
-            one.tokens,
-            one.compactions,
-            one.errors,
-            one.again,
-            one.what,
+            session.changed,
+            session.id,
+            session.project,
+            session.agent,
+            session.seconds,
+            session.turns,
+            session.tokens,
+            session.compactions,
+            session.errors,
+            session.again,
+            session.what,
         )
-        for one in result.sessions
+        for session in result.sessions
     )
     count, every = len(rows), len(rows) + result.more
     notes = [
@@ -104,16 +104,16 @@ _FROM = {"subagent": "subagent", "fork": "fork", "continues": "goes on", "copy":
 def session_tree(result: SessionTree) -> ResultTable:
     rows = [
         (
-            f"└{'─' * (one.depth - 1)} {one.session.id}" if one.depth else one.session.id,
-            _FROM.get(one.session.relation, "") if one.depth else "",
-            one.session.agent,
-            one.session.title,
-            one.session.started,
-            one.own.requests,
-            one.told or None,
-            *_tokens(one.own),
+            f"└{'─' * (row.depth - 1)} {row.session.id}" if row.depth else row.session.id,
+            _FROM.get(row.session.relation, "") if row.depth else "",
+            row.session.agent,
+            row.session.title,
+            row.session.started,
+            row.own.requests,
+            row.told or None,
+            *_tokens(row.own),
         )
-        for one in result.rows
+        for row in result.rows
     ]
     note = f"{plural(len(rows), 'session')}, {_sum_told(result.total, result.prices)}"
     columns = "id! from? agent? what* began:at? requests:n! elsewhere:n? fresh:n? written:n? cached:n? output:n! $!"
@@ -122,7 +122,7 @@ def session_tree(result: SessionTree) -> ResultTable:
 
 @entry(figure=tabled)
 def session_usage(result: SessionUsage) -> ResultTable:
-    rows = [(one.name, one.sessions, one.requests, *_tokens(one)) for one in result.rows]
+    rows = [(row.name, row.sessions, row.requests, *_tokens(row)) for row in result.rows]
     notes = [
         f"all: {plural(result.total.sessions, 'session')}, {_sum_told(result.total, result.prices)}"
         if rows
@@ -133,20 +133,20 @@ def session_usage(result: SessionUsage) -> ResultTable:
     return sheet("Usage", columns, rows, notes)
 
 
-def _tokens(told: UseSum) -> tuple[Any, ...]:
+def _tokens(usage: UseSum) -> tuple[Any, ...]:
     """Return the tokens of a sum, and its cost, marked where a part of it has no known price."""
-    cost = f"{told.cost:,.2f}" if told.unpriced < told.requests else "–"
-    more = "+" if 0 < told.unpriced < told.requests else ""
-    return told.fresh, told.written, told.cached, told.output, f"{cost}{more}" if told.requests else ""
+    cost = f"{usage.cost:,.2f}" if usage.unpriced < usage.requests else "–"
+    more = "+" if 0 < usage.unpriced < usage.requests else ""
+    return usage.fresh, usage.written, usage.cached, usage.output, f"{cost}{more}" if usage.requests else ""
 
 
 def _sum_told(total: UseSum, prices: str) -> str:
     read = total.fresh + total.written + total.cached
-    told = f"{plural(total.requests, 'request')}, {read:,} tokens read ({total.cached:,} from the cache)"
-    told += f", {total.output:,} written"
+    summary = f"{plural(total.requests, 'request')}, {read:,} tokens read ({total.cached:,} from the cache)"
+    summary += f", {total.output:,} written"
     if total.unpriced < total.requests:
-        told += f", $ {total.cost:,.2f} at list prices of {prices}"
-    return told + (f"; {plural(total.unpriced, 'request')} without a known price" if total.unpriced else "")
+        summary += f", $ {total.cost:,.2f} at list prices of {prices}"
+    return summary + (f"; {plural(total.unpriced, 'request')} without a known price" if total.unpriced else "")
 
 
 def _drawn(operator: Operator, result: SessionReview, canvas: Canvas) -> Text:
@@ -158,8 +158,8 @@ def _drawn(operator: Operator, result: SessionReview, canvas: Canvas) -> Text:
 
 def _review_told(result: SessionReview) -> str:
     tokens, seconds = result.price
-    told = f"{plural(len(result.losses), 'compaction')}"
-    return f"{told}, {tokens:,} tokens and {seconds:,.0f} s needed again" if tokens else told
+    compactions = f"{plural(len(result.losses), 'compaction')}"
+    return f"{compactions}, {tokens:,} tokens and {seconds:,.0f} s needed again" if tokens else compactions
 
 
 @entry(figure=_drawn, sentence=_review_told)
@@ -173,7 +173,7 @@ def session_review(result: SessionReview) -> ResultTable:
         "--view turns, window, lost, regret, cache, rules, outlook look closer",
     ]
     table = sheet(_title(result.facts), COLUMNS, (row.cells for row in rows), notes)
-    return replace(table, digest=tuple(shown_rows(rows)), alarm=" · ".join(result.wrong))
+    return replace(table, digest=tuple(lay_out_page_rows(rows)), alarm=" · ".join(result.wrong))
 
 
 def _title(facts: SessionFacts) -> str:
@@ -197,8 +197,8 @@ def _facts_told(facts: SessionFacts) -> Iterator[str]:
     )
     yield from facts.notes
     if facts.parent:
-        told = {"subagent": "a subagent of", "fork": "a fork of", "continues": "goes on from"}
-        yield f"{told.get(facts.relation, 'comes from')} {facts.parent}"
+        relations = {"subagent": "a subagent of", "fork": "a fork of", "continues": "goes on from"}
+        yield f"{relations.get(facts.relation, 'comes from')} {facts.parent}"
     if facts.partial:
         yield "only the end of the file was read, and turns are numbered from there"
     missing = [name for name, there in (("system prompt", facts.has_system), ("tools", facts.has_tools)) if not there]
@@ -208,10 +208,10 @@ def _facts_told(facts: SessionFacts) -> Iterator[str]:
 
 def _aside(facts: SessionFacts) -> str:
     """Return which of the turns are not of the main conversation, or were taken back."""
-    told = [f"{facts.side:,} of {plural(facts.subagents, 'subagent')}"] if facts.side else []
-    told += [f"{facts.abandoned:,} taken back"] if facts.abandoned else []
-    told += [f"{facts.copied:,} copied from another session"] if facts.copied else []
-    return f", {', '.join(told)}; of the main conversation" if told else ""
+    parts = [f"{facts.side:,} of {plural(facts.subagents, 'subagent')}"] if facts.side else []
+    parts += [f"{facts.abandoned:,} taken back"] if facts.abandoned else []
+    parts += [f"{facts.copied:,} copied from another session"] if facts.copied else []
+    return f", {', '.join(parts)}; of the main conversation" if parts else ""
 
 
 def _cache_told(result: SessionReview) -> str:
@@ -241,11 +241,11 @@ def session_turns(result: SessionTurns) -> ResultTable:
 
 
 def _turn_rows(turns: Sequence[TurnRow]) -> Iterator[tuple[Any, ...]]:
-    for one in turns:
-        kind = f"{one.kind} ({one.role})" if one.kind in ("said", "injected") else one.kind
-        mark = "✗ " if one.failed else "(taken back) " if one.abandoned else "(copied) " if one.copied else ""
-        what = f"{mark}{one.what}"
-        yield one.number, kind, one.at, one.tokens, one.agent or None, what
+    for turn in turns:
+        kind = f"{turn.kind} ({turn.role})" if turn.kind in ("said", "injected") else turn.kind
+        mark = "✗ " if turn.failed else "(taken back) " if turn.abandoned else "(copied) " if turn.copied else ""
+        what = f"{mark}{turn.what}"
+        yield turn.number, kind, turn.at, turn.tokens, turn.agent or None, what
 
 
 @entry(figure=tabled)
@@ -258,12 +258,12 @@ def session_window_shown(result: SessionWindowShown) -> ResultTable:
         f"{rest:,} tokens are of what the file does not hold" if not result.estimated and rest > 0 else "",
         f"{plural(result.masked, 'result was', 'results were')} cleared by the program" if result.masked else "",
     ]
-    rows = ((one.number, one.kind, one.tokens, one.what) for one in result.turns)
+    rows = ((turn.number, turn.kind, turn.tokens, turn.what) for turn in result.turns)
     return sheet(title, "turn:n kind tokens:n what*", rows, notes)
 
 
-def _part(name: str, told: str | None) -> str:
-    return f"{name}: not in this kind of file" if told is None else f"{name}: {len(told):,} characters"
+def _part(name: str, text: str | None) -> str:
+    return f"{name}: not in this kind of file" if text is None else f"{name}: {len(text):,} characters"
 
 
 def _text_page(result: SessionText, canvas: Canvas, now: datetime) -> Text:
@@ -314,7 +314,10 @@ def session_why(result: SessionWhy) -> ResultTable:
         ("compacted at turn", reason.boundary),
         ("there now", fates.get(reason.fate, reason.fate)),
         ("nearest there", f"{reason.nearest} ({reason.shared:.0%} of its words)" if reason.nearest else "nothing"),
-        *(("needed again", f"{one.kind} at turn {one.after}, {one.tokens:,} tokens") for one in result.again),
+        *(
+            ("needed again", f"{regret.kind} at turn {regret.after}, {regret.tokens:,} tokens")
+            for regret in result.again
+        ),
     ]
     return facts("Why it is lost" if reason.fate == "gone" else "What became of it", rows)
 
@@ -324,29 +327,41 @@ def session_losses(result: SessionLosses) -> ResultTable:
     rows: list[tuple[Any, ...]] = []
     notes = ["" if result.losses else "It was never compacted."]
     for loss in result.losses:
-        for one in loss.classes:
-            if result.kind in ("", one.kind):
-                shown = one.lost if result.kind else one.lost[:_LOST_SHOWN]
-                rows += [(loss.boundary, one.kind, lost.turn, lost.text) for lost in shown]
-                notes.append(_class_told(one, loss.boundary))
+        for loss_class in loss.classes:
+            if result.kind in ("", loss_class.kind):
+                shown = loss_class.lost if result.kind else loss_class.lost[:_LOST_SHOWN]
+                rows += [(loss.boundary, loss_class.kind, lost.turn, lost.text) for lost in shown]
+                notes.append(_class_told(loss_class, loss.boundary))
         if loss.sealed:
             notes.append(f"what the summary at turn {loss.boundary} says, the provider alone can read")
-    if any(len(one.lost) > _LOST_SHOWN for loss in result.losses for one in loss.classes) and not result.kind:
+    if (
+        any(len(loss_class.lost) > _LOST_SHOWN for loss in result.losses for loss_class in loss.classes)
+        and not result.kind
+    ):
         notes.append(f"at most {_LOST_SHOWN} of each class; --class NAME shows all")
     return sheet("Lost to compactions", "compacted:n class turn:n what*", rows, notes)
 
 
-def _class_told(one: LostClass, boundary: int) -> str:
+def _class_told(loss_class: LostClass, boundary: int) -> str:
     """`paths at turn 46: 6, of which 0 word for word, 3 in other words, 3 gone`."""
-    kept = f"{one.verbatim} word for word, {one.reworded} in other words"
-    return f"{CLASSES[one.kind]} dropped at turn {boundary}: {one.held}, of which {kept}, {one.gone} gone"
+    survivors = f"{loss_class.verbatim} word for word, {loss_class.reworded} in other words"
+    dropped = f"{CLASSES[loss_class.kind]} dropped at turn {boundary}: {loss_class.held}"
+    return f"{dropped}, of which {survivors}, {loss_class.gone} gone"
 
 
 @entry(figure=tabled)
 def session_regrets(result: SessionRegrets) -> ResultTable:
     rows = [
-        (one.kind, one.boundary, one.before, one.after, one.tokens, _rounded(one.seconds), one.what)
-        for one in _ordered(result)
+        (
+            regret.kind,
+            regret.boundary,
+            regret.before,
+            regret.after,
+            regret.tokens,
+            _rounded(regret.seconds),
+            regret.what,
+        )
+        for regret in _order_regrets(result)
     ]
     notes = [
         "" if rows else "Nothing that a compaction dropped was needed again.",
@@ -357,10 +372,10 @@ def session_regrets(result: SessionRegrets) -> ResultTable:
     return sheet("Needed again after a compaction", columns, rows, notes)
 
 
-def _ordered(result: SessionRegrets) -> list[Regret]:
-    """What compactions cause first, the dearest first."""
+def _order_regrets(result: SessionRegrets) -> list[Regret]:
+    """Sort by cause, compactions first, then by cost."""
     counted = {row.kind for row in result.kinds if row.counted}
-    return sorted(result.regrets, key=lambda one: (one.kind not in counted, -one.tokens))
+    return sorted(result.regrets, key=lambda regret: (regret.kind not in counted, -regret.tokens))
 
 
 def _kind_told(row: KindRate) -> str:
@@ -376,8 +391,8 @@ def _rounded(seconds: float | None) -> int | None:
 def session_cache(result: SessionCache) -> ResultTable:
     cache = result.cache
     rows = [
-        (one.turn, one.lost, round(one.cost), _rounded(one.seconds), CAUSES[one.cause], one.span)
-        for one in cache.missed
+        (miss.turn, miss.lost, round(miss.cost), _rounded(miss.seconds), CAUSES[miss.cause], miss.span)
+        for miss in cache.missed
     ]
     if not cache.requests:
         notes = ["The file counts no tokens."]
@@ -395,11 +410,12 @@ def session_cache(result: SessionCache) -> ResultTable:
 @entry(figure=tabled)
 def session_rules(result: SessionRules) -> ResultTable:
     rows: list[tuple[Any, ...]] = [
-        ("loaded", one.turn, len(one.text), one.path, " ".join(one.text[:200].split())) for one in result.rules
+        ("loaded", rule_file.turn, len(rule_file.text), rule_file.path, " ".join(rule_file.text[:200].split()))
+        for rule_file in result.rules
     ]
     rows += [
-        ("broken", one.done, None, one.command, f"{one.rule} (turn {one.said}" + _dropped(one.dropped))
-        for one in result.broken
+        ("broken", breach.done, None, breach.command, f"{breach.rule} (turn {breach.said}" + _dropped(breach.dropped))
+        for breach in result.broken
     ]
     notes = (
         "" if result.rules else "This file does not say which instructions were loaded.",
@@ -416,9 +432,9 @@ def _dropped(boundary: int | None) -> str:
 def session_outlook(result: SessionOutlook) -> ResultTable:
     outlook = result.outlook
     rows: list[tuple[Any, ...]] = [
-        (place, one.path, one.uses, one.spoken, one.tokens) for place, one in enumerate(outlook.files, 1)
+        (place, file.path, file.uses, file.spoken, file.tokens) for place, file in enumerate(outlook.files, 1)
     ]
-    rows += [(None, one.text, None, one.turn, None) for one in outlook.asked]
+    rows += [(None, finding.text, None, finding.turn, None) for finding in outlook.asked]
     fill = "" if outlook.fill is None else f", {outlook.fill:.0%} of it"
     notes = (
         f"turn {outlook.turn}: {outlook.tokens:,} tokens stand in the window{fill}",
@@ -430,5 +446,5 @@ def session_outlook(result: SessionOutlook) -> ResultTable:
 
 @entry(figure=tabled)
 def found_turns(result: FoundTurns) -> ResultTable:
-    rows = [(one.session.id, one.session.project, one.turn.number, one.turn.at, one.turn.what) for one in result.found]
+    rows = [(hit.session.id, hit.session.project, hit.turn.number, hit.turn.at, hit.turn.what) for hit in result.found]
     return sheet(f"{plural(len(rows), 'turn')} with {result.words!r}", "id:id project turn:n at:at what*", rows)

@@ -33,8 +33,8 @@ def _recency(task: PackTask, name: str) -> float:
 def _domain(task: PackTask, name: str) -> float:
     """Return the share of the question's words that the pack's name, title, query and keywords hold."""
     pack, asked = task.usages[name].pack, task.stems(task.query)
-    held = task.stems(" ".join((pack.name, pack.title, pack.query, *pack.keywords)))
-    return (0.1 + len(asked & held)) / (0.1 + len(asked))
+    stems = task.stems(" ".join((pack.name, pack.title, pack.query, *pack.keywords)))
+    return (0.1 + len(asked & stems)) / (0.1 + len(asked))
 
 
 ROLES: Mapping[str, Callable[[PackTask, str], float]] = {
@@ -63,8 +63,10 @@ def pick_packs(task: PackTask) -> dict[str, list[str]]:
         picks["relevance"] = _swap_for_smaller(task, picks["relevance"], picks["efficiency"])
         for agent, picked in picks.items():
             alike = [who for who, theirs in picks.items() if who != agent and picked and picked[0] in theirs[:2]]
-            told = f"{picked[0]} ({scores[agent][picked[0]]:.2f}) first of {', '.join(picked)}" if picked else "nothing"
-            task.rationale[agent] = f"{told}; so would {', '.join(alike)}" if alike else told
+            reason = (
+                f"{picked[0]} ({scores[agent][picked[0]]:.2f}) first of {', '.join(picked)}" if picked else "nothing"
+            )
+            task.rationale[agent] = f"{reason}; so would {', '.join(alike)}" if alike else reason
     return picks
 
 
@@ -89,7 +91,7 @@ def _scaled(scores: Mapping[str, float]) -> dict[str, float]:
 
 
 def _swap_for_smaller(task: PackTask, picks: Sequence[str], efficient: Sequence[str]) -> list[str]:
-    """A pack gives way to an efficient one that is much smaller and holds much of the same."""
+    """Replace packs by efficient ones that are much smaller and hold much of the same."""
     swapped = []
     for name in picks:
         own = {block.id for _, block in task.members[name]}

@@ -45,16 +45,16 @@ def forget_packs(usages: Sequence[PackUsage], tokens: int) -> list[str]:
     square root of their size first. What went and still fits once a larger one has gone stays, the likeliest needed
     first.
     """
-    held, gone = sum(one.pack.tokens for one in usages), list[PackUsage]()
-    for one in sorted(usages, key=lambda one: (one.needed / max(one.pack.tokens, 1) ** 0.5, one.pack.name)):
-        if held > tokens:
-            held -= one.pack.tokens
-            gone.append(one)
-    for one in gone[::-1]:
-        if held + one.pack.tokens <= tokens:
-            held += one.pack.tokens
-            gone.remove(one)
-    return [one.pack.name for one in gone]
+    total, gone = sum(usage.pack.tokens for usage in usages), list[PackUsage]()
+    for usage in sorted(usages, key=lambda usage: (usage.needed / max(usage.pack.tokens, 1) ** 0.5, usage.pack.name)):
+        if total > tokens:
+            total -= usage.pack.tokens
+            gone.append(usage)
+    for usage in gone[::-1]:
+        if total + usage.pack.tokens <= tokens:
+            total += usage.pack.tokens
+            gone.remove(usage)
+    return [usage.pack.name for usage in gone]
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,12 +74,12 @@ def find_combinations(sessions: Sequence[Iterable[str]]) -> list[ReadTogether]:
     read = [frozenset(session) for session in sessions]
     alone = Counter(name for session in read for name in session)
     both = Counter(pair for session in read for pair in combinations(sorted(session), 2))
-    found = []
+    pairs = []
     for (a, b), count in both.items():
         either, lift = alone[a] + alone[b] - count, count * len(read) / (alone[a] * alone[b])
         if count >= LEAST_COUNT and (lift >= LEAST_LIFT or LEAST_COUNT * (either - count) <= count):
-            found.append(ReadTogether((a, b), count, lift, either))
-    return sorted(found, key=lambda one: (-one.count, -one.lift, one.names))
+            pairs.append(ReadTogether((a, b), count, lift, either))
+    return sorted(pairs, key=lambda combination: (-combination.count, -combination.lift, combination.names))
 
 
 def associations(uses: Sequence[PackUse]) -> Counter[tuple[str, str]]:
@@ -94,7 +94,9 @@ def evolve_worth(task: PackTask) -> str:
     """Forget, for this question, the tenth of packs that are worth least by how likely they are needed and what came of
     them; add to what sessions read with the worthiest pack, and to what usually follows the last reading of this one.
     """
-    value = {name: one.needed * (0.5 if one.success is None else one.success) for name, one in task.usages.items()}
+    value = {
+        name: usage.needed * (0.5 if usage.success is None else usage.success) for name, usage in task.usages.items()
+    }
     forgotten = sorted(value, key=lambda name: (value[name], name))[: int(_FORGOTTEN * len(value))]
     task.worth |= dict.fromkeys(forgotten, 0.0)
     task.because |= dict.fromkeys(forgotten, "forgotten: of the tenth that is worth least")
@@ -108,5 +110,5 @@ def evolve_worth(task: PackTask) -> str:
         for other, share in shares.items():
             if other in task.worth and other not in forgotten:
                 task.worth[other] += _ASSOCIATED * share * most
-    told = f"{len(forgotten)} packs forgotten, {len(beside)} were read beside {best or 'none'}"
-    return f"{told}, {len(after)} usually follow {latest}" if latest else told
+    summary = f"{len(forgotten)} packs forgotten, {len(beside)} were read beside {best or 'none'}"
+    return f"{summary}, {len(after)} usually follow {latest}" if latest else summary

@@ -34,12 +34,12 @@ def compress_to_focus(task: PackTask) -> str:
     scores = _OVERLAP * overlap + _HISTORY * history
     central = sorted(np.argsort(-scores, kind="stable")[: ceil(_FOCUS * len(sentences))].tolist())
     similar = vectors[1:][central] @ vectors[1:][central].T
-    kept: list[int] = []
+    picks: list[int] = []
     left = list(range(len(central)))
     while left:
         group = [place for place in left if similar[left[0], place] >= _SAME or place == left[0]]
-        kept.append(group[int(np.argmax(similar[np.ix_(group, group)].sum(axis=0)))])
+        picks.append(group[int(np.argmax(similar[np.ix_(group, group)].sum(axis=0)))])
         left = [place for place in left if place not in group]
-    task.sentences = [sentences[central[place]] for place in sorted(kept)]
-    same = len(central) - len(kept)
+    task.sentences = [sentences[central[place]] for place in sorted(picks)]
+    same = len(central) - len(picks)
     return f"{len(central)} of {len(sentences)} sentences are central, {same} of them say what another says"

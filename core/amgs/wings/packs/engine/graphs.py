@@ -89,11 +89,11 @@ def _causes(uses: Sequence[PackUse]) -> Graph:
             for name in {before.name for before in chain[:place]} - {use.name}:
                 if use.outcome is not None:
                     outcomes[name, use.name].append(use.outcome)
-    found: dict[str, dict[str, float]] = defaultdict(dict)
+    graph: dict[str, dict[str, float]] = defaultdict(dict)
     for (name, other), seen in outcomes.items():
         if any(seen):
-            found[name][other] = sum(seen) / len(seen)
-    return found
+            graph[name][other] = sum(seen) / len(seen)
+    return graph
 
 
 def intents_of(query: str, names: Iterable[str]) -> tuple[PackGraph, ...]:
@@ -115,17 +115,17 @@ def retrieve_by_graphs(task: PackTask) -> str:
     }
     intents = intents_of(task.query, names)
     met: dict[str, float] = defaultdict(float)
-    told = []
+    notes = []
     for intent in intents:
         seeds = _seeds(task, intent)
         reached = walk(seeds, graphs[intent], _LEAST_SIMILAR if intent == "semantic" else 0.0)
         for rank, name in enumerate(sorted(reached, key=lambda n: (-reached[n], n))):
             met[name] += _RANK / (_RANK + rank) / len(intents)
-        told.append(f"{intent}: {len(seeds)} begin, {len(reached) - len(seeds)} more are reached")
+        notes.append(f"{intent}: {len(seeds)} begin, {len(reached) - len(seeds)} more are reached")
     best = max(task.worth.values(), default=0.0)
     for name, share in met.items():
         task.worth[name] += _FUSED * share * best
-    return "; ".join(told)
+    return "; ".join(notes)
 
 
 def _seeds(task: PackTask, intent: PackGraph) -> dict[str, float]:
@@ -135,11 +135,14 @@ def _seeds(task: PackTask, intent: PackGraph) -> dict[str, float]:
         return {name: task.worth[name] / task.worth[best[0]] for name in best}
     if intent == "entity":
         asked = task.stems(task.query)
-        held = {
-            name: [task.stems(one) for one in entities_of(task.usages[name].pack, (b for _, b in own))]
+        stems_by_name = {
+            name: [task.stems(entity) for entity in entities_of(task.usages[name].pack, (b for _, b in own))]
             for name, own in task.members.items()
         }
-        named = {name: sum(bool(one) and one <= asked for one in stems) for name, stems in held.items()}
+        named = {
+            name: sum(bool(entity_stems) and entity_stems <= asked for entity_stems in stems)
+            for name, stems in stems_by_name.items()
+        }
         most = max(named.values(), default=0)
         return {name: count / most for name, count in named.items() if count}
     if intent == "causal":
@@ -167,5 +170,5 @@ def walk(seeds: Mapping[str, float], graph: Graph, least: float = 0.0) -> dict[s
 
 def links_of(name: str, graphs: Mapping[PackGraph, Graph]) -> tuple[PackLink, ...]:
     """Return what ties a pack to others, by name, then by graph."""
-    found = [PackLink(o, graph, w) for graph in GRAPHS for o, w in graphs[graph].get(name, {}).items() if w >= 0.01]
-    return tuple(sorted(found, key=lambda link: (link.name, GRAPHS.index(link.graph))))
+    links = [PackLink(o, graph, w) for graph in GRAPHS for o, w in graphs[graph].get(name, {}).items() if w >= 0.01]
+    return tuple(sorted(links, key=lambda link: (link.name, GRAPHS.index(link.graph))))

@@ -31,8 +31,8 @@ _MERGED = "derived_from"
 
 def pack_id(title: str, keywords: Sequence[str], members: Sequence[PackMember]) -> str:
     """SHA-256 of what a pack says, in a canonical form."""
-    said = [title, list(keywords), [[one.block, one.role] for one in members]]
-    return hashlib.sha256(json.dumps(said, ensure_ascii=False).encode()).hexdigest()
+    content = [title, list(keywords), [[member.block, member.role] for member in members]]
+    return hashlib.sha256(json.dumps(content, ensure_ascii=False).encode()).hexdigest()
 
 
 def next_version(versions: Sequence[Pack], pack: Pack) -> Pack:
@@ -44,7 +44,7 @@ def next_version(versions: Sequence[Pack], pack: Pack) -> Pack:
 
 
 def role_of(block: Block) -> PackRole:
-    """A block that was made of others is a learning."""
+    """Return the role of a block: one merged from others is a learning."""
     return "learning" if block.meta.get(_MERGED) else "source"
 
 
@@ -58,22 +58,24 @@ def check_name(name: str) -> None:
 
 
 def find(storage: PackStorage, reference: str) -> Pack:
-    """The pack that `NAME`, its latest version, or `NAME@VERSION` means; raises UnknownPackError."""
+    """Find the pack that `NAME`, its latest version, or `NAME@VERSION` means; raises UnknownPackError."""
     name, at, number = reference.partition("@")
     versions = storage.versions(name)
     if not versions:
-        known = [one.name for one in storage.latest() if not one.retired]
-        told = f"The packs are: {', '.join(known[:5])}{', …' if len(known) > 5 else ''}." if known else "None is kept."
-        raise UnknownPackError(f"There is no pack {name[:60]!r}.", way_out=told)
+        known = [pack.name for pack in storage.latest() if not pack.retired]
+        way_out = (
+            f"The packs are: {', '.join(known[:5])}{', …' if len(known) > 5 else ''}." if known else "None is kept."
+        )
+        raise UnknownPackError(f"There is no pack {name[:60]!r}.", way_out=way_out)
     if not at:
         return versions[-1]
-    found = next((one for one in versions if str(one.version) == number), None)
-    if found is None:
-        numbers = ", ".join(str(one.version) for one in versions[-5:])
+    version = next((pack for pack in versions if str(pack.version) == number), None)
+    if version is None:
+        numbers = ", ".join(str(pack.version) for pack in versions[-5:])
         raise UnknownPackError(
             f"{name!r} has no version {number[:20]!r}.", way_out=f"Its latest versions are {numbers}."
         )
-    return found
+    return version
 
 
 def usage(pack: Pack, uses: Sequence[PackUse], born: datetime, now: datetime, weight: float = 0.5) -> PackUsage:
@@ -108,14 +110,14 @@ def names_of(references: Sequence[str]) -> list[str]:
 
 def find_standing(storage: PackStorage, reference: str) -> Pack:
     """Like `find`; raises UsageError for a pack that is retired."""
-    found = find(storage, reference)
-    if found.retired:
+    pack = find(storage, reference)
+    if pack.retired:
         raise UsageError(
-            f"{found.name}@{found.version} is retired.",
+            f"{pack.name}@{pack.version} is retired.",
             title="A retired pack",
             way_out="Undo that, keep it anew, or use another.",
         )
-    return found
+    return pack
 
 
 MOST = 8

@@ -64,8 +64,8 @@ class PackView:
 
     def features(self, similarity: float = 0.0) -> tuple[float, ...]:
         """Return what the policy sees of it. similarity: to another pack."""
-        one = self.usage
-        return features(one.age, one.uses, one.success, one.failures, one.pack.tokens, similarity)
+        usage = self.usage
+        return features(usage.age, usage.uses, usage.success, usage.failures, usage.pack.tokens, similarity)
 
 
 def features(
@@ -80,25 +80,25 @@ class PackPolicy:
     """A weight of each feature for each action; all 0 where nothing was learned."""
 
     def __init__(self) -> None:
-        self.weights: dict[PackAction, NDArray[np.float64]] = {one: np.zeros(len(FEATURES)) for one in ACTIONS}
+        self.weights: dict[PackAction, NDArray[np.float64]] = {action: np.zeros(len(FEATURES)) for action in ACTIONS}
 
     def learn(self, seen: Sequence[float], taken: PackAction, reward: float) -> None:
-        """One step of the policy gradient (REINFORCE) on the softmax over actions."""
+        """Take one step of the policy gradient (REINFORCE) on the softmax over actions."""
         scores = np.array([weights @ np.array(seen) for weights in self.weights.values()])
         likely = np.exp(scores - scores.max())
         likely /= likely.sum()
         for action, chance in zip(ACTIONS, likely.tolist(), strict=True):
             self.weights[action] += _RATE * reward * (float(action == taken) - chance) * np.array(seen)
 
-    def sure(self, one: PackProposal) -> float:
+    def sure(self, proposal: PackProposal) -> float:
         """Return how likely an action is right rather than leaving the packs, given how sure the rule is."""
-        ruled = min(max(one.sure, _LEAST), 1 - _LEAST)
-        learned = float((self.weights[one.action] - self.weights["NOOP"]) @ np.array(one.features))
+        ruled = min(max(proposal.sure, _LEAST), 1 - _LEAST)
+        learned = float((self.weights[proposal.action] - self.weights["NOOP"]) @ np.array(proposal.features))
         return sigmoid(log(ruled / (1 - ruled)) + learned)
 
 
 def learn_policy(uses: Sequence[PackUse], decisions: Sequence[PackDecision], views: Sequence[PackView]) -> PackPolicy:
-    """The policy that verdicts and outcomes teach, in the order of time.
+    """Learn the policy from verdicts and outcomes, in the order of time.
 
     A reading is an outcome of what was last accepted for its pack, else of leaving it as it is; its reward is how much
     it is above the mean so far. uses: the newest first.
@@ -109,7 +109,7 @@ def learn_policy(uses: Sequence[PackUse], decisions: Sequence[PackDecision], vie
     taken: dict[str, PackAction] = {}
     every = [0.5]
     events: list[PackDecision | PackUse] = [*decisions, *reversed(uses)]
-    for event in sorted(events, key=lambda one: one.at):
+    for event in sorted(events, key=lambda entry: entry.at):
         if isinstance(event, PackDecision):
             if len(event.features) == len(FEATURES):
                 policy.learn(event.features, event.action, 1.0 if event.accepted else -1.0)
@@ -131,51 +131,54 @@ def learn_policy(uses: Sequence[PackUse], decisions: Sequence[PackDecision], vie
 def candidates(views: Sequence[PackView], read_together: Sequence[ReadTogether]) -> list[PackProposal]:
     """Return everything that may be done, each as sure as the rule is."""
     named = {view.pack.name: view for view in views}
-    found = [one for a, b in combinations(views, 2) if (one := _merge(a, b)) is not None]
-    found += [make_proposal("UPDATE", [view], _SURE) for view in views if view.heirs]
-    found += [_delete(view) for view in views if view.usage.unread >= _RESTS_DAYS]
-    for each in read_together:
-        own = [named[name] for name in each.names if name in named]
-        if len(own) == len(each.names):
-            told = (
-                f"read together in {each.count} of {each.either} sessions, {each.lift:.1f} times as often as by chance"
-            )
+    proposals = [merger for a, b in combinations(views, 2) if (merger := _merge(a, b)) is not None]
+    proposals += [make_proposal("UPDATE", [view], _SURE) for view in views if view.heirs]
+    proposals += [_delete(view) for view in views if view.usage.unread >= _RESTS_DAYS]
+    for combination in read_together:
+        own = [named[name] for name in combination.names if name in named]
+        if len(own) == len(combination.names):
+            together = f"read together in {combination.count} of {combination.either} sessions"
+            reason = f"{together}, {combination.lift:.1f} times as often as by chance"
             # In all sessions chance tells nothing, so the share of the sessions that read any of them does.
-            one = make_proposal("ADD", own, max(1 - _LIFT / each.lift, (each.count - 1) / each.either), told)
-            if not any(set(one.come) <= view.blocks.keys() for view in views):
-                found.append(one)
-    return found
+            share = (combination.count - 1) / combination.either
+            addition = make_proposal("ADD", own, max(1 - _LIFT / combination.lift, share), reason)
+            if not any(set(addition.come) <= view.blocks.keys() for view in views):
+                proposals.append(addition)
+    return proposals
 
 
 def propose(every: Sequence[PackProposal], policy: PackPolicy) -> tuple[PackProposal, ...]:
-    """The candidates that are worth a decision, what is worth most first; equal ones by action and name. What one is
-    worth is 1 where it is right, less its cost where it is wrong.
+    """Return the candidates that are worth a decision, the most valuable first; equal ones by action and name.
+
+    The worth of one is 1 where it is right, less its cost where it is wrong.
     """
-    learned = [replace(one, sure=policy.sure(one)) for one in every]
-    worth = {one.id: one.sure - (1.0 - one.sure) * COST[one.action] for one in learned}
-    wanted = [one for one in learned if worth[one.id] > 0]
-    return tuple(sorted(wanted, key=lambda one: (-worth[one.id], one.action, one.packs)))
+    learned = [replace(proposal, sure=policy.sure(proposal)) for proposal in every]
+    worth = {proposal.id: proposal.sure - (1.0 - proposal.sure) * COST[proposal.action] for proposal in learned}
+    wanted = [proposal for proposal in learned if worth[proposal.id] > 0]
+    return tuple(sorted(wanted, key=lambda proposal: (-worth[proposal.id], proposal.action, proposal.packs)))
 
 
 def _merge(a: PackView, b: PackView) -> PackProposal | None:
-    """The one that is read more, then the larger, then the older, stays."""
-    kept, gone = sorted((a, b), key=lambda one: (-one.usage.uses, -len(one.blocks), -one.usage.age, one.pack.name))
-    same, sizes = len(kept.blocks.keys() & gone.blocks.keys()), (len(kept.blocks), len(gone.blocks))
+    """Propose a merge: the pack that is read more, then the larger, then the older, stays."""
+    survivor, gone = sorted(
+        (a, b), key=lambda view: (-view.usage.uses, -len(view.blocks), -view.usage.age, view.pack.name)
+    )
+    same, sizes = len(survivor.blocks.keys() & gone.blocks.keys()), (len(survivor.blocks), len(gone.blocks))
     alike = same / max(sum(sizes) - same, 1)
     if same < _CONTAINED * min(sizes) or alike < _ALIKE or not same:
         return None
-    told = f"{same} of {sizes[1]} members are in {kept.pack.name}"
-    return make_proposal("MERGE", [kept, gone], 0.9 + 0.1 * alike, told, alike)
+    reason = f"{same} of {sizes[1]} members are in {survivor.pack.name}"
+    return make_proposal("MERGE", [survivor, gone], 0.9 + 0.1 * alike, reason, alike)
 
 
 def _delete(view: PackView) -> PackProposal:
-    one, sure = view.usage, 0.5 * min(view.usage.unread / _UNREAD_DAYS, 1.0) * view.faded
-    rests = one.unread >= _UNREAD_DAYS and one.needed < _HARDLY if one.uses else one.unread >= _NEVER_DAYS
+    usage, sure = view.usage, 0.5 * min(view.usage.unread / _UNREAD_DAYS, 1.0) * view.faded
+    rests = usage.unread >= _UNREAD_DAYS and usage.needed < _HARDLY if usage.uses else usage.unread >= _NEVER_DAYS
     if rests and view.faded >= _FADED:
         sure = _SURE
-    read = f"read {one.uses} times, last {one.unread:.0f} days ago" if one.uses else "never read"
-    told = f"{read}, kept {one.age:.0f} days ago, {view.faded:.0%} of its members faded"
-    return make_proposal("DELETE", [view], sure, told)
+    read = f"read {usage.uses} times, last {usage.unread:.0f} days ago" if usage.uses else "never read"
+    reason = f"{read}, kept {usage.age:.0f} days ago, {view.faded:.0%} of its members faded"
+    return make_proposal("DELETE", [view], sure, reason)
 
 
 def make_proposal(
@@ -203,8 +206,8 @@ def operate_on_packs(task: PackTask) -> str:
     """Do to each pack that was chosen what the policy thinks best, for this text alone; the store is not changed."""
     done: Counter[PackAction] = Counter()
     best: dict[str, PackProposal] = {}
-    for one in reversed(task.proposals()):
-        best |= dict.fromkeys(keeping.names_of(one.packs), one)
+    for proposal in reversed(task.proposals()):
+        best |= dict.fromkeys(keeping.names_of(proposal.packs), proposal)
     for name in list(task.chosen):
         if name not in task.chosen:
             continue  # another took its members in

@@ -34,7 +34,7 @@ OF_SENTENCES: Mapping[PackLayer, Callable[[PackTask], str]] = {
 
 @dataclass(frozen=True, slots=True)
 class PipelineResult:
-    """What is written, of which members, and what each step did."""
+    """Written text, its members, and the effects of the steps."""
 
     written: WrittenText
     members: tuple[tuple[PackRole, Block], ...]
@@ -112,6 +112,6 @@ def _gain(task: PackTask, name: str, covered: Collection[str]) -> float:
 
 def _join(task: PackTask) -> list[tuple[PackRole, Block]]:
     """Return the members of the chosen packs, those that stand in several once."""
-    found = {block.id: (role, block) for name in reversed(task.chosen) for role, block in task.members[name][::-1]}
+    members = {block.id: (role, block) for name in reversed(task.chosen) for role, block in task.members[name][::-1]}
     order = dict.fromkeys(block.id for name in task.chosen for _, block in task.members[name])
-    return [found[block] for block in order]
+    return [members[block] for block in order]

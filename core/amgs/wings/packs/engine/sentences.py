@@ -1,5 +1,5 @@
-"""What each sentence of the members is worth for a question, by what the search knows; and the text that is written of
-the best of them within a budget. No language model is involved.
+"""Rate the sentences of the members for a question, by what the search knows; and write a text from the best of them
+within a budget. No language model is involved.
 
 A question may need two texts of which it names but one. So words count twice, those of the question and those of the
 sentence that answers most of it; and so does a member whose title the best sentences, or the question, name.
@@ -45,11 +45,11 @@ def evidence_of(query: str, numbers: Mapping[str, int], sources: Sources) -> dic
     """Return the search's linear score of each member, under that of the best; numbers: by id, as the store counts."""
     within = tuple(sorted(set(numbers.values())))
     request = RetrievalRequest(query, BlockFilter(statuses=STATUSES), within=within, present=within, most=0)
-    found = gather(request, sources).evidence if within and any(c.isalnum() for c in query) else None
-    if found is None:
+    features = gather(request, sources).evidence if within and any(c.isalnum() for c in query) else None
+    if features is None:
         return {}
-    linear = contributions(found).sum(axis=1)
-    scores = dict(zip(found.numbers.tolist(), (linear - linear.max()).tolist(), strict=True))
+    linear = contributions(features).sum(axis=1)
+    scores = dict(zip(features.numbers.tolist(), (linear - linear.max()).tolist(), strict=True))
     return {block: scores[number] for block, number in numbers.items() if number in scores}
 
 
@@ -79,11 +79,11 @@ def worth_of_sentences(
     asked = stems_of(query, index)
     if not sentences or not any(c.isalnum() for c in query):
         return -np.arange(len(sentences), dtype=np.float64)
-    titles = [(heading_path(one.block.meta) or (one.block.title,))[-1] for one in sentences]
-    words = [stems_of(f"{title} {one.text}", index) for title, one in zip(titles, sentences, strict=True)]
+    titles = [(heading_path(sentence.block.meta) or (sentence.block.title,))[-1] for sentence in sentences]
+    words = [stems_of(f"{title} {sentence.text}", index) for title, sentence in zip(titles, sentences, strict=True)]
     bm25 = TextBm25(words)
     worst = min(evidence.values(), default=0.0)
-    known = np.array([evidence.get(one.block.id, worst) for one in sentences])
+    known = np.array([evidence.get(sentence.block.id, worst) for sentence in sentences])
     alone = bm25.scores(asked)
     best = np.argsort(-(_by_best(alone) + _EVIDENCE * known), kind="stable")[: len(_BEST)].tolist()
     named = np.array([float(_names(query, title)) for title in titles])
@@ -103,7 +103,7 @@ def _by_best(scores: Floats) -> Floats:
 
 
 def _names(text: str, title: str) -> bool:
-    """Whether a text names a title, what stands in brackets aside."""
+    """Return whether a text names a title, brackets aside."""
     bare = _ASIDE.sub("", title).casefold()
     return len(bare) >= _SHORTEST_NAME and bare in text.casefold()
 
@@ -128,13 +128,13 @@ def write_text(task: PackTask, title: str, members: Sequence[tuple[PackRole, Blo
     """
     count, sentences = task.count_tokens, task.sentences
     template = Template("template", title, task.query, task.now)
-    members = sorted(members, key=lambda one: (one[0] == "source", one[1].created_at))
+    members = sorted(members, key=lambda member: (member[0] == "source", member[1].created_at))
     roles = {block.id: role for role, block in members}
     worths = task.relevance(task.query, sentences)
-    opening = template.opening() + "".join(template.heading(one.title) for one in _sections(members))
+    opening = template.opening() + "".join(template.heading(section.title) for section in _sections(members))
     left = task.budget - count(opening)
     paid: set[object] = set()
-    kept: list[int] = []
+    places: list[int] = []
     for place in np.argsort(-worths, kind="stable").tolist():
         block = sentences[place].block
         group = (roles[block.id], *group_of(block))
@@ -142,21 +142,23 @@ def write_text(task: PackTask, title: str, members: Sequence[tuple[PackRole, Blo
         cost += 0 if block.id in paid else _opening_cost(task, template, block)
         cost += 0 if group in paid else count(template.group_heading(block))
         if cost <= left:
-            kept.append(place)
+            places.append(place)
             paid |= {block.id, group}
             left -= cost
     while True:
-        made = _write([sentences[place] for place in sorted(kept)], members, template, task)
-        tokens = count(made.text)
+        draft = _write([sentences[place] for place in sorted(places)], members, template, task)
+        tokens = count(draft.text)
         if tokens <= task.budget:
             break
-        kept.pop()  # marks where something is left out were not counted, and a sum can be less than the whole
-    told: dict[str, int] = defaultdict(int)
-    for place in kept:
-        told[sentences[place].block.id] += 1
-    blocks = tuple(block.id for _, block in members if block.id in told)
-    whole = {block.id: sum(1 for _ in units(block.content)) for _, block in members if block.id in told}
-    return WrittenText(made.text, made.spans, tokens, len(kept), blocks, tuple(i for i in blocks if told[i] < whole[i]))
+        places.pop()  # marks where something is left out were not counted, and a sum can be less than the whole
+    sentence_counts: dict[str, int] = defaultdict(int)
+    for place in places:
+        sentence_counts[sentences[place].block.id] += 1
+    blocks = tuple(block.id for _, block in members if block.id in sentence_counts)
+    whole = {block.id: sum(1 for _ in units(block.content)) for _, block in members if block.id in sentence_counts}
+    return WrittenText(
+        draft.text, draft.spans, tokens, len(places), blocks, tuple(i for i in blocks if sentence_counts[i] < whole[i])
+    )
 
 
 def _opening_cost(task: PackTask, template: Template, block: Block) -> int:
@@ -180,10 +182,10 @@ def _sections(members: Sequence[tuple[PackRole, Block]], cut: Mapping[str, Passa
 
 
 def _write(
-    kept: Sequence[PackSentence], members: Sequence[tuple[PackRole, Block]], template: Template, task: PackTask
+    sentences: Sequence[PackSentence], members: Sequence[tuple[PackRole, Block]], template: Template, task: PackTask
 ) -> Assembled:
     of: dict[str, list[PackSentence]] = defaultdict(list)
-    for sentence in sorted(kept, key=lambda one: one.start):
+    for sentence in sorted(sentences, key=lambda piece: piece.start):
         of[sentence.block.id].append(sentence)
     cut = {block: PassageSpan(own[0].start, own[-1].end) for block, own in of.items()}
     standing = [(role, block) for role, block in members if block.id in of]
@@ -192,20 +194,20 @@ def _write(
     )
 
 
-def _extract(kept: Sequence[PackSentence]) -> tuple[TextSpan, ...]:
+def _extract(sentences: Sequence[PackSentence]) -> tuple[TextSpan, ...]:
     """Return sentences of one member as spans that cite it, and a mark where something before, between or after is
     not.
     """
-    block = kept[0].block
+    block = sentences[0].block
     runs: list[tuple[int, int]] = []
-    for sentence in kept:
+    for sentence in sentences:
         if runs and not block.content[runs[-1][1] : sentence.start].strip():
             runs[-1] = (runs[-1][0], sentence.end)
         else:
             runs.append((sentence.start, sentence.end))
-    made = [TextSpan(_GAP.lstrip() if block.content[: runs[0][0]].strip() else "")]
+    spans = [TextSpan(_GAP.lstrip() if block.content[: runs[0][0]].strip() else "")]
     for place, (start, end) in enumerate(runs):
-        made += [TextSpan(_GAP)] if place else []
-        made.append(TextSpan(block.content[start:end], block.id))
-    made.append(TextSpan(_GAP.rstrip() if block.content[runs[-1][1] :].strip() else ""))
-    return tuple(made)
+        spans += [TextSpan(_GAP)] if place else []
+        spans.append(TextSpan(block.content[start:end], block.id))
+    spans.append(TextSpan(_GAP.rstrip() if block.content[runs[-1][1] :].strip() else ""))
+    return tuple(spans)

@@ -62,7 +62,7 @@ async def test_a_recording_and_a_half_typed_line_are_asked_about() -> None:
 
 async def test_the_next_start_has_the_selection_the_theme_and_what_was_used_last(tmp_path: Path) -> None:
     world, file = World(consolidated=4), tmp_path / "state" / "screen.json"
-    async with drive(world, (120, 40), kept=KeptState(file)) as driven:
+    async with drive(world, (120, 40), kept_state=KeptState(file)) as driven:
         await driven.press("slash")
         await driven.type("mirror", "enter")
         chosen = driven.app.selected
@@ -71,14 +71,14 @@ async def test_the_next_start_has_the_selection_the_theme_and_what_was_used_last
         theme = driven.app.theme
         driven.app.keep_state()
     assert chosen is not None
-    async with drive(world, (120, 40), kept=KeptState(file)) as driven:
+    async with drive(world, (120, 40), kept_state=KeptState(file)) as driven:
         assert driven.app.selected == chosen and driven.app.theme == theme
         assert "Selected as you left it: " in driven.text
         await driven.press("ctrl+p")
         palette = driven.app.screen
         assert isinstance(palette, ActionPalette) and palette._listed[0].name == "graph stats"
     other = World(consolidated=3)
-    async with drive(other, (120, 40), kept=KeptState(file)) as driven:
+    async with drive(other, (120, 40), kept_state=KeptState(file)) as driven:
         assert driven.app.selected is None, "a selection belongs to its store"
         assert driven.app.theme == theme, "a new store begins with the theme that was chosen last"
 

@@ -16,7 +16,6 @@ from functools import partial
 import numpy as np
 
 from amgs_focus.lens.lensnet import LensNetScorer
-from amgs_focus.lens.linear import LinearLens
 from amgs_focus.lens.scoring import FocusScorer, LensView
 from amgs_focus.tree.gist_tree import LifetimeTree
 from amgs_focus.window.layout import coarsest
@@ -87,7 +86,7 @@ def run(rig: FocusRig, *, pairs: int = PAIRS) -> BenchResult:
     """
     pairs = max(4, pairs // 10) if rig.quick else pairs
     named = {scorer.name: scorer for scorer in rig.scorers}
-    if isinstance(rig.scorer, LensNetScorer | LinearLens):
+    if isinstance(rig.scorer, LensNetScorer):
         named[TWIN] = causal_twin(rig.scorer)
     told = {**rig.parts_with(named.values()), "blocks": BLOCKS, "seed": SEED}
     ledger = rig.ledger(BENCH, told)

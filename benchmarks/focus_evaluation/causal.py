@@ -7,7 +7,6 @@ from dataclasses import replace
 import numpy as np
 
 from amgs_focus.lens.lensnet import LensNetScorer
-from amgs_focus.lens.linear import LinearLens, Rows
 from amgs_focus.lens.scoring import LensView
 from amgs_focus.window.working_context import Values
 
@@ -23,12 +22,6 @@ def view_until(view: LensView, at: int) -> LensView:
     return LensView(prefix, view.tree, view.question if asked and asked[-1] <= until else ())
 
 
-class CausalLinearLens(LinearLens):
-    def _read(self, view: LensView) -> Rows:
-        rows = [super(CausalLinearLens, self)._read(view_until(view, at))[-1:] for at in _places(view)]
-        return np.concatenate(rows) if rows else super()._read(view)
-
-
 class CausalLensNetScorer(LensNetScorer):
     def _summands(self, view: LensView) -> Values:
         rows = [super(CausalLensNetScorer, self)._summands(view_until(view, at))[-1:] for at in _places(view)]
@@ -39,9 +32,7 @@ def _places(view: LensView) -> range:
     return range(len(view.context.entries()))
 
 
-def causal_twin(lens: LinearLens | LensNetScorer) -> LinearLens | LensNetScorer:
+def causal_twin(lens: LensNetScorer) -> LensNetScorer:
     """Make the causal control with the same weights."""
     name = f"{lens.name} causal"
-    if isinstance(lens, LinearLens):
-        return CausalLinearLens(lens.weights, lens.floors, name=name, version=lens.version)
     return CausalLensNetScorer(lens.net, name=name, version=lens.version, floors=lens.floors)

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from amgs_focus.errors import ConfigurationError, TextError
 from amgs_focus.gist.gistnet import GistEncoder
-from amgs_focus.lens.checkpoint import load_checkpoint, save_linear, save_net
+from amgs_focus.lens.checkpoint import load_checkpoint, save_net
 from amgs_focus.lens.lensnet import LensNet, LensReader, LensShape
 from amgs_focus.lens.scoring import FocusScorer
 from amgs_focus.model.base_model import BaseModel
@@ -73,8 +73,8 @@ def train_lensnet(
     progress: ProgressCallback | None = None,
     resume: bool = False,
 ) -> TrainedRun:
-    """Trains the steps that are left and writes `NAME.safetensors` with its card, `NAME.md`: a linear lens where
-    attention did not beat the solved features by their standard error.
+    """Trains the steps that are left and writes `NAME.safetensors` with its card, `NAME.md`; where
+    attention did not beat the solved features by their standard error, it adds nothing to them.
 
     Raises ConfigurationError when the folder holds a run and `resume` is not set, TextError when there are no
     labels, and whatever `progress` raises to cancel; what was reached is then saved.
@@ -107,10 +107,7 @@ def train_lensnet(
     checkpoint = job.out / f"{job.name}.safetensors"
     kept = state.best_step if state.best else state.step
     made, made_with = of_lens(settings, job.texts), f"{gist.name} {gist.version}"
-    if kept:
-        save_net(checkpoint, state.net, model=model, gist=made_with, training=made)
-    else:  # attention adds nothing: the solved weights alone
-        save_linear(checkpoint, weights_of(state.net), model=model, gist=made_with, training=made)
+    save_net(checkpoint, state.net, model=model, gist=made_with, training=made)
     figures = {
         name: evaluate(state.net, examples)
         for name, examples in (("held out", found.held_out), ("of these, asked", found.asked))
@@ -187,12 +184,10 @@ def _card(
     shape = settings.shape
     names = sorted({text.name for text in job.texts})
     shown: Sequence[str] = names if len(names) <= 12 else [*names[:12], f"and {len(names) - 12} more"]
-    kind = f"A linear lens for {model.card.name}: a weight for each of {len(shape.features)} features."
-    if kept:
-        kind = (
-            f"LensNet for {model.card.name} (embedding width {shape.width}): {shape.stacks} stacks of dual "
-            f"cross-attention, width {shape.hidden}, {len(shape.features)} features."
-        )
+    kind = (
+        f"LensNet for {model.card.name} (embedding width {shape.width}): {shape.stacks} stacks of dual "
+        f"cross-attention, width {shape.hidden}, {len(shape.features)} features."
+    )
     lines = [
         f"# {job.name}",
         "",

@@ -89,8 +89,8 @@ class FocusSettings(RunConstants):
         default="attention",
         min_length=1,
         description="What scores the entries: attention (the LensNet trained for the model, search where there is "
-        "none; ranks of unseen snapshots agree by 0.28), linear (features alone; 0.18), search (likeness to the "
-        "question and the last tokens; 0.17; at random 0.03), or a checkpoint's path. Windows built by any of them are "
+        "none; ranks of unseen snapshots agree by 0.28), search (likeness to the question and the last tokens; 0.17; "
+        "at random 0.03), or a checkpoint's path. Windows built by any of them are "
         "no better than by chance.",
     )
     unasked: Literal["pair", "thresholds"] = Field(

@@ -14,7 +14,7 @@ from amgs_focus.errors import CheckpointError
 from amgs_focus.gist import checkpoint as gist_checkpoint
 from amgs_focus.gist.gistnet import GistNet, GistShape, PointerEncoder
 from amgs_focus.lens import checkpoint as lens_checkpoint
-from amgs_focus.lens.linear import NAMES
+from amgs_focus.lens.lensnet import LensNet, LensShape
 from amgs_focus.lens.scoring import TailSimilarity
 from amgs_focus.model import loading
 from amgs_focus.model.adapter import AdapterShape, attach, load_adapter
@@ -35,7 +35,8 @@ def gists(path: Path, model: BaseModel, *, slots: int = 1, seed: int = 0) -> Pat
 
 
 def lens(path: Path, model: BaseModel) -> Path:
-    lens_checkpoint.save_linear(path, dict.fromkeys(NAMES, 0.1), model=model, gist="pointer 0")
+    net = LensNet(LensShape(model.card.width, hidden=16, heads=2, stacks=1))
+    lens_checkpoint.save_net(path, net, model=model, gist="pointer 0")
     return path
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from amgs_focus.gist.gistnet import PointerEncoder
-from amgs_focus.lens.linear import NAMES, LensFeatures
+from amgs_focus.lens.features import NAMES, LensFeatures
 from amgs_focus.lens.scoring import LensView
 from amgs_focus.records import Segment
 from amgs_focus.tree.gist_tree import LifetimeTree

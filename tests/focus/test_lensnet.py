@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from amgs_focus.errors import CheckpointError
 from amgs_focus.gist.gistnet import PointerEncoder
 from amgs_focus.lens.checkpoint import load_checkpoint, save_net
+from amgs_focus.lens.features import NAMES
 from amgs_focus.lens.lensnet import LensReader
-from amgs_focus.lens.linear import NAMES
 from amgs_focus.lens.scoring import LensView
 from amgs_focus.model.tiny import TinyModel
 from amgs_focus.records import ModelCard, Segment

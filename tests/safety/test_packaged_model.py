@@ -70,8 +70,7 @@ def test_the_packaged_model_under_another_name_has_the_gists_and_the_lens_that_w
     model = loading.load(str(renamed), precision="bf16")
     assert model.card.name == "0a1b2c3d4e5f"
     assert gist_checkpoint.for_model(model).name == "gistnet-smollm2-135m"
-    assert checkpoint.for_model(model).name == "linear-lens-smollm2-135m"
-    net = checkpoint.for_model(model, "attention")
+    net = checkpoint.for_model(model)
     assert (net.name, net.version) == ("attention-lens-smollm2-135m", 261476317)
     assert model.turn("Who?") == "\n\nWho?<|im_end|>\n<|im_start|>assistant\n"
 

@@ -1,1 +1,1 @@
-"""Signed focus scores: the baseline without training, the linear lens, and the search for a question."""
+"""Signed focus scores: the baseline without training, the LensNet, and the search for a question."""

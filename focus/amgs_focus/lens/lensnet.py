@@ -14,7 +14,7 @@ import torch
 from torch import nn
 from torch.nn import functional
 
-from amgs_focus.lens.linear import NAMES, LensFeatures
+from amgs_focus.lens.features import NAMES, LensFeatures
 from amgs_focus.lens.scoring import LensView, SpreadFloors, scores_of
 from amgs_focus.tree.gist_tree import LifetimeTree
 from amgs_focus.window.working_context import Scores, Values, WorkingContext

@@ -1,6 +1,6 @@
 """Signed focus scores: which entries deserve more detail, which less, and what each score is made of.
 
-MegaContext, "LensNet" and "Granularity & bridges". What a scorer sees and what it gives; the linear lens and the
+MegaContext, "LensNet" and "Granularity & bridges". What a scorer sees and what it gives; the LensNet and the
 baseline, which no training made, are interchangeable behind `FocusScorer`. A scorer around another lets bridges between
 spans work: what belongs to something that the window wants is wanted a little itself. Where the lifetime has no
 bridges, or nothing is wanted, its scores are the other's.
@@ -37,7 +37,7 @@ class LensView:
 
 
 class FocusScorer(Protocol):
-    """Gives signed focus scores; The linear lens and the baseline are interchangeable behind it."""
+    """Gives signed focus scores; the LensNet and the baseline are interchangeable behind it."""
 
     @property
     def name(self) -> str: ...

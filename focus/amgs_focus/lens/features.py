@@ -1,4 +1,4 @@
-"""The linear lens: an entry's worth is a weighted sum of its features, solved by ridge regression.
+"""Features of the entries of a working context, which a lens weighs.
 
 A feature is a plain number with a name that an operator can be shown, computed from the tokens and the layout; none
 costs more than the window does. What did not help on texts that a lens had not seen was left out;
@@ -7,16 +7,15 @@ benchmarks/notebooks/negative-results.md names it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
-from amgs_focus.lens.scoring import LensView, SpreadFloors, scores_of
+from amgs_focus.lens.scoring import LensView
 from amgs_focus.options import OPTIONS
 from amgs_focus.tree.gist_tree import LifetimeTree
 from amgs_focus.tree.span_index import SpanIndex
-from amgs_focus.window.working_context import Entry, Scores, Values
+from amgs_focus.window.working_context import Entry, Values
 
 NAMES = (
     "level",
@@ -89,37 +88,3 @@ class LensFeatures:
             self._symbols[token] = not any(map(str.isalpha, tree.model.decode([token])))
         share = sum(self._symbols[token] for token in tokens) / max(1, len(tokens))
         return min(1.0, max(0.0, (share - OPTIONS.prose_share) / (OPTIONS.code_share - OPTIONS.prose_share)))
-
-
-Rows = NDArray[np.float32]
-
-
-class LinearLens:
-    """A FocusScorer of features and weights alone. weights: by feature; those that are not named weigh 0."""
-
-    def __init__(self, weights: Mapping[str, float], floors: SpreadFloors, *, name: str, version: int) -> None:
-        self.weights = dict(weights)
-        self.floors = floors
-        self.name = name
-        self.version = version
-        self._features: LensFeatures | None = None
-
-    def score(self, view: LensView) -> Scores:
-        """Return signed scores, one part for each feature."""
-        features = self._read(view)
-        words = features[:, NAMES.index("question_words")].astype(np.float64)
-        return scores_of(view, self._summands(features), self.floors, words)
-
-    def _read(self, view: LensView) -> Rows:
-        """Return (entries, len(NAMES)), in the precision that the weights were solved in."""
-        if self._features is None or self._features.tree is not view.tree:
-            self._features = LensFeatures(view.tree)
-        if not view.context.entries():
-            return np.zeros((0, len(NAMES)), np.float32)
-        return self._features.of(view).astype(np.float32)
-
-    def _summands(self, features: Rows) -> dict[str, Values]:
-        return {
-            name: (features[:, at] * np.float32(self.weights.get(name, 0.0))).astype(np.float64)
-            for at, name in enumerate(NAMES)
-        }

@@ -90,16 +90,16 @@ def run(rig: FocusRig, *, windows: int = 48) -> BenchResult:
     told["other"] = {corpus.name: _other_name(corpus, corpora) for corpus in corpora}
     ledger = rig.ledger(BENCH, told)
     plan = [(corpus, c, encoder) for corpus in corpora for c in (*MAIN, *HIGHER)]
-    reports: dict[tuple[str, str, int], GistReport] = {}
+    reports: dict[tuple[str, str], GistReport] = {}
     for place, (corpus, condition, gist) in enumerate(plan):
         share = _share(rig.progress, place * windows, len(plan) * windows)
         count = windows if condition.level == 1 else max(2, windows // 2)
         if (found := _report(rig, gist, corpus, condition, count, ledger, share)) is not None:
-            reports[corpus.name, condition.name, gist.slots] = found
-    tables = [table(corpus, reports, encoder) for corpus in corpora for table in (_table, _content_table, _by_document)]
+            reports[corpus.name, condition.name] = found
+    tables = [table(corpus, reports) for corpus in corpora for table in (_table, _content_table, _by_document)]
     tables = [table for table in tables if table.rows]
     shown = {**told, "windows": windows, "rows": str(ledger.path)}
-    return BENCH.result(shown, _metrics(corpora, reports, encoder.slots), tuple(tables))
+    return BENCH.result(shown, _metrics(corpora, reports), tuple(tables))
 
 
 def _share(progress: Progress, before: int, total: int) -> Callable[[int, int, str], None]:
@@ -131,7 +131,7 @@ def _report(
         told(start, len(places), condition.name)
         some = places[start : start + BATCH]
         first = (some[0].document, some[0].at)
-        key = f"{corpus.mark}/{condition.name}/{encoder.name}-{encoder.slots}/{first}-{len(some)}"
+        key = f"{corpus.mark}/{condition.name}/{encoder.name}/{first}-{len(some)}"
 
         def measure(some: Sequence[Excerpt] = some) -> Row:
             if "constant" in variants and not constant:
@@ -154,7 +154,6 @@ def _report(
         tail=condition.tail,
         horizon=condition.horizon,
         level=condition.level,
-        slots=encoder.slots,
         seed=SEED,
         offsets=tuple(one.at for one in places),
         nll={name: tuple(row[name] for row in rows) for name in variants},
@@ -203,14 +202,12 @@ def _other_text(document: int, corpus: TokenCorpus, corpora: Sequence[TokenCorpu
     return max(others, key=len, default=())
 
 
-def _metrics(
-    corpora: Sequence[TokenCorpus], reports: Mapping[tuple[str, str, int], GistReport], slots: int
-) -> dict[str, float]:
+def _metrics(corpora: Sequence[TokenCorpus], reports: Mapping[tuple[str, str], GistReport]) -> dict[str, float]:
     """Gap recovered in percent, gap and harm in nats, content as a share; of a second corpus with `_code` behind."""
     metrics: dict[str, float] = {}
     for corpus, suffix in zip(corpora, ("", *(["_code"] * (len(corpora) - 1))), strict=True):
         for condition in MAIN:
-            if (report := reports.get((corpus.name, condition.name, slots))) is not None:
+            if (report := reports.get((corpus.name, condition.name))) is not None:
                 share = report.recovered()
                 metrics[f"gap_recovered_{condition.name}{suffix}"] = 100 * share.mean if share else math.nan
                 metrics[f"gap_nats_{condition.name}{suffix}"] = report.gap().mean
@@ -219,18 +216,18 @@ def _metrics(
         harms = [
             report.harm().high
             for condition in HIGHER
-            if (report := reports.get((corpus.name, condition.name, slots))) is not None
+            if (report := reports.get((corpus.name, condition.name))) is not None
         ]
         if harms:
             metrics[f"l2_harm_nats{suffix}"] = max(harms)
     return metrics
 
 
-def _table(corpus: TokenCorpus, reports: Mapping[tuple[str, str, int], GistReport], encoder: GistEncoder) -> BenchTable:
+def _table(corpus: TokenCorpus, reports: Mapping[tuple[str, str], GistReport]) -> BenchTable:
     columns = ("blocks / tail / horizon", "windows", *VARIANTS, *CONTROLS, "gap", "recovered %", "gist − drop")
     rows = []
     for condition in (*MAIN, *HIGHER):
-        if (report := reports.get((corpus.name, condition.name, encoder.slots))) is None:
+        if (report := reports.get((corpus.name, condition.name))) is None:
             continue
         means = [f"{report.mean(name).mean:.3f}" if name in report.nll else "" for name in (*VARIANTS, *CONTROLS)]
         full = "full" in report.nll
@@ -247,13 +244,11 @@ def _table(corpus: TokenCorpus, reports: Mapping[tuple[str, str, int], GistRepor
     return BenchTable(f"NLL in nats a token on {corpus.name}, {corpus.tokens:,} tokens", columns, tuple(rows))
 
 
-def _content_table(
-    corpus: TokenCorpus, reports: Mapping[tuple[str, str, int], GistReport], encoder: GistEncoder
-) -> BenchTable:
+def _content_table(corpus: TokenCorpus, reports: Mapping[tuple[str, str], GistReport]) -> BenchTable:
     """What is left of the gists' merit when gists that know nothing of the block stand in their place."""
     rows = []
     for condition in MAIN:
-        if (report := reports.get((corpus.name, condition.name, encoder.slots))) is None:
+        if (report := reports.get((corpus.name, condition.name))) is None:
             continue
         controls = [name if name in report.nll else None for name in CONTROLS]
         rows.append(
@@ -277,13 +272,11 @@ def _content_table(
     return BenchTable(f"What gists that know nothing of the block give on {corpus.name}", columns, tuple(rows))
 
 
-def _by_document(
-    corpus: TokenCorpus, reports: Mapping[tuple[str, str, int], GistReport], encoder: GistEncoder
-) -> BenchTable:
+def _by_document(corpus: TokenCorpus, reports: Mapping[tuple[str, str], GistReport]) -> BenchTable:
     """Of a corpus of few documents, each by itself; intervals by chunk."""
     rows = []
     for condition in MAIN if 1 < len(corpus.documents) <= FEW else ():
-        if (report := reports.get((corpus.name, condition.name, encoder.slots))) is None:
+        if (report := reports.get((corpus.name, condition.name))) is None:
             continue
         for document, name in enumerate(corpus.names):
             if (alone := report.of_group(document)) is not None:

@@ -68,10 +68,6 @@ class TimedGist:
     def version(self) -> int:
         return self._encoder.version
 
-    @property
-    def slots(self) -> int:
-        return self._encoder.slots
-
     def encode_tokens(self, embeddings: torch.Tensor, tokens: torch.Tensor) -> torch.Tensor:
         """As the encoder's own."""
         began = self._clock.perf()

@@ -255,7 +255,7 @@ STEP = 16_384
 def kept_lifetime(rig: FocusRig, name: str, tokens: Sequence[int], block_size: int) -> LifetimeTree:
     """The lifetime of these tokens, built as far as it was not yet. Raises CtxError as the tree does."""
     card, encoder, mark = rig.model.card, rig.encoder, rig.corpus.mark
-    told = f"{card.name}|{card.precision}|{encoder.version}|{encoder.slots}|{mark}|{block_size}|{name}"
+    told = f"{card.name}|{card.precision}|{encoder.version}|{mark}|{block_size}|{name}"
     place = rig.out / "lifetimes" / f"{name}-{hashlib.sha256(told.encode()).hexdigest()[:10]}"
     place.parent.mkdir(parents=True, exist_ok=True)
     tree = LifetimeTree.open(place, rig.model, encoder, block_size=block_size, mend=True)

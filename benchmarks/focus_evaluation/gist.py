@@ -15,9 +15,10 @@ import torch
 from numpy.typing import NDArray
 
 from amgs_focus.errors import TextError
-from amgs_focus.gist.gistnet import BLOCK, GistEncoder, mean_gist, pointer_gist, span_gists
+from amgs_focus.gist.gistnet import BLOCK, GistEncoder, pointer_gist
 from amgs_focus.model.base_model import BaseModel
 from benchmarks.focus_evaluation.statistics import Interval, Means, resampled
+from benchmarks.focus_training.gist_objective import span_gists
 from benchmarks.focus_training.gistnet import draw_offsets, elsewhere, horizon_nll
 
 VARIANTS = ("full", "drop", "sinks", "mean", "pointer", "recent", "gist")
@@ -29,7 +30,7 @@ CONSTANT_BLOCKS = 256  # of a text, for the mean of its gists
 @dataclass(frozen=True, slots=True)
 class GistControls:
     """What is put in the place of the right gists. shuffled, other: (B, span) ids of another place of the same text and
-    of another text, whose gists are taken. constant: (slots, d), or (d,) for all slots.
+    of another text, whose gists are taken. constant: (d,).
     """
 
     shuffled: torch.Tensor | None = None
@@ -48,7 +49,6 @@ class GistReport:
     tail: int
     horizon: int
     level: int
-    slots: int
     seed: int
     offsets: tuple[int, ...]
     nll: Mapping[str, tuple[float, ...]]
@@ -121,7 +121,7 @@ def gap_recovered(
 
     After the gists come `tail` raw blocks of 32, then the horizon is scored with teacher forcing. "recent"
     spends the gists' entries on the raw tokens just before the tail; "sinks" has neither gists nor tail.
-    other: ids of another text, for the variant "other". constant: (slots, d), or (d,) for all slots, for the variant
+    other: ids of another text, for the variant "other". constant: (d,), for the variant
     "constant"; without it the mean of the text's gists. Raises TextError when the text cannot hold one window, or not
     a shuffled span beside it, or when "other" has no text.
     """
@@ -162,7 +162,6 @@ def gap_recovered(
         tail=tail,
         horizon=horizon,
         level=level,
-        slots=encoder.slots,
         seed=seed,
         offsets=tuple(offsets),
         nll={name: tuple(values) for name, values in nll.items()},
@@ -193,7 +192,7 @@ def variant_nll(
 
 
 def constant_gist(model: BaseModel, encoder: GistEncoder, tokens: Sequence[int], *, level: int = 1) -> torch.Tensor:
-    """(slots, d): the mean of the gists of blocks spread evenly over a text.
+    """(d,): the mean of the gists of blocks spread evenly over a text.
 
     Raises TextError when it has not one span of that level.
     """
@@ -204,7 +203,7 @@ def constant_gist(model: BaseModel, encoder: GistEncoder, tokens: Sequence[int],
     taken = np.linspace(0, whole - 1, min(whole, max(1, CONSTANT_BLOCKS * BLOCK // size))).astype(int)
     spans = torch.tensor([tokens[place * size : (place + 1) * size] for place in taken], dtype=torch.int64)
     with torch.no_grad():
-        return span_gists(encoder, model.embed(spans), spans, level).mean(dim=0)
+        return span_gists(encoder, model.embed(spans), spans, level).mean(dim=(0, 1))
 
 
 def draw_windows(lengths: Sequence[int], need: int, windows: int, seed: int) -> list[tuple[int, int]]:
@@ -241,7 +240,7 @@ class _Prefixes:
 
     def _middle(self, variant: str) -> torch.Tensor:
         """(B, n, d): what stands for the span."""
-        replaced, slots = self._replaced, self._encoder.slots
+        replaced = self._replaced
         batch, span, width = replaced.shape
         size = BLOCK**self._level
         match variant:
@@ -250,19 +249,19 @@ class _Prefixes:
             case "drop":
                 return replaced[:, :0]
             case "mean":
-                return mean_gist(replaced.reshape(-1, size, width), slots).reshape(batch, -1, width)
+                return replaced.reshape(batch, -1, size, width).mean(dim=2)
             case "pointer":
-                return pointer_gist(replaced.reshape(-1, size, width), slots).reshape(batch, -1, width)
+                return pointer_gist(replaced.reshape(-1, size, width)).reshape(batch, -1, width)
             case "recent":
-                return replaced[:, -(span // size * slots) :]
+                return replaced[:, -(span // size) :]
             case "gist":
                 return self._gists(self._ids)
             case "shuffled" | "other":
                 ids = self._controls.shuffled if variant == "shuffled" else self._controls.other
                 return self._gists(_given(ids, variant))
             case "constant":
-                constant = _given(self._controls.constant, variant).to(replaced).reshape(-1, width)
-                return constant.expand(slots, width).repeat(span // size, 1).expand(batch, -1, -1)
+                constant = _given(self._controls.constant, variant).to(replaced)
+                return constant.expand(batch, span // size, width)
             case _:
                 raise ValueError(f"No variant {variant!r}: {', '.join((*VARIANTS, *CONTROLS))}.")
 

@@ -77,7 +77,7 @@ def context_rows(case: TrainingContext, net: GistNet | None = None) -> torch.Ten
         return rows
     gathered = torch.stack(blocks)
     states = states_for(net, case.tree.model, gathered)
-    gists = net(gathered.to(net.read.weight), states).flatten(0, 1).to(rows)
+    gists = net(gathered.to(net.read.weight), states).to(rows)
     return rows.index_copy(0, torch.tensor(places, device=rows.device), gists)
 
 
@@ -151,7 +151,7 @@ def gist_blocks(case: TrainingContext) -> torch.Tensor:
 
 
 def _gist_places(case: TrainingContext) -> tuple[list[int], list[torch.Tensor]]:
-    """The positions of all level-1 slots, and the embeddings of their blocks."""
+    """The positions of all level-1 gists, and the embeddings of their blocks."""
     places: list[int] = []
     blocks: list[torch.Tensor] = []
     at = SINKS

@@ -173,6 +173,6 @@ def _closable(context: WorkingContext, tree: TreeShape, entry: Entry, parent: No
     """Whether an entry is the first of a complete group that may give way to its gist."""
     if parent.index >= tree.count(parent.level) or tree.is_stale(parent):
         return False
-    if gist_entry(parent, context.block_size, context.slots).end > context.tail_start:
+    if gist_entry(parent, context.block_size).end > context.tail_start:
         return False
     return context.group(parent)[:1] == (entry,)

@@ -15,7 +15,7 @@ from functools import partial
 import torch
 from torch import nn
 
-from amgs_focus.gist.gistnet import BLOCK, GistEncoder, GistNet, span_gists, states_for
+from amgs_focus.gist.gistnet import BLOCK, GistEncoder, GistNet, states_for
 from amgs_focus.model.base_model import BaseModel
 from benchmarks.focus_training.corpus import TrainingCorpus
 from benchmarks.focus_training.data_parallel import SINGLE, DataParallel
@@ -100,9 +100,7 @@ def step_loss(
     window = _taught(settings, model, tokens, phase, lower)
     width = window.full.shape[-1]
     blocks = window.full[:, : phase.blocks * window.entries].reshape(-1, window.entries, width)
-    gists = net(blocks.float(), states_for(net, model, blocks)).view(
-        phase.sequences, phase.blocks, settings.shape.slots, -1
-    )
+    gists = net(blocks.float(), states_for(net, model, blocks)).view(phase.sequences, phase.blocks, -1)
     shift = 1 + step % max(1, phase.sequences - 1)
     others = gists.roll(shift, dims=0)
     sums = {name: torch.zeros(()) for name in ("kl", "nll", "contrast")}
@@ -155,7 +153,7 @@ def _taught(
         cut = phase.blocks * BLOCK**settings.level
         below = span_gists(lower, rows[:, :cut], tokens[:, :cut])
         full = torch.cat([below, rows[:, cut:]], dim=1)
-        entries = BLOCK * settings.shape.slots
+        entries = BLOCK
     taught = model.forward(torch.cat([sinks.expand(len(tokens), -1, -1), full[:, :-1]], dim=1))
     return Window(tokens, full, taught, sinks, entries)
 
@@ -165,7 +163,7 @@ def _read_group(
 ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
     """The students of one horizon in one padded pass -> (students, H) KL to the teacher, NLL, and the teacher's NLL."""
     full, entries, horizon = window.full, window.entries, group[0].horizon
-    width, slots = full.shape[-1], gists.shape[2]
+    width = full.shape[-1]
     lead = window.tokens.shape[1] - full.shape[1]
     style = cues.style.to(full)
     prefixes, lessons, answers = [], [], []
@@ -173,7 +171,7 @@ def _read_group(
         read = gists[student.sequence, : student.blocks].reshape(-1, width).to(full)
         if student.opened is not None:
             raw = full[student.sequence, student.opened * entries : (student.opened + 1) * entries]
-            read = torch.cat([read[: student.opened * slots], raw, read[(student.opened + 1) * slots :]])
+            read = torch.cat([read[: student.opened], raw, read[student.opened + 1 :]])
         end = student.blocks * entries
         styled = [style] if student.styled else []
         prefixes.append(torch.cat([window.sinks, *styled, read, full[student.sequence, end : end + horizon - 1]]))
@@ -226,11 +224,20 @@ def _recited(
     blocks = window.tokens[:, : gists.shape[1] * BLOCK].reshape(count, BLOCK)
     chosen = (torch.arange(min(settings.recited, count)) * (count // min(settings.recited, count)) + step) % count
     taken = blocks[chosen.to(blocks.device)]
-    own = gists.flatten(0, 1)[chosen.to(gists.device)].to(window.full)
+    own = gists.flatten(0, 1)[chosen.to(gists.device), None].to(window.full)
     opening = window.sinks.expand(len(chosen), -1, -1)
     cue = cues.recite.to(window.full).expand(len(chosen), -1, -1)
     hidden = model.forward(torch.cat([opening, own, cue, model.embed(taken[:, :-1])], dim=1))[:, -BLOCK:]
     return _nll(model.logits(hidden.flatten(0, 1)), taken.flatten()).mean()
+
+
+def span_gists(encoder: GistEncoder, rows: torch.Tensor, tokens: torch.Tensor, level: int = 1) -> torch.Tensor:
+    """Return (B, n * 32**level, d) rows and their ids -> (B, n, d) gists of that level, in order."""
+    batch, length, width = rows.shape
+    gists = encoder.encode_tokens(rows.reshape(-1, BLOCK, width), tokens.reshape(-1, BLOCK))
+    for _ in range(level - 1):
+        gists = encoder.encode_gists(gists.reshape(-1, BLOCK, width))
+    return gists.reshape(batch, length // BLOCK**level, width)
 
 
 def _nll(logits: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:

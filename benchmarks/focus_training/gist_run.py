@@ -186,32 +186,24 @@ def starting_nets(config: RunConfig, model: BaseModel) -> GistNetEncoder:
 def starting_gists(config: RunConfig, model: BaseModel) -> GistEncoder:
     """The gists that `gistnet.start` names; where it names none, those that ship for the model."""
     if config.gistnet.start in ("", "shipped"):
-        return for_model(model, config.gistnet.slots)
+        return for_model(model)
     return load_checkpoint(Path(config.gistnet.start), model)
 
 
 def widened(net: GistNet, shape: GistShape) -> GistNet:
-    """A net of another slot count that reads alike: every slot begins as a copy of the trained query, and the model's
-    states count nothing yet.
+    """A net that reads alike and the states of a layer besides, which count nothing yet.
 
-    Raises CheckpointError when the shapes differ in more than the slots and the layer, or the trained net has several
-    slots or reads states.
+    Raises CheckpointError when the shapes differ in more than the layer, or the trained net reads states.
     """
     if net.shape == shape:
         return net
-    if replace(net.shape, slots=shape.slots, layer=shape.layer) != shape or net.shape.slots != 1 or net.shape.layer:
+    if replace(net.shape, layer=shape.layer) != shape or net.shape.layer:
         raise CheckpointError(
             "The net to start from has another shape than the settings ask for.",
-            way_out="Use its own shape with any number of slots and any layer, or start from scratch.",
+            way_out="Use its own shape with any layer, or start from scratch.",
         )
     wider = GistNet(shape)
-    weights = dict(net.state_dict())
-    for name, value in wider.state_dict().items():
-        if name not in weights:
-            weights[name] = value
-        elif weights[name].shape != value.shape:
-            weights[name] = weights[name].expand_as(value)
-    wider.load_state_dict(weights)
+    wider.load_state_dict({**wider.state_dict(), **net.state_dict()})
     return wider
 
 

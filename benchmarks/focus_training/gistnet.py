@@ -17,11 +17,11 @@ import torch
 from torch import nn
 
 from amgs_focus.errors import CheckpointError, TextError
-from amgs_focus.gist.gistnet import BLOCK, GistEncoder, GistNet, GistNetEncoder, span_gists
+from amgs_focus.gist.gistnet import BLOCK, GistEncoder, GistNet, GistNetEncoder
 from amgs_focus.model.base_model import BaseModel
 from benchmarks.focus_training.corpus import TrainingCorpus
 from benchmarks.focus_training.data_parallel import SINGLE, DataParallel
-from benchmarks.focus_training.gist_objective import Cues, step_loss
+from benchmarks.focus_training.gist_objective import Cues, span_gists, step_loss
 from benchmarks.focus_training.run_config import GistTraining, learning_rate
 from benchmarks.focus_training.trainer import StepReport, Trainer, TrainerSettings, TrainingState
 
@@ -246,14 +246,14 @@ class _Stacked:
     def __init__(self, lower: GistEncoder, net: GistNet) -> None:
         self._lower = lower
         self._upper = GistNetEncoder(net, net, name="training", version=1)
-        self.name, self.version, self.slots = "training", 1, lower.slots
+        self.name, self.version = "training", 1
 
     def encode_tokens(self, embeddings: torch.Tensor, tokens: torch.Tensor) -> torch.Tensor:
-        """(B, 32, d), (B, 32) -> (B, slots, d)."""
+        """(B, 32, d), (B, 32) -> (B, d)."""
         return self._lower.encode_tokens(embeddings, tokens)
 
     def encode_gists(self, gists: torch.Tensor) -> torch.Tensor:
-        """(B, n, d) -> (B, slots, d)."""
+        """(B, n, d) -> (B, d)."""
         return self._upper.encode_gists(gists)
 
 

@@ -19,7 +19,6 @@ from amgs_focus.gist.gistnet import GistEncoder
 from amgs_focus.lens.lensnet import LensInput, LensReader
 from amgs_focus.lens.scoring import LensView
 from amgs_focus.model.base_model import BaseModel
-from amgs_focus.records import children_cost
 from amgs_focus.tree.gist_tree import LifetimeTree
 from amgs_focus.window.layout import assemble, spread
 from amgs_focus.window.working_context import WorkingContext
@@ -132,9 +131,9 @@ def _example(
     for entry in context.entries():
         outside = entry.end <= context.tail_start
         settled.append(outside)
-        gain.append(float(children_cost(entry.node, context.block_size, context.slots)) if entry.level else 0.0)
+        gain.append(float(context.block_size) if entry.level else 0.0)
         closable = outside and entry.level < max(1, tree.depth)
-        refund.append(float(entry.cost - context.slots if entry.level == 0 else entry.cost) if closable else 0.0)
+        refund.append(float(entry.cost - 1 if entry.level == 0 else entry.cost) if closable else 0.0)
     single = torch.arange(len(labels[0])) < alone
     return LensExample(group, given, *labels, single, torch.tensor(settled), torch.tensor(gain), torch.tensor(refund))
 

@@ -212,7 +212,7 @@ def joint_sets(drawn: LensSnapshot, count: int, generator: random.Random) -> lis
     opened = opened_blocks(context)
     closed = with_open(context, opened, ())
     blocks = [entry.node for entry in closed.entries() if entry.level == 1]
-    most = min(len(blocks), closed.free // (context.block_size - context.slots))
+    most = min(len(blocks), closed.free // (context.block_size - 1))
     if most < 1:
         return []
     sets = []
@@ -294,7 +294,7 @@ def read(path: Path, model: BaseModel, gist: GistEncoder) -> LabelledSnapshot:
     entries = tuple(
         _entry(level, index, tree) for level, index in zip(row["entry_levels"], row["entry_indexes"], strict=True)
     )
-    context = WorkingContext(entries, tree.length, row["window"], tree.block_size, tree.slots, row["tail_blocks"])
+    context = WorkingContext(entries, tree.length, row["window"], tree.block_size, row["tail_blocks"])
     labels = tuple(
         Label(
             node=NodeRef(one["level"], one["index"]),
@@ -324,7 +324,7 @@ def read(path: Path, model: BaseModel, gist: GistEncoder) -> LabelledSnapshot:
 
 def _entry(level: int, index: int, tree: LifetimeTree) -> Entry:
     if level:
-        return gist_entry(NodeRef(level, index), tree.block_size, tree.slots)
+        return gist_entry(NodeRef(level, index), tree.block_size)
     start, end = tree.span(NodeRef(0, index))
     return Entry(0, index, start, end, end - start)
 

@@ -98,7 +98,7 @@ def gist_card(
     lines = [
         f"# {config.name}",
         "",
-        f"Gists for {card['name']} (embedding width {card['width']}), {config.gistnet.slots} a block of "
+        f"Gists for {card['name']} (embedding width {card['width']}), one a block of "
         f"{config.focus.block_size}. Version {version}, the CRC-32 of the weights, which are in half precision.",
         "",
         "## Training",

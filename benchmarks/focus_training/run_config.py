@@ -90,9 +90,6 @@ def learning_rate(settings: GistTraining, step: int) -> float:
     return settings.learning_rate * (0.05 + 0.95 * 0.5 * (1 + math.cos(math.pi * done)))
 
 
-Slots = Literal[1, 2, 4, 8]
-
-
 class ConfigSection(BaseModel):
     """A frozen group of keys that refuses unknown names."""
 
@@ -226,7 +223,6 @@ _GISTS_NET = NetConfig(
 
 
 class GistConfig(ConfigSection):
-    slots: Slots = Field(default=1, description="Gists a block.")
     start: str = Field(
         default="", description='Where the net for tokens begins: "shipped", a checkpoint, or empty for anew.'
     )
@@ -275,9 +271,7 @@ class RunConfig(ConfigSection):
         """The settings of one of the two nets, for embeddings of this width."""
         net: NetConfig = getattr(self.gistnet, part)
         shape = GistShape(
-            width=width,
-            slots=self.gistnet.slots,
-            **net.model_dump(include={"hidden", "heads", "token_ratio", "slot_ratio", "layer"}),
+            width=width, **net.model_dump(include={"hidden", "heads", "token_ratio", "slot_ratio", "layer"})
         )
         return GistTraining(
             shape=shape,

@@ -56,11 +56,6 @@ def parent_of(node: NodeRef, block_size: int) -> NodeRef:
     return NodeRef(node.level + 1, node.index if node.level == 0 else node.index // block_size)
 
 
-def children_cost(node: NodeRef, block_size: int, slots: int) -> int:
-    """Return positions that stand for a gist once it is open."""
-    return block_size if node.level == 1 else block_size * slots
-
-
 def tail_start(lifetime: int, block_size: int, tail_blocks: int) -> int:
     """Return where the immutable tail begins: `tail_blocks` whole blocks and the open one."""
     return max(0, lifetime - lifetime % block_size - tail_blocks * block_size)

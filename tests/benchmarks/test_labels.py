@@ -37,7 +37,7 @@ def test_a_label_is_what_two_full_passes_over_the_grown_lifetime_give() -> None:
             assert place is not None
             expected = measure(after, grown, place, 8, StillClock())
         else:
-            place = after.position(context.children(gist_entry(label.node, 4, 1))[0].node)
+            place = after.position(context.children(gist_entry(label.node, 4))[0].node)
             assert place is not None
             expected = measure(after, grown, place, 8, StillClock(), "collapse")
         assert expected.node == label.node

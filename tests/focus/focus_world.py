@@ -49,7 +49,6 @@ class Shape:
 
     length: int
     block_size: int = 4
-    slots: int = 1
     stale: set[NodeRef] = field(default_factory=set)
     sealed: set[NodeRef] = field(default_factory=set)
 

@@ -46,7 +46,6 @@ class Sizes:
 
     width: int
     token_bytes: int = 0
-    slots: int = 1
     leaves: int = TEN_YEARS * PER_SECOND
 
     def internal_nodes(self) -> float:
@@ -58,16 +57,16 @@ class Sizes:
         leaf = self.token_bytes or self.width * kept.leaf * kept.packed
         total = self.leaves * kept.leaves * leaf
         if kept.internal:
-            total += self.internal_nodes() * self.width * self.slots * kept.node * kept.packed
+            total += self.internal_nodes() * self.width * kept.node * kept.packed
         return total
 
 
-def folder_bytes(tokens: int, width: int, *, slots: int = 1, block_size: int = ARITY) -> int:
+def folder_bytes(tokens: int, width: int, *, block_size: int = ARITY) -> int:
     """Exactly what the .ctx files of a lifetime take: 64 bytes a file, whole blocks of tokens, gists in fp16."""
     blocks = tokens // block_size
     total = 64 + blocks * block_size * 4
     while blocks:
-        total += 64 + blocks * width * slots * 2
+        total += 64 + blocks * width * 2
         blocks //= block_size
     return total
 

@@ -26,9 +26,9 @@ def load(folder: Path, *, seed: int = 0, precision: str = "fp32") -> BaseModel:
     return loading.load(str(write_model(folder, seed=seed)), precision=precision)
 
 
-def gists(path: Path, model: BaseModel, *, slots: int = 1, seed: int = 0) -> Path:
+def gists(path: Path, model: BaseModel, *, seed: int = 0) -> Path:
     torch.manual_seed(seed)
-    net = GistNet(GistShape(width=model.card.width, hidden=16, heads=2, slots=slots))
+    net = GistNet(GistShape(width=model.card.width, hidden=16, heads=2))
     torch.nn.init.normal_(net.write.weight, std=0.1)
     gist_checkpoint.save_checkpoint(path, net, net, model=model)
     return path
@@ -76,13 +76,12 @@ def test_an_adapter_follows_the_embeddings_and_not_the_name(tmp_path: Path) -> N
         load_adapter(load(tmp_path / "there" / "llama", seed=1), tmp_path / "small.safetensors")
 
 
-def test_the_latest_of_the_own_folder_comes_first_and_only_with_as_many_slots(tmp_path: Path, own: Path) -> None:
+def test_the_latest_of_the_own_folder_comes_first(tmp_path: Path, own: Path) -> None:
     model = load(tmp_path / "llama")
-    for at, (name, slots) in enumerate((("old", 1), ("new", 1), ("two", 2))):
-        path = gists(own / f"{name}.safetensors", model, slots=slots, seed=at)
+    for at, name in enumerate(("old", "new")):
+        path = gists(own / f"{name}.safetensors", model, seed=at)
         os.utime(path, (1000 + at, 1000 + at))
     assert gist_checkpoint.for_model(model, own=own).name == "new"
-    assert gist_checkpoint.for_model(model, 2, own).name == "two"
     assert isinstance(gist_checkpoint.for_model(model, own=tmp_path / "nowhere"), PointerEncoder)
 
 

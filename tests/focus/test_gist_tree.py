@@ -245,7 +245,7 @@ def test_a_lifetime_has_one_writer_and_the_second_is_told_who_it_is(tmp_path: Pa
         "from amgs_focus.errors import CtxError\n"
         "from amgs_focus.tree.files import FolderStore\n"
         "from amgs_focus.model.tiny import TinyModel\n"
-        "try: FolderStore(Path(sys.argv[1]), TinyModel(), slots=1, block_size=4, gist_version=0)\n"
+        "try: FolderStore(Path(sys.argv[1]), TinyModel(), block_size=4, gist_version=0)\n"
         "except CtxError as error: print(error.exit_code, error)"
     )
     second = subprocess.run(

@@ -12,7 +12,7 @@ import torch
 
 from amgs_focus.errors import CheckpointError
 from amgs_focus.gist.checkpoint import for_model, load_checkpoint, save_checkpoint
-from amgs_focus.gist.gistnet import BLOCK, SLOTS, GistNet, GistShape, PointerEncoder, mean_gist, pointer_gist
+from amgs_focus.gist.gistnet import BLOCK, GistNet, GistShape, PointerEncoder, pointer_gist
 from amgs_focus.model.tiny import TinyModel
 
 SHAPE = GistShape(width=64, hidden=32, heads=4)
@@ -26,14 +26,11 @@ def filled(shape: GistShape, seed: int = 0) -> GistNet:
     return net.eval()
 
 
-@pytest.mark.parametrize("slots", SLOTS)
 @pytest.mark.parametrize("length", [1, 5, BLOCK])
-def test_an_untrained_net_is_exactly_its_pointer(slots: int, length: int) -> None:
+def test_an_untrained_net_is_exactly_its_pointer(length: int) -> None:
     entries = torch.randn(3, length, 64)
-    net = GistNet(replace(SHAPE, slots=slots))
-    assert torch.equal(net(entries), pointer_gist(entries, slots))
-    assert pointer_gist(entries, slots).shape == (3, slots, 64)
-    assert mean_gist(entries, slots).shape == (3, slots, 64)
+    assert torch.equal(GistNet(SHAPE)(entries), pointer_gist(entries))
+    assert torch.equal(pointer_gist(entries), entries[:, -1])
 
 
 def test_a_net_tells_the_order_of_its_tokens() -> None:
@@ -54,7 +51,7 @@ def test_a_checkpoint_comes_back_with_the_same_gists_and_version(tmp_path: Path)
     torch.testing.assert_close(loaded.encode_tokens(entries, ids), tokens(entries), atol=2e-3, rtol=2e-3)
     torch.testing.assert_close(loaded.encode_gists(entries[:, :9]), gists(entries[:, :9]), atol=2e-3, rtol=2e-3)
     assert torch.equal(loaded.encode_tokens(entries, ids), again.encode_tokens(entries, ids))
-    assert (loaded.name, loaded.slots, loaded.version) == ("gistnet-tiny", 1, again.version)
+    assert (loaded.name, loaded.version) == ("gistnet-tiny", again.version)
     assert 0 < loaded.version < 2**32
     save_checkpoint(path, filled(SHAPE, 3), gists, model=TinyModel())
     assert load_checkpoint(path, TinyModel()).version != loaded.version
@@ -69,13 +66,16 @@ def test_a_damaged_missing_or_foreign_checkpoint_is_named(tmp_path: Path) -> Non
     path.write_bytes(whole[: len(whole) // 2])
     with pytest.raises(CheckpointError, match="cannot be read"):
         load_checkpoint(path, TinyModel())
-    header = json.dumps({"__metadata__": {"format": "something else"}}).encode()
-    path.write_bytes(struct.pack("<Q", len(header)) + header)
-    with pytest.raises(CheckpointError, match="format"):
-        load_checkpoint(path, TinyModel())
+    shape = json.dumps({"width": 64, "slots": 2})
+    several = {"format": "amgs-gistnet-1", "tokens": shape, "gists": shape}
+    for metadata, match in (({"format": "something else"}, "format"), (several, "several gists a block")):
+        header = json.dumps({"__metadata__": metadata}).encode()
+        path.write_bytes(struct.pack("<Q", len(header)) + header)
+        with pytest.raises(CheckpointError, match=match):
+            load_checkpoint(path, TinyModel())
 
 
 def test_a_model_without_a_trained_net_gets_pointer_gists() -> None:
-    encoder = for_model(TinyModel(seed=7), slots=2)
+    encoder = for_model(TinyModel(seed=7))
     assert isinstance(encoder, PointerEncoder)
-    assert (encoder.slots, encoder.version) == (2, 0)
+    assert encoder.version == 0

@@ -60,7 +60,7 @@ def test_an_open_block_is_read_as_its_own_gist() -> None:
     opened, _ = closed.expand(place)
     rows = [LensReader().read(LensView(context, tree)).rows[place] for context in (closed, opened)]
     assert torch.equal(rows[0], rows[1])
-    assert torch.equal(rows[0], tree.gists(1, closed.entries()[place].index, closed.entries()[place].index + 1)[0, 0])
+    assert torch.equal(rows[0], tree.gists(1, closed.entries()[place].index, closed.entries()[place].index + 1)[0])
 
 
 def saved(folder: Path) -> Path:

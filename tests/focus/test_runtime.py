@@ -321,7 +321,7 @@ def test_gists_made_anew_are_read_anew(tmp_path: Path) -> None:
         version = 3
 
         def encode_tokens(self, embeddings: torch.Tensor, tokens: torch.Tensor) -> torch.Tensor:
-            return embeddings.mean(dim=1, keepdim=True)
+            return embeddings.mean(dim=1)
 
     tree = LifetimeTree.open(tmp_path, MODEL, PointerEncoder(), block_size=SMALL.block_size)
     for note in notes():

@@ -19,11 +19,11 @@ def test_the_specifications_figures_come_out() -> None:
 
 @pytest.mark.parametrize("tokens", [0, 31, 32, 1024, 5000])
 def test_the_files_are_as_large_as_computed(tokens: int, tmp_path: Path) -> None:
-    tree = LifetimeTree.open(tmp_path, MODEL, PointerEncoder(slots=2), block_size=32)
+    tree = LifetimeTree.open(tmp_path, MODEL, PointerEncoder(), block_size=32)
     tree.append([97] * tokens)
     tree.close()
     held = sum(path.stat().st_size for path in tmp_path.glob("*.ctx"))
-    assert held == folder_bytes(tokens, MODEL.card.width, slots=2)
+    assert held == folder_bytes(tokens, MODEL.card.width)
 
 
 def test_sizes_are_said_in_three_digits() -> None:

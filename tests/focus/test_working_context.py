@@ -143,7 +143,7 @@ def test_packed_rows_are_those_of_a_walk_over_the_entries(length: int, data: st.
     rows = [MODEL.embed(torch.tensor(token)) for token in MODEL.sinks()]
     for entry in context.entries():
         if entry.level:
-            rows.append(tree.gists(entry.level, entry.index, entry.index + 1)[0, 0].double())
+            rows.append(tree.gists(entry.level, entry.index, entry.index + 1)[0].double())
         else:
             rows += [MODEL.embed(torch.tensor(int(t))) for t in tree.tokens(entry.start, entry.end)]
     assert torch.equal(context.embeddings(tree, 0, context.used), torch.stack(rows))

@@ -48,7 +48,13 @@ def load_checkpoint(path: Path, model: BaseModel) -> GistNetEncoder:
                 f"{path.name} has the format {metadata['format']!r}, not {FORMAT!r}.",
                 way_out="Use a checkpoint written by this version.",
             )
-        shapes = {part: GistShape(**json.loads(metadata[part])) for part in ("tokens", "gists")}
+        fields = {part: json.loads(metadata[part]) for part in ("tokens", "gists")}
+        if any(stored.pop("slots", 1) != 1 for stored in fields.values()):
+            raise CheckpointError(
+                f"{path.name} gives several gists a block, and a block has one.",
+                way_out="Use a checkpoint trained for one, or continue with pointer gists.",
+            )
+        shapes = {part: GistShape(**stored) for part, stored in fields.items()}
     except (KeyError, TypeError, ValueError) as error:
         raise CheckpointError(
             f"{path.name} is not a gist checkpoint.", way_out="Choose a file written by the gist training."
@@ -60,18 +66,17 @@ def load_checkpoint(path: Path, model: BaseModel) -> GistNetEncoder:
     return GistNetEncoder(nets["tokens"], nets["gists"], name=path.stem, version=checkpoint.version, model=model)
 
 
-def for_model(model: BaseModel, slots: int = 1, own: Path | None = None) -> GistEncoder:
-    """Return the encoder that was trained for this model, known by its embeddings, with so many gists a block; pointer
-    gists where there is none.
+def for_model(model: BaseModel, own: Path | None = None) -> GistEncoder:
+    """Return the encoder that was trained for this model, known by its embeddings; pointer gists where there is none.
 
     own: a folder of checkpoints, which come before those that ship.
     """
-    for path, metadata in checkpoint_file.find(model, (FORMAT,), own):
-        if json.loads(metadata["tokens"])["slots"] == slots:
-            encoder = value_of(model, (path, path.stat().st_mtime_ns), lambda: load_checkpoint(path, model))  # noqa: B023
-            assert isinstance(encoder, GistNetEncoder)
-            return encoder
-    return PointerEncoder(slots)
+    path = checkpoint_file.find(model, FORMAT, own)
+    if path is None:
+        return PointerEncoder()
+    encoder = value_of(model, (path, path.stat().st_mtime_ns), lambda: load_checkpoint(path, model))
+    assert isinstance(encoder, GistNetEncoder)
+    return encoder
 
 
 def _filled(checkpoint: checkpoint_file.CheckpointFile, shape: GistShape, part: str) -> GistNet:

@@ -7,7 +7,6 @@ model cannot read.
 
 from __future__ import annotations
 
-import itertools
 import math
 from dataclasses import dataclass
 from typing import Protocol
@@ -20,11 +19,10 @@ from amgs_focus.errors import CheckpointError
 from amgs_focus.model.base_model import BaseModel, LayeredModel
 
 BLOCK = 32
-SLOTS = (1, 2, 4, 8)
 
 
 class GistEncoder(Protocol):
-    """Turns blocks into gists. B: blocks, d: embedding width, slots: gists a block."""
+    """Turns blocks into gists. B: blocks, d: embedding width."""
 
     @property
     def name(self) -> str: ...
@@ -34,33 +32,18 @@ class GistEncoder(Protocol):
         """Changes whenever the same block would get another gist."""
         ...
 
-    @property
-    def slots(self) -> int: ...
-
     def encode_tokens(self, embeddings: torch.Tensor, tokens: torch.Tensor) -> torch.Tensor:
-        """Return (B, 32, d) rows and (B, 32) ids of raw tokens -> (B, slots, d)."""
+        """Return (B, 32, d) rows and (B, 32) ids of raw tokens -> (B, d)."""
         ...
 
     def encode_gists(self, gists: torch.Tensor) -> torch.Tensor:
-        """Return (B, n <= 32 * slots, d) gists of one level -> (B, slots, d) of the next."""
+        """Return (B, n <= 32, d) gists of one level -> (B, d) of the next."""
         ...
 
 
-def pointer_positions(length: int, slots: int) -> list[int]:
-    """Return the entries that the slots of a block copy: the last of each of `slots` equal parts."""
-    return [max(0, round((slot + 1) * length / slots) - 1) for slot in range(slots)]
-
-
-def pointer_gist(embeddings: torch.Tensor, slots: int = 1) -> torch.Tensor:
-    """Return (B, n, d) -> (B, slots, d): the embedding of a real entry, the last of each part of the block."""
-    return embeddings[:, pointer_positions(embeddings.shape[1], slots)]
-
-
-def mean_gist(embeddings: torch.Tensor, slots: int = 1) -> torch.Tensor:
-    """Return (B, n, d) -> (B, slots, d): the mean of each part. A control: frozen models read it badly."""
-    bounds = [-1, *pointer_positions(embeddings.shape[1], slots)]
-    parts = [embeddings[:, min(start + 1, end) : end + 1].mean(dim=1) for start, end in itertools.pairwise(bounds)]
-    return torch.stack(parts, dim=1)
+def pointer_gist(embeddings: torch.Tensor) -> torch.Tensor:
+    """Return (B, n, d) -> (B, d): the embedding of a real entry, the last of the block."""
+    return embeddings[:, -1]
 
 
 class PointerEncoder:
@@ -69,17 +52,14 @@ class PointerEncoder:
     name = "pointer"
     version = 0
 
-    def __init__(self, slots: int = 1) -> None:
-        self.slots = slots
-
     def encode_tokens(self, embeddings: torch.Tensor, tokens: torch.Tensor) -> torch.Tensor:
-        """Return (B, 32, d), (B, 32) -> (B, slots, d)."""
+        """Return (B, 32, d), (B, 32) -> (B, d)."""
         del tokens
-        return pointer_gist(embeddings, self.slots)
+        return pointer_gist(embeddings)
 
     def encode_gists(self, gists: torch.Tensor) -> torch.Tensor:
-        """Return (B, n, d) -> (B, slots, d)."""
-        return pointer_gist(gists, self.slots)
+        """Return (B, n, d) -> (B, d)."""
+        return pointer_gist(gists)
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,14 +72,13 @@ class GistShape:
     width: int
     hidden: int = 512
     heads: int = 8
-    slots: int = 1
     token_ratio: int = 2
     slot_ratio: int = 3
     layer: int = 0
 
 
 class Attention(nn.Module):
-    """Multi-head attention; what comes from the block is rotated by its place in it, slots are not."""
+    """Multi-head attention; what comes from the block is rotated by its place in it, the gist is not."""
 
     def __init__(self, hidden: int, heads: int) -> None:
         super().__init__()
@@ -149,28 +128,28 @@ class TokenLayer(nn.Module):
 
 
 class SlotLayer(nn.Module):
-    """Slots read from the block: 32 -> slots."""
+    """The gist reads from the block: 32 -> 1."""
 
     def __init__(self, shape: GistShape) -> None:
         super().__init__()
-        self.query = nn.Parameter(torch.randn(shape.slots, shape.hidden) * 0.02)
+        self.query = nn.Parameter(torch.randn(1, shape.hidden) * 0.02)
         self.slot_norm = nn.LayerNorm(shape.hidden)
         self.token_norm = nn.LayerNorm(shape.hidden)
         self.attention = Attention(shape.hidden, shape.heads)
         self.feed_norm = nn.LayerNorm(shape.hidden)
         self.feed = FeedForward(shape.hidden, shape.slot_ratio)
 
-    def forward(self, slots: torch.Tensor, tokens: torch.Tensor) -> torch.Tensor:
-        """Return (B, slots, h), (B, n, h) -> (B, slots, h)."""
-        slots = slots + self.query
-        slots = slots + self.attention(
-            self.slot_norm(slots), self.token_norm(tokens), rotate_queries=False, rotate_keys=True
+    def forward(self, gist: torch.Tensor, tokens: torch.Tensor) -> torch.Tensor:
+        """Return (B, 1, h), (B, n, h) -> (B, 1, h)."""
+        gist = gist + self.query
+        gist = gist + self.attention(
+            self.slot_norm(gist), self.token_norm(tokens), rotate_queries=False, rotate_keys=True
         )
-        return slots + self.feed(self.feed_norm(slots))  # type: ignore[no-any-return]
+        return gist + self.feed(self.feed_norm(gist))  # type: ignore[no-any-return]
 
 
 class ExpandLayer(nn.Module):
-    """The block reads back from its slots, or from a learned nothing: slots -> 32."""
+    """The block reads back from its gist, or from a learned nothing: 1 -> 32."""
 
     def __init__(self, shape: GistShape) -> None:
         super().__init__()
@@ -179,21 +158,19 @@ class ExpandLayer(nn.Module):
         self.token_norm = nn.LayerNorm(shape.hidden)
         self.attention = Attention(shape.hidden, shape.heads)
 
-    def forward(self, tokens: torch.Tensor, slots: torch.Tensor) -> torch.Tensor:
-        """Return (B, n, h), (B, slots, h) -> (B, n, h)."""
-        source = torch.cat([self.nothing.expand(slots.shape[0], 1, -1), slots], dim=1)
+    def forward(self, tokens: torch.Tensor, gist: torch.Tensor) -> torch.Tensor:
+        """Return (B, n, h), (B, 1, h) -> (B, n, h)."""
+        source = torch.cat([self.nothing.expand(gist.shape[0], 1, -1), gist], dim=1)
         return tokens + self.attention(  # type: ignore[no-any-return]
             self.token_norm(tokens), self.slot_norm(source), rotate_queries=False, rotate_keys=False
         )
 
 
 class GistNet(nn.Module):
-    """32 -> slots -> 32 -> slots, then a zero-initialised delta on the pointer. MegaContext, "GistNet"."""
+    """32 -> 1 -> 32 -> 1, then a zero-initialised delta on the pointer. MegaContext, "GistNet"."""
 
     def __init__(self, shape: GistShape) -> None:
         super().__init__()
-        if shape.slots not in SLOTS:
-            raise CheckpointError(f"{shape.slots} slots per block are not supported.", way_out=f"Use one of {SLOTS}.")
         self.shape = shape
         self.read_norm = nn.LayerNorm(shape.width)
         self.read = nn.Linear(shape.width, shape.hidden)
@@ -212,16 +189,16 @@ class GistNet(nn.Module):
         nn.init.zeros_(self.write.bias)
 
     def forward(self, entries: torch.Tensor, states: torch.Tensor | None = None) -> torch.Tensor:
-        """Return (B, n, d) embeddings or gists, and the states (B, n, d) for a shape with a layer -> (B, slots, d)."""
-        pointer = pointer_gist(entries, self.shape.slots)
+        """Return (B, n, d) embeddings or gists, and the states (B, n, d) for a shape with a layer -> (B, d)."""
+        pointer = pointer_gist(entries)
         tokens = self.read(self.read_norm(entries))
         if states is not None:
             tokens = tokens + self.read_state(self.state_norm(states))
         tokens = self.first(tokens)
-        slots = self.compress(self.read(self.read_norm(pointer)), tokens)
-        tokens = self.second(self.expand(tokens, slots))
-        slots = self.refine(slots, tokens)
-        return pointer + self.write(self.write_norm(slots))  # type: ignore[no-any-return]
+        gist = self.compress(self.read(self.read_norm(pointer))[:, None], tokens)
+        tokens = self.second(self.expand(tokens, gist))
+        gist = self.refine(gist, tokens)
+        return pointer + self.write(self.write_norm(gist))[:, 0]  # type: ignore[no-any-return]
 
 
 @torch.no_grad()
@@ -256,17 +233,16 @@ class GistNetEncoder:
         self.token_net = tokens.eval().to(device)
         self.gist_net = gists.eval().to(device)
         self.name = name
-        self.slots = tokens.shape.slots
         self.version = version
         self.model = model
 
     def encode_tokens(self, embeddings: torch.Tensor, tokens: torch.Tensor) -> torch.Tensor:
-        """Return (B, 32, d), (B, 32) -> (B, slots, d), in the embeddings' precision."""
+        """Return (B, 32, d), (B, 32) -> (B, d), in the embeddings' precision."""
         del tokens
         return self._apply(self.token_net, embeddings)
 
     def encode_gists(self, gists: torch.Tensor) -> torch.Tensor:
-        """Return (B, n, d) -> (B, slots, d), in the gists' precision."""
+        """Return (B, n, d) -> (B, d), in the gists' precision."""
         return self._apply(self.gist_net, gists)
 
     @torch.no_grad()
@@ -285,12 +261,3 @@ def _rotate(heads: torch.Tensor) -> torch.Tensor:
     cos, sin = angles.cos().to(heads), angles.sin().to(heads)
     left, right = heads[..., :half], heads[..., half : 2 * half]
     return torch.cat([left * cos - right * sin, left * sin + right * cos], dim=-1)
-
-
-def span_gists(encoder: GistEncoder, rows: torch.Tensor, tokens: torch.Tensor, level: int = 1) -> torch.Tensor:
-    """Return (B, n * 32**level, d) rows and their ids -> (B, n * slots, d) gists of that level, in order."""
-    batch, length, width = rows.shape
-    gists = encoder.encode_tokens(rows.reshape(-1, BLOCK, width), tokens.reshape(-1, BLOCK))
-    for _ in range(level - 1):
-        gists = encoder.encode_gists(gists.reshape(-1, BLOCK * encoder.slots, width))
-    return gists.reshape(batch, length // BLOCK**level * encoder.slots, width)

@@ -74,5 +74,5 @@ def for_model(model: BaseModel, lens: str = "attention", own: Path | None = None
     """
     if lens not in NAMED:
         return load_checkpoint(Path(lens).expanduser(), model)
-    trained = checkpoint_file.find(model, (FORMAT,), own) if lens == "attention" else []
-    return load_checkpoint(trained[0][0], model) if trained else TailSimilarity()
+    trained = checkpoint_file.find(model, FORMAT, own) if lens == "attention" else None
+    return load_checkpoint(trained, model) if trained else TailSimilarity()

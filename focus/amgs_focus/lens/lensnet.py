@@ -177,22 +177,22 @@ class LensNetScorer:
 
 
 def _tail_gists(tree: LifetimeTree, until: int) -> torch.Tensor:
-    """Return (k, d), k <= slots * (1 + LATEST): the gists that condition the net in a lifetime that ends with a token,
+    """Return (k, d), k <= 1 + LATEST: the gists that condition the net in a lifetime that ends with a token,
     the latest node of the highest level first, then the last of level 1, oldest to newest; (0, d) while there is none.
     """
     pieces = [torch.zeros(0, tree.model.card.width)]
     size = tree.block_size
     for level in range(tree.depth, 1, -1):
         if count := min(tree.count(level), until // size**level):
-            pieces.append(tree.gists(level, count - 1, count).flatten(0, 1))
+            pieces.append(tree.gists(level, count - 1, count))
             break
     if last := min(tree.count(1), until // size):
-        pieces.append(tree.gists(1, max(0, last - LATEST), last).flatten(0, 1))
+        pieces.append(tree.gists(1, max(0, last - LATEST), last))
     return torch.cat(pieces)
 
 
 def _rows(context: WorkingContext, tree: LifetimeTree) -> torch.Tensor:
-    """Return (N, d): the first slot of each entry's gist; a block's own at level 0, and 0 for the open one."""
+    """Return (N, d): each entry's gist; a block's own at level 0, and 0 for the open one."""
     rows = torch.zeros(len(context.entries()), tree.model.card.width)
     by_level: dict[int, list[tuple[int, int]]] = {}
     for place, entry in enumerate(context.entries()):
@@ -203,9 +203,9 @@ def _rows(context: WorkingContext, tree: LifetimeTree) -> torch.Tensor:
         first = min(index for _, index in pairs)
         last = max(index for _, index in pairs)
         if last - first < 4 * len(pairs):  # neighbours, mostly: one read
-            gists = tree.gists(level, first, last + 1)[:, 0]
+            gists = tree.gists(level, first, last + 1)
             rows[[place for place, _ in pairs]] = gists[[index - first for _, index in pairs]]
         else:
             for place, index in pairs:
-                rows[place] = tree.gists(level, index, index + 1)[0, 0]
+                rows[place] = tree.gists(level, index, index + 1)[0]
     return rows

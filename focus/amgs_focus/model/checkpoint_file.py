@@ -158,17 +158,16 @@ def read(path: Path, what: str, way_out: str) -> CheckpointFile:
     return CheckpointFile(path, metadata, weights)
 
 
-def find(model: BaseModel, formats: tuple[str, ...], own: Path | None = None) -> list[tuple[Path, dict[str, str]]]:
-    """Checkpoints of one of the formats that were trained on this model, with their metadata: those in the folder
-    `own`, the latest first, then those that ship. Raises CheckpointError for a file that cannot be read.
+def find(model: BaseModel, kind: str, own: Path | None = None) -> Path | None:
+    """Return the checkpoint of a format that was trained on this model: the latest in the folder `own`, else one that
+    ships. Raises CheckpointError for a file that cannot be read.
     """
     mine = sorted(own.glob("*.safetensors"), key=_latest_first) if own is not None else []
-    checkpoints = []
     for path in (*mine, *sorted(SHIPPED.glob("*.safetensors"))):
         metadata = _metadata(path)
-        if metadata.get("format") in formats and _is_for(model, metadata):
-            checkpoints.append((path, metadata))
-    return checkpoints
+        if metadata.get("format") == kind and _is_for(model, metadata):
+            return path
+    return None
 
 
 def _is_for(model: BaseModel, metadata: Mapping[str, str]) -> bool:

@@ -85,7 +85,7 @@ def before_answer(state: FocusState) -> WorkingContext:
     items = [entry for entry in context.entries() if entry.end <= length]
     start = max((entry.end for entry in items), default=0)
     whole = tuple(items) + tuple(token_entries(start, length, context.block_size))
-    return WorkingContext(whole, length, context.window, context.block_size, context.slots, context.tail_blocks)
+    return WorkingContext(whole, length, context.window, context.block_size, context.tail_blocks)
 
 
 @dataclass(frozen=True, slots=True)

@@ -82,8 +82,8 @@ class PrefixReader:
             self._before = ()
         spans = self._codes.copy()
         gists = spans >= 1 << 48
-        levels = spans[gists] // tree.slots >> 48
-        indexes = (spans[gists] // tree.slots) & ((1 << 48) - 1)
+        levels = spans[gists] >> 48
+        indexes = spans[gists] & ((1 << 48) - 1)
         spans[gists] = (indexes + 1) * tree.block_size**levels - 1  # the last token a gist stands for
         void = np.flatnonzero(spans >= length)
         if len(void):

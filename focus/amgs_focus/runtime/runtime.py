@@ -149,11 +149,6 @@ class FocusRuntime:
         return self._timeline.steps_known
 
     @property
-    def in_past(self) -> bool:
-        """Return whether moves were undone, so that any new move begins a branch."""
-        return self._timeline.ahead() is not None
-
-    @property
     def branch_name(self) -> str:
         return self._timeline.name
 

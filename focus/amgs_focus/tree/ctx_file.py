@@ -63,7 +63,7 @@ class CtxHeader:
             raise CtxError(
                 f"A .ctx file takes rows of at most {WIDEST:,} values and blocks of at most {WIDEST:,} tokens; these "
                 f"would be {self.width:,} and {self.block_size:,}.",
-                way_out="Use gists with fewer slots, or keep this lifetime in memory.",
+                way_out="Keep this lifetime in memory.",
             )
 
     @property

@@ -215,11 +215,11 @@ class FolderStore:
     """
 
     def __init__(
-        self, folder: Path, base: BaseModel, *, slots: int, block_size: int, gist_version: int, mend: bool = False
+        self, folder: Path, base: BaseModel, *, block_size: int, gist_version: int, mend: bool = False
     ) -> None:
         self._folder = folder
         self._model = base.card.name
-        self._width = base.card.width * slots
+        self._width = base.card.width
         self._block_size = block_size
         self._gist_version = gist_version
         self._files: dict[int, CtxFile] = {}

@@ -83,7 +83,7 @@ class LifetimeTree:
         self._gist = gist
         self._block_size = block_size
         self._width = model.card.width
-        self._store = store or MemoryStore(self._width * gist.slots, gist.version)
+        self._store = store or MemoryStore(self._width, gist.version)
         self._truncations: list[int] = []
         self._generation = 0
         self._hash = TokenHash()
@@ -100,9 +100,7 @@ class LifetimeTree:
         """Open or begin the lifetime in a folder. Raises CtxError when it is damaged, unless `mend` repairs
         it.
         """
-        store = FolderStore(
-            folder, model, slots=gist.slots, block_size=block_size, gist_version=gist.version, mend=mend
-        )
+        store = FolderStore(folder, model, block_size=block_size, gist_version=gist.version, mend=mend)
         try:
             return cls(model, gist, block_size=block_size, store=store)
         except BaseException:
@@ -120,10 +118,6 @@ class LifetimeTree:
     @property
     def block_size(self) -> int:
         return self._block_size
-
-    @property
-    def slots(self) -> int:
-        return self._gist.slots
 
     @property
     def length(self) -> int:
@@ -182,7 +176,7 @@ class LifetimeTree:
         return np.concatenate([head, np.asarray(rest, np.uint32)]).astype(np.uint32)
 
     def gists(self, level: int, start: int, stop: int) -> torch.Tensor:
-        """Gists [start, stop) of a level as (n, slots, d), in float32."""
+        """Gists [start, stop) of a level as (n, d), in float32."""
         return self._as_gists(self._store.level(level).rows(start, stop))
 
     def text(self, start: int, end: int) -> str:
@@ -344,10 +338,10 @@ class LifetimeTree:
         return total
 
     def _as_gists(self, rows: Rows) -> torch.Tensor:
-        return torch.from_numpy(np.array(rows, dtype=np.float32)).view(-1, self.slots, self._width)
+        return torch.from_numpy(np.array(rows, dtype=np.float32))
 
     def _encode(self, level: int, first: int, last: int) -> Rows:
-        """Return gists [first, last) of a level as (n, slots * d) float16."""
+        """Return gists [first, last) of a level as (n, d) float16."""
         size = self._block_size
         below = self._store.level(level - 1).rows(first * size, last * size).reshape(last - first, -1)
 
@@ -358,8 +352,8 @@ class LifetimeTree:
                     tokens = torch.from_numpy(rows.astype(np.int64))
                     gists = self._gist.encode_tokens(self._model.embed(tokens), tokens)
                 else:
-                    gists = self._gist.encode_gists(self._as_gists(rows).view(len(rows), size * self.slots, -1))
-            vectors = gists.detach().to("cpu", torch.float32).reshape(len(rows), -1).numpy()
+                    gists = self._gist.encode_gists(self._as_gists(rows).view(len(rows), size, -1))
+            vectors = gists.detach().to("cpu", torch.float32).numpy()
             if not np.isfinite(vectors).all() or np.abs(vectors).max(initial=0.0) > np.finfo(np.float16).max:
                 raise FocusError(
                     f"The gist encoder {self._gist.name!r} returned a value that is not a number.",

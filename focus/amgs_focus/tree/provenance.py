@@ -41,5 +41,5 @@ def spread_of(tree: LifetimeTree, start: int, end: int, most: int = 256) -> floa
     first, last = start // tree.block_size, min(-(-end // tree.block_size), tree.count(1))
     if last - first < 2:
         return 0.0
-    rows = tree.gists(1, first, min(last, first + most)).flatten(1)
+    rows = tree.gists(1, first, min(last, first + most))
     return float(rows.var(dim=0, correction=0).sum() / rows.square().sum(dim=1).mean().clamp_min(1e-12))

@@ -226,7 +226,7 @@ def require_in_reach(tree: LifetimeTree, tail_start: int) -> None:
 
 def freed(tree: LifetimeTree, nodes: NodeSet) -> int:
     """Return bytes of the files that purging would make empty: tokens of 4 bytes, gists of 2 a value."""
-    row = tree.slots * tree.model.card.width * 2
+    row = tree.model.card.width * 2
     return sum((run.stop - run.first) * tree.block_size * (4 if run.level == 1 else row) for run in nodes.runs)
 
 

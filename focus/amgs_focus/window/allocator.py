@@ -61,7 +61,7 @@ class ReadingCosts:
         """
         at = context.offsets[first]
         if self.reuse:
-            positions = self.pending + context.slots + max(0, cost)  # the children, or the gist over them
+            positions = self.pending + 1 + max(0, cost)  # the children, or the gist over them
         else:
             at = min(self.clean, at)
             positions = max(0, context.used + cost - at)
@@ -140,7 +140,7 @@ class _Pass:
     def swap(self) -> None:
         """Open the gist that is wanted most in the place of the raw block that is farthest from the cursor."""
         entries = [entry for entry in self.now.context.entries() if entry.end <= self.now.context.tail_start]
-        cost = self.now.context.block_size - self.now.context.slots
+        cost = self.now.context.block_size - 1
         gists = [Unit(entry.node, "expand", self.scores[entry.node], cost) for entry in entries if entry.level == 1]
         far = [entry for entry in entries if not entry.level and self.now.context.distance(entry) > FARTHER]
         raw = [Unit(NodeRef(1, entry.index), "collapse", self.scores[entry.node], -cost) for entry in far]

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from amgs_focus.records import Action, NodeRef, Override, Reason, children_cost, parent_of, with_sign
+from amgs_focus.records import Action, NodeRef, Override, Reason, parent_of, with_sign
 from amgs_focus.settings import FocusSettings
 from amgs_focus.window.working_context import Entry, TreeShape, WorkingContext
 
@@ -102,11 +102,11 @@ class WindowState:
         """Return what has yet to be opened before the block of a level-1 gist stands as tokens, from that gist up to
         the entry, each with the positions that it takes; nothing where something on the way may not be opened now.
         """
-        size, slots, way, node = self.context.block_size, self.context.slots, dict[NodeRef, int](), block
+        size, way, node = self.context.block_size, dict[NodeRef, int](), block
         place = self.context.covering(block.index * size)
         standing = -1 if place is None else self.context.entries()[place].level
         while node.level <= standing:
-            way[node] = children_cost(node, size, slots) - slots
+            way[node] = size - 1
             node = parent_of(node, size)
         shut = any(self._may_not_open(node) or self.cooling(Unit(node, "expand", 0.0, 0)) for node in way)
         return {} if shut else way
@@ -256,4 +256,4 @@ def reserve(context: WorkingContext, settings: FocusSettings, headroom: int) -> 
 
     Without them the budget would force it closed again at once.
     """
-    return int(settings.cooldown * -(-headroom // context.block_size) * context.slots)
+    return settings.cooldown * -(-headroom // context.block_size)

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from amgs_focus.errors import WindowBudgetError
-from amgs_focus.records import NodeRef, Override, children_cost, tail_start
+from amgs_focus.records import NodeRef, Override, tail_start
 from amgs_focus.settings import FocusSettings
 from amgs_focus.window.working_context import SINKS, Entry, TreeShape, WorkingContext, gist_entry, token_entries
 
@@ -51,10 +51,10 @@ def coarsest(tree: TreeShape, window: int, tail_blocks: int) -> WorkingContext:
             for level in range(1, max(1, tree.depth) + 1)
             if place % size**level == 0 and place + size**level <= boundary
         )
-        items.append(gist_entry(NodeRef(level, place // size**level), size, tree.slots))
+        items.append(gist_entry(NodeRef(level, place // size**level), size))
         place += size**level
     items.extend(token_entries(boundary, tree.length, size))
-    context = WorkingContext(tuple(items), tree.length, window, size, tree.slots, tail_blocks)
+    context = WorkingContext(tuple(items), tree.length, window, size, tail_blocks)
     if context.used > window:
         raise too_small(context)
     return context
@@ -121,8 +121,7 @@ def spread(tree: TreeShape, window: int, tail_blocks: int, *, headroom: int = 0)
         # latest first, so that the places still to come do not shift
         for place in reversed([at for at, entry in enumerate(context.items) if entry.level == level]):
             entry = context.items[place]
-            step = children_cost(entry.node, tree.block_size, tree.slots) - entry.cost
-            if context.free - headroom < step:
+            if context.free - headroom < context.expand_cost(place):
                 break
             if not tree.is_sealed(entry.node):
                 context, _ = context.expand(place)

@@ -4,7 +4,7 @@ scores of its positions.
 MegaContext, "Working context API". An immutable value: an edit gives a new one and a record that undoes it
 exactly. Four sink tokens open it; they belong to no span of the lifetime, and count in W_max. Positions are
 dense and local to the window: sinks, then entries in order, a block taking one position a token and a gist
-one a slot. Scores are as a scorer gives them and the allocator takes them.
+one. Scores are as a scorer gives them and the allocator takes them.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ import torch
 from numpy.typing import NDArray
 
 from amgs_focus.errors import FocusError
-from amgs_focus.records import Band, NodeRef, children_cost, joined, parent_of, span_id, tail_start
+from amgs_focus.records import Band, NodeRef, joined, parent_of, span_id, tail_start
 from amgs_focus.tree.gist_tree import LifetimeTree
 
 SINKS = 4
@@ -37,9 +37,6 @@ class TreeShape(Protocol):
 
     @property
     def block_size(self) -> int: ...
-
-    @property
-    def slots(self) -> int: ...
 
     @property
     def depth(self) -> int: ...
@@ -97,7 +94,6 @@ class WorkingContext:
     lifetime: int
     window: int
     block_size: int
-    slots: int
     tail_blocks: int
 
     @cached_property
@@ -146,7 +142,7 @@ class WorkingContext:
         gists: set[NodeRef] = set()
         for entry in self.items:
             above = parent_of(entry.node, self.block_size)
-            while above not in gists and gist_entry(above, self.block_size, self.slots).end <= self.tail_start:
+            while above not in gists and gist_entry(above, self.block_size).end <= self.tail_start:
                 gists.add(above)
                 above = parent_of(above, self.block_size)
         return frozenset(gists)
@@ -173,11 +169,11 @@ class WorkingContext:
         if not children:
             raise FocusError(f"The children of {node} are not all in the working context.")
         first = self._places[children[0].node]
-        return self.apply(Edit(first, children, (gist_entry(node, self.block_size, self.slots),)))
+        return self.apply(Edit(first, children, (gist_entry(node, self.block_size),)))
 
     def group(self, node: NodeRef) -> tuple[Entry, ...]:
         """Return the entries that a collapse takes away: the node's children if they are all entries, else ()."""
-        children = self.children(gist_entry(node, self.block_size, self.slots))
+        children = self.children(gist_entry(node, self.block_size))
         first, last = self.position(children[0].node), self.position(children[-1].node)
         if first is None or last is None:
             return ()
@@ -189,18 +185,18 @@ class WorkingContext:
         entry = self.items[position]
         if entry.level == 0:
             return 0
-        return children_cost(entry.node, self.block_size, self.slots) - entry.cost
+        return self.block_size - entry.cost
 
     def collapse_cost(self, members: Sequence[Entry]) -> int:
         """Change in positions if these children of a gist, which need not be all, gave way to it."""
-        return self.slots - sum(entry.cost for entry in members)
+        return 1 - sum(entry.cost for entry in members)
 
     def without(self, sealed: Container[NodeRef]) -> WorkingContext:
         """Return the same with the coarsest sealed gist, outside the tail, in the place of what stands below it."""
         items: list[Entry] = []
         for entry in self.items:
             cover, above = entry, parent_of(entry.node, self.block_size)
-            while (gist := gist_entry(above, self.block_size, self.slots)).end <= self.tail_start:
+            while (gist := gist_entry(above, self.block_size)).end <= self.tail_start:
                 cover = gist if above in sealed else cover
                 above = parent_of(above, self.block_size)
             if cover == entry or not items or items[-1] != cover:
@@ -213,7 +209,7 @@ class WorkingContext:
             return (Entry(0, entry.index, entry.start, entry.end, entry.end - entry.start),)
         first = entry.index * self.block_size
         nodes = (NodeRef(entry.level - 1, first + child) for child in range(self.block_size))
-        return tuple(gist_entry(node, self.block_size, self.slots) for node in nodes)
+        return tuple(gist_entry(node, self.block_size) for node in nodes)
 
     def apply(self, edit: Edit) -> tuple[WorkingContext, Edit]:
         """Carry out an edit, or undo one given its inverse. Raises FocusError when it does not fit here."""
@@ -297,8 +293,7 @@ class WorkingContext:
             if entry.level == 0:
                 pieces.append(np.arange(entry.start, entry.end, dtype=np.int64))
             else:
-                first = span_id(entry.node) * self.slots
-                pieces.append(np.arange(first, first + self.slots, dtype=np.int64))
+                pieces.append(np.array([span_id(entry.node)], np.int64))
         codes = np.concatenate(pieces)
         codes.flags.writeable = False
         return codes
@@ -312,19 +307,19 @@ class WorkingContext:
             aligned = entry.start == entry.index * self.block_size
             if not (aligned and entry.cost == entry.end - entry.start <= self.block_size):
                 raise _broken(f"{entry.node} is not one block")
-        elif entry != gist_entry(entry.node, self.block_size, self.slots):
+        elif entry != gist_entry(entry.node, self.block_size):
             raise _broken(f"{entry.node} does not cover the span of its level")
         elif entry.end > self.tail_start:
             raise _broken(f"{entry.node} stands in the tail, which stays tokens")
 
     def _with(self, items: tuple[Entry, ...], lifetime: int) -> WorkingContext:
-        return WorkingContext(items, lifetime, self.window, self.block_size, self.slots, self.tail_blocks)
+        return WorkingContext(items, lifetime, self.window, self.block_size, self.tail_blocks)
 
 
-def gist_entry(node: NodeRef, block_size: int, slots: int) -> Entry:
+def gist_entry(node: NodeRef, block_size: int) -> Entry:
     """Return the entry that a gist is."""
     width = block_size**node.level
-    return Entry(node.level, node.index, node.index * width, (node.index + 1) * width, slots)
+    return Entry(node.level, node.index, node.index * width, (node.index + 1) * width, 1)
 
 
 def token_entries(start: int, end: int, block_size: int) -> list[Entry]:
@@ -347,8 +342,7 @@ def _rows(run: tuple[Entry, ...], tree: LifetimeTree) -> torch.Tensor:
     if run[0].level == 0:
         ids = tree.tokens(run[0].start, run[-1].end).astype(np.int64)
         return tree.model.embed(torch.from_numpy(ids))
-    gists = tree.gists(run[0].level, run[0].index, run[-1].index + 1)
-    return gists.flatten(0, 1)
+    return tree.gists(run[0].level, run[0].index, run[-1].index + 1)
 
 
 def _broken(what: str) -> FocusError:

@@ -446,7 +446,7 @@ class Large(TinyModel):
 
     @property
     def card(self) -> ModelCard:
-        return replace(super().card, width=8192)
+        return replace(super().card, width=65_536)
 
 
 def test_rows_too_wide_for_the_header_are_refused_before_anything_is_made(tmp_path: Path) -> None:
@@ -455,5 +455,5 @@ def test_rows_too_wide_for_the_header_are_refused_before_anything_is_made(tmp_pa
     with pytest.raises(CtxError, match="65,535"):
         CtxHeader(1, 32, 8192 * 8, FP16, "large")
     with pytest.raises(CtxError, match="65,536"):
-        FolderStore(tmp_path / "new", Large(), slots=8, block_size=32, gist_version=1)
+        FolderStore(tmp_path / "new", Large(), block_size=32, gist_version=1)
     assert not (tmp_path / "new").exists()

@@ -80,6 +80,15 @@ def test_a_search_with_vectors_loads_no_library_that_runs_models_or_walks_graphs
     assert not [name for name in found if name.startswith(parts)]
 
 
+def test_the_list_of_commands_is_shown_without_what_they_give_and_how_it_is_drawn() -> None:
+    found = modules_after("from amgs_app import cli\nassert cli.run(['--help']) == 0\n")
+    assert "amgs_app.views.sessions.commands" in found
+    drawn = {"amgs_app.engine", "amgs.types.block", "amgs_app.render.rows"}
+    assert [
+        name for name in found if re.search(r"results\.|\.\w+\.(\w+_)?(rows|results)$", name) or name in drawn
+    ] == []
+
+
 def test_a_search_by_words_imports_no_other_command_and_shows_its_result_alone(tmp_path: Path) -> None:
     path = tmp_path / "memory.duckdb"
     with Memory.open(path, clock=SystemClock()) as memory:

@@ -45,7 +45,8 @@ from amgs.types.conversation_views import (
     ConversationTopics,
     SummaryLevel,
 )
-from amgs.types.mentions import MENTION_TYPES, ConversationEntities, ConversationResolved, MentionType, ResolvedMention
+from amgs.types.mention_types import MENTION_TYPES, MentionType
+from amgs.types.mentions import ConversationEntities, ConversationResolved, ResolvedMention
 
 
 def _check_confidence(least: float) -> float:

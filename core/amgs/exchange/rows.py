@@ -49,7 +49,7 @@ from amgs.types import Fault, FrameDefinition, Status, Weights
 from amgs.types.calibration import UseSign
 from amgs.types.frame import Assembly, BudgetStrategy, Merge
 from amgs.types.gateway import PromptKind, prompt_id
-from amgs.types.mentions import MentionKind, MentionType
+from amgs.types.mention_types import MentionKind, MentionType
 
 
 class _BlockState(BaseModel):

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from amgs.errors import UsageError
+from amgs_app import results
 from amgs_app.calls.arguments import Reference
 from amgs_app.calls.marks import Arg, Option
 from amgs_app.calls.operation import operation
-from amgs_app.results.memory import AnswerUses, ForecastList
 
 if TYPE_CHECKING:
     from amgs.calibration.results import OutcomeGroups
@@ -47,7 +47,7 @@ def feedback(
     answer: Annotated[
         str | None, Option("--answer", metavar="TEXT", help="answered: what was answered from the frame.")
     ] = None,
-) -> Outcome | AnswerUses:
+) -> Outcome | results.AnswerUses:
     """Settle the latest open forecast about a block: its Brier score is (forecast − outcome)².
 
     answered: log which blocks of the latest frame for a query an answer used: those that it cites by their ids, and
@@ -59,7 +59,7 @@ def feedback(
             way_out='`feedback answered --query "berth of the Heron" --answer "Berth 7."`',
         )
     if answer is not None:
-        return AnswerUses(engine.memory.calibration.note_answer(answer, query=query))
+        return results.AnswerUses(engine.memory.calibration.note_answer(answer, query=query))
     return engine.memory.feedback(
         engine.block(block).id, useful=verdict == "useful", assembly_id=assembly, prediction_id=forecast
     )
@@ -89,7 +89,7 @@ def calibration(
         Literal["all", "settled", "open"], Option("--state", help="forecasts: with a verdict, without one, or both.")
     ] = "all",
     limit: Annotated[int, Option("--limit", metavar="N", min=1, help="forecasts, answers: the latest N.")] = 2000,
-) -> Reliability | ForecastList | OutcomeGroups | AnswerUses:
+) -> Reliability | results.ForecastList | OutcomeGroups | results.AnswerUses:
     """Show the reliability table with 95 % intervals, the Brier score and its Murphy decomposition through time; and
     what frames promise of their questions, beside what came of it.
 
@@ -108,7 +108,7 @@ def calibration(
     if view == "groups":
         return engine.memory.calibration.groups()
     if view == "answers":
-        return AnswerUses(engine.memory.calibration.answers(limit))
+        return results.AnswerUses(engine.memory.calibration.answers(limit))
     if bin is not None and bin > bins:
         raise UsageError(f"There are {bins} bins, not {bin}.", way_out=f"--bin takes 1 to {bins}.")
     cases = engine.memory.calibration.cases(
@@ -119,4 +119,4 @@ def calibration(
         limit=limit,
     )
     place = None if bin is None else (bin, bins)
-    return ForecastList(cases, engine.clock.now(), place, f"{by} {value}" if by else "")
+    return results.ForecastList(cases, engine.clock.now(), place, f"{by} {value}" if by else "")

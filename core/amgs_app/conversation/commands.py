@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, Unpack
 
 from amgs.errors import InputError, UsageError
-from amgs.types.mentions import MentionType
+from amgs.types.mention_types import MentionType
+from amgs_app import results
 from amgs_app.calls.arguments import (
     Budget,
     Configuration,
@@ -27,7 +28,6 @@ from amgs_app.calls.arguments import (
 )
 from amgs_app.calls.marks import Arg, Option, Takes
 from amgs_app.calls.operation import operation
-from amgs_app.results.memory import ConversationList, ConversationShown
 
 if TYPE_CHECKING:
     from amgs.types import JournalEntry
@@ -114,9 +114,9 @@ def add(
     example="conversation list",
     pane="conversation",
 )
-def conversations(engine: Engine) -> ConversationList:
+def conversations(engine: Engine) -> results.ConversationList:
     """List conversations by name, with the number of their messages and when they began and ended."""
-    return ConversationList(engine.memory.conversation.list())
+    return results.ConversationList(engine.memory.conversation.list())
 
 
 _CONTEXTS: Final[tuple[View, ...]] = ("survival", "compare")
@@ -188,7 +188,7 @@ def show(
     until: Until = None,
     keep: Keep = None,
 ) -> (
-    ConversationShown
+    results.ConversationShown
     | ConversationEntities
     | ConversationTopics
     | ConversationActs
@@ -280,9 +280,9 @@ def show(
     messages = conversation_api.show(conversation, handle)
     shown = messages[-(limit or 200) :]
     if view == "messages" or not shown:
-        return ConversationShown(conversation, shown, len(messages))
+        return results.ConversationShown(conversation, shown, len(messages))
     mentions = conversation_api.mentions(conversation, f"#{shown[0].number}-{shown[-1].number}", least=least)
-    return ConversationShown(
+    return results.ConversationShown(
         conversation, shown, len(messages), mentions, conversation_api.stats(conversation).unresolved
     )
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Annotated, TypedDict, Unpack, cast
 
 from amgs.errors import UsageError
-from amgs.types.diagnosis import DecodedContext, FixApplied, ProposedFix, ReadSpan
 from amgs_app.calls.arguments import WeightsText, read_weights
 from amgs_app.calls.marks import Arg, Default, Option, Takes
 from amgs_app.calls.operation import operation
@@ -17,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from amgs.types import Progress
-    from amgs.types.diagnosis import Diagnosis, DiagnosisArguments, FixApplied
+    from amgs.types.diagnosis import DecodedContext, Diagnosis, DiagnosisArguments, FixApplied, ProposedFix
     from amgs_app.engine import Engine
     from amgs_focus.records import Band, Refocus
     from amgs_focus.views import FocusView
@@ -141,6 +140,8 @@ def reading_of(engine: Engine, answer: str) -> DecodedContext | None:
     view = engine.focus_view
     if view is None or not view.sources:
         return None
+    from amgs.types.diagnosis import DecodedContext, ReadSpan
+
     step, bands = _at(engine, view, answer)
     spans = []
     for source in view.sources:
@@ -172,6 +173,7 @@ def _at(engine: Engine, view: FocusView, answer: str) -> tuple[int, Sequence[Ban
 
 def pinned(engine: Engine, fix: ProposedFix) -> FixApplied:
     """Pin the tokens of a block in the open working context. Raises UsageError where the context does not hold it."""
+    from amgs.types.diagnosis import FixApplied
     from amgs_focus.records import NodeRef
 
     runtime = engine.focus

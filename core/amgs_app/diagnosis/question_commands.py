@@ -6,15 +6,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from amgs.errors import UsageError
+from amgs_app import results
 from amgs_app.calls.marks import Arg, Option, Takes
 from amgs_app.calls.operation import operation
-from amgs_app.engine import Engine
-from amgs_app.results.memory import CasesTested
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from amgs.types import Progress
+    from amgs_app.engine import Engine
 
 
 @operation(
@@ -55,7 +55,7 @@ def test(
         Takes("file", made=True),
     ] = None,
     progress: Progress | None = None,
-) -> CasesTested:
+) -> results.CasesTested:
     """Ask every question of a file, by a search or for the frame that it names, and check what the memory gives: texts
     that it must hold or must not, the rank of the block that holds them, whether it has an answer at all, as of a day.
 
@@ -92,7 +92,7 @@ def test(
         progress(number, len(cases), "asking")
         outcomes.append(check(case, engine.memory))
     compared = None if earlier is None else compare(earlier, outcomes)
-    test_run = CasesTested(str(file), tuple(outcomes), quiet, recorded, str(against or ""), compared)
+    test_run = results.CasesTested(str(file), tuple(outcomes), quiet, recorded, str(against or ""), compared)
     if keep is not None:
         write_run(keep, outcomes)
     if report is not None:
@@ -125,7 +125,7 @@ def _recorded(engine: Engine, file: Path) -> int:
     return written
 
 
-def _report(path: Path, test_run: CasesTested) -> None:
+def _report(path: Path, test_run: results.CasesTested) -> None:
     from amgs.errors import InputError
     from amgs_app.diagnosis.case_report import markdown
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated
 
+from amgs_app import results
 from amgs_app.calls.arguments import Limit
 from amgs_app.calls.marks import Arg
 from amgs_app.calls.operation import operation
-from amgs_app.results.memory import ExchangeList
 
 if TYPE_CHECKING:
     from amgs.types.gateway import GatewayExchange
@@ -27,7 +27,7 @@ def exchanges(
     ] = None,
     *,
     limit: Limit = 50,
-) -> ExchangeList | GatewayExchange:
+) -> results.ExchangeList | GatewayExchange:
     """List the latest requests of agents to their model that went through `amgs gateway`, newest first: how many tokens
     the agent sent, how many went on, how many the provider read from its cache, whether the system prompt or the tools
     changed since the request before, and what was said.
@@ -41,4 +41,4 @@ def exchanges(
     """
     if number is not None:
         return engine.memory.gateway.exchange(number)
-    return ExchangeList(engine.memory.gateway.exchanges(limit), engine.gateway)
+    return results.ExchangeList(engine.memory.gateway.exchanges(limit), engine.gateway)

@@ -11,24 +11,10 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from amgs.clock import changed_at
 from amgs.errors import Cancelled, UsageError
 from amgs.regular_file import real_path
+from amgs_app import results
 from amgs_app.calls.arguments import DryRun, Lifetime, Limit, Offset
 from amgs_app.calls.marks import Arg, Option, Takes
 from amgs_app.calls.operation import operation
-from amgs_app.focus.feedback import tell_memory
-from amgs_app.focus.spans import describe_span, list_spans
-from amgs_app.results.focus import (
-    CorpusRead,
-    FocusFeedback,
-    LastRun,
-    Measured,
-    Opened,
-    RunPosition,
-    SettingChanged,
-    SpanDescribed,
-    SpanList,
-    Steered,
-    Stepped,
-)
 
 if TYPE_CHECKING:
     from amgs.types import Progress
@@ -77,7 +63,7 @@ def open_context(
         bool, Option("--mend", help="Check them, and truncate damaged files to their last complete block.")
     ] = False,
     progress: Progress | None = None,
-) -> Opened | CorpusRead | LifetimeCheck:
+) -> results.Opened | results.CorpusRead | LifetimeCheck:
     """Open text files, or every consolidated block by age, as the lifetime context.
 
     --lifetime keeps it in a folder, created if needed: files are appended to what the folder holds, and without files
@@ -105,7 +91,7 @@ def open_context(
 
     if lifetime is not None and not files and (lifetime / "spans.jsonl").exists():
         runtime = engine.open_focus((), question, progress, folder=lifetime)
-        return Opened(str(lifetime), question, 0, runtime.snapshot())
+        return results.Opened(str(lifetime), question, 0, runtime.snapshot())
     if files:
         segments = segments_of_files(files)
         source = ", ".join(file.name for file in files)
@@ -117,7 +103,7 @@ def open_context(
     if not segments:
         raise UsageError("There is nothing to open.", way_out="`consolidate` the inbox first, or name files.")
     runtime = engine.open_focus(segments, question, progress, folder=lifetime)
-    return Opened(source, question, len(segments), runtime.snapshot())
+    return results.Opened(source, question, len(segments), runtime.snapshot())
 
 
 @operation(
@@ -140,7 +126,7 @@ def step(
     *,
     refocus: Annotated[bool, Option("--refocus", help="Refocus now, without waiting for the cadence.")] = False,
     progress: Progress | None = None,
-) -> Stepped:
+) -> results.Stepped:
     """Decode N tokens. Every `cadence` tokens the working context is refocused first: passages are opened or closed.
 
     Stops early when the answer ends.
@@ -149,7 +135,7 @@ def step(
     forced = runtime.refocus() if refocus else None
     tokens = count or (0 if refocus else 1)
     records = runtime.decode(tokens, progress)
-    return Stepped(records, runtime.snapshot(), forced)
+    return results.Stepped(records, runtime.snapshot(), forced)
 
 
 @operation(
@@ -163,9 +149,9 @@ def step(
     writes=True,
     keys=("comma",),
 )
-def back(engine: Engine, count: Count = 1) -> RunPosition:
+def back(engine: Engine, count: Count = 1) -> results.RunPosition:
     """Go back N tokens: lifetime, working context and scores are exactly what they were. `focus step` repeats them."""
-    return RunPosition("back", count, engine.focus.back(count))
+    return results.RunPosition("back", count, engine.focus.back(count))
 
 
 @operation(
@@ -231,7 +217,7 @@ def view(
     ] = "",
     limit: Limit = 100,
     offset: Offset = 0,
-) -> FocusView | LastRun | SpanList:
+) -> FocusView | results.LastRun | results.SpanList:
     """Show the working context: which passages of the lifetime are tokens and which are gists, and at what level.
 
     While none is open, show what the last session left in its trace: question, length, branches. `focus trace --resume`
@@ -239,6 +225,8 @@ def view(
     tags, use, and how much of each was forgotten.
     """
     if texts or find:
+        from amgs_app.focus.spans import list_spans
+
         return list_spans(engine.focus, find, limit, offset)
     return engine.focus.snapshot() if engine.focus_is_open else engine.last_run()
 
@@ -252,7 +240,7 @@ def _open_folder(
     *,
     bridges: bool,
     dry_run: bool,
-) -> CorpusRead:
+) -> results.CorpusRead:
     """Read a folder as the lifetime, or say what would be read."""
     from amgs_focus.tree.corpus import plan_corpus
     from amgs_focus.tree.journal import JOURNAL, SpanJournal
@@ -265,11 +253,11 @@ def _open_folder(
         known = journal.read(0).span_metadata.versions()
     plan = plan_corpus(documents, name=real_path(folder).name, known=known, bridges=bridges)
     if dry_run:
-        return CorpusRead(str(folder), plan, skipped, False, engine.focus_view)
+        return results.CorpusRead(str(folder), plan, skipped, False, engine.focus_view)
     if not plan.sections and not going_on:
         raise UsageError(f"{folder} contains no text.", way_out="Give a folder with .md, .txt or source files.")
     runtime = engine.open_focus(plan.segments, question, progress, folder=lifetime)
-    return CorpusRead(str(folder), plan, skipped, True, runtime.snapshot())
+    return results.CorpusRead(str(folder), plan, skipped, True, runtime.snapshot())
 
 
 def _documents(folder: Path) -> tuple[list[Document], tuple[tuple[str, str], ...]]:
@@ -324,7 +312,7 @@ def steer(
     ],
     *,
     release: Annotated[bool, Option("--release", help="Take it back.")] = False,
-) -> Steered:
+) -> results.Steered:
     """Overrule the scores for a span; budget, tail and levels still apply.
 
     pin keeps it at least this fine, forbid as coarse as it is, until released; only a completely full window overrides
@@ -346,7 +334,7 @@ def steer(
         )
     view = runtime.override(named, None if release else action)
     in_tail = runtime.tree.span(named)[1] > runtime.context.tail_start
-    return Steered(str(named), action, release, view, in_tail)
+    return results.Steered(str(named), action, release, view, in_tail)
 
 
 @operation(
@@ -372,7 +360,7 @@ def measure(
     ] = False,
     dry_run: DryRun = False,
     progress: Progress | None = None,
-) -> Measured | FocusFeedback:
+) -> results.Measured | results.FocusFeedback:
     """Compute the context with the span coarse and with it fine, and compare the NLL of what follows.
 
     Exact, over the last `horizon` tokens; positive means the detail helps. The trace keeps it as a label.
@@ -383,9 +371,11 @@ def measure(
     """
     runtime = engine.focus
     if feedback:
+        from amgs_app.focus.feedback import tell_memory
+
         return tell_memory(engine, measure=not residency, dry_run=dry_run, progress=progress)
     measurement = runtime.measure(runtime.place(node_of(runtime, entry)))
-    return Measured(measurement, runtime.snapshot())
+    return results.Measured(measurement, runtime.snapshot())
 
 
 @operation(
@@ -407,7 +397,7 @@ def change(
         int | None,
         Option("--text", metavar="N", min=0, help="What is known of this text, by its number in `focus view --texts`."),
     ] = None,
-) -> SettingChanged | SpanDescribed:
+) -> results.SettingChanged | results.SpanDescribed:
     """Change τ, N_diff, W_max, the cadence, the policy and others for this lifetime, from this step on.
 
     An unknown key lists the valid ones. Stepping back restores the old value. After `focus back` it begins a branch.
@@ -418,10 +408,12 @@ def change(
     """
     runtime = engine.focus
     if text is not None:
+        from amgs_app.focus.spans import describe_span
+
         return describe_span(runtime, text, key, value)
     before = getattr(runtime.settings, key, "")
     view = runtime.configure(key, value)
-    return SettingChanged(key, str(before), str(getattr(runtime.settings, key)), view)
+    return results.SettingChanged(key, str(before), str(getattr(runtime.settings, key)), view)
 
 
 def node_of(runtime: FocusRuntime, text: str) -> NodeRef:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Annotated
 
 from amgs.errors import UsageError
+from amgs_app import results
 from amgs_app.calls.arguments import DryRun
 from amgs_app.calls.marks import Arg, Option, Takes
 from amgs_app.calls.operation import operation
 from amgs_app.focus.commands import node_of
-from amgs_app.results.focus import ActRow, Brought, Forgotten, ForgottenList, Purged, Rebuilt, Tagged
 
 if TYPE_CHECKING:
     from amgs.types import Progress
@@ -57,7 +57,7 @@ def forget(
     ] = None,
     why: Annotated[str, Option("--why", metavar="TEXT", help="The reason, for the record.")] = "",
     progress: Progress | None = None,
-) -> Forgotten | ForgottenList | Brought | Purged | Tagged:
+) -> results.Forgotten | results.ForgottenList | results.Brought | results.Purged | results.Tagged:
     """Hide what lies below gists that have not been opened for long: tokens first, later the gists over them.
 
     The gist itself stays. Tagged and pinned spans, the last tokens, what the window holds and what proved its worth
@@ -88,10 +88,10 @@ def forget(
     else:
         forget_plan = plan(tree, engine.settings.forgetting, now, limit=limit, progress=progress)
     if dry_run or forget_plan.is_empty:
-        return Forgotten(forget_plan, None, runtime.snapshot())
+        return results.Forgotten(forget_plan, None, runtime.snapshot())
     reason = why or ("named by hand" if nodes else "weak by the rules")
     done = act_of(tree, "forget", forget_plan.nodes, forget_plan.record, at=_now(engine), by=OPERATOR, why=reason)
-    return Forgotten(forget_plan, done, runtime.act(done))
+    return results.Forgotten(forget_plan, done, runtime.act(done))
 
 
 @operation(
@@ -104,7 +104,7 @@ def forget(
     long=True,
     writes=True,
 )
-def rebuild(engine: Engine, *, progress: Progress | None = None) -> Rebuilt:
+def rebuild(engine: Engine, *, progress: Progress | None = None) -> results.Rebuilt:
     """Encode every gist of the lifetime again with the gist net that the settings name.
 
     For a lifetime that was encoded with another one; what was purged stays as it is. It can be stopped and resumed.
@@ -114,20 +114,22 @@ def rebuild(engine: Engine, *, progress: Progress | None = None) -> Rebuilt:
     gone_count = sum(high - low for level in range(1, tree.depth + 1) for low, high in tree.catalogue.gone(level))
     total = sum(tree.count(level) for level in range(1, tree.depth + 1))
     tree.rebuild(progress)
-    return Rebuilt(total - gone_count, gone_count, tree.gist.name, tree.gist.version, runtime.snapshot())
+    return results.Rebuilt(total - gone_count, gone_count, tree.gist.name, tree.gist.version, runtime.snapshot())
 
 
-def _restore(engine: Engine, runtime: FocusRuntime, act: int | None, why: str) -> Brought:
+def _restore(engine: Engine, runtime: FocusRuntime, act: int | None, why: str) -> results.Brought:
     """Make the gists of an act expandable again."""
     from amgs_focus.tree.retention import act_of
 
     tree, span_metadata = runtime.tree, runtime.tree.catalogue.span_metadata
     chosen = (_act(runtime, act).nodes & span_metadata.sealed) - span_metadata.purged
     done = act_of(tree, "restore", chosen, at=_now(engine), by=OPERATOR, why=why or "asked for by the operator")
-    return Brought(done, len(chosen), runtime.act(done))
+    return results.Brought(done, len(chosen), runtime.act(done))
 
 
-def _purge(engine: Engine, runtime: FocusRuntime, act: int | None, why: str, *, yes: bool, dry_run: bool) -> Purged:
+def _purge(
+    engine: Engine, runtime: FocusRuntime, act: int | None, why: str, *, yes: bool, dry_run: bool
+) -> results.Purged:
     """Overwrite what lies below the gists of an act."""
     from amgs_focus.tree.retention import act_of, freed
 
@@ -136,7 +138,7 @@ def _purge(engine: Engine, runtime: FocusRuntime, act: int | None, why: str, *, 
     tokens = sum((run.stop - run.first) * tree.block_size for run in chosen.runs if run.level == 1)
     size = freed(tree, chosen)
     if dry_run:
-        return Purged(len(chosen), tokens, size, None, runtime.snapshot())
+        return results.Purged(len(chosen), tokens, size, None, runtime.snapshot())
     if not yes:
         raise UsageError(
             f"This would permanently delete {tokens:,} tokens ({size:,} bytes) below {len(chosen)} gists.",
@@ -145,10 +147,10 @@ def _purge(engine: Engine, runtime: FocusRuntime, act: int | None, why: str, *, 
         )
     reason = why or "asked for by the operator"
     done = act_of(tree, "purge", chosen, at=_now(engine), by=OPERATOR, why=reason)
-    return Purged(len(chosen), tokens, size, done, runtime.act(done))
+    return results.Purged(len(chosen), tokens, size, done, runtime.act(done))
 
 
-def _tag(engine: Engine, runtime: FocusRuntime, nodes: list[str], word: str, *, release: bool) -> Tagged:
+def _tag(engine: Engine, runtime: FocusRuntime, nodes: list[str], word: str, *, release: bool) -> results.Tagged:
     """Put a word on the tokens that nodes cover, or take it off."""
     from amgs_focus.records import Tag
 
@@ -165,7 +167,7 @@ def _tag(engine: Engine, runtime: FocusRuntime, nodes: list[str], word: str, *, 
         if not gone:
             raise UsageError(f"That span has no tag {word!r}.", way_out="`focus view --texts` shows the tags.")
         catalogue.untag(gone)
-    return Tagged(new_tag, release, catalogue.span_metadata.tags)
+    return results.Tagged(new_tag, release, catalogue.span_metadata.tags)
 
 
 def _now(engine: Engine) -> str:
@@ -181,7 +183,7 @@ def _situation(runtime: FocusRuntime) -> RetentionContext:
     return RetentionContext(runtime.context.tail_start, runtime.context.standing(), pinned)
 
 
-def _list_acts(runtime: FocusRuntime) -> ForgottenList:
+def _list_acts(runtime: FocusRuntime) -> results.ForgottenList:
     """Return every act, and how much of each forgetting still holds and was asked for."""
     from amgs_focus.tree.node_set import NOTHING
 
@@ -191,9 +193,9 @@ def _list_acts(runtime: FocusRuntime) -> ForgottenList:
     for act in span_metadata.acts:
         sealed_nodes = act.nodes & span_metadata.sealed if act.kind == "forget" else NOTHING
         wanted = sum(catalogue.usage.of(node).wanted > 0 for node in sealed_nodes)
-        rows.append(ActRow(act, len(sealed_nodes), wanted))
+        rows.append(results.ActRow(act, len(sealed_nodes), wanted))
     sealed, purged = len(span_metadata.sealed), len(span_metadata.purged)
-    return ForgottenList(tuple(rows), sealed, purged, runtime.snapshot())
+    return results.ForgottenList(tuple(rows), sealed, purged, runtime.snapshot())
 
 
 def _gist(runtime: FocusRuntime, text: str) -> NodeRef:

@@ -6,11 +6,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from amgs.errors import InputError, UsageError
+from amgs_app import results
 from amgs_app.calls.marks import Arg, Option, Takes
 from amgs_app.calls.operation import operation
 from amgs_app.focus.commands import node_of
 from amgs_app.places.paths import lies_there
-from amgs_app.results.focus import BranchList, Replayed, RunPosition
 
 if TYPE_CHECKING:
     from amgs.types import Progress
@@ -50,7 +50,7 @@ def branch(
         Takes("file"),
     ] = None,
     progress: Progress | None = None,
-) -> RunPosition | BranchList | TraceDiff:
+) -> results.RunPosition | results.BranchList | TraceDiff:
     """Leave the current branch at a step and continue beside it; the current one keeps everything it decoded.
 
     Any change after `focus back` (a pin, a question, a setting) begins a branch by itself. --switch goes to another
@@ -75,12 +75,12 @@ def branch(
     if without:
         from amgs_focus.dependence import answer_without
 
-        return RunPosition("without", 0, answer_without(runtime, node_of(runtime, without), progress))
+        return results.RunPosition("without", 0, answer_without(runtime, node_of(runtime, without), progress))
     if switch and name:
-        return RunPosition("switch", 0, runtime.switch(name))
+        return results.RunPosition("switch", 0, runtime.switch(name))
     if list_all or switch:
-        return BranchList(runtime.branches(), runtime.snapshot())
-    return RunPosition("branch", 0, runtime.branch(name, at=at))
+        return results.BranchList(runtime.branches(), runtime.snapshot())
+    return results.RunPosition("branch", 0, runtime.branch(name, at=at))
 
 
 @operation(
@@ -116,7 +116,7 @@ def trace(
         str, Option("--wandb", metavar="PROJECT", help="With --telemetry: also send them to Weights & Biases.")
     ] = "",
     progress: Progress | None = None,
-) -> TraceSummary | Replayed | RunPosition | Telemetry:
+) -> TraceSummary | results.Replayed | results.RunPosition | Telemetry:
     """Read a trace without loading a model: what made it, what happened, its branches and its last answer.
 
     A truncated trace is read as far as it goes; an edited one is refused, with the line. --replay runs it with the
@@ -129,7 +129,7 @@ def trace(
 
     if resume:
         _, steps = engine.resume_focus(progress)
-        return RunPosition("resume", steps, engine.focus.snapshot())
+        return results.RunPosition("resume", steps, engine.focus.snapshot())
     if run is None and not engine.focus_is_open and (left := engine.last_run()).trace is not None:
         run = left.path
     run_trace, name = (engine.focus_trace(), "") if run is None else _run(engine, run)
@@ -158,7 +158,7 @@ def _measure(run_trace: Trace, name: str, out: Path | None, wandb: str) -> Telem
     return measures
 
 
-def _replay(engine: Engine, run_trace: Trace, name: str, progress: Progress | None) -> Replayed:
+def _replay(engine: Engine, run_trace: Trace, name: str, progress: Progress | None) -> results.Replayed:
     """Run a trace again on a fresh engine."""
     from amgs_app.models.choice import focus_runtime, gist_encoder
     from amgs_focus.options import SearchOptions
@@ -179,7 +179,7 @@ def _replay(engine: Engine, run_trace: Trace, name: str, progress: Progress | No
         search_options=SearchOptions.of(run_trace.header.search),
     )
     steps = again(run_trace, runtime, progress)
-    return Replayed(name, steps, len(runtime.branches()), runtime.state_hash(), run_trace.complete)
+    return results.Replayed(name, steps, len(runtime.branches()), runtime.state_hash(), run_trace.complete)
 
 
 def _line(run_trace: Trace, name: str) -> TraceBranch:

@@ -6,12 +6,11 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Annotated
 
 from amgs.errors import UsageError
+from amgs_app import results
 from amgs_app.calls.arguments import FrameBudget, FrameQuery, Lifetime, WeightsText, read_weights
 from amgs_app.calls.marks import Arg, Option, Takes
 from amgs_app.calls.operation import operation
 from amgs_app.panes.row_fields import listed
-from amgs_app.results.focus import Opened
-from amgs_app.results.memory import FrameList, LastFrame
 
 if TYPE_CHECKING:
     from amgs.types import Frame, FrameDefinition, Progress
@@ -34,7 +33,7 @@ def frames(
     name: Annotated[
         str | None, Arg(metavar="NAME", help="Show every field of this one; default: list them."), Takes("frame")
     ] = None,
-) -> FrameList | FrameDefinition:
+) -> results.FrameList | FrameDefinition:
     """List the registered frame definitions with purpose, weights, budget and children, and where each comes from.
 
     With a NAME, show its selection, scoring, assembly, budget, merge, de-duplication and refresh.
@@ -44,7 +43,7 @@ def frames(
         from amgs.frames import registry
 
         return registry.find(name, registry.by_name(memory.frame_definitions()))
-    return FrameList(memory.frame_definitions(), memory.frames.origins())
+    return results.FrameList(memory.frame_definitions(), memory.frames.origins())
 
 
 @operation(
@@ -106,15 +105,15 @@ def assemble(
     keeps="frame",
     lists=lambda result: result.frame and [candidate.block.id for candidate in listed(result.frame)],
 )
-def last(operator: Operator) -> LastFrame:
+def last(operator: Operator) -> results.LastFrame:
     """Show the frame assembled last, as it was then; it is kept in the store for the next session.
 
     Nothing is assembled, reinforced or forecast. `frame open` opens it.
     """
     frame = operator.last_frame or operator.engine.memory.frames.last()
     if frame is None:
-        return LastFrame(None)
-    return LastFrame(frame, operator.engine.memory.calibration.verdicts(frame.name, frame.query))
+        return results.LastFrame(None)
+    return results.LastFrame(frame, operator.engine.memory.calibration.verdicts(frame.name, frame.query))
 
 
 @operation(
@@ -128,7 +127,7 @@ def last(operator: Operator) -> LastFrame:
 )
 def open_frame(
     operator: Operator, *, question: Question = None, lifetime: Lifetime = None, progress: Progress | None = None
-) -> Opened:
+) -> results.Opened:
     """Open the frame assembled last, in this session or before it, as the lifetime context of the language model.
 
     Every token keeps a reference to its block. With --lifetime it is appended to what that folder holds. The model is
@@ -147,4 +146,4 @@ def open_frame(
     segments = segments_of_frame(frame)
     asked = frame.query if question is None else question
     runtime = operator.engine.open_focus(segments, asked, progress, folder=lifetime)
-    return Opened(f"frame {frame.name}", asked, len(segments), runtime.snapshot())
+    return results.Opened(f"frame {frame.name}", asked, len(segments), runtime.snapshot())

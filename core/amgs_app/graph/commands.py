@@ -5,10 +5,10 @@ from __future__ import annotations
 from datetime import datetime
 from typing import TYPE_CHECKING, Annotated
 
+from amgs_app import results
 from amgs_app.calls.arguments import Limit, Reference
 from amgs_app.calls.marks import Arg, Option, Takes
 from amgs_app.calls.operation import operation
-from amgs_app.results.memory import Inspection
 
 if TYPE_CHECKING:
     from amgs.api.graph import Communities, GraphPath
@@ -68,11 +68,11 @@ def path(
     pane="graph",
     lists=lambda result: [each.id for each in result.neighbourhood.blocks],
 )
-def inspect(engine: Engine, block: Reference = None, *, hops: Hops = 1, limit: Nodes = 60) -> Inspection:
+def inspect(engine: Engine, block: Reference = None, *, hops: Hops = 1, limit: Nodes = 60) -> results.Inspection:
     """Show a node with its neighbourhood and its degree, eigenvector, PageRank and betweenness centrality."""
     chosen = engine.block(block).id
     neighbourhood = engine.memory.neighbourhood(chosen, hops, limit)
-    return Inspection(neighbourhood, engine.memory.centrality(chosen))
+    return results.Inspection(neighbourhood, engine.memory.centrality(chosen))
 
 
 @operation(

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated
 
+from amgs_app import results
 from amgs_app.calls.marks import Arg, Option, Takes
 from amgs_app.calls.operation import operation
-from amgs_app.results.memory import EdgeAdded, EdgeConfirmed
 
 if TYPE_CHECKING:
     from amgs.types import JournalEntry
@@ -37,7 +37,7 @@ def set_edge(
         float, Option("--confidence", metavar="X", min=0, max=1, help="How sure it is, 0 to 1.")
     ] = 1.0,
     confirm: Annotated[bool, Option("--confirm", help="Confirm an edge that is there, and leave its weight.")] = False,
-) -> EdgeAdded | EdgeConfirmed:
+) -> results.EdgeAdded | results.EdgeConfirmed:
     """Add an edge, or change the weight and the confidence of one that is there; `undo` takes it back.
 
     With --confirm the confidence of an edge that is there becomes 1, and its decay begins anew.
@@ -45,9 +45,9 @@ def set_edge(
     ends = engine.block(start), engine.block(goal)
     if confirm:
         edge = engine.memory.graph.confirm_edge(ends[0].id, ends[1].id, kind=kind)
-        return EdgeConfirmed(edge, ends[0].title, ends[1].title)
+        return results.EdgeConfirmed(edge, ends[0].title, ends[1].title)
     edge = engine.memory.add_edge(ends[0].id, ends[1].id, kind=kind, weight=weight, confidence=confidence)
-    return EdgeAdded(edge, ends[0].title, ends[1].title)
+    return results.EdgeAdded(edge, ends[0].title, ends[1].title)
 
 
 @operation(

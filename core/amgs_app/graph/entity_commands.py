@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated, Literal
 
+from amgs_app import results
 from amgs_app.calls.marks import Arg, Option, Takes
 from amgs_app.calls.operation import operation
-from amgs_app.results.memory import EntityList
 
 if TYPE_CHECKING:
     from amgs.types import EntityKnowledge, Progress
@@ -42,7 +42,7 @@ def entity(
         int | None, Option("--limit", metavar="N", min=1, help="At most N; default: 50 entities, 20 blocks of one.")
     ] = None,
     progress: Progress | None = None,
-) -> EntityList | EntityKnowledge:
+) -> results.EntityList | EntityKnowledge:
     """List what live blocks name, with aliases, type, mentions, and the dates of the first and last block.
 
     With a NAME, show the blocks that name it, each with the passage, its source and its date, and the entities beside
@@ -56,4 +56,4 @@ def entity(
     if name is not None:
         return known.get(name, limit or 20, order, progress=progress)
     entities = known.list(limit or 50, kind, min_mentions, progress=progress)
-    return EntityList(entities, known.count(kind, min_mentions))
+    return results.EntityList(entities, known.count(kind, min_mentions))

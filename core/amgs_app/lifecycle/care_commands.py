@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Annotated
 
 from amgs.errors import UsageError
 from amgs.text.plural import plural
+from amgs_app import results
 from amgs_app.calls.arguments import DryRun, Limit, MostBlocks
 from amgs_app.calls.marks import Option, Takes
 from amgs_app.calls.operation import operation
-from amgs_app.results.memory import Enhanced, ReviewList
 
 if TYPE_CHECKING:
     from amgs.lifecycle.erase import ErasureReceipt
@@ -58,7 +58,7 @@ def enhance(
     apply: Annotated[bool, Option("--apply", help="Carry the proposals out.")] = False,
     dry_run: DryRun = False,
     progress: Progress | None = None,
-) -> EnhancementPlan | Enhanced:
+) -> EnhancementPlan | results.Enhanced:
     """Propose merges of duplicates, links between accounts of one event, splits, and changes of edges and
     confidences.
 
@@ -75,7 +75,7 @@ def enhance(
         from dataclasses import replace
 
         return replace(plan, proposals=chosen)
-    return Enhanced(chosen, lifecycle.apply_enhancement(plan, only or ()) if chosen else None)
+    return results.Enhanced(chosen, lifecycle.apply_enhancement(plan, only or ()) if chosen else None)
 
 
 def _planned(result: PrunePlan | Pruned | PruneAssessment | ErasureReceipt) -> list[str] | None:
@@ -158,7 +158,7 @@ def review(
     every: Annotated[bool, Option("--all", help="Include decided findings.")] = False,
     limit: Limit = 50,
     progress: Progress | None = None,
-) -> ReviewList | JournalEntry:
+) -> results.ReviewList | JournalEntry:
     """List findings, most certain first, with both blocks and the words that conflict. --scan looks for new ones and
     changes nothing else; `undo` reopens what was decided.
 
@@ -174,7 +174,7 @@ def review(
         return lifecycle.reject(reject)
     if scan and (plan := lifecycle.plan_review(progress=progress)).found:
         lifecycle.apply_review(plan)
-    return ReviewList(lifecycle.reviews(every=every, limit=limit), scan)
+    return results.ReviewList(lifecycle.reviews(every=every, limit=limit), scan)
 
 
 @operation(

@@ -10,14 +10,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
 from amgs.errors import UsageError
+from amgs_app import results
 from amgs_app.calls.arguments import DryRun, Limit, MostBlocks, Offset
 from amgs_app.calls.marks import Arg, Option, Takes
 from amgs_app.calls.operation import operation
-from amgs_app.lifecycle.rows import INBOX
 from amgs_app.panes.row_fields import shown
 from amgs_app.panes.row_filter import ListFilter
 from amgs_app.places.paths import SentText, lies_there
-from amgs_app.results.memory import Consolidated, Inbox, OperationList, Untouched, consolidated
 
 if TYPE_CHECKING:
     from amgs.lifecycle.plan_editing import PlanDraft
@@ -260,7 +259,7 @@ def inbox(
     due: Annotated[
         bool, Option("--due", help="List nothing: say whether it should be consolidated now, and why.")
     ] = False,
-) -> Inbox | Due:
+) -> results.Inbox | Due:
     """List raw blocks, newest first, or filtered by --only and sorted by --by.
 
     With --due, hold the size of the inbox and the time since the last consolidation against the limits in the settings.
@@ -274,12 +273,14 @@ def inbox(
     now = engine.clock.now()
     sift = ListFilter(tuple(only or ()), by, reverse)
     if sift:
+        from amgs_app.lifecycle.rows import INBOX
+
         every = engine.memory.blocks(raw)
         places = shown("inbox", INBOX.of("", every, now=now).fields, sift)
         blocks, total = tuple(every[place] for place in places[offset : offset + limit]), len(places)
     else:
         blocks, total = engine.memory.blocks(raw, limit=limit, offset=offset), waiting
-    return Inbox(blocks, total, now, offset, engine.memory.earliest(raw), waiting)
+    return results.Inbox(blocks, total, now, offset, engine.memory.earliest(raw), waiting)
 
 
 @operation(
@@ -304,7 +305,7 @@ def consolidate(
         bool, Option("--if-due", help="Only when the inbox is full or old enough; see `inbox list --due`.")
     ] = False,
     progress: Progress | None = None,
-) -> ConsolidationPlan | Consolidated | Untouched:
+) -> ConsolidationPlan | results.Consolidated | results.Untouched:
     """Plan categories, embeddings, entities and edges for the inbox, and apply the plan.
 
     --dry-run shows the plan and changes nothing; `consolidate plan` drafts one that can be corrected first. A large
@@ -323,15 +324,15 @@ def consolidate(
             )
         done = engine.memory.lifecycle.apply_draft(applied)
         operator.draft = None
-        return Consolidated(applied.plan, (done,), Counter(item.category for item in applied.plan.items))
+        return results.Consolidated(applied.plan, (done,), Counter(item.category for item in applied.plan.items))
     if if_due:
         due = engine.memory.lifecycle.due()
         if not due.due:
-            return Untouched(due)
+            return results.Untouched(due)
     if dry_run:
         return engine.memory.plan_consolidation(limit=limit, progress=progress)
-    batches = consolidated(engine.memory.consolidate_in_batches(limit=limit, progress=progress))
-    return batches or Untouched(engine.memory.lifecycle.due())
+    batches = results.consolidated(engine.memory.consolidate_in_batches(limit=limit, progress=progress))
+    return batches or results.Untouched(engine.memory.lifecycle.due())
 
 
 def drafted(operator: Operator) -> PlanDraft:
@@ -361,7 +362,7 @@ def operations(
     limit: Annotated[
         int | None, Option("--limit", metavar="N", min=1, help="The latest 20 operations; the first 200 blocks of one.")
     ] = None,
-) -> OperationList | JournalEntryDetail:
+) -> results.OperationList | JournalEntryDetail:
     """List the changes made to the memory, newest first: ingests, consolidations, edits, verdicts and the rest.
 
     A change can be undone unless a later one changed the same blocks. With ID, show what that operation did to each of
@@ -369,7 +370,7 @@ def operations(
     """
     if operation is not None:
         return engine.memory.lifecycle.operation(operation, limit or 200)
-    return OperationList(engine.memory.operations(limit or 20))
+    return results.OperationList(engine.memory.operations(limit or 20))
 
 
 _Operation = Annotated[

@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from amgs.errors import UsageError
 from amgs.text.plural import plural
+from amgs_app import results
 from amgs_app.calls.arguments import LambdaValue, Limit, Offset, Profile, Reference, References, read_lambda, read_pair
 from amgs_app.calls.marks import Arg, Option
 from amgs_app.calls.operation import operation
-from amgs_app.results.memory import BlockDetail, BlockList, CorrectedBlock, Deleted
-from amgs_app.results.session import SelectedBlock
 
 if TYPE_CHECKING:
     from amgs.lifecycle.erase import ErasurePlan, ErasureReceipt
@@ -26,7 +25,7 @@ if TYPE_CHECKING:
     synonyms=("read", "print"),
     example="block show @1",
 )
-def show(engine: Engine, block: Reference = None) -> BlockDetail:
+def show(engine: Engine, block: Reference = None) -> results.BlockDetail:
     """Show a block with its metadata, its relevance now and the number of its edges.
 
     Looking at a block does not reinforce it.
@@ -35,7 +34,7 @@ def show(engine: Engine, block: Reference = None) -> BlockDetail:
 
     chosen = engine.block(block)
     edges = engine.memory.edges(chosen.id)
-    return BlockDetail(
+    return results.BlockDetail(
         block=chosen,
         relevance=relevance_at(chosen.decay_lambda, chosen.last_reinforced_at, engine.clock.now()),
         profile=profile_name(chosen.decay_lambda, engine.settings.memory.decay.profiles.named()),
@@ -67,7 +66,7 @@ def find(
     ] = None,
     limit: Limit = 20,
     offset: Offset = 0,
-) -> BlockList:
+) -> results.BlockList:
     """Find blocks whose title or text resembles TEXT, best first; typos are forgiven.
 
     Without TEXT, list what the memory holds, the latest first: all of it, or of some categories and a time.
@@ -78,7 +77,7 @@ def find(
                 "--category, --since, --until, --meta and --offset choose of the latest blocks.",
                 way_out="Leave TEXT out; `search` takes a question and these filters.",
             )
-        return BlockList(text, engine.memory.find(text, limit))
+        return results.BlockList(text, engine.memory.find(text, limit))
     from amgs.clock import as_utc
     from amgs.types import BlockFilter
 
@@ -88,7 +87,7 @@ def find(
         until=None if until is None else as_utc(until),
         meta=dict(read_pair(pair) for pair in meta or ()),
     )
-    return BlockList("", engine.memory.blocks(chosen, limit=limit, offset=offset))
+    return results.BlockList("", engine.memory.blocks(chosen, limit=limit, offset=offset))
 
 
 @operation(
@@ -128,7 +127,7 @@ def set_block(
     note: Annotated[
         str | None, Option("--note", metavar="TEXT", help='A note, in place of the one before; "" removes it.')
     ] = None,
-) -> CorrectedBlock:
+) -> results.CorrectedBlock:
     """Change only what is given; journalled, so `undo` reverts it. The content never changes. Tags and notes stay when
     the block's source is read again; beside other corrections they are a change of their own.
 
@@ -156,7 +155,7 @@ def set_block(
         chosen = engine.memory.set_metadata(chosen.id, **corrections)
     if marked:
         chosen = engine.memory.tag(chosen.id, tag or (), untag or (), note=note)
-    return CorrectedBlock(chosen)
+    return results.CorrectedBlock(chosen)
 
 
 @operation(
@@ -167,11 +166,11 @@ def set_block(
     writes=True,
     lists=lambda result: [block.id for block in result.blocks],
 )
-def reinforce(engine: Engine, blocks: References) -> BlockList:
+def reinforce(engine: Engine, blocks: References) -> results.BlockList:
     """Count the blocks as used now, as an assembly does with what it selects; each is one logged event."""
     chosen = [engine.block(reference).id for reference in blocks]
     engine.memory.reinforce(chosen, event_type="explicit", source="operator")
-    return BlockList("", tuple(engine.memory.block(block_id) for block_id in chosen))
+    return results.BlockList("", tuple(engine.memory.block(block_id) for block_id in chosen))
 
 
 @operation(
@@ -191,7 +190,7 @@ def delete(
     yes: Annotated[bool, Option("--yes", help="Required for --hard.")] = False,
     dry_run: Annotated[bool, Option("--dry-run", help="Show what would go and change nothing.")] = False,
     progress: Progress | None = None,
-) -> Deleted | ErasurePlan | ErasureReceipt:
+) -> results.Deleted | ErasurePlan | ErasureReceipt:
     """Set blocks aside as pruned: they lose their edges and no search finds them; `undo` brings them back.
 
     With --hard their texts are erased: from the tables, the journal and what undo kept, past searches and assemblies,
@@ -205,7 +204,7 @@ def delete(
         return plan
     chosen = [block.id for block in plan.blocks]
     if not hard:
-        return Deleted(plan.blocks, engine.memory.lifecycle.delete(chosen))
+        return results.Deleted(plan.blocks, engine.memory.lifecycle.delete(chosen))
     if not yes:
         raise UsageError(
             f"--hard would erase {plural(len(chosen), 'block')}, which cannot be undone.",
@@ -215,8 +214,8 @@ def delete(
 
 
 @operation("select", summary="Select a block; every pane follows.", example="select @1")
-def select(operator: Operator, block: Reference = None) -> SelectedBlock:
+def select(operator: Operator, block: Reference = None) -> results.SelectedBlock:
     """Select a block. Commands that take an ID use it when none is given."""
     chosen = operator.engine.block(block)
     operator.selection = chosen.id
-    return SelectedBlock(chosen)
+    return results.SelectedBlock(chosen)

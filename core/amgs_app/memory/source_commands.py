@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from amgs.errors import Cancelled, InputError, UsageError
+from amgs_app import results
 from amgs_app.calls.arguments import DryRun, Limit
 from amgs_app.calls.marks import Arg, Option, Takes
 from amgs_app.calls.operation import operation
-from amgs_app.results.memory import SourceHistory, SourceList, Watched
 
 if TYPE_CHECKING:
     from amgs.lifecycle.revision import Revision, RevisionPlan
@@ -39,7 +39,7 @@ def sources(
         bool, Option("--pieces", help="The pieces of the one source PREFIX, and when it held each, the earliest first.")
     ] = False,
     limit: Limit = 200,
-) -> SourceList | SourceHistory:
+) -> results.SourceList | results.SourceHistory:
     """List sources with their file, the number of their pieces and since when they are held.
 
     A source is a folder and a path below it, so that two README.md of two folders are two sources.
@@ -47,9 +47,9 @@ def sources(
     if pieces:
         history = engine.memory.sources.history(below)
         titles = engine.memory.titles([piece.block_id for piece in history])
-        return SourceHistory(below, history[:limit], tuple(titles.get(p.block_id, "") for p in history[:limit]))
+        return results.SourceHistory(below, history[:limit], tuple(titles.get(p.block_id, "") for p in history[:limit]))
     summaries = engine.memory.sources.list(below)
-    return SourceList(summaries[:limit], len(summaries))
+    return results.SourceList(summaries[:limit], len(summaries))
 
 
 @operation(
@@ -134,7 +134,7 @@ def watch(
         int | None, Option("--rounds", metavar="N", min=1, help="Stop after N looks; default: when stopped.")
     ] = None,
     progress: Progress | None = None,
-) -> Watched:
+) -> results.Watched:
     """Look at a folder again and again, and take in what changed, as `ingest --sync` does.
 
     Each change is a revision of its own that `undo` reverts. Stopping keeps what was taken in. `consolidate` makes it
@@ -143,7 +143,7 @@ def watch(
 
     wait = waiting(every, progress, str(folder))
     done = tuple(engine.memory.sources.watch(folder, wait, rounds=rounds))
-    return Watched(str(folder), done)
+    return results.Watched(str(folder), done)
 
 
 def waiting(

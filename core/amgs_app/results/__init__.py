@@ -1,1 +1,19 @@
-"""The frozen results of operations that the engines have no types for."""
+"""The frozen results of operations that the engines have no types for: `results.NAME` is imported when it is asked for,
+so that commands are listed without any.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from amgs_app.results.focus import *  # noqa: F403
+    from amgs_app.results.memory import *  # noqa: F403
+    from amgs_app.results.overview import *  # noqa: F403
+    from amgs_app.results.session import *  # noqa: F403
+else:
+
+    def __getattr__(name: str) -> Any:
+        for module in ("memory", "session", "overview", "focus"):
+            if value := vars(import_module(f"{__name__}.{module}")).get(name):
+                return value
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

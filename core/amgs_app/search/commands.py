@@ -6,6 +6,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated
 
+from amgs_app import results
 from amgs_app.calls.arguments import Reference, WeightsText, read_pair, read_weights
 from amgs_app.calls.marks import Arg, Option
 from amgs_app.calls.operation import operation
@@ -13,7 +14,6 @@ from amgs_app.calls.operation import operation
 if TYPE_CHECKING:
     from amgs.types import Explanation, Progress, SearchResult
     from amgs_app.engine import Engine
-    from amgs_app.results.memory import SearchList
     from amgs_app.session.operator import Operator
 
 
@@ -132,7 +132,7 @@ def why(
     last: Annotated[
         bool, Option("--last", help="Explain the frame assembled last, as it was, if it is this frame for this query.")
     ] = False,
-) -> Explanation | SearchList:
+) -> Explanation | results.SearchList:
     """Follow one block through the layers: where it dropped out, by how much, and which rank it has.
 
     Without QUERY, list the latest searches with their numbers; `why ID --search N` says what became of a block in
@@ -145,9 +145,7 @@ def why(
     if past is not None:
         return operator.engine.memory.why_then(past, operator.engine.block(block or query or None).id)
     if not query:
-        from amgs_app.results.memory import SearchList
-
-        return SearchList(operator.engine.memory.searches(top_k))
+        return results.SearchList(operator.engine.memory.searches(top_k))
     chosen = operator.engine.block(block).id
     if frame is not None and last:
         last_frame = operator.last_frame or operator.engine.memory.frames.last()

@@ -11,12 +11,12 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any
 
 from amgs.errors import UsageError
+from amgs_app import results
 from amgs_app.calls.marks import Arg, Option, Takes
 from amgs_app.calls.operation import operation
 from amgs_app.panes.layout import PANES, Layout, Pane
 from amgs_app.panes.row_fields import listings
 from amgs_app.panes.row_filter import ListFilter, Listing, check
-from amgs_app.results.session import LayoutList, Sifted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -56,13 +56,13 @@ def arrange(
     ] = LAST,
     save: Annotated[bool, Option("--save", help="Save the arrangement under --name.")] = False,
     show: Annotated[bool, Option("--list", help="Change nothing: list what is saved.")] = False,
-) -> Layout | LayoutList:
+) -> Layout | results.LayoutList:
     """Arrange the panes; unless others are named, each large pane has its own companions. Without PANE, restore the
     arrangement of the last session, or the one of that --name; --save keeps the current one in this store.
     """
     if show:
         layouts = operator.engine.memory.kept(LAYOUT)
-        return LayoutList(tuple((key.removeprefix(LAYOUT), _read(text)) for key, text in layouts.items()))
+        return results.LayoutList(tuple((key.removeprefix(LAYOUT), _read(text)) for key, text in layouts.items()))
     if pane is not None:
         names = tuple(name.strip() for name in beside.split(",") if name.strip())
         wrong = [name for name in names if name not in PANES or name == pane]
@@ -133,7 +133,7 @@ def filter_rows(
             help="Numbers descending, texts ascending, -FIELD the other way; default: the rows' own order.",
         ),
     ] = "",
-) -> Sifted:
+) -> results.Sifted:
     """Show only the rows of a pane's list that match every TERM, in the order of --sort; without any, all of them in
     their own order.
 
@@ -145,7 +145,7 @@ def filter_rows(
     others = {name: sift for name, sift in operator.layout.sifts.items() if name != pane}
     operator.layout = replace(operator.layout, sifts=others | ({pane: wanted} if wanted else {}))
     _remember(operator)
-    return Sifted(pane, wanted)
+    return results.Sifted(pane, wanted)
 
 
 def _remember(operator: Operator) -> None:

@@ -8,15 +8,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from amgs.errors import UsageError
 from amgs.wing_registry import loaded
+from amgs_app import results
 from amgs_app.calls.arguments import Limit
 from amgs_app.calls.call import Call
 from amgs_app.calls.marks import Arg, Option, Takes
 from amgs_app.calls.operation import Operation, operation
 from amgs_app.pages.writing import Html, Redact, palettes, write_page
 from amgs_app.panes.layout import Pane, PaneState
-from amgs_app.results.memory import LastFrame, SettingsList, TrafficList
-from amgs_app.results.overview import Overview
-from amgs_app.results.session import CommandGroups, HelpList, Shown, ThemeSet, VerbHelp
 from amgs_app.terminal.line import nearness
 from amgs_app.wing_views import views
 
@@ -36,7 +34,7 @@ if TYPE_CHECKING:
     example="status --html memory.html",
     pane="overview",
 )
-def status(operator: Operator, *, html: Html = None, redact: Redact = False) -> Overview:
+def status(operator: Operator, *, html: Html = None, redact: Redact = False) -> results.Overview:
     """Show blocks by state, edges, frames, mean relevance, the Brier score and the model; then how the inbox,
     consolidation, graph, diversity, decay, review queue, calibration and budget stand, with a command where one needs
     attention. Of a memory in a database, show its namespace among those that the role may use.
@@ -53,7 +51,7 @@ def status(operator: Operator, *, html: Html = None, redact: Redact = False) -> 
         text = of_memory(operator, operator.look_at, used, palettes(), redacted=redact)
         write_page(html, engine.settings.memory.ingest.mask(text))
     store, facts = engine.memory.status(), engine.facts()
-    return Overview(
+    return results.Overview(
         store=store,
         health=engine.memory.health(),
         corpus=facts.corpus,
@@ -77,12 +75,12 @@ def status(operator: Operator, *, html: Html = None, redact: Redact = False) -> 
     keys=("T",),
     lists=lambda result: [event.blocks[0] for event in result.events if event.blocks] or None,
 )
-def traffic(engine: Engine, *, limit: Limit = 50) -> TrafficList:
+def traffic(engine: Engine, *, limit: Limit = 50) -> results.TrafficList:
     """List who asked, what they got and how long it took, and count it by the holder of each token. The server keeps
     the last 500 since it began.
     """
     events = () if engine.traffic is None else engine.traffic()
-    return TrafficList(events[:limit], engine.traffic is not None, Counter(event.caller for event in events))
+    return results.TrafficList(events[:limit], engine.traffic is not None, Counter(event.caller for event in events))
 
 
 _USED = 20
@@ -101,7 +99,9 @@ _LINES: Mapping[str, tuple[str, str]] = {
 
 
 @operation("show", place="here", lane="model", summary="Show a pane with current data.", example="show frame")
-def show(operator: Operator, pane: Annotated[Pane, Arg(metavar="PANE", help="The pane."), Takes("pane")]) -> Shown:
+def show(
+    operator: Operator, pane: Annotated[Pane, Arg(metavar="PANE", help="The pane."), Takes("pane")]
+) -> results.Shown:
     """Show a pane with current data; `snapshot` then writes its picture.
 
     graph and decay show the selected block, or the whole memory when none is selected.
@@ -110,10 +110,10 @@ def show(operator: Operator, pane: Annotated[Pane, Arg(metavar="PANE", help="The
     if call is not None:
         shown = operator.carry_out(operator.resolve(call))
         operator.panes[pane] = PaneState(call.line(), shown)
-    if pane not in operator.panes or operator.panes[pane].result == LastFrame(None):
+    if pane not in operator.panes or operator.panes[pane].result == results.LastFrame(None):
         raise UsageError("Nothing was assembled or searched yet.", way_out="`frame assemble SESSION` first.")
     operator.pane = pane
-    return Shown(pane, operator.panes[pane].result)
+    return results.Shown(pane, operator.panes[pane].result)
 
 
 def _call_of(operator: Operator, pane: Pane) -> Call[Any] | None:
@@ -139,7 +139,7 @@ def _call_of(operator: Operator, pane: Pane) -> Call[Any] | None:
 def theme(
     operator: Operator,
     name: Annotated[str | None, Arg(metavar="NAME", help="A theme; default: list them."), Takes("theme")] = None,
-) -> ThemeSet:
+) -> results.ThemeSet:
     """Choose the palette of the screen and of snapshots; without NAME, list the palettes."""
     from amgs_app.places.folders import theme_folders
     from amgs_app.terminal.themes import load_all
@@ -149,7 +149,7 @@ def theme(
         raise UsageError(f"There is no theme {name!r}.", way_out=f"Available: {', '.join(known)}.")
     if name is not None:
         operator.theme_name = name
-    return ThemeSet(operator.theme_name or known[0], known)
+    return results.ThemeSet(operator.theme_name or known[0], known)
 
 
 @operation(
@@ -162,7 +162,7 @@ def theme(
 def settings(
     engine: Engine,
     start: Annotated[str, Arg(metavar="KEY", help="Only keys that start with this, such as memory.decay.")] = "",
-) -> SettingsList:
+) -> results.SettingsList:
     """List the settings of this run: the key, its value, its default, and the file or the variable that sets it."""
     from amgs_app.settings import default_file, every_setting
 
@@ -171,7 +171,7 @@ def settings(
     if not matches:
         sections = dict.fromkeys(setting.key.rsplit(".", 1)[0] for setting in every)
         raise UsageError(f"No setting starts with {start!r}.", way_out=f"Sections: {', '.join(sections)}.")
-    return SettingsList(str(engine.options.settings or default_file()), matches)
+    return results.SettingsList(str(engine.options.settings or default_file()), matches)
 
 
 @operation(
@@ -191,7 +191,7 @@ def help_command(
     ] = None,
     *,
     every: Annotated[bool, Option("--all", help="List every command.")] = False,
-) -> HelpList | CommandGroups:
+) -> results.HelpList | results.CommandGroups:
     """Show the first words of all commands by what they are for; explain a command with its arguments; or find commands
     by a word of their name, of what they do, or of what people call that: `help forget`.
     """
@@ -201,25 +201,27 @@ def help_command(
 
     registry = standard()
     if every:
-        return HelpList(tuple(_explained(command) for command in registry))
+        return results.HelpList(tuple(_explained(command) for command in registry))
     ways = tuple(EXAMPLES)
     if not words:
-        return CommandGroups((*PANELS.items(), (FRONT_ENDS, ways)), len(registry) + len(ways))
+        return results.CommandGroups((*PANELS.items(), (FRONT_ENDS, ways)), len(registry) + len(ways))
     typed = " ".join(words)
     if typed == "options":
         shared = tuple((f"{flag_of(name)} {takes}".strip(), about) for name, (takes, about) in SHARED_OPTIONS.items())
-        return HelpList((VerbHelp(typed, "amgs COMMAND [OPTIONS]", "", "The options of every command.", shared),))
+        return results.HelpList(
+            (results.VerbHelp(typed, "amgs COMMAND [OPTIONS]", "", "The options of every command.", shared),)
+        )
     if typed in ways:
         explanation = f"A way to work with a memory: `amgs {typed} --help` explains it."
-        return HelpList((VerbHelp(typed, typed, "", explanation, (), example=EXAMPLES[typed]),))
+        return results.HelpList((results.VerbHelp(typed, typed, "", explanation, (), example=EXAMPLES[typed]),))
     chosen, _ = registry.find(words)
     matches = found_by(registry, typed) if len(words) == 1 or chosen is None else []
     if chosen is not None:
         also = tuple(_explained(command) for command in matches if command is not chosen)
-        return HelpList((_explained(chosen),), also)
+        return results.HelpList((_explained(chosen),), also)
     below = [] if len(words) > 1 else registry.nouns().get(typed, [])
     matches = [*below, *(command for command in matches if command not in below)] or [registry[typed]]
-    return HelpList(tuple(_explained(command) for command in matches))
+    return results.HelpList(tuple(_explained(command) for command in matches))
 
 
 def found_by(registry: Registry, typed: str) -> list[Operation[..., Any]]:
@@ -241,7 +243,7 @@ def found_by(registry: Registry, typed: str) -> list[Operation[..., Any]]:
     )
 
 
-def _explained(command: Operation[..., Any]) -> VerbHelp:
+def _explained(command: Operation[..., Any]) -> results.VerbHelp:
     described: list[tuple[str, str]] = []
     for parameter in command.parameters:
         label = ", ".join(parameter.flags) if parameter.is_option else parameter.label
@@ -250,7 +252,7 @@ def _explained(command: Operation[..., Any]) -> VerbHelp:
         named = all(choice in parameter.help for choice in parameter.choices or ())
         choices = "" if named else f" ({', '.join(parameter.choices)})"
         described.append((label, f"{parameter.help}{choices}{shown}"))
-    return VerbHelp(
+    return results.VerbHelp(
         command.name,
         command.usage(),
         command.summary,

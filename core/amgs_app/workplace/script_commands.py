@@ -9,9 +9,9 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from amgs.errors import ExpectationError, InputError, UsageError
+from amgs_app import results
 from amgs_app.calls.marks import Arg, Takes
 from amgs_app.calls.operation import operation
-from amgs_app.results.session import Expectation, Recording, Saved, SnapshotFiles
 
 if TYPE_CHECKING:
     from amgs.types import Frame
@@ -34,7 +34,7 @@ _COMPARE: Mapping[str, Callable[[float, float], bool]] = MappingProxyType(
 )
 def snapshot(
     operator: Operator, name: Annotated[str, Arg(metavar="NAME", help="The files' name, without an extension.")]
-) -> SnapshotFiles:
+) -> results.SnapshotFiles:
     """Write the pane shown last as text, as a picture and as data.
 
     In `amgs run SCRIPT --out DIR` the files go to DIR; with --check they are compared with the files there.
@@ -59,7 +59,7 @@ def save(
         Arg(metavar="FILE", help="The file to write; default: begin a recording."),
         Takes("file", made=True),
     ] = None,
-) -> Saved | Recording:
+) -> results.Saved | results.Recording:
     """Write the commands of this session, including those run by key, as a script that `amgs run` replays.
 
     Without FILE, begin a recording: `save FILE` ends it and writes only the commands since then. Such a script
@@ -68,7 +68,7 @@ def save(
     if file is None:
         # The registry notes this call itself after it was carried out.
         operator.recorded_from = len(operator.history) + 1
-        return Recording(len(operator.history))
+        return results.Recording(len(operator.history))
     acts = operator.history[operator.recorded_from or 0 :]
     lines = [call.line() for call in acts if call.operation.name != "save"]
     try:
@@ -78,7 +78,7 @@ def save(
             f"{file}: {error.strerror}.", title="Cannot write the script", way_out="Choose another path."
         ) from error
     operator.recorded_from = None
-    return Saved(str(file), len(lines))
+    return results.Saved(str(file), len(lines))
 
 
 @operation(
@@ -93,7 +93,7 @@ def expect(
     metric: Annotated[str, Arg(metavar="METRIC", help="The metric; listed below.")],
     comparison: Annotated[Comparison, Arg(metavar="OP", help="==, !=, <, <=, > or >=.")],
     value: Annotated[float, Arg(metavar="VALUE", help="A number.")],
-) -> Expectation:
+) -> results.Expectation:
     """Compare a number of the session with VALUE; a script stops with exit code 1 when it does not hold.
 
     blocks, raw, consolidated, edges, frames: of the store. hits: of the last search. frame.tokens,
@@ -107,7 +107,7 @@ def expect(
     measurement = float(METRICS[metric](operator))
     if not _COMPARE[comparison](measurement, value):
         raise ExpectationError(f"{metric} is {measurement:g}, expected {comparison} {value:g}.")
-    return Expectation(metric, comparison, value, measurement)
+    return results.Expectation(metric, comparison, value, measurement)
 
 
 def _named(metric: str) -> str:

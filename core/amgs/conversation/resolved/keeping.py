@@ -19,7 +19,8 @@ from amgs.storage.store import Storage
 from amgs.text import names
 from amgs.text.plural import plural
 from amgs.types.conversation import Message
-from amgs.types.mentions import ConversationEntity, ConversationResolved, MentionType, ResolvedMention
+from amgs.types.mention_types import MentionType
+from amgs.types.mentions import ConversationEntity, ConversationResolved, ResolvedMention
 
 KIND = "resolve"
 _CONTEXT = 40

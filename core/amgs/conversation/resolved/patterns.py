@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from amgs.conversation.slots import COMMAND, PATH
 from amgs.text.intervals.grammar import DateMention, dates_in
 from amgs.types.conversation import Message
-from amgs.types.mentions import MentionType, ResolvedMention
+from amgs.types.mention_types import MentionType
+from amgs.types.mentions import ResolvedMention
 
 BY_SHAPE: Mapping[MentionType, float] = {
     "url": 0.99,

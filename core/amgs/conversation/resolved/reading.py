@@ -25,7 +25,8 @@ from amgs.text import names
 from amgs.text.name_cues import cues_beside
 from amgs.text.stop_words import COMMON_WORDS
 from amgs.types.conversation import Message
-from amgs.types.mentions import MentionKind, MentionType, ResolvedMention
+from amgs.types.mention_types import MentionKind, MentionType
+from amgs.types.mentions import ResolvedMention
 
 NAME = "parser"
 RELATIONSHIP: Mapping[Kind, float] = {Kind.I: 0.95, Kind.YOU: 0.9, Kind.WE: 0.6, Kind.PERSON: 0.9, Kind.NAME: 0.9}

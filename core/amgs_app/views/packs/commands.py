@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Annotated, Literal, cast, get_args
 
 from amgs_app.calls.marks import Arg, Option, Takes
 from amgs_app.calls.operation import operation
-from amgs_app.views.packs.results import PackList, PackProposals
 
 if TYPE_CHECKING:
     from amgs.wings.packs.values import PackAssembly, PackContent, PackKept, PackLayer, PackOutcome
     from amgs_app.engine import Engine
+    from amgs_app.views.packs.results import PackList, PackProposals
 
 
 @operation(
@@ -75,6 +75,8 @@ def packs(
     With a NAME, show that pack with its members as they are now, its keywords, its versions, when it was read, and what
     ties it to other packs in the four graphs: semantic, temporal, causal and entity.
     """
+    from amgs_app.views.packs.results import PackList
+
     own = engine.memory.packs
     return own.show(pack) if pack else PackList(own.list(retired=retired, keep=keep), keep)
 
@@ -195,6 +197,7 @@ def change(
     more. `undo` takes each back.
     """
     from amgs.errors import UsageError
+    from amgs_app.views.packs.results import PackProposals
 
     own = engine.memory.packs
     if sum((bool(action), accept is not None, reject is not None)) > 1:

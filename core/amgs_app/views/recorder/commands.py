@@ -10,18 +10,6 @@ from typing import TYPE_CHECKING, Annotated, Final, Literal
 from amgs.errors import Cancelled, InputError, UsageError
 from amgs_app.calls.marks import Arg, Option, Takes
 from amgs_app.calls.operation import operation
-from amgs_app.places.folders import data_folder
-from amgs_app.views.recorder import showing
-from amgs_app.views.recorder.results import (
-    MemoryAudit,
-    MemoryRecords,
-    MemoryTraffic,
-    MissedFact,
-    RecallScores,
-    RecallShown,
-    RecordedConversations,
-    SpansRecorded,
-)
 
 if TYPE_CHECKING:
     from amgs.sessions.spans import RecordedSpan
@@ -29,6 +17,16 @@ if TYPE_CHECKING:
     from amgs.wings.recorder.foreign_memory import ForeignMemory, MemoryOperation
     from amgs.wings.recorder.span_files import SpanWriter
     from amgs_app.engine import Engine
+    from amgs_app.views.recorder.results import (
+        MemoryAudit,
+        MemoryRecords,
+        MemoryTraffic,
+        MissedFact,
+        RecallScores,
+        RecallShown,
+        RecordedConversations,
+        SpansRecorded,
+    )
 
 View = Literal["traffic", "recall", "records", "audit", "scores", "why", "conversations"]
 _EVERY: Final = 0.5
@@ -39,6 +37,8 @@ _SHOWN, _EXAMPLES = 50, 10
 
 
 def _folder(engine: Engine) -> Path:
+    from amgs_app.places.folders import data_folder
+
     return data_folder(engine.settings.paths) / "recorded"
 
 
@@ -79,6 +79,7 @@ def record(
     from amgs.wings.recorder.bodies import import_file
     from amgs.wings.recorder.receiver import Received
     from amgs.wings.recorder.span_files import SpanWriter
+    from amgs_app.views.recorder.results import SpansRecorded
 
     folder = _folder(engine)
     masks = engine.settings.memory.ingest.secrets == "mask"
@@ -100,6 +101,7 @@ def _listen(
     import threading
 
     from amgs.wings.recorder.receiver import SpanReceiver
+    from amgs_app.views.recorder.results import SpansRecorded
 
     with SpanReceiver(writer, engine.clock.now, port) as receiver:
         threading.Thread(target=receiver.serve_forever, name="amgs-record", daemon=True).start()
@@ -179,6 +181,7 @@ def recorded(
     _check(view, number=number, find=find, out=out)
     from amgs.sessions.spans import instant_of
     from amgs.wings.recorder.foreign_memory import of_store
+    from amgs_app.views.recorder import showing
 
     folder, most = _folder(engine), limit or _SHOWN
     spans, torn, everything = _read(folder)
@@ -197,6 +200,7 @@ def recorded(
             return showing.show_audit(memory, ended, days, limit or _EXAMPLES, out)
         case "scores":
             from amgs.wings.recorder.uses import review_scores
+            from amgs_app.views.recorder.results import RecallScores
 
             return RecallScores(review_scores(memory))
         case "why":

@@ -10,18 +10,6 @@ from amgs.errors import UsageError
 from amgs_app.calls.marks import Arg, Option, Takes
 from amgs_app.calls.operation import operation
 from amgs_app.pages.writing import Html, Redact, palettes, write_page
-from amgs_app.views.sessions.results import (
-    SessionCache,
-    SessionHandOver,
-    SessionLosses,
-    SessionOutlook,
-    SessionRegrets,
-    SessionRules,
-    SessionText,
-    SessionTurns,
-    SessionWhy,
-    SessionWindowShown,
-)
 
 if TYPE_CHECKING:
     from amgs.sessions.turn import Session, Turn
@@ -32,6 +20,18 @@ if TYPE_CHECKING:
     from amgs.wings.sessions.review import SessionReview
     from amgs.wings.sessions.tasks import SessionTree, SessionUsage
     from amgs_app.engine import Engine
+    from amgs_app.views.sessions.results import (
+        SessionCache,
+        SessionHandOver,
+        SessionLosses,
+        SessionOutlook,
+        SessionRegrets,
+        SessionRules,
+        SessionText,
+        SessionTurns,
+        SessionWhy,
+        SessionWindowShown,
+    )
 
 View = Literal["overview", "turns", "window", "text", "lost", "why", "regret", "cache", "rules", "outlook"]
 SumBy = Literal["task", "project", "day", "model"]
@@ -161,6 +161,16 @@ def session(
     With --tree, a session, or all of them, with those that came from it; `session usage` sums the tokens and the cost
     of all sessions by task, project, day or model, each request once.
     """
+    from amgs_app.views.sessions.results import (
+        SessionCache,
+        SessionHandOver,
+        SessionLosses,
+        SessionOutlook,
+        SessionRules,
+        SessionText,
+        SessionWindowShown,
+    )
+
     if name == USAGE:
         from amgs.wings.sessions.tasks import usage_of_sessions
 
@@ -323,6 +333,7 @@ def _turns(opened: Session, find: str, at: int | None, limit: int) -> SessionTur
     """Return turns that hold words, or those around one, or the last."""
     from amgs.wings.sessions.review import facts_of
     from amgs.wings.sessions.turn_rows import row_of
+    from amgs_app.views.sessions.results import SessionTurns
 
     words = find.lower().split()
     turns = [
@@ -343,6 +354,7 @@ def _why(opened: Session, at: int | None, subject: str) -> SessionWhy:
     from amgs.wings.sessions.losses import explain
     from amgs.wings.sessions.regrets import regrets
     from amgs.wings.sessions.review import facts_of
+    from amgs_app.views.sessions.results import SessionWhy
 
     if not subject:
         raise UsageError("Say what is lost.", way_out="`--view why --find TEXT`, as `--view lost` lists it.")
@@ -370,6 +382,7 @@ def _regrets(opened: Session, at: int | None) -> SessionRegrets:
     from amgs.wings.sessions.controls import by_kind
     from amgs.wings.sessions.regrets import regrets
     from amgs.wings.sessions.review import facts_of
+    from amgs_app.views.sessions.results import SessionRegrets
 
     session_regrets = regrets(opened)
     kinds = by_kind(opened, session_regrets)
@@ -408,6 +421,7 @@ def follow(
     from amgs.wings.sessions.following import follow as follow_session
     from amgs.wings.sessions.listing import list_sessions
     from amgs.wings.sessions.review import facts_of
+    from amgs_app.views.sessions.results import SessionOutlook
 
     del engine
     if not name:

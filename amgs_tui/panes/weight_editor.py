@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from amgs_app import operations
+from amgs_app.calls.arguments import hold_weights
 from amgs_tui.keys import hide, show
 
 if TYPE_CHECKING:
@@ -72,17 +73,8 @@ class WeightEditor:
 
 def shift_weights(weights: Weights, part: int, by: float) -> Weights:
     """`weights` with one part moved by `by` (kept within 0 and 1) and the others scaled to the rest."""
-    from amgs.types import Weights
-
-    values = [getattr(weights, name) for name in _names()]
-    wanted = min(1.0, max(0.0, round(values[part] + by, 6)))
-    rest = sum(values) - values[part]
-    others = len(values) - 1
-    shares = [
-        wanted if place == part else (1 - wanted) * (min(value / rest, 1.0) if rest > 1e-9 else 1 / others)
-        for place, value in enumerate(values)
-    ]
-    return Weights(*shares)
+    name = _names()[part]
+    return hold_weights(weights, {name: min(1.0, max(0.0, round(getattr(weights, name) + by, 6)))})
 
 
 def write_weights(weights: Weights) -> str:

@@ -21,7 +21,7 @@ from amgs_app.calls.call import Call
 from amgs_app.calls.groups import EXAMPLES, FRONT_ENDS, PANELS, describe
 from amgs_app.calls.left import say_left
 from amgs_app.calls.operation import Operation, unwrap
-from amgs_app.calls.parsing import callback_of, for_typer
+from amgs_app.calls.parsing import callback_of, for_typer, settings_for
 from amgs_app.calls.plain_values import PlainCommand, PlainGroup
 from amgs_app.calls.registry import Registry
 from amgs_app.calls.standard import beginning_with, standard
@@ -239,7 +239,8 @@ def _add(app: typer.Typer, operation: Operation[..., Any], panel: str | None = N
     app.command(
         operation.words[-1],
         cls=PlainCommand,
-        help=operation.help,
+        help=operation.manual,
+        context_settings=settings_for(operation),
         epilog=_shown(operation.example),
         short_help=operation.summary,
         rich_help_panel=panel,

@@ -12,9 +12,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, Literal, cast
+from typing import Any, Literal, cast, get_args, get_origin
 
 from pydantic import BaseModel, Field, ValidationError
+from pydantic.fields import FieldInfo
 
 from amgs.errors import UsageError
 from amgs.settings import Settings, SettingsSection
@@ -159,7 +160,8 @@ def ignored_settings(file: Path | None = None) -> tuple[str, ...]:
     path = file if file is not None else default_file()
     _, unknown = _known(_given(path, named=file is not None), WorkstationSettings)
     return tuple(
-        f"The setting {key} ({_place(key.split('.'), path, {}) or path}) is ignored: {_unknown(key)}" for key in unknown
+        f"The setting {key} ({_place(key.split('.'), path, {}) or path}) is ignored: {say_unknown_setting(key)}"
+        for key in unknown
     )
 
 
@@ -191,7 +193,7 @@ def _given(file: Path, *, named: bool) -> dict[str, Any]:
 @dataclass(frozen=True, slots=True)
 class Setting:
     """One key of the settings. key: its way through the sections, `memory.decay.threshold`. place: the file or the
-    variable that sets it, empty where the default holds.
+    variable that sets it, empty where the default holds. choices: its values, where they are few.
     """
 
     key: str
@@ -199,6 +201,7 @@ class Setting:
     default: Any
     description: str
     place: str = ""
+    choices: tuple[str, ...] = ()
 
     @property
     def variable(self) -> str:
@@ -212,20 +215,27 @@ def every_setting(file: Path | None = None) -> tuple[Setting, ...]:
     content = _read(path) if file is not None or path.is_file() else {}
     settings = load_settings(file)
     return tuple(
-        Setting(key, value, default, description, _place(key.split("."), path, content))
-        for key, value, default, description in _walk("", settings, WorkstationSettings.model_construct())
+        Setting(
+            key,
+            value,
+            default,
+            field.description or "",
+            _place(key.split("."), path, content),
+            tuple(map(str, get_args(field.annotation))) if get_origin(field.annotation) is Literal else (),
+        )
+        for key, value, default, field in _walk("", settings, WorkstationSettings.model_construct())
     )
 
 
-def _walk(prefix: str, section: BaseModel, plain: BaseModel) -> Iterator[tuple[str, Any, Any, str]]:
-    """Key, value, default and sentence of each field below a section."""
+def _walk(prefix: str, section: BaseModel, plain: BaseModel) -> Iterator[tuple[str, Any, Any, FieldInfo]]:
+    """Key, value, default and description of each field below a section."""
     for name in inspect.get_annotations(type(section)):  # what it inherits are constants of an engine, no settings
         field = type(section).model_fields[name]
         value, default = getattr(section, name), getattr(plain, name)
         if isinstance(value, BaseModel):
             yield from _walk(f"{prefix}{name}.", value, default)
         else:
-            yield f"{prefix}{name}", value, default, field.description or ""
+            yield f"{prefix}{name}", value, default, field
 
 
 def _place(steps: list[str], file: Path, content: Any) -> str:
@@ -317,7 +327,7 @@ def _fault(fault: Any, file: Path) -> tuple[str, str]:
     return say_value(key, fault["msg"]), place
 
 
-def _unknown(key: str) -> str:
+def say_unknown_setting(key: str) -> str:
     """Say that there is no such setting, and which of the same section, or of the same name elsewhere, is like it."""
     from amgs_app.terminal.line import near
 

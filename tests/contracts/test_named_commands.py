@@ -47,6 +47,7 @@ OTHERS = {
     "--slow": "a test",
 }
 """Options of other programs that a text names without their program."""
+KEY = re.compile(r"(?<= )([a-z_]+)(?:\.[a-z]+)?=")
 NOT_COMMANDS = ("import amgs", "workers = ")
 """What begins with the first word of a command and is Python or TOML."""
 FILES = re.compile(r".*\.(?:json|duckdb|wal|counter)")
@@ -96,6 +97,9 @@ def fault_of(line: str) -> str:
     below = [flags for one, flags in options().items() if f"{one} ".startswith(f"{name} ")]
     known = GLOBAL.union(*([options()[name]] if name in options() else below))
     arguments = line.partition(" -- ")[0]
+    keyed = next((command.pairs for command in standard() if command.name == name), {})
+    if unknown := [key for key in KEY.findall(arguments) if keyed and key not in keyed]:
+        return f"{name} has no key {unknown[0]}"
     return next((f"{name} has no option {one}" for one in FLAG.findall(arguments) if one not in known), "")
 
 

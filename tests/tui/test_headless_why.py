@@ -19,24 +19,24 @@ from amgs_app.terminal.themes import Palette
 from tests.tui.headless_world import Amgs
 
 
-@pytest.mark.parametrize("option", ["--similarity-share", "--threshold"])
+@pytest.mark.parametrize("key", ["similarity_share", "threshold"])
 @pytest.mark.parametrize("frame", ["ATTENTION", "SESSION"])
 def test_why_of_a_block_under_a_minimum_of_its_frame_names_the_value_that_admits_it(
-    amgs: Amgs, frame: str, option: str
+    amgs: Amgs, frame: str, key: str
 ) -> None:
     question = ("dome encoder stalled", "--frame", frame)
-    assert amgs("frame", "define", "ATTENTION", option, "0.97") == 0
+    assert amgs("frame", "define", "ATTENTION", f"{key}=0.97") == 0
     assert amgs("frame", "assemble", frame, "--query", question[0], "--format", "json") == 0
     candidates = json.loads(amgs.out)["candidates"]
     out = [c["block"]["id"] for c in candidates if (c["fate"], c["child"]) == ("below_threshold", "ATTENTION")]
     assert out
     assert amgs("why", question[0], out[0], *question[1:], "--child", "ATTENTION") == 0
-    assert f"not its weights keep it out, but ATTENTION's `{option}` of 0.97" in amgs.out
+    assert f"not its weights keep it out, but ATTENTION's `{key}` of 0.97" in amgs.out
     assert "no change of weights" not in amgs.out
     (command,) = re.findall(r"`(frame define [^`]*)` would admit it", amgs.out)
-    value = float(command.split()[-1])
+    value = float(command.rpartition("=")[2])
     for least, told in ((value + 0.02, " under "), (value, "admitted for")):
-        assert amgs(*command.split()[:-1], f"{least:.2f}") == 0
+        assert amgs(*command.split()[:-1], f"{key}={least:.2f}") == 0
         assert amgs("why", question[0], out[0], *question[1:], "--child", "ATTENTION") == 0
         assert told in amgs.out
 

@@ -125,3 +125,25 @@ def test_a_key_that_is_gone_is_ignored_with_a_line_and_the_rest_holds(
         assert any(line.startswith(told) for line in lines)
     assert amgs("status", "--settings", str(file)) == 0
     assert [line for line in amgs.err.splitlines() if "ignored" in line] == list(lines)
+
+
+def test_settings_that_are_set_stand_in_the_file_beside_its_comments(amgs: Amgs, tmp_path: Path) -> None:
+    file = written(tmp_path, "# mine\n[memory.decay]\nthreshold = 0.1 # low\n")
+    assert amgs("--settings", str(file), "settings", "memory.decay.threshold=.2", "screen.symbols=ascii") == 0
+    assert "screen.symbols" in amgs.out and "memory.decay.profiles" not in amgs.out
+    assert file.read_text(encoding="utf-8").startswith("# mine\n[memory.decay]\nthreshold = 0.2 # low\n")
+    settings = load_settings(file)
+    assert (settings.memory.decay.threshold, settings.screen.symbols) == (0.2, "ascii")
+    before = file.read_bytes()
+    for pair, says in {
+        "memory.decay.treshold=1": "did you mean memory.decay.threshold?",
+        "memory.decay.threshold.x=1": "there is no such setting",
+        "memory.decay.threshold=7": "takes a number above 0 below 1, not '7'",
+        "memory.decay.profiles.durable=.5": "memory.decay.profiles.durable: ",
+        "screen.symbols=runes": "takes one of auto, braille, block, ascii, not 'runes'",
+    }.items():
+        assert amgs("--settings", str(file), "settings", "model.device=cuda", pair) == 2
+        assert says in amgs.err
+    assert file.read_bytes() == before, "one that is wrong keeps the others out"
+    assert amgs("--settings", str(file), "settings", "set", "memory.decay.threshold=default") == 0
+    assert load_settings(file).memory.decay.threshold == 0.05

@@ -59,7 +59,7 @@ def test_a_new_frame_of_which_only_the_name_is_given_is_asked_for(
     assert frame.rule.filter.categories == ("fact", "note")
     assert frame.rule.selection == "entropy"
     assert said.getvalue().count("Token budget (N)") == 2  # `many` is no number
-    whole = standard().parse("frame define RESEARCH --budget 400")
+    whole = standard().parse("frame define RESEARCH budget=400")
     assert whole is not None
     assert ask_first(session, whole) is whole
     monkeypatch.setattr("sys.stdin", Terminal("WORLD\n"))

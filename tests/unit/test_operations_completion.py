@@ -44,3 +44,15 @@ def test_folders_are_offered_for_batch_and_files_for_file(tmp_path: Path, monkey
     line = 'ingest --file "note o'
     (found,) = complete(standard(), line)
     assert line[: len(line) - found.replaces] + found.text == 'ingest --file "note one.md"'
+
+
+def test_keys_and_their_values_are_offered_with_the_words_of_the_model() -> None:
+    notes = {suggestion.text: suggestion.note for suggestion in complete(standard(), "frame define P b")}
+    assert notes == {
+        "budget=": "Token budget; default: the frame's own.",
+        "budget_strategy=": "How children share the budget.",
+    }
+    assert offered("frame define P budget=9 gather=k") == ["gather=known"]
+    assert "weights.recency=" in offered("frame define P weights.r")
+    assert offered("settings screen.symbols=b") == ["screen.symbols=braille", "screen.symbols=block"]
+    assert "memory.decay.threshold=" in offered("settings memory.decay.t")

@@ -45,7 +45,7 @@ def test_enhance_shows_first_and_applies_what_is_named(session: Operator) -> Non
     copies = next(p for p in plan.proposals if p.kind == "duplicate")
     assert copies.id in {row[0] for row in table_of(plan).rows}
     assert session.engine.memory.block(block_id(OWL)).status == "consolidated"
-    do(session, f"simulate enhance --only {copies.id} --draws 4")
+    do(session, f"simulate enhance only={copies.id} draws=4")
     assert do(session, f"enhance --only {copies.id}").proposals == (copies,)
     done = do(session, f"enhance --only {copies.id} --apply")
     assert [p.id for p in done.proposals] == [copies.id]
@@ -66,17 +66,17 @@ def test_a_hard_pruning_asks_for_two_words(session: Operator) -> None:
     assert session.engine.memory.block(block_id(OWL)).status == "pruned"
 
 
-SIMULATIONS = ("prune --threshold 0.5", 'insert "The barn owl came back."', "decay --pace 1 --pace 3", "enhance")
+SIMULATIONS = ("prune threshold=0.5", 'insert "The barn owl came back."', "decay pace=1 pace=3", "enhance")
 
 
 @pytest.mark.parametrize("change", SIMULATIONS)
 def test_a_simulation_repeats_reports_and_can_be_cancelled(session: Operator, change: str) -> None:
     counter = session.engine.memory.change_counter
-    for more in ("", " --synthetic 30"):
-        line = f"simulate {change} --draws 3 --days 20{more}"
+    for more in ("", " synthetic=30"):
+        line = f"simulate {change} draws=3 days=20{more}"
         first = do(session, line)
         assert to_json(first) == to_json(do(session, line)) and len(first.rows) >= 3
-    call = standard().parse(f"simulate {change} --draws 3")
+    call = standard().parse(f"simulate {change} draws=3")
     assert call is not None
     seen: list[int] = []
     progress = Progress(lambda done, total, doing: seen.append(done))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from amgs.errors import UsageError
 from amgs_app.calls.arguments import DryRun, read_weights
-from amgs_app.calls.marks import Arg, Option, Takes
+from amgs_app.calls.marks import Arg, Key, Option, Takes
 from amgs_app.calls.operation import operation
 
 if TYPE_CHECKING:
@@ -120,7 +120,7 @@ def metrics(
     needs="operate",
     summary="Tune a frame's weights on labelled questions.",
     synonyms=("optimise weights", "learn weights", "compare weights"),
-    example="tune ATTENTION --questions questions.jsonl",
+    example="tune ATTENTION questions=questions.jsonl",
     long=True,
     writes=True,
 )
@@ -128,13 +128,11 @@ def tune(
     engine: Engine,
     name: Annotated[str, Arg(metavar="FRAME", help="An atomic frame."), Takes("frame")],
     *,
-    questions: Annotated[
-        Path, Option("--questions", metavar="FILE", help="Labelled questions, one JSON object per line."), Takes("file")
-    ],
-    method: Annotated[Literal["grid", "bayes"], Option("--method", help="Search method.")] = "grid",
-    trials: Annotated[int, Option("--trials", metavar="N", min=1, max=20_000, help="Try at most N weight sets.")] = 126,
+    questions: Annotated[Path, Key(help="Labelled questions, one JSON object per line."), Takes("file")],
+    method: Annotated[Literal["grid", "bayes"], Key(help="Search method.")] = "grid",
+    trials: Annotated[int, Key(min=1, max=20_000, help="Try at most N weight sets.")] = 126,
     against: Annotated[
-        str | None, Option("--against", metavar="R,C,K,S,F", help="Search nothing: propose these weights.")
+        str | None, Key(metavar="R,C,K,S,F", help="Search nothing: propose these weights."), Takes("weights")
     ] = None,
     apply: Annotated[bool, Option("--apply", help="Apply the proposed weights if they are better.")] = False,
     progress: Progress | None = None,
@@ -146,18 +144,20 @@ def tune(
     when it is better on the held-out third and no measure of the table falls. A frame that keeps the order of the
     search orders by the weights then, which the answer says.
 
-    --against compares weights of your own with the frame's on the same questions.
+    against= compares weights of your own with the frame's on the same questions.
     """
     from dataclasses import replace
 
     from amgs.calibration.questions import load
+    from amgs.frames import registry
 
+    start = registry.find(name, registry.by_name(engine.memory.frame_definitions()))
     tuning = engine.memory.calibration.tune(
         name,
         load(questions),
         method=method,
         trials=trials,
-        against=read_weights(against),
+        against=read_weights(against, start.weights),
         seed=engine.seed,
         progress=progress,
     )

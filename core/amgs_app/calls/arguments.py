@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypedDict
 
@@ -73,22 +74,39 @@ def read_lambda(engine: Engine, profile: str | None, decay_lambda: float | None,
     return 0.0 if pin else decay_lambda
 
 
-def read_weights(text: str | None) -> Weights | None:
-    """Return five numbers parted by commas as Weights; raises WeightsError for anything else."""
+def read_weights(text: str | None, start: Weights | None = None) -> Weights | None:
+    """Return five numbers parted by commas as Weights; with a start also single ones by name, `recency=.3`, to which
+    the others leave room. Raises WeightsError for anything else.
+    """
     if text is None:
         return None
     from amgs.types import COMPONENTS, Weights
 
+    names, signs, numbers = zip(*(part.rpartition("=") for part in text.split(",")), strict=True)
     try:
-        values = [float(part) for part in text.split(",")]
+        values = [float(number) for number in numbers]
     except ValueError:
         values = []
-    if len(values) != len(COMPONENTS):
+    if values and start is not None and all(signs) and set(names) <= set(COMPONENTS):
+        return hold_weights(start, dict(zip(names, values, strict=True)))
+    if len(values) != len(COMPONENTS) or any(signs):
         raise WeightsError(
             f"{text!r} is not five numbers.",
             way_out=f"Give {', '.join(COMPONENTS)} in this order, such as .2,.2,.2,.2,.2.",
         )
     return Weights(*values)
+
+
+def hold_weights(weights: Weights, held: Mapping[str, float]) -> Weights:
+    """Return the weights with some at a value and the others in the proportion they had, so that the sum is 1."""
+    from amgs.types import COMPONENTS, Weights
+
+    others = {name: getattr(weights, name) for name in COMPONENTS if name not in held}
+    total, left = sum(others.values()), 1 - sum(held.values())
+    shares = {
+        name: left * (min(value / total, 1.0) if total > 1e-9 else 1 / len(others)) for name, value in others.items()
+    }
+    return Weights(**{**shares, **held})
 
 
 def read_pair(text: str) -> tuple[str, str]:

@@ -8,8 +8,9 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Protocol
 
-from amgs_app.calls.marks import Kind, Parameter
+from amgs_app.calls.marks import PAIR, Kind, Parameter
 from amgs_app.calls.operation import Operation
+from amgs_app.calls.pairs import parts_of
 from amgs_app.calls.registry import Registry
 from amgs_app.panes.layout import PANES
 from amgs_app.terminal.line import LineError, Word, quote, split
@@ -106,8 +107,9 @@ def _candidates(registry: Registry, words: list[Word], typed: str, known: _Known
         yield from _flags(chosen, rest, typed)
         return
     parameter = _current(chosen, rest)
-    if parameter is not None:
+    if parameter is not None and not (chosen.pairs and PAIR.match(typed)):
         yield from _values(registry, parameter, typed, known)
+    yield from keys_and_values(chosen, typed, known)
 
 
 def _command_words(registry: Registry, words: list[Word], typed: str) -> Iterable[Found]:
@@ -133,6 +135,18 @@ def _flags(chosen: Operation[..., Any], rest: list[Word], typed: str) -> Iterabl
                     yield flag, flag, parameter.help
 
 
+def keys_and_values(chosen: Operation[..., Any], typed: str, known: _Known = _Known(None, ())) -> Iterable[Found]:
+    """Yield the keys that begin with what is typed; behind `key=` the values of that field."""
+    key, sign, start = typed.partition("=")
+    if sign and key in chosen.pairs:
+        for text, label, note in _values(Registry(()), chosen.pairs[key], start, known):
+            yield f"{key}={text}", label, note
+    elif not sign:
+        for name, parameter in chosen.pairs.items():
+            names = (name, *(f"{name}.{part}" for part in parts_of(parameter) if "." in typed))
+            yield from ((f"{n}=", f"{n}=", parameter.help) for n in names if parameter.is_key and n.startswith(typed))
+
+
 def _current(chosen: Operation[..., Any], rest: list[Word]) -> Parameter | None:
     """Return the parameter that the next word fills."""
     by_flag = {flag: parameter for parameter in chosen.parameters for flag in parameter.flags}
@@ -147,7 +161,7 @@ def _current(chosen: Operation[..., Any], rest: list[Word]) -> Parameter | None:
             skip = False
         elif option is not None:
             skip = not option.is_switch
-        elif not word.startswith("-"):
+        elif not word.startswith("-") and not (chosen.pairs and PAIR.match(word)):
             filled += 1
     positional = [parameter for parameter in chosen.parameters if not parameter.is_option]
     if filled < len(positional):
@@ -225,6 +239,18 @@ def _panes(known: _Known, typed: str) -> Iterable[Found]:
     yield from ((pane, pane, "") for pane in PANES if pane.startswith(typed))
 
 
+def _settings(known: _Known, typed: str) -> Iterable[Found]:
+    del known
+    from amgs_app.settings import every_setting
+
+    key, sign, start = typed.partition("=")
+    for setting in every_setting():
+        if sign and setting.key == key:
+            yield from ((f"{key}={value}", value, "") for value in setting.choices if value.startswith(start))
+        elif not sign and setting.key.startswith(key):
+            yield f"{setting.key}=", setting.key, setting.description
+
+
 _NAMED: Mapping[Kind, Callable[[_Known, str], Iterable[Found]]] = MappingProxyType(
     {
         "block": _blocks,
@@ -233,5 +259,6 @@ _NAMED: Mapping[Kind, Callable[[_Known, str], Iterable[Found]]] = MappingProxyTy
         "operation": _operations,
         "theme": _themes,
         "pane": _panes,
+        "setting": _settings,
     }
 )

@@ -61,5 +61,10 @@ def say_left(words: Sequence[str]) -> str:
     """Say how a line that begins with such words is written now; "" where it did not leave."""
     for name in (" ".join(words[:2]), *words[:1]):
         if name in LEFT:
-            return f"`{name}` is now `{LEFT[name]}`."
+            return say_now(name, LEFT[name])
     return ""
+
+
+def say_now(before: str, now: str) -> str:
+    """Say how something is written now."""
+    return f"`{before}` is now `{now}`."

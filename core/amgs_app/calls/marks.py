@@ -7,12 +7,14 @@ parser: `parsing` hands them to Typer.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum
 from inspect import Parameter as Declared
+from pathlib import Path
 from types import NoneType, UnionType
-from typing import Annotated, Any, Literal, Union, get_args, get_origin
+from typing import Annotated, Any, Final, Literal, Union, get_args, get_origin
 
 Kind = Literal[
     "block",
@@ -28,6 +30,7 @@ Kind = Literal[
     "number",
     "choice",
     "weights",
+    "setting",
 ]
 """What kind of thing a parameter names."""
 
@@ -40,6 +43,13 @@ class Arg:
     metavar: str | None = None
     min: float | None = None
     max: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Key(Arg):
+    """A field of what the command sets, written `name=value`. name: where it is not the parameter's."""
+
+    name: str = ""
 
 
 @dataclass(frozen=True, slots=True, init=False)
@@ -81,8 +91,9 @@ class Default:
 class Parameter:
     """One argument or option of an operation, as a form or a completer needs it.
 
-    flags: ("--limit",) of an option, empty for a positional argument. takes: what kind of thing it names. many: it may
-    be repeated. choices: the closed list of its values, where there is one. made: the operation writes it.
+    flags: ("--limit",) of an option, ("budget=",) of a key, empty for a positional argument. takes: what kind of
+    thing it names. many: it may be repeated. choices: the closed list of its values, where there is one. made: the
+    operation writes it.
     """
 
     name: str
@@ -101,13 +112,30 @@ class Parameter:
     def is_option(self) -> bool:
         return bool(self.flags)
 
+    @property
+    def is_key(self) -> bool:
+        return self.is_option and not self.flags[0].startswith("-")
+
+    @property
+    def key(self) -> str:
+        """Name before the `=`, where it is written so; a positional argument may be, too."""
+        return self.flags[0][:-1] if self.is_key else self.name
+
     def words(self, value: Any) -> list[str]:
         """Return the words that give the parameter this value on a line."""
         if not self.is_option:
             return [_text(item) for item in (value if self.many else [value])]
         if self.is_switch:
             return [self.flags[0] if value else self.flags[-1]]
+        if self.is_key:
+            return [f"{self.key}={_text(item)}" for item in (value if self.many else [value])]
         return [word for item in (value if self.many else [value]) for word in (self.flags[0], _text(item))]
+
+
+_LABELS: Final = {int: "N", float: "X", str: "TEXT", Path: "FILE", list[str]: "TEXT", list[float]: "X"}
+"""What stands for a value of a key, by its type."""
+PAIR: Final = re.compile(r"([a-z][a-z_-]*)(?:\.([a-z]+))?=(.*)", re.DOTALL)
+"""`key=value`; of a value that has parts, `key.part=value`."""
 
 
 def describe_parameter(declared: Declared) -> Parameter:
@@ -122,15 +150,23 @@ def describe_parameter(declared: Declared) -> Parameter:
     takes = next((candidate for candidate in marks if isinstance(candidate, Takes)), None)
     many = get_origin(kind) is list
     choices = choices_of(get_args(kind)[0] if many else kind)
+    label = mark.metavar or declared.name.upper().replace("_", "-")
+    flags: tuple[str, ...] = ()
+    if isinstance(mark, Option):
+        flags = tuple(flag for pair in mark.flags for flag in pair.split("/"))
+    elif isinstance(mark, Key):
+        flags = (f"{mark.name or declared.name}=",)
+        choices = choices or (("true", "false") if kind is bool else ())
+        label = mark.metavar or "|".join(choices) or _LABELS[kind]
     return Parameter(
         name=declared.name,
-        label=mark.metavar or declared.name.upper().replace("_", "-"),
+        label=label,
         help=mark.help,
-        flags=tuple(flag for pair in mark.flags for flag in pair.split("/")) if isinstance(mark, Option) else (),
+        flags=flags,
         takes=takes.kind if takes else ("choice" if choices else "text"),
         required=declared.default is declared.empty,
         default=None if declared.default is declared.empty else declared.default,
-        is_switch=kind is bool,
+        is_switch=kind is bool and not isinstance(mark, Key),
         many=many,
         choices=choices,
         made=takes is not None and takes.made,
@@ -165,6 +201,7 @@ def arguments_as_words(parameters: tuple[Parameter, ...], arguments: Mapping[str
     positional: list[str] = []
     options: list[str] = []
     as_default = 0
+    keyed = any(parameter.is_key for parameter in parameters)
     for parameter in parameters:
         value = arguments.get(parameter.name, parameter.default)
         if parameter.is_option:
@@ -172,6 +209,8 @@ def arguments_as_words(parameters: tuple[Parameter, ...], arguments: Mapping[str
                 options += parameter.words(value)
         elif value is not None:
             written = parameter.words(value)
+            if keyed and PAIR.match(written[0]):
+                written[0] = f"{parameter.key}={written[0]}"
             # A default may be left out only where nothing follows it.
             as_default = as_default + len(written) if value == parameter.default else 0
             positional += written

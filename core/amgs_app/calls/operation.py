@@ -29,7 +29,7 @@ from typing import (
 )
 
 from amgs_app.calls.call import Call
-from amgs_app.calls.marks import Arg, Default, Option, Parameter, Takes, describe_parameter, split_annotation
+from amgs_app.calls.marks import Arg, Default, Key, Option, Parameter, Takes, describe_parameter, split_annotation
 from amgs_app.panes.layout import Pane
 
 if TYPE_CHECKING:
@@ -202,6 +202,18 @@ class Operation(Generic[P, R]):
         descriptions = [describe_parameter(declaration) for declaration in self.signature.parameters.values()]
         return tuple(sorted(descriptions, key=lambda parameter: parameter.is_option))
 
+    @cached_property
+    def pairs(self) -> Mapping[str, Parameter]:
+        """What may be written `key=value`, by its key; nothing where no parameter is a key."""
+        pairs = {p.key: p for p in self.parameters if p.is_key or not p.is_option}
+        return pairs if any(parameter.is_key for parameter in pairs.values()) else {}
+
+    @property
+    def manual(self) -> str:
+        """Help, and below it a line for each key."""
+        keys = [f"- {p.flags[0]}{p.label}: {p.help}" for p in self.pairs.values() if p.is_key]
+        return "\n\n".join((self.help, *(["\n".join(keys)] if keys else [])))
+
     def schema(self) -> dict[str, Any]:
         """Return the JSON schema of the parameters."""
 
@@ -211,11 +223,17 @@ class Operation(Generic[P, R]):
         """`frame assemble NAME [--query TEXT] …`"""
         words = [self.name]
         for parameter in self.parameters:
-            if not parameter.is_option:
+            if parameter.is_key and not parameter.required:
+                continue
+            if parameter.is_key:
+                word = parameter.flags[0] + parameter.label
+            elif not parameter.is_option:
                 word = parameter.label + ("…" if parameter.many else "")
             else:
                 word = parameter.flags[0] + ("" if parameter.is_switch else f" {parameter.label}")
             words.append(word if parameter.required else f"[{word}]")
+        if self.pairs:
+            words.append("[KEY=VALUE …]")
         return " ".join(words)
 
 
@@ -275,9 +293,12 @@ def operation(
 
 
 def _keys(shared: type[Any]) -> Iterator[inspect.Parameter]:
-    """Yield the keys of a TypedDict as parameters; what its annotation marks as Default may be left out."""
+    """Yield the keys of a TypedDict as parameters; a Key may be left out, and what its annotation marks as Default."""
     for name, annotation in get_type_hints(shared, include_extras=True).items():
-        default_mark = next((mark for mark in split_annotation(annotation)[1] if isinstance(mark, Default)), None)
+        marks = split_annotation(annotation)[1]
+        default_mark = next((mark for mark in marks if isinstance(mark, Default)), None)
+        if any(isinstance(mark, Key) for mark in marks):
+            default_mark = Default(None)
         default = inspect.Parameter.empty if default_mark is None else default_mark.value
         kind = inspect.Parameter.KEYWORD_ONLY
         yield inspect.Parameter(name, kind, default=default, annotation=annotation)
@@ -324,7 +345,7 @@ def model_of(chosen: Operation[..., Any]) -> type[BaseModel]:
     from pydantic import ConfigDict, create_model
 
     fields: dict[str, Any] = {name: _field(parameter) for name, parameter in chosen.signature.parameters.items()}
-    config = ConfigDict(extra="forbid", title=chosen.identifier, use_attribute_docstrings=False)
+    config = ConfigDict(extra="forbid", allow_inf_nan=False, title=chosen.identifier, use_attribute_docstrings=False)
     return create_model(chosen.identifier, __config__=config, __doc__=chosen.help, **fields)
 
 

@@ -15,6 +15,7 @@ import typer.core
 import typer.main
 
 from amgs_app.calls.marks import Arg, Option
+from amgs_app.calls.pairs import PairError, read_pairs
 from amgs_app.calls.plain_values import PlainCommand
 from amgs_app.terminal.line import LineError, Word
 from amgs_app.terminal.plain_refusals import say_usage
@@ -36,18 +37,22 @@ def callback_of(
     """
 
     def callback(**arguments: Any) -> Any:
-        return receive(**arguments)
+        return receive(**_with_pairs(chosen, arguments))
 
+    declared = chosen.signature.parameters
     own = {
         name: parameter.replace(annotation=for_typer(parameter.annotation))
-        for name, parameter in chosen.signature.parameters.items()
+        for name, parameter in declared.items()
+        if name not in _written_as_pairs(chosen)
     }
+    if chosen.pairs:
+        own[_PAIRS] = _pairs_for_typer(chosen)
     if not required:
         own = {
             n: parameter.replace(default=None) if parameter.default is parameter.empty else parameter
             for n, parameter in own.items()
         }
-    parameters = [*own.values(), *(parameter for parameter in extra if parameter.name not in own)]
+    parameters = [*own.values(), *(parameter for parameter in extra if parameter.name not in declared)]
     callback.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     callback.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
     callback.__doc__ = chosen.help
@@ -58,7 +63,7 @@ def callback_of(
 def command_of(chosen: Operation[..., Any]) -> typer.core.TyperCommand:
     """Return the parser of the words that follow an operation's name."""
     app = typer.Typer(add_completion=False, rich_markup_mode=None)
-    app.command(chosen.words[-1], cls=PlainCommand, help=chosen.help, add_help_option=False)(
+    app.command(chosen.words[-1], cls=PlainCommand, add_help_option=False, context_settings=settings_for(chosen))(
         callback_of(chosen, lambda **arguments: arguments)
     )
     command = typer.main.get_command(app)
@@ -72,7 +77,11 @@ def read_arguments(chosen: Operation[..., Any], words: list[Word], line: str) ->
     command = command_of(chosen)
     try:
         with command.make_context(chosen.name, list(words)) as context:
-            arguments = dict(context.params)
+            arguments = _with_pairs(chosen, context.params)
+    except PairError as error:
+        wrong = error.word
+        column = _first(words, lambda word: word == wrong, line)
+        raise LineError(error.message, line=line, column=column, way_out=error.way_out) from error
     except typer.TyperException as error:
         raise LineError(
             say_usage(error.format_message()),
@@ -82,6 +91,38 @@ def read_arguments(chosen: Operation[..., Any], words: list[Word], line: str) ->
         ) from error
     many = {parameter.name: parameter for parameter in chosen.parameters if parameter.many}
     return {name: _listed(value, many.get(name)) for name, value in arguments.items()}
+
+
+_PAIRS = "pairs"
+
+
+def settings_for(chosen: Operation[..., Any]) -> dict[str, Any]:
+    """Return what Typer's context is told: an option that a command with keys does not know is answered by `pairs`."""
+    return {"ignore_unknown_options": bool(chosen.pairs)}
+
+
+def _written_as_pairs(chosen: Operation[..., Any]) -> set[str]:
+    return {parameter.name for parameter in chosen.pairs.values()}
+
+
+def _pairs_for_typer(chosen: Operation[..., Any]) -> inspect.Parameter:
+    """Return the one argument that holds the positional words and the pairs of a line."""
+    labels = [parameter.label for parameter in chosen.pairs.values() if not parameter.is_key]
+
+    def complete(incomplete: str) -> list[str]:
+        from amgs_app.calls.completion import keys_and_values
+
+        return [text for text, *_ in keys_and_values(chosen, incomplete)]
+
+    argument = typer.Argument(metavar=" ".join((*labels, "[KEY=VALUE …]")), autocompletion=complete)
+    kind = Annotated[list[str] | None, argument]
+    return inspect.Parameter(_PAIRS, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=kind)
+
+
+def _with_pairs(chosen: Operation[..., Any], arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the arguments, with what the pairs set in their place."""
+    rest = {name: value for name, value in arguments.items() if name != _PAIRS}
+    return rest | read_pairs(chosen, arguments[_PAIRS] or ()) if _PAIRS in arguments else rest
 
 
 def for_typer(annotation: Any) -> Any:

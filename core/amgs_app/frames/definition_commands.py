@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+from dataclasses import fields as dataclass_fields
+from dataclasses import replace
 from datetime import datetime
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Final, TypedDict
+
+from typing_extensions import Unpack
 
 from amgs.errors import UsageError
+from amgs.types.frame import Assembly, BudgetStrategy, Gather, Merge, Order, Selection
 from amgs_app.calls.arguments import FrameBudget, FrameQuery, Limit, Reference, WeightsText, read_pair, read_weights
-from amgs_app.calls.marks import Arg, Option, Takes
+from amgs_app.calls.marks import Arg, Key, Option, Takes
 from amgs_app.calls.operation import operation
 from amgs_app.panes.row_fields import listed
 
@@ -18,180 +24,104 @@ if TYPE_CHECKING:
 
 Name = Annotated[str, Arg(metavar="NAME", help="A registered frame."), Takes("frame")]
 
-Instant = Annotated[str | None, Option("--since", metavar="ISO", help="Only blocks created since; none: any time.")]
-
 _NONE = "none"
+
+
+class FrameFields(TypedDict, total=False):
+    """What a definition may be given, by the parameter of a request."""
+
+    base: Annotated[str, Key(name="from", metavar="FRAME", help="Start from this frame."), Takes("frame")]
+    purpose: Annotated[str, Key(help="What it is for.")]
+    weights: Annotated[
+        str,
+        Key(metavar="R,C,K,S,F", help="Recency, centrality, confidence, similarity, reinforcement."),
+        Takes("weights"),
+    ]
+    category: Annotated[list[str], Key(help="Only these categories; repeat. none: all.")]
+    without: Annotated[str, Key(help="Not what is of this category alone; none: all.")]
+    status: Annotated[list[str], Key(help="Only these statuses; repeat.")]
+    tagged: Annotated[list[str], Key(name="meta", metavar="KEY=VALUE", help="Only this metadata; repeat. none: any.")]
+    self_only: Annotated[bool, Key(help="Only blocks tagged as self, or all.")]
+    since: Annotated[str, Key(metavar="DATE", help="Only blocks created since; none: any time.")]
+    until: Annotated[str, Key(metavar="DATE", help="Only blocks created before; none: any time.")]
+    used_since: Annotated[str, Key(metavar="DATE", help="Only blocks used since; none: any time.")]
+    window: Annotated[float, Key(metavar="HOURS", min=0, help="Only what was created or used within; 0: any time.")]
+    gather: Annotated[Gather, Key(help="Where candidates come from.")]
+    pool: Annotated[int, Key(min=1, help="Score at most N candidates.")]
+    hops: Annotated[int, Key(min=0, help="Graph distance.")]
+    selection: Annotated[Selection, Key(name="select", help="How the final blocks are chosen.")]
+    top_k: Annotated[int, Key(name="limit", min=0, help="At most N blocks; 0: as many as fit.")]
+    threshold: Annotated[float, Key(min=0, max=1, help="Minimum score.")]
+    share: Annotated[float, Key(name="similarity_share", min=0, max=1, help="Minimum share of the best match.")]
+    assembly: Annotated[Assembly, Key(help="How the text is written.")]
+    budget: Annotated[int, Key(min=1, help="Token budget; default: the frame's own.")]
+    refresh_hours: Annotated[float, Key(metavar="HOURS", min=0, help="How long an assembly stays fresh.")]
+    child: Annotated[list[str], Key(metavar="NAME:SHARE", help="A child frame; repeat, in order. none: atomic.")]
+    merge: Annotated[Merge, Key(help="How children are merged.")]
+    budget_strategy: Annotated[BudgetStrategy, Key(help="How children share the budget.")]
+    dedup: Annotated[
+        float, Key(min=0, max=1, help="Cosine from which blocks count as duplicates; 0: only equal content.")
+    ]
+    order: Annotated[Order, Key(help="With a question: the search's order, or that of the weights.")]
+    rescore: Annotated[
+        str, Key(metavar="R,C,K,S,F", help="Weights after the merge; none: the children's."), Takes("weights")
+    ]
 
 
 @operation(
     "frame define",
     summary="Define a frame of your own, or change one.",
-    example="frame define HOUSE --from SESSION --category procedure --budget 800",
+    example="frame define HOUSE from=SESSION category=procedure budget=800",
     writes=True,
     prompts=("base", "purpose", "category", "budget", "child"),
 )
 def define(
     engine: Engine,
     name: Annotated[str, Arg(metavar="NAME", help="Capitals, digits and underscores.")],
-    *,
-    base: Annotated[str | None, Option("--from", metavar="NAME", help="Start from this frame."), Takes("frame")] = None,
-    purpose: Annotated[str | None, Option("--purpose", metavar="TEXT", help="What it is for.")] = None,
-    weights: WeightsText = None,
-    category: Annotated[
-        list[str] | None, Option("--category", metavar="NAME", help="Only these categories; repeat. none: all.")
-    ] = None,
-    without: Annotated[
-        str | None, Option("--without", metavar="NAME", help="Not what is of this category alone; none: all.")
-    ] = None,
-    status: Annotated[list[str] | None, Option("--status", metavar="NAME", help="Only these statuses; repeat.")] = None,
-    tagged: Annotated[
-        list[str] | None,
-        Option("--meta", metavar="KEY=VALUE", help="Only blocks with this metadata; repeat. none: any."),
-    ] = None,
-    self_only: Annotated[
-        bool | None, Option("--self-only/--not-self-only", help="Only blocks tagged as self, or all.")
-    ] = None,
-    since: Instant = None,
-    until: Annotated[
-        str | None, Option("--until", metavar="ISO", help="Only blocks created before; none: any time.")
-    ] = None,
-    used_since: Annotated[
-        str | None, Option("--used-since", metavar="ISO", help="Only blocks used since; none: any time.")
-    ] = None,
-    window: Annotated[
-        float | None,
-        Option("--window", metavar="HOURS", help="Only blocks created or used within this time; 0: any time."),
-    ] = None,
-    gather: Annotated[
-        Literal["query", "known", "task", "filter", "identity"] | None,
-        Option("--gather", help="Where candidates come from."),
-    ] = None,
-    pool: Annotated[int | None, Option("--pool", metavar="N", min=1, help="Score at most N candidates.")] = None,
-    hops: Annotated[int | None, Option("--hops", metavar="N", min=0, help="Graph distance.")] = None,
-    selection: Annotated[
-        Literal["budget", "top_k", "threshold", "entropy"] | None,
-        Option("--select", help="How the final blocks are chosen."),
-    ] = None,
-    top_k: Annotated[
-        int | None, Option("--limit", metavar="K", min=0, help="At most K blocks; 0: as many as fit.")
-    ] = None,
-    threshold: Annotated[
-        float | None, Option("--threshold", metavar="SCORE", min=0, max=1, help="Minimum score.")
-    ] = None,
-    share: Annotated[
-        float | None, Option("--similarity-share", metavar="P", min=0, max=1, help="Minimum share of the best match.")
-    ] = None,
-    assembly: Annotated[
-        Literal["raw", "structured", "template", "summary"] | None,
-        Option("--assembly", help="How the text is written."),
-    ] = None,
-    budget: FrameBudget = None,
-    refresh_hours: Annotated[
-        float | None, Option("--refresh-hours", metavar="H", min=0, help="How long an assembly stays fresh.")
-    ] = None,
-    child: Annotated[
-        list[str] | None,
-        Option("--child", metavar="NAME:SHARE", help="A child frame; may be repeated, in order. none: atomic."),
-    ] = None,
-    merge: Annotated[
-        Literal["union", "intersection", "priority_chain"] | None, Option("--merge", help="How children are merged.")
-    ] = None,
-    budget_strategy: Annotated[
-        Literal["static", "dynamic", "priority"] | None,
-        Option("--budget-strategy", help="How children share the budget."),
-    ] = None,
-    dedup: Annotated[
-        float | None,
-        Option(
-            "--dedup",
-            metavar="COSINE",
-            min=0,
-            max=1,
-            help="Similarity from which blocks count as duplicates; 0: only equal content.",
-        ),
-    ] = None,
-    order: Annotated[
-        Literal["search", "weights"] | None,
-        Option("--order", help="With a question: the search's order, or that of the weights."),
-    ] = None,
-    rescore: Annotated[
-        str | None, Option("--rescore", metavar="R,C,K,S,F", help="Weights after the merge; none: the children's.")
-    ] = None,
+    **fields: Unpack[FrameFields],
 ) -> FrameDefinition:
-    """Register a frame: the options given override its present definition, or that of the frame named by --from.
+    """Register a frame: the keys given override its present definition, or that of the frame named by from=.
 
-    At a terminal, a NAME alone is asked for the rest. Every field of a definition has its option, and `none` (for
-    numbers 0) removes a limit. A new frame that starts from nothing is an ATTENTION. With --weights these decide with a
-    question too, unless --order search says that the search does. Weights that do not sum to 1 and composites that
-    would contain themselves are refused.
+    At a terminal, a NAME alone is asked for the rest. Every field of a definition has its key, and `none` (for numbers
+    0) removes a limit. A new frame that starts from nothing is an ATTENTION. With weights= these decide with a question
+    too, unless order=search says that the search does; weights.recency=.3 leaves the others what remains, in
+    proportion. Weights that do not sum to 1 and composites that would contain themselves are refused.
     """
-    from dataclasses import replace
-
     from amgs.frames import registry
 
+    given: dict[str, Any] = {_FIELDS.get(field, field): value for field, value in fields.items() if value is not None}
+    base = given.pop("base", None)
     known = registry.by_name(engine.memory.frame_definitions())
     wanted = name.strip().upper().replace("-", "_")
     start = known[wanted] if base is None and wanted in known else registry.find(base or "ATTENTION", known)
-    rule = start.rule
-    block_filter = replace(
-        rule.filter,
-        **_given(
-            statuses=None if status is None else tuple(status),
-            self_only=self_only,
-            without="" if without == _NONE else without,
-            meta=None if tagged is None else dict(read_pair(pair) for pair in _drop_none(tagged)),
-        ),
+    named = base is not None or "purpose" in given
+    if "weights" in given:
+        given["weights"] = read_weights(given["weights"], start.weights)
+        given.setdefault("order", "weights")
+    if "rescore" in given:
+        text = given["rescore"]
+        given["rescore"] = None if text == _NONE else read_weights(text, start.rescore or start.weights)
+    given |= {field: read(given[field]) for field, read in _READ.items() if field in given}
+    if wanted not in known:
+        given.setdefault("purpose", f"{wanted}, made by the operator")
+    rule = _over(start.rule, given)
+    definition: FrameDefinition = replace(
+        _over(start, given), name=wanted, rule=replace(rule, filter=_over(rule.filter, given))
     )
-    if category is not None:
-        block_filter = replace(block_filter, categories=tuple(_drop_none(category)) or None)
-    texts = _given(since=since, until=until, reinforced_since=used_since)
-    instants: dict[str, Any] = {field: _instant(text) for field, text in texts.items()}
-    block_filter = replace(block_filter, **instants)
-    rule = replace(
-        rule,
-        filter=block_filter,
-        **_given(
-            gather=gather,
-            pool=pool,
-            hops=hops,
-            selection=selection,
-            threshold=threshold,
-            similarity_share=share,
-            order=order or (None if weights is None else "weights"),
-        ),
-    )
-    if window is not None:
-        rule = replace(rule, window_hours=window or None)
-    if top_k is not None:
-        rule = replace(rule, top_k=top_k or None)
-    definition = replace(
-        start,
-        name=wanted,
-        rule=rule,
-        **_given(
-            purpose=purpose if purpose is not None or wanted in known else f"{wanted}, made by the operator",
-            weights=read_weights(weights),
-            assembly=assembly,
-            budget=budget,
-            refresh_hours=refresh_hours,
-            children=None if child is None else tuple(_child(spec) for spec in _drop_none(child)),
-            merge=merge,
-            budget_strategy=budget_strategy,
-        ),
-    )
-    if rescore is not None:
-        definition = replace(definition, rescore=None if rescore == _NONE else read_weights(rescore))
-    if dedup is not None:
-        definition = replace(definition, semantic_threshold=dedup or None)
     copied = replace(definition, name=start.name, purpose=start.purpose) == start
-    if copied and wanted not in known and base is purpose is None:  # a name that was mistyped, most likely
+    if copied and wanted not in known and not named:  # a name that was mistyped, most likely
         raise UsageError(
             f"{wanted} would be a copy of {start.name}.",
             title="No frame was defined",
-            way_out="Say what differs, for example `--budget 800`; `frame list` names the frames that exist.",
+            way_out="Say what differs, for example `budget=800`; `frame list` names the frames that exist.",
         )
     engine.memory.define_frame(definition)
     return definition
+
+
+def _over(part: Any, given: Mapping[str, Any]) -> Any:
+    """Return a part of a definition with those of its fields that are given."""
+    return replace(part, **{field.name: given[field.name] for field in dataclass_fields(part) if field.name in given})
 
 
 def _drop_none(values: list[str]) -> list[str]:
@@ -212,10 +142,6 @@ def _instant(text: str) -> datetime | None:
         raise UsageError(f"Invalid time: {text!r}.", way_out="Write 2026-03-01 or 2026-03-01T09:00.") from None
 
 
-def _given(**values: object) -> dict[str, Any]:
-    return {key: value for key, value in values.items() if value is not None}
-
-
 def _child(text: str) -> ChildFrame:
     from amgs.types import ChildFrame
 
@@ -223,8 +149,30 @@ def _child(text: str) -> ChildFrame:
     try:
         part = float(share) if share else 1.0
     except ValueError:
-        raise UsageError(f"{text!r} is not NAME:SHARE.", way_out="For example --child SELF:0.25.") from None
+        raise UsageError(f"{text!r} is not NAME:SHARE.", way_out="For example child=SELF:0.25.") from None
     return ChildFrame(name.strip().upper().replace("-", "_"), part)
+
+
+_FIELDS: Final = {
+    "category": "categories",
+    "status": "statuses",
+    "tagged": "meta",
+    "used_since": "reinforced_since",
+    "window": "window_hours",
+    "share": "similarity_share",
+    "child": "children",
+    "dedup": "semantic_threshold",
+}
+"""Fields of a definition that a request calls by another name."""
+_READ: Final[Mapping[str, Callable[[Any], Any]]] = {
+    "categories": lambda names: tuple(_drop_none(names)) or None,
+    "statuses": tuple,
+    "meta": lambda pairs: dict(map(read_pair, _drop_none(pairs))),
+    "without": lambda name: "" if name == _NONE else name,
+    **dict.fromkeys(("since", "until", "reinforced_since"), _instant),
+    **dict.fromkeys(("window_hours", "top_k", "semantic_threshold"), lambda number: number or None),
+    "children": lambda texts: tuple(map(_child, _drop_none(texts))),
+}
 
 
 @operation(

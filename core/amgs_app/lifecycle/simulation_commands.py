@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from amgs.errors import UsageError
-from amgs_app.calls.marks import Arg, Option, Takes
+from amgs_app.calls.marks import Arg, Key, Takes
 from amgs_app.calls.operation import operation
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from amgs_app.engine import Engine
 
 _OWN = {"enhance": "only", "prune": "threshold", "insert": "text", "decay": "pace"}
-"""The option that each change takes beside those of all."""
+"""The argument that each change takes beside those of all."""
 
 
 @operation(
@@ -25,7 +25,7 @@ _OWN = {"enhance": "only", "prune": "threshold", "insert": "text", "decay": "pac
     needs="operate",
     summary="Simulate what proposed edges, pruning, a new block or decay would come to.",
     synonyms=("what if", "montecarlo", "simulation"),
-    example='simulate insert "The pump was replaced." --days 30',
+    example='simulate insert "The pump was replaced." days=30',
     long=True,
     lists=lambda result: list(result.blocks),
 )
@@ -34,32 +34,22 @@ def simulate(
     change: Annotated[Literal["enhance", "prune", "insert", "decay"], Arg(metavar="CHANGE", help="What is simulated.")],
     text: Annotated[str | None, Arg(metavar="TEXT", help="insert: the text of the new block."), Takes("text")] = None,
     *,
-    only: Annotated[
-        list[str] | None, Option("--only", metavar="ID", help="enhance: this proposal alone; may be repeated.")
-    ] = None,
-    threshold: Annotated[
-        list[float] | None,
-        Option("--threshold", metavar="X", help="prune: a relevance to prune under; may be repeated."),
-    ] = None,
+    only: Annotated[list[str] | None, Key(metavar="ID", help="enhance: this proposal alone; may be repeated.")] = None,
+    threshold: Annotated[list[float] | None, Key(help="prune: a relevance to prune under; may be repeated.")] = None,
     pace: Annotated[
-        list[float] | None,
-        Option("--pace", metavar="X", help="decay: a multiple of its pace; may be repeated. Default: 1, ½, 2, 4."),
+        list[float] | None, Key(help="decay: a multiple of its pace; may be repeated. Default: 1, ½, 2, 4.")
     ] = None,
-    days: Annotated[float, Option("--days", metavar="N", help="How many days to look ahead.")] = 30.0,
-    draws: Annotated[int, Option("--draws", metavar="N", help="How many futures to draw.")] = 64,
-    rate: Annotated[
-        float | None, Option("--rate", metavar="N", help="Uses a day; default: as in the last thirty days.")
-    ] = None,
-    seed: Annotated[int | None, Option("--seed", metavar="N", help="Random seed; default: the session's.")] = None,
-    synthetic: Annotated[
-        int | None, Option("--synthetic", metavar="N", help="Over an invented memory of N blocks instead of this one.")
-    ] = None,
+    days: Annotated[float, Key(help="How many days to look ahead.")] = 30.0,
+    draws: Annotated[int, Key(help="How many futures to draw.")] = 64,
+    rate: Annotated[float | None, Key(help="Uses a day; default: as in the last thirty days.")] = None,
+    seed: Annotated[int | None, Key(help="Random seed; default: the session's.")] = None,
+    synthetic: Annotated[int | None, Key(help="Over an invented memory of N blocks instead of this one.")] = None,
     progress: Progress | None = None,
 ) -> Simulation:
     """Draw many futures at random and compare the change with none. The memory is read and never written; the seed
     decides the draws.
 
-    enhance: with and without the proposals of `enhance`. prune: a pruning every thirty days under each --threshold.
+    enhance: with and without the proposals of `enhance`. prune: a pruning every thirty days under each threshold.
     insert: TEXT with each link that consolidation would make alone, the best first. decay: the graph under other paces
     of decay.
 
@@ -71,7 +61,7 @@ def simulate(
 
     for name, value in (("only", only), ("threshold", threshold), ("text", text), ("pace", pace)):
         if value is not None and _OWN[change] != name:
-            argument = "TEXT" if name == "text" else f"--{name}"
+            argument = "TEXT" if name == "text" else f"{name}="
             raise UsageError(
                 f"`simulate {change}` takes no {argument}.", way_out="`help simulate` says what each takes."
             )

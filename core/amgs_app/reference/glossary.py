@@ -73,14 +73,14 @@ MECHANISMS: Final[Words] = (
     ("as-of", "What held at an instant: `search --as-of`."),
     (
         "assembly strategy (AMGS §4.5)",
-        "How a frame is written: raw, structured, template, summary: `frame define --assembly`.",
+        "How a frame is written: raw, structured, template, summary: `frame define … assembly=`.",
     ),
-    ("budget allocation (AMGS §4.4)", "Static, dynamic or priority: `frame define --budget-strategy`."),
+    ("budget allocation (AMGS §4.4)", "Static, dynamic or priority: `frame define … budget_strategy=`."),
     ("canonical form, id (AMGS §12)", "The SHA-256 of the text with line ends and blank lines made alike: `verify`."),
     ("centrality (AMGS §7.4)", "Degree, eigenvector, PageRank and betweenness: `graph inspect`."),
     (
         "composite frame (AMGS §4.4)",
-        "A frame made of others by union, intersection or priority chain: `frame define --merge`.",
+        "A frame made of others by union, intersection or priority chain: `frame define … merge=`.",
     ),
     (
         "compression (conversation §2)",
@@ -105,14 +105,14 @@ MECHANISMS: Final[Words] = (
     ),
     ("`.ctx`, gist tree (MegaContext)", "The lifetime on disk, by levels of 32: `focus open --lifetime`."),
     ("curve, calibration (AMGS §7.3)", "Scores mapped to the outcomes that verdicts gave: `calibrate`."),
-    ("de-duplication (AMGS §4.4)", "By equal content, or a cosine: `frame define --dedup`."),
+    ("de-duplication (AMGS §4.4)", "By equal content, or a cosine: `frame define … dedup=`."),
     ("drift, monitors (AMGS §13.3)", "How centrality, entropy and frames change: `metrics --record`."),
     ("enhancement (AMGS §8.3)", "Merges, splits, stronger and weaker edges as proposals: `enhance`."),
     (
         "entities (conversation §7)",
         "People, places, things, amounts, with types: `conversation show --view entities`, `entity`.",
     ),
-    ("entropy balance (AMGS §7.5)", "Categories of a frame kept diverse: `frame define --select entropy`."),
+    ("entropy balance (AMGS §7.5)", "Categories of a frame kept diverse: `frame define … select=entropy`."),
     ("external store (AMGS §5.4)", "PostgreSQL in place of the file: `amgs --store postgresql://… status`."),
     ("focus compression, learnings (packs L5)", "What is central in packs, once: `pack assemble --layers focus`."),
     (

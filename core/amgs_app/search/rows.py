@@ -94,11 +94,10 @@ def _or_budget(result: Explanation) -> str:
 
 def _minimum_told(change: MinimumChange) -> str:
     """Return which minimum of its frame keeps a block out, and what lets it in."""
-    option = "--" + change.minimum.replace("_", "-")
-    reason = f"not its weights keep it out, but {change.frame}'s `{option}` of {change.value:.2f}: "
+    reason = f"not its weights keep it out, but {change.frame}'s `{change.minimum}` of {change.value:.2f}: "
     if change.lowered is None:
         return reason + "even below it, others would be taken"
-    return f"{reason}`frame define {change.frame} {option} {change.lowered:.2f}` would admit it"
+    return f"{reason}`frame define {change.frame} {change.minimum}={change.lowered:.2f}` would admit it"
 
 
 @entry(page=_followed, sentence=_rank)

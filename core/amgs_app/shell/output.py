@@ -233,7 +233,9 @@ def _fill_in(call: Call[Any]) -> Call[Any] | None:
                 sys.stderr.write("\nNothing was changed.\n")
                 return None
             answers = line.split() if parameter.many else [line.strip()] if line.strip() else []
-            words = [Word(word, 1) for answer in answers for word in (parameter.flags[0], answer)]
+            words = [
+                Word(word, 1) for answer in answers for word in parameter.words([answer] if parameter.many else answer)
+            ]
             try:
                 call = Call(call.operation, read_arguments(call.operation, filled + words, line))
             except AmgsError as error:

@@ -155,22 +155,34 @@ def theme(
 @operation(
     "settings",
     place="here",
-    summary="List every setting with its value and where it comes from.",
+    summary="List every setting with its value and where it comes from, or set some.",
     synonyms=("configuration", "options", "preferences"),
-    example="settings focus",
+    example="settings memory.decay.threshold=0.1",
 )
 def settings(
     engine: Engine,
-    start: Annotated[str, Arg(metavar="KEY", help="Only keys that start with this, such as memory.decay.")] = "",
+    words: Annotated[
+        list[str] | None,
+        Arg(metavar="KEY[=VALUE]", help="Only keys that start so, such as memory.decay; or what one is set to."),
+        Takes("setting"),
+    ] = None,
 ) -> results.SettingsList:
-    """List the settings of this run: the key, its value, its default, and the file or the variable that sets it."""
-    from amgs_app.settings import default_file, every_setting
+    """List the settings of this run: the key, its value, its default, and the file or the variable that sets it.
 
+    KEY=VALUE writes the file, whose comments stay; KEY=default takes the key out of it. It holds from the next start
+    on; a variable of the same name wins.
+    """
+    from amgs_app.settings import default_file, every_setting
+    from amgs_app.workplace.settings_file import change_settings
+
+    starts = [word for word in words or ("",) if "=" not in word]
+    if changes := [word for word in words or () if "=" in word]:
+        starts = [*(word for word in starts if word != "set"), *change_settings(changes, engine.options.settings)]
     every = every_setting(engine.options.settings)
-    matches = tuple(setting for setting in every if setting.key.startswith(start))
+    matches = tuple(setting for setting in every if setting.key.startswith(tuple(starts)))
     if not matches:
         sections = dict.fromkeys(setting.key.rsplit(".", 1)[0] for setting in every)
-        raise UsageError(f"No setting starts with {start!r}.", way_out=f"Sections: {', '.join(sections)}.")
+        raise UsageError(f"No setting starts with {starts[0]!r}.", way_out=f"Sections: {', '.join(sections)}.")
     return results.SettingsList(str(engine.options.settings or default_file()), matches)
 
 

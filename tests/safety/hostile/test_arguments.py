@@ -125,6 +125,8 @@ def option(parameter: Parameter, rng: random.Random, verb: Operation[..., Any], 
     if parameter.is_switch:
         return [flag]
     given = value(parameter, rng, verb, long)
+    if parameter.is_key:
+        return [f"{flag}{given}"]
     return [f"{flag}={given}"] if rng.random() < 0.3 else [flag, given]
 
 

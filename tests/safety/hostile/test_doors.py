@@ -162,7 +162,7 @@ LINES = (
     "conversation keep {}",
     "pack keep odd @1 --title {}",
     "block find {}",
-    "frame define ODD --from SESSION --purpose {}",
+    "frame define ODD from=SESSION purpose={}",
     "edge set @1 @1 --kind {}",
     "diagnose x --missed {}",
 )

@@ -1,0 +1,139 @@
+"""Read `key=value` pairs against the model of what a command sets, and say in one sentence what is wrong with one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any, Final
+
+from amgs.errors import UsageError
+from amgs_app.calls.left import say_now
+from amgs_app.calls.marks import PAIR
+from amgs_app.terminal.line import near
+from amgs_app.terminal.plain_refusals import say_value
+
+if TYPE_CHECKING:
+    from pydantic import BaseModel
+
+    from amgs_app.calls.marks import Parameter
+    from amgs_app.calls.operation import Operation
+
+
+class PairError(UsageError):
+    """A word that sets nothing. word: as it was typed."""
+
+    title = "Invalid command"
+
+    def __init__(self, message: str, *, word: str = "", way_out: str = "") -> None:
+        super().__init__(message, way_out=way_out)
+        self.word = word
+
+
+def read_pairs(chosen: Operation[..., Any], words: Sequence[str]) -> dict[str, Any]:
+    """Return the value of every positional parameter and key that the words give; raises PairError for a word that is
+    none of them, or whose value its field does not take.
+
+    `weights.recency=.3` sets one part of a value that has parts.
+    """
+    from pydantic import ValidationError
+
+    from amgs_app.calls.operation import model_of
+
+    free = [parameter for parameter in chosen.pairs.values() if not parameter.is_key]
+    values: dict[str, Any] = {}
+    typed: dict[str, str] = {}
+    for place, word in enumerate(words):
+        pair = PAIR.fullmatch(word)
+        if pair is not None:
+            parameter, text = _named(chosen, word, pair[1], pair[2]), pair[3]
+        elif word.startswith("--"):
+            raise _refuse_option(chosen, word, words[place + 1 :])
+        elif free:
+            parameter, text = free[0], word
+        else:
+            raise PairError(f"Too many words: {word}.", word=word, way_out=f"Use: {chosen.usage()}")
+        free = [open_parameter for open_parameter in free if open_parameter is not parameter]
+        before = values.get(parameter.name)
+        if parameter.many:
+            values[parameter.name] = [*(before or ()), text]
+        elif pair is not None and pair[2]:
+            values[parameter.name] = ",".join((*([before] if before else ()), f"{pair[2]}={text}"))
+        else:
+            values[parameter.name] = text
+        typed[parameter.name] = word
+    model = model_of(chosen)
+    try:
+        read = model.model_validate(values)
+    except ValidationError as error:
+        fault = error.errors()[0]
+        name = str(fault["loc"][0])
+        parameter = next(candidate for candidate in chosen.parameters if candidate.name == name)
+        if name not in typed:
+            missing = parameter.flags[0] + parameter.label if parameter.is_key else parameter.label
+            raise PairError(f"{missing} is missing.", way_out=f"Use: {chosen.usage()}") from error
+        raise PairError(say_domain(parameter.key, model, fault), word=typed[name]) from error
+    return {parameter.name: getattr(read, parameter.name) for parameter in chosen.pairs.values()}
+
+
+def _named(chosen: Operation[..., Any], word: str, typed: str, part: str | None) -> Parameter:
+    """Return the parameter of a key; raises PairError where there is none, or it has no such part."""
+    key = typed.replace("-", "_")
+    parameter = chosen.pairs.get(key)
+    if parameter is None:
+        raise PairError(say_unknown("key", key, chosen.pairs), word=word, way_out=f"`help {chosen.name}` lists them.")
+    if part and part not in parts_of(parameter):
+        raise PairError(say_unknown(f"part of {key}", part, parts_of(parameter)), word=word)
+    return parameter
+
+
+def parts_of(parameter: Parameter) -> tuple[str, ...]:
+    """Return the names of the parts that a value has, which may be set alone."""
+    if parameter.takes != "weights":
+        return ()
+    from amgs.types import COMPONENTS
+
+    return COMPONENTS
+
+
+def say_unknown(what: str, name: str, names: Iterable[str]) -> str:
+    """Say that there is no such key, and which is like it."""
+    meant = near(name, names)
+    return f"There is no {what} {name!r}" + (f"; did you mean {' or '.join(meant)}?" if meant else ".")
+
+
+def _refuse_option(chosen: Operation[..., Any], word: str, after: Sequence[str]) -> PairError:
+    """Return what is said of an option: how it is written now, where an earlier version had it."""
+    flag, sign, value = word.partition("=")
+    key = flag[2:].replace("-", "_")
+    if key not in chosen.pairs:
+        known = [*chosen.pairs, *(flag[2:] for p in chosen.parameters for flag in p.flags if not p.is_key)]
+        return PairError(say_unknown("option", flag[2:], known), word=word, way_out=f"Use: {chosen.usage()}")
+    value = value if sign else next(iter(after), "VALUE")
+    return PairError(say_now(word if sign else f"{flag} {value}", f"{key}={value}"), word=word)
+
+
+_KINDS: Final = {"integer": "a whole number", "number": "a number", "boolean": "true or false"}
+
+_BOUNDS: Final = {
+    "minimum": "of {:g} or more",
+    "exclusiveMinimum": "above {:g}",
+    "maximum": "of {:g} or less",
+    "exclusiveMaximum": "below {:g}",
+}
+
+
+def say_domain(key: str, model: type[BaseModel], fault: Any) -> str:
+    """Say which values a field takes, as the schema of its model has them, instead of the one that was given."""
+    kind: dict[str, Any] = model.model_json_schema()["properties"][fault["loc"][0]] if fault["loc"] else {}
+    kind = next((option for option in kind.get("anyOf", ()) if option.get("type") != "null"), kind)
+    kind = kind.get("items", kind)
+    if "enum" in kind:
+        domain = f"one of {', '.join(map(str, kind['enum']))}"
+    elif kind.get("type") in _KINDS:
+        if "minimum" in kind and "maximum" in kind:
+            bounds = [f"from {kind['minimum']:g} to {kind['maximum']:g}"]
+        else:
+            bounds = [words.format(kind[bound]) for bound, words in _BOUNDS.items() if bound in kind]
+        domain = " ".join((_KINDS[kind["type"]], *bounds))
+    else:
+        return f"{say_value(key, fault['msg'])}."
+    return f"{key} takes {domain}, not {fault['input']!r}."

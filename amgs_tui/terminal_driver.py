@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 from contextlib import suppress
 from typing import IO, Any
 
@@ -21,6 +22,14 @@ class TerminalDriver(LinuxDriver):
         """
         if self._must_signal_resume:
             super()._sigcont_application(*arguments)
+
+    def run_input_thread(self) -> None:
+        """Read keys until the terminal is gone. While it is being hung up, reading from it fails: that is no fault."""
+        try:
+            super().run_input_thread()
+        except OSError as error:
+            if error.errno != errno.EIO:
+                raise
 
 
 class LastingOutput:

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import signal
 import subprocess
 import sys
+from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
+from textual.drivers.linux_driver import LinuxDriver
 
 import amgs
 from amgs_tui.hang_up import is_gone
+from amgs_tui.terminal_driver import TerminalDriver
 
 pty = pytest.importorskip("pty")
 PAINTED = b"\x1b[?1049h"
@@ -45,12 +49,27 @@ def test_the_program_leaves_with_its_terminal(tmp_path: Path, told: str) -> None
         os.write(ours, b"2\tv34v" * 3)
         os.read(ours, 65536)  # much is drawn meanwhile
         os.close(ours)
-        assert program.wait(timeout=30) == 0
+        assert program.wait(timeout=120) == 0
     finally:
         program.kill()
         program.wait()
     with amgs.open(store) as memory:
         memory.add("The store was let go.")
+
+
+@pytest.mark.parametrize(("number", "fault"), [(errno.EIO, False), (errno.EBADF, True)])
+def test_keys_that_cannot_be_read_while_the_terminal_is_hung_up_are_no_fault(
+    number: int, fault: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Between the end of the other side and the hang-up, the system lets a read of a terminal fail."""
+
+    def read(self: LinuxDriver) -> None:
+        raise OSError(number, os.strerror(number))
+
+    monkeypatch.setattr(LinuxDriver, "run_input_thread", read)
+    driver = TerminalDriver.__new__(TerminalDriver)
+    with pytest.raises(OSError, match="Bad file") if fault else nullcontext():
+        driver.run_input_thread()
 
 
 def test_a_pipe_that_nobody_writes_to_is_gone_and_an_open_one_is_not() -> None:

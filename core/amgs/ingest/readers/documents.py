@@ -9,9 +9,11 @@ from __future__ import annotations
 import atexit
 import io
 import json
+import math
 import resource
 import subprocess
 import sys
+import time
 from contextlib import redirect_stdout, suppress
 from dataclasses import replace
 from threading import Lock, Timer
@@ -24,8 +26,10 @@ from amgs.ingest.readers import markdown
 
 ENDINGS: Final = (".html", ".htm", ".pdf", ".docx", ".pptx", ".xlsx", ".epub", ".msg")
 PATIENCE: Final = 60.0
-"""Seconds for one file, and after which a process that has nothing to do ends."""
+"""Seconds of the processor for one file, and by the clock after which a process that has nothing to do ends."""
 _MEMORY: Final = 4 << 30
+_STANDSTILL: Final = 10
+"""By the clock, a file may take so many times its seconds: a crowded machine is no reason to refuse it."""
 
 
 def read(raw: bytes, *, ending: str) -> ParsedDocument:
@@ -75,7 +79,7 @@ class Converter:
                     stderr=subprocess.DEVNULL,
                     start_new_session=True,
                 )
-            limit = Timer(PATIENCE, self._process.kill)
+            limit = Timer(_STANDSTILL * PATIENCE, self._process.kill)
             limit.start()
             try:
                 answer = _ask(self._process, raw, ending)
@@ -113,7 +117,7 @@ _converter: Final = Converter()
 
 def _ask(process: subprocess.Popen[bytes], raw: bytes, ending: str) -> dict[str, str]:
     assert process.stdin is not None and process.stdout is not None
-    process.stdin.write(json.dumps([ending, len(raw)]).encode() + b"\n" + raw)
+    process.stdin.write(json.dumps([ending, len(raw), PATIENCE]).encode() + b"\n" + raw)
     process.stdin.flush()
     return cast("dict[str, str]", json.loads(process.stdout.readline()))
 
@@ -127,7 +131,9 @@ def serve() -> None:
 
         converter = MarkItDown()
         while head := sys.stdin.buffer.readline():
-            ending, size = json.loads(head)
+            ending, size, seconds = json.loads(head)
+            until = math.ceil(time.process_time() + seconds)
+            resource.setrlimit(resource.RLIMIT_CPU, (until, resource.getrlimit(resource.RLIMIT_CPU)[1]))
             raw = sys.stdin.buffer.read(size)
             answer: dict[str, Any]
             try:

@@ -12,17 +12,15 @@ from amgs.memory import Memory
 from amgs.settings import ConsolidationSettings, GraphSettings, Settings
 from amgs.types import HealthLine
 from tests.engine.memory_world import open_memory, write_notes
-from tests.postgres_server import namespace
 
 LARGE = Settings(graph=GraphSettings(fresh_centrality_nodes=3), consolidation=ConsolidationSettings(similarity=0.0))
 """Six blocks with edges are a large graph."""
 
 
-@pytest.fixture(params=("duckdb", "postgres"))
-def place(request: pytest.FixtureRequest, tmp_path: Path) -> str:
-    if request.param == "duckdb":
-        return str(tmp_path / "m.duckdb")
-    return namespace(request.getfixturevalue("postgres"))
+@pytest.fixture
+def place(tmp_path: Path) -> str:
+    """Of a file; tests/safety/postgres/test_contract.py has one of PostgreSQL."""
+    return str(tmp_path / "m.duckdb")
 
 
 @pytest.fixture
@@ -44,7 +42,7 @@ def line(memory: Memory) -> HealthLine:
     return found
 
 
-def test_what_was_worked_out_is_what_every_search_goes_by(memory: Memory, place: str) -> None:
+def test_what_was_worked_out_is_what_every_search_goes_by(memory: Memory) -> None:
     assert set(scored(memory).values()) == {0.0}
     assert (line(memory).standing, line(memory).verb) == ("act", "consolidate")
     before = memory.change_counter
@@ -56,19 +54,6 @@ def test_what_was_worked_out_is_what_every_search_goes_by(memory: Memory, place:
     assert max(scored(memory).values()) > 0.5
     memory.lifecycle.keep_derived()
     assert line(memory).standing == "well" and memory.change_counter == before + 1
-    if place.startswith("postgresql"):
-        with open_memory(place, settings=LARGE) as other:
-            assert scored(other) == scored(memory)
-
-
-def test_a_process_that_has_the_store_open_follows_what_another_works_out(postgres: str, tmp_path: Path) -> None:
-    place = namespace(postgres)
-    with open_memory(place, settings=LARGE) as one, open_memory(place, settings=LARGE) as other:
-        one.ingest_folder(write_notes(tmp_path / "notes"))
-        one.consolidate()
-        assert set(scored(other).values()) == {0.0}
-        one.lifecycle.keep_derived()
-        assert scored(other) == scored(one) and max(scored(other).values()) > 0.5
 
 
 def test_of_one_graph_it_is_kept_once_and_none_replaces_a_later_one(memory: Memory) -> None:

@@ -15,7 +15,6 @@ from amgs.memory import Memory
 from amgs.types import Block, BlockFilter
 from tests.engine.lifecycle_world import content, lively
 from tests.engine.memory_world import NOW
-from tests.postgres_server import namespace
 
 LATER = NOW + timedelta(days=400)
 
@@ -24,7 +23,7 @@ def _old(path: Path | str | None = None, *, at: int = 400) -> Memory:
     """The lively memory, a year later, with every block doubted, and one outside the graph."""
     memory = lively(path)
     memory.ingest_many([RawBlock("qqq zzz xxyyy", meta={"source": "odd.md"})])
-    memory.apply_consolidation(memory.plan_consolidation())
+    memory.consolidate()
     for block in memory.blocks(BlockFilter()):
         memory.set_metadata(block.id, confidence=0.3, decay_lambda=0.01)
     memory.clock = FixedClock(NOW + timedelta(days=at))
@@ -96,11 +95,13 @@ def test_no_edge_ends_at_a_pruned_block_and_undo_brings_all_of_them_back() -> No
         assert memory.verify().ok
 
 
-@pytest.mark.parametrize("kind", ["file", "postgres"])
-def test_what_a_hard_pruning_deletes_stands_whole_in_a_table_until_it_is_erased(
-    kind: str, request: pytest.FixtureRequest, tmp_path: Path
-) -> None:
-    place = namespace(request.getfixturevalue("postgres")) if kind == "postgres" else tmp_path / "s.duckdb"
+@pytest.fixture
+def place(tmp_path: Path) -> str:
+    """Of a file; tests/safety/postgres/test_contract.py has one of PostgreSQL."""
+    return str(tmp_path / "s.duckdb")
+
+
+def test_what_a_hard_pruning_deletes_stands_whole_in_a_table_until_it_is_erased(place: str) -> None:
     with _old(place) as memory:
         odd, edges = _odd(memory), memory.edges()
         memory.set_metadata(edges[0].source_id, status="pruned")

@@ -30,7 +30,6 @@ from amgs_app.gateway.prompts import prompts_in
 from amgs_app.results.memory import ExchangeList
 from tests.gateway.recorder import gateway, recorder
 from tests.gateway.test_gateway_faults import ask, ended
-from tests.postgres_server import namespace
 from tests.service.serving import NOW
 
 SYSTEM = "You keep the observatory's books.\nBe brief.\n\nNever guess.\nFourth line."
@@ -160,25 +159,6 @@ def test_prompts_go_with_the_last_request_that_had_them(tmp_path: Path) -> None:
         assert not opened.gateway.exchanges()
     assert rows(store, "prompts") == rows(store, "exchange_prompts") == 0
     assert b"observatory" not in store.read_bytes()
-
-
-def test_a_database_keeps_prompts_as_a_file_does(postgres: str, tmp_path: Path) -> None:
-    store, place = tmp_path / "a.duckdb", namespace(postgres)
-    with memory(store) as opened:
-        opened.conversation.add("talk", [{"role": "user", "content": "Hi"}])
-        opened.gateway.note(exchange(1, "Hi", usage=Usage(1, 2, 3, 4)))
-        opened.gateway.note(exchange(2, "Hi", prompts=(GatewayPrompt("tools", '["\0"]'),)))
-    with memory(store) as opened, memory(place) as other:
-        opened.exchange.export(tmp_path / "a.json")
-        other.exchange.load(tmp_path / "a.json")
-    with memory(store, keep=2) as file, memory(place, keep=2) as server:
-        assert server.gateway.exchange(1) == file.gateway.exchange(1)
-        for opened in (file, server):
-            opened.gateway.note(exchange(3, "Hi"))
-            assert [one.changed for one in opened.gateway.exchanges()] == [("tools", "system prompt"), ()]
-        assert server.gateway.exchange(2) == file.gateway.exchange(2)
-        assert server.gateway.exchange(3) == file.gateway.exchange(3)
-    assert rows(place, "prompts") == rows(place, "exchange_prompts") == 2
 
 
 def test_erasing_a_text_erases_the_prompts_that_repeat_it(tmp_path: Path) -> None:

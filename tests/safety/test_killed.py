@@ -77,9 +77,7 @@ def test_what_was_done_when_the_server_was_killed_is_not_done_again(tmp_path: Pa
         with pytest.raises(httpx2.TransportError):
             http.post("/v1/frame/assemble", json=look, headers=key)
         process.wait(timeout=30)
-    begun = time.monotonic()
     with running(tmp_path, port) as (http, process):  # the same port, at once
-        assert time.monotonic() - begun < 60
         (tmp_path / "die").unlink()
         again = http.post("/v1/frame/assemble", json=look, headers=key)
         assert (again.status_code, again.json()["type"]) == (409, "urn:amgs:problem:repeated")

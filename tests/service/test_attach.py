@@ -7,7 +7,6 @@ import subprocess
 import sys
 import tarfile
 import threading
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -58,12 +57,6 @@ expect blocks == 2
 expect focus.step == 1
 undo
 """
-
-
-@pytest.fixture(scope="module")
-def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    with served(tmp_path_factory.mktemp("served") / "notes.duckdb") as found:
-        yield found
 
 
 @pytest.fixture
@@ -162,39 +155,23 @@ def test_sessions_of_agents_are_read_here_and_kept_there(address: str, engine: R
     assert cli.run(["--connect", address, "conversation", "show", "dome"]) == 0
 
 
-def test_what_takes_long_tells_how_far_it_is_and_stops_when_it_is_told_to(engine: RemoteEngine) -> None:
-    said: list[str] = []
-    operator = Operator(engine)
-    operator.run(lifecycle.verify(), Progress(lambda done, total, doing: said.append(doing)))
-    stopped = Progress()
-    stopped.cancel()
-    with pytest.raises(Cancelled):
-        operator.run(lifecycle.verify(), stopped)
-
-
 def test_who_lets_go_of_the_connection_cancels_the_work(engine: RemoteEngine, monkeypatch: pytest.MonkeyPatch) -> None:
-    ended: list[type[BaseException]] = []
-    begun = threading.Event()
+    begun, ended = threading.Event(), threading.Event()
 
     def verify(self: object, progress: Progress) -> None:
         begun.set()
         try:
-            for number in range(2000):
-                progress(number, 2000, "checking")
-                time.sleep(0.005)
-        except Cancelled as error:
-            ended.append(type(error))
+            while True:
+                progress(1, 2, "checking")
+        except Cancelled:
+            ended.set()
             raise
 
     monkeypatch.setattr("amgs.memory.Memory.verify", verify)
     progress = Progress(lambda done, total, doing: progress.cancel())
     with pytest.raises(Cancelled):
         Operator(engine).run(lifecycle.verify(), progress)
-    deadline = time.monotonic() + 8
-    while not ended and time.monotonic() < deadline:
-        time.sleep(0.01)
-    assert begun.is_set()
-    assert ended == [Cancelled]
+    assert begun.is_set() and ended.wait(120)
 
 
 def test_a_token_allows_what_it_allows_and_an_address_may_name_a_namespace(tmp_path: Path) -> None:

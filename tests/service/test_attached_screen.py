@@ -95,9 +95,9 @@ def test_a_listener_begins_again_with_what_it_missed() -> None:
 
     listener = EventListener(source, heard.append)
     listener.start()
-    assert done.wait(10)
+    assert done.wait(120)
     listener.close()
-    listener.join(10)
+    listener.join(120)
     assert asked[:3] == ["", "7", "7"]
     assert [each.words for each in heard if isinstance(each, Reach) and each.state == "lost"][:2] == [
         "The connection ended.",

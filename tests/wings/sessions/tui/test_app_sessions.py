@@ -86,9 +86,8 @@ async def test_a_session_is_listed_opened_and_seen_in_each_of_its_views(home: Pa
         assert VIEWS.index(pane.view) == 2
 
 
-@pytest.mark.parametrize("size", [(80, 24), (120, 40), (200, 60)])
 async def test_the_first_page_without_a_compaction_tells_what_filled_the_window_and_what_went_wrong(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, size: tuple[int, int]
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("HOME", str(tmp_path))
     file = ClaudeFile(tmp_path / ".claude/projects/orchard/orchard-1.jsonl")
@@ -96,7 +95,7 @@ async def test_the_first_page_without_a_compaction_tells_what_filled_the_window_
     file.edit(STORE, "return 1")
     file.run("npm run mend", "mended")
     file.save()
-    async with drive(World(raw=0, consolidated=4), size) as driven:
+    async with drive(World(raw=0, consolidated=4), (80, 24)) as driven:
         await driven.press("grave_accent")
         pane = pane_of(driven)
         await driven.until(lambda: pane.listing is not None)
@@ -156,15 +155,12 @@ class NoMemory(World):
         return self.session
 
 
-@pytest.mark.parametrize("size", [(80, 24), (120, 40), (200, 60)])
-async def test_without_a_memory_only_the_sessions_are_on_the_screen_by_the_machines_clock(
-    home: Path, size: tuple[int, int]
-) -> None:
+async def test_without_a_memory_only_the_sessions_are_on_the_screen_by_the_machines_clock(home: Path) -> None:
     hour_ago = time.time() - 3_660
     os.utime(home / ".claude/projects/orchard/orchard-1.jsonl", (hour_ago, hour_ago))
     world = NoMemory()
     before = {*home.rglob("*")}
-    async with drive(world, size, front="sessions", now=None, store_name="") as driven:
+    async with drive(world, (120, 40), front="sessions", now=None, store_name="") as driven:
         pane = pane_of(driven)
         await driven.until(lambda: pane.listing is not None)
         assert driven.app.main.body.shown == ("sessions",) and "sessions on this machine" in driven.text

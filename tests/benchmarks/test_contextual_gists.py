@@ -3,20 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import torch
 
 from amgs_focus.gist.checkpoint import load_checkpoint, save_checkpoint
 from amgs_focus.gist.gistnet import BLOCK, GistNet, GistShape
 from amgs_focus.model.tiny import TinyModel
-from benchmarks.focus_training.corpus import TrainingCorpus
-from benchmarks.focus_training.run_config import GistTraining, Phase
-from tests.benchmarks.training_world import corpus_part
 
 SHAPE = GistShape(width=64, hidden=32, heads=4)
 LAYERED = GistShape(width=64, hidden=32, heads=4, layer=1)
-PHASE = Phase(until=99, sequences=3, blocks=2, short=2, long=1, short_horizon=16, long_horizon=48)
 
 
 def filled(shape: GistShape, seed: int = 0) -> GistNet:
@@ -26,20 +21,6 @@ def filled(shape: GistShape, seed: int = 0) -> GistNet:
     with torch.no_grad():
         net.write.weight.normal_(0, 0.1)
     return net.eval()
-
-
-def settings(**changes: Any) -> GistTraining:
-    alone = {"hinge": 0.0, "separation": 0.0, "reconstruction": 0.0, "style_share": 0.0}
-    return GistTraining(shape=SHAPE, phases=(PHASE,), **(alone | changes))
-
-
-def corpus() -> TrainingCorpus:
-    model = TinyModel()
-    texts = {
-        name: " ".join(f"{name} {i % 7} of house {i % 11} until {i % 5}." for i in range(300))
-        for name in ("lamps", "QUEUES")
-    }
-    return TrainingCorpus(tuple(corpus_part(model, name, 1.0, text, 0.0) for name, text in texts.items()))
 
 
 def test_states_after_all_layers_are_what_the_last_norm_reads() -> None:

@@ -1,10 +1,11 @@
-"""What a program that imports `amgs` can name and check: every type of Memory's public methods."""
+"""What a program that imports `amgs`, `amgs_focus` or a wing can name and check."""
 
 from __future__ import annotations
 
 import ast
 import inspect
 import typing
+from collections.abc import Sequence
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
@@ -12,25 +13,27 @@ from types import ModuleType
 import pytest
 
 import amgs.types
+import amgs_focus
 from amgs.lazy_names import homes
 from amgs.wing_registry import WINGS
 
 ROOT = Path(__file__).parents[2]
 PACKAGES = ("core/amgs", "core/amgs_app", "focus/amgs_focus", "amgs_tui")
-
-
-PARTS = [part for part in amgs.Memory.__mro__ if part is not object]
-
-
-def types_of_public_methods() -> set[str]:
-    """The names of our own types in the annotations of Memory's public methods."""
-    return set().union(*(types_in(part) for part in PARTS))
+ENTRIES = ("FocusRuntime", "LifetimeTree", "TraceWriter", "WorkingContext", "BaseModel", "FocusScorer", "GistEncoder")
+LAZY = [amgs, amgs_focus, amgs.types]
+LAZY += [w for w in map(import_module, (f"amgs.wings.{n}" for n in WINGS)) if hasattr(w, "__all__")]
 
 
 def types_in(part: type) -> set[str]:
+    """The names of our own types in the annotations of a class's public methods and of its construction."""
     tree = ast.parse(inspect.getsource(import_module(part.__module__)))
     (cls,) = (node for node in tree.body if isinstance(node, ast.ClassDef) and node.name == part.__name__)
-    methods = [node for node in cls.body if isinstance(node, ast.FunctionDef) and not node.name.startswith("_")]
+    methods = [
+        node
+        for node in cls.body
+        if isinstance(node, ast.FunctionDef)
+        if not node.name.startswith("_") or (node.name == "__init__" and part.__module__.startswith("amgs_focus."))
+    ]
     annotations = [
         annotation
         for method in methods
@@ -41,34 +44,36 @@ def types_in(part: type) -> set[str]:
     ours = {
         alias.asname or alias.name
         for node in ast.walk(tree)  # some are imported for their annotations alone
-        if isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] == "amgs"
+        if isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] in ("amgs", "amgs_focus")
         for alias in node.names
         if isinstance(getattr(import_module(str(node.module)), alias.name, None), type) or alias.name == "Status"
     }
     return names & ours
 
 
-def test_every_type_that_memory_takes_and_gives_is_exported() -> None:
-    found = types_of_public_methods()
-    assert {"Health", "Explanation", "StoreStatus", "Lifecycle", "IngestReport"} <= found
-    assert found - set(amgs.__all__) == set()
+@pytest.mark.parametrize(
+    ("package", "parts", "named"),
+    [
+        (amgs, amgs.Memory.__mro__[:-1], {"Health", "Explanation", "StoreStatus", "Lifecycle", "IngestReport"}),
+        (amgs_focus, [getattr(amgs_focus, name) for name in ENTRIES], {"Segment", "WorkingContext", "Act"}),
+    ],
+    ids=["amgs", "amgs_focus"],
+)
+def test_every_type_that_public_methods_take_and_give_is_exported(
+    package: ModuleType, parts: Sequence[type], named: set[str]
+) -> None:
+    found = set().union(*map(types_in, parts))
+    assert named <= found
+    assert found - set(package.__all__) == set()
 
 
-@pytest.mark.parametrize("name", amgs.__all__)
-def test_every_exported_name_is_there_and_explains_itself(name: str) -> None:
-    value = getattr(amgs, name)
-    assert value is not None
-    if callable(value) and not is_literal(value):
-        assert value.__module__.startswith("amgs.")
-        told = inspect.getdoc(value)
-        assert told and not told.startswith(f"{name}(")  # as a dataclass without a docstring has it
-
-
-def is_literal(value: object) -> bool:
-    return typing.get_origin(value) is typing.Literal
-
-
-LAZY = [amgs, amgs.types, *(w for w in map(import_module, (f"amgs.wings.{n}" for n in WINGS)) if hasattr(w, "__all__"))]
+@pytest.mark.parametrize("package", LAZY)
+def test_every_exported_name_is_there_and_explains_itself(package: ModuleType) -> None:
+    for name in package.__all__:
+        value = getattr(package, name)
+        if callable(value) and typing.get_origin(value) is not typing.Literal:
+            told = inspect.getdoc(value)
+            assert told and not told.startswith(f"{name}("), name  # as a dataclass without a docstring has it
 
 
 @pytest.mark.parametrize("package", LAZY)

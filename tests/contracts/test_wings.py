@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-import inspect
-import typing
-from importlib import import_module
-
 import pytest
 
-from amgs.wing_registry import WINGS, loaded, wings
+from amgs.wing_registry import WINGS, wings
 from amgs_app.panes.layout import PANES
 from amgs_app.wing_views import views
 from amgs_tui.wing_panes import wing_panes
@@ -32,13 +28,3 @@ def test_a_wing_has_a_folder_in_each_package_and_its_removal_takes_it(name: str)
     packages = ("core/amgs/wings", "core/amgs_app/views", *panes)
     assert set(packages) < set(FOLDERS)
     assert [folder for folder in packages if not (ROOT / folder / name / "__init__.py").is_file()] == []
-
-
-@pytest.mark.parametrize("name", WINGS)
-def test_every_public_name_of_a_wing_is_there_and_explains_itself(name: str) -> None:
-    for each in getattr(import_module(f"amgs.wings.{name}"), "__all__", ()):
-        value = loaded(f"amgs.wings.{name}:{each}")
-        if typing.get_origin(value) is typing.Literal:
-            continue
-        told = inspect.getdoc(value)
-        assert told and not told.startswith(f"{each}("), each  # as a dataclass without a docstring has it

@@ -48,7 +48,7 @@ def _make_lively(path: Path | str) -> Memory:
     memory.ingest_many(
         RawBlock(text, at + timedelta(hours=n), {"source": f"notes/{n}.md"}) for n, text in enumerate(texts)
     )
-    memory.apply_consolidation(memory.plan_consolidation())
+    memory.consolidate()
     return memory
 
 

@@ -64,7 +64,7 @@ def _make_consolidated(path: Path | str) -> Memory:
     memory = open_memory(path)
     with tempfile.TemporaryDirectory() as folder:
         memory.ingest_folder(write_notes(Path(folder) / "notes"))
-    memory.apply_consolidation(memory.plan_consolidation())
+    memory.consolidate()
     return memory
 
 

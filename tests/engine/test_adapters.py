@@ -3,20 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 import amgs
-from amgs.memory import Memory
 from tests.engine.memory_world import open_memory
-
-
-@pytest.fixture
-def memory() -> Iterator[Memory]:
-    with open_memory() as opened:
-        yield opened
 
 
 def test_the_examples_of_the_page_run(

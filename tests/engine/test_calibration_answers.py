@@ -23,7 +23,7 @@ def harbour(path: Path | str = ":memory:", **answers: int) -> Memory:
     settings = Settings(calibration=CalibrationSettings(fewest_outcomes=5, **answers))
     memory = Memory.open(path, clock=FixedClock(NOW), settings=settings)
     memory.ingest_texts([(text, NOW, {}) for text in (*OTHERS, LEAK, "The Heron is blue.")])
-    memory.apply_consolidation(memory.plan_consolidation())
+    memory.consolidate()
     return memory
 
 

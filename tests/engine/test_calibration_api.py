@@ -24,28 +24,13 @@ def judged(tmp_path: Path, rounds: int = 4, *, never: bool = False) -> Memory:
     """Ilse's note was always useful (unless nothing ever was), nothing else ever was."""
     memory = Memory.open(":memory:", clock=FixedClock(NOW), settings=FEW)
     memory.ingest_folder(write_notes(tmp_path))
-    memory.apply_consolidation(memory.plan_consolidation())
+    memory.consolidate()
     (ilse,) = memory.resolve_source("people/ilse.md")
     for _ in range(rounds):
         frame = memory.assemble("TASK", query="dome valve QX-7741-B stalls")
         for one in frame.selected:
             memory.feedback(one.block.id, useful=one.block.id == ilse and not never)
     return memory
-
-
-@pytest.mark.parametrize("method", ["isotonic", "platt"])
-def test_a_calibration_is_planned_applied_and_undone(tmp_path: Path, method: str) -> None:
-    with judged(tmp_path) as memory:
-        before = memory.blocks(BlockFilter()), memory.edges()
-        plan = memory.calibration.plan(method)  # type: ignore[arg-type]
-        assert (memory.blocks(BlockFilter()), memory.edges()) == before
-        assert plan.forecast.used and not plan.edges
-        done = memory.calibration.apply(plan)
-        assert memory.calibration.forecast([0.5]) == plan.forecast.curve.at(np.array([0.5])).tolist() != [0.5]
-        assert memory.verify().ok
-        memory.undo(done.operation.id)
-        assert memory.calibration.forecast([0.5]) == [0.5]
-        assert (memory.blocks(BlockFilter()), memory.edges()) == before
 
 
 QUESTIONS = ("dome valve QX-7741-B stalls", "valve", "Ilse", "dome", "supplier")
@@ -71,7 +56,7 @@ def test_a_block_is_as_useful_as_its_verdicts_say_and_unknown_without_one(tmp_pa
         (ilse,) = memory.resolve_source("people/ilse.md")
         outcomes = [o for o in memory.outcomes(1000) if o.actual is not None]
         memory.ingest_text("The key of the shed hangs behind the door.", meta={"source": "key.md"})
-        memory.apply_consolidation(memory.plan_consolidation())
+        memory.consolidate()
         everything = [b.id for b in memory.blocks(BlockFilter())]
         found = memory.calibration.usefulness(everything)
         assert set(found) == {o.block_id for o in outcomes}

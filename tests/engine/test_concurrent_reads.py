@@ -207,7 +207,7 @@ def test_a_search_in_its_middle_holds_up_no_other_read_and_no_write() -> None:
     embedder = Waiting()
     with Memory.open(":memory:", clock=FixedClock(AT), settings=BATCHES, embedder=embedder) as memory:
         memory.ingest_many(drafts(12))
-        memory.apply_consolidation(memory.plan_consolidation())
+        memory.consolidate()
         slow: list[Seen] = []
         searching = threading.Thread(target=lambda: slow.append(seen(memory.search(Waiting.SLOW))))
         searching.start()

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from datetime import datetime
 from pathlib import Path
 
 import pytest
 
 import amgs
 from amgs.clock import parse_instant
+from amgs.conversation.coreference.passage import GrammarParser
 from amgs.conversation.resolved.patterns import LONGEST, MOST, find_by_shape
+from amgs.conversation.resolved.reading import find_by_grammar
 from amgs.errors import UnknownConversationError, UsageError
 from amgs.log import journal
 from amgs.types import BlockFilter
@@ -103,6 +106,7 @@ def test_one_thing_is_one_entity_by_form_and_type(memory: amgs.Memory) -> None:
     assert (nothing.entities, nothing.waiting) == ((), 0) and nothing.withheld == len(
         memory.conversation.mentions("shop", least=0.0)
     )
+    assert {one.number for one in memory.conversation.mentions("shop", "#3", least=0.0)} == {3}
     with pytest.raises(UsageError, match="type"):
         memory.conversation.entities("shop", type="ship")  # type: ignore[arg-type]
     with pytest.raises(UsageError, match="confidence"):
@@ -152,3 +156,21 @@ def test_the_shapes_of_a_long_and_of_a_hostile_message_are_read_so_far_and_no_fu
         found = find_by_shape(replace(message, text=one * 400))
         assert all(mention.text for mention in found) and len(found) <= MOST
     assert find_by_shape(replace(message, text="on Monday, 3 March 2025", at=None)) == (), "no day to tell it from"
+
+
+def test_after_a_long_pause_who_was_there_need_not_be_there() -> None:
+    def said(number: int, speaker: str, text: str, at: str) -> Message:
+        return Message(number, "user", text, datetime.fromisoformat(at), speaker)
+
+    morning, evening = "2026-03-02T08:00:00+00:00", "2026-03-02T20:00:00+00:00"
+    talk = [
+        said(1, "Ada", "Good morning.", morning),
+        said(2, "Ben", "Good morning.", morning),
+        said(3, "Carla", "Are you there?", evening),
+        said(4, "Ben", "Yes.", evening),
+    ]
+    numbers = frozenset(one.number for one in talk)
+    found = {(one.number, one.text): one for one in find_by_grammar(talk, numbers, (), GrammarParser())}
+    assert found[3, "you"].means == ("Ben",)
+    assert found[3, "you"].because == "the only other speaker"
+    assert find_by_grammar([], frozenset(), (), GrammarParser()) == ()

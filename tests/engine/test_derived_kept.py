@@ -39,7 +39,7 @@ def fill(path: Path, start: int, count: int, settings: Settings = SMALL) -> None
             RawBlock(text(i), NOW - timedelta(days=i % 300), {"source": f"log/{i // 10}.md#{i % 10}"})
             for i in range(start, start + count)
         )
-        memory.apply_consolidation(memory.plan_consolidation())
+        memory.consolidate()
         memory.search("the lantern at the mill")
 
 
@@ -122,14 +122,14 @@ def test_a_long_open_store_reads_its_vectors_from_beside_it_and_answers_the_same
     exactly = Settings(graph=GraphSettings(fresh_centrality_nodes=0))
     with opened(path, exactly) as memory:
         memory.ingest_many(RawBlock(text(i), NOW) for i in range(150))
-        memory.apply_consolidation(memory.plan_consolidation())
+        memory.consolidate()
         before = hits(memory)
         assert memory.lifecycle.keep_derived()
         assert not memory.lifecycle.keep_derived()  # nothing came since
         assert hits(memory) == before
         assert memory._context.derived.vectors().tail == 0
         memory.ingest_many(RawBlock(text(i), NOW) for i in range(150, 155))
-        memory.apply_consolidation(memory.plan_consolidation())
+        memory.consolidate()
         assert memory._context.derived.vectors().tail == 5
         assert memory.verify().faults == ()
 

@@ -100,7 +100,7 @@ def test_what_is_known_comes_with_passages_dates_and_what_stands_beside(tmp_path
     )
     with open_memory() as memory:
         memory.ingest_folder(write_notes(tmp_path / "n", {"door.md": door, "bell.md": bell}))
-        memory.apply_consolidation(memory.plan_consolidation())
+        memory.consolidate()
         known = memory.entities.get("signe holt", order="time")
         assert known.entity.mentions == known.entity.blocks == len(known.mentions) == 2
         for one in known.mentions:

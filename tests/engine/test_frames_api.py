@@ -25,7 +25,7 @@ def move(memory: Memory, hours: float) -> None:
 
 def add(memory: Memory, text: str, **meta: object) -> None:
     memory.ingest_text(text, meta=meta)
-    memory.apply_consolidation(memory.plan_consolidation())
+    memory.consolidate()
 
 
 def test_self_lives_through_other_news_but_not_through_a_new_self_tagged_block(tmp_path: Path) -> None:
@@ -58,18 +58,11 @@ def test_a_world_falls_with_every_change_and_an_attention_is_never_kept(tmp_path
         assert not memory.frames.cached("ATTENTION", query="dome").fresh
 
 
-def judge(memory: Memory, useful: int) -> None:
-    """Ask, and call the first blocks useful, the others useless."""
-    frame = memory.assemble("TASK", query="dome valve")
-    for place, one in enumerate(frame.selected):
-        memory.feedback(one.block.id, useful=place < useful, assembly_id=frame.id)
-
-
 def test_two_weight_sets_beside_each_other_say_which_part_moved_a_block(tmp_path: Path) -> None:
     with consolidated(tmp_path) as memory:
         for n, text in enumerate(("A dome valve", "The valve of the dome leaks", "dome and valve, once more")):
             memory.ingest_text(text, created_at=NOW - timedelta(days=20 - 10 * n))
-        memory.apply_consolidation(memory.plan_consolidation())
+        memory.consolidate()
         before = memory.change_counter
         found = memory.frames.compare(
             ComparisonSide("ATTENTION", "A dome valve"), ComparisonSide("ATTENTION", "A dome valve", None, RECENT)

@@ -19,7 +19,7 @@ from tests.unit.test_graph_measures import view
 def memory(tmp_path: Path) -> Memory:
     memory = Memory.open(":memory:", clock=FixedClock(NOW))
     memory.ingest_folder(write_notes(tmp_path / "notes"))
-    memory.apply_consolidation(memory.plan_consolidation())
+    memory.consolidate()
     return memory
 
 

@@ -189,7 +189,7 @@ def test_what_no_longer_holds_is_superseded_and_stays_so_through_consolidation()
     ]
     with open_memory() as memory:
         memory.exchange.load_foreign_documents([ForeignDocument("", told)])
-        memory.apply_consolidation(memory.plan_consolidation())
+        memory.consolidate()
         assert memory.verify().ok
         hits = {hit.block.content: hit.block for hit in memory.search("Kendra shoes").hits}
         assert hits[adidas].superseded and not hits[puma].superseded

@@ -42,6 +42,7 @@ def test_other_plain_texts_are_read_and_what_is_no_text_is_counted_by_kind(tmp_p
         "b.org": "#+TITLE: Boat\n* Rent\nDue on the first.",
         "c.TXT": "# not a heading\nA plain text.",
         "d.markdown": "# Bread\nRye.",
+        "README": "The pump is oiled in May.",
         "e.json": "{}",
         "f.JSON": "{}",
         "program": "\x00\x01",
@@ -50,7 +51,13 @@ def test_other_plain_texts_are_read_and_what_is_no_text_is_counted_by_kind(tmp_p
         report = memory.ingest_folder(write_notes(tmp_path, files))
         titles = {source: block.title for source, block in by_source(memory).items()}
     assert report.skipped == (Skipped("", 1, ("program",)), Skipped(".json", 2, ("e.json", "f.JSON")))
-    assert titles == {"a.rst": "Using cpack", "b.org": "Rent", "c.TXT": "not a heading", "d.markdown": "Bread"}
+    assert titles == {
+        "a.rst": "Using cpack",
+        "b.org": "Rent",
+        "README": "The pump is oiled in May.",
+        "c.TXT": "not a heading",
+        "d.markdown": "Bread",
+    }
 
 
 def test_link_definitions_and_comments_are_no_memories_and_are_not_embedded(tmp_path: Path) -> None:
@@ -87,7 +94,7 @@ def test_a_file_name_with_a_hash_is_its_own_source_and_its_own_episode(tmp_path:
         assert len(memory.resolve_source("C# notes.md")) == 2
         assert len(memory.resolve_source("C.md")) == 1
         assert memory.has_source(["x.md", "C# notes.md"]) and not memory.has_source(["x.md", "C#.md"])
-        memory.apply_consolidation(memory.plan_consolidation())
+        memory.consolidate()
         followed = [e for e in memory.edges() if e.relation_type == "next"]
         files_of = [
             {str(memory.block(i).meta["source"]).rpartition("#")[0] for i in (e.source_id, e.target_id)}
@@ -107,7 +114,7 @@ def test_two_folders_with_one_name_of_file_stay_apart(tmp_path: Path) -> None:
         assert sorted(by_source(memory)) == ["Beta/README.md#1", "Beta/README.md#2", "README.md#1", "README.md#2"]
         assert memory.ingest_folder(tmp_path / "Beta").operation is None
         assert memory.ingest_file(tmp_path / "Beta" / "README.md").operation is None
-        memory.apply_consolidation(memory.plan_consolidation())
+        memory.consolidate()
         titles = {b.id: b.title for b in memory.blocks(BlockFilter())}
         edges = [(titles[e.source_id], titles[e.target_id]) for e in memory.edges() if e.relation_type == "next"]
     assert sorted({tuple(sorted(pair)) for pair in edges}) == [

@@ -127,7 +127,7 @@ def _measured(labelled: Labelled) -> tuple[int, int, int]:
     """(found, of them with the right kind, proposals)."""
     with open_memory(now=datetime(2026, 1, 1, tzinfo=UTC)) as memory:
         memory.ingest_many(labelled.drafts())
-        memory.apply_consolidation(memory.plan_consolidation())
+        memory.consolidate()
         plan = memory.lifecycle.plan_review()
         name = {b: str(memory.block(b).meta["source"])[:-3] for r in plan.found for b in (r.older_id, r.newer_id)}
     seen = {(name[r.older_id], name[r.newer_id]): r.kind for r in plan.found}
@@ -147,7 +147,7 @@ def test_most_of_what_changed_is_found_in_notes_of_another_kind() -> None:
 def test_a_look_reports_and_can_be_cancelled() -> None:
     with open_memory() as memory:
         memory.ingest_many(SURGERY.drafts())
-        memory.apply_consolidation(memory.plan_consolidation())
+        memory.consolidate()
         doing: list[str] = []
         progress = Progress(lambda done, total, what: doing.append(what))
         memory.lifecycle.plan_review(progress=progress)
@@ -329,5 +329,5 @@ def test_a_correction_minutes_later_supersedes() -> None:
             ("The choir sings in the barn.", "Scratch that, the choir sings in the chapel.")
         ):
             memory.ingest_many([RawBlock(text, DAY + timedelta(minutes=minutes))])
-        memory.apply_consolidation(memory.plan_consolidation())
+        memory.consolidate()
         assert [review.kind for review in memory.lifecycle.plan_review().found] == ["supersedes"]

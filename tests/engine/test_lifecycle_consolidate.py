@@ -56,7 +56,7 @@ def test_content_id_and_clock_are_untouched(tmp_path: Path) -> None:
     with open_memory() as memory:
         memory.ingest_folder(write_notes(tmp_path))
         before = {b.id: b for b in memory.blocks(EVERYTHING)}
-        memory.apply_consolidation(memory.plan_consolidation())
+        memory.consolidate()
         for block in memory.blocks(EVERYTHING):
             raw = before[block.id]
             assert (block.content, block.created_at, block.last_reinforced_at) == (
@@ -64,19 +64,6 @@ def test_content_id_and_clock_are_untouched(tmp_path: Path) -> None:
                 raw.created_at,
                 raw.last_reinforced_at,
             )
-
-
-def test_consolidating_in_pieces_gives_the_edges_of_sequence_links_and_names(tmp_path: Path) -> None:
-    with consolidated(tmp_path / "a") as whole, open_memory() as pieces:
-        pieces.ingest_folder(write_notes(tmp_path / "b"))
-        while plan := pieces.plan_consolidation(limit=1).items:
-            assert len(plan) == 1
-            pieces.apply_consolidation(pieces.plan_consolidation(limit=1))
-        structural = ("next", "links_to")
-        assert {
-            (e.source_id, e.target_id, e.relation_type) for e in pieces.edges() if e.relation_type in structural
-        } == {(e.source_id, e.target_id, e.relation_type) for e in whole.edges() if e.relation_type in structural}
-        assert pieces.verify().ok
 
 
 def test_a_stale_plan_is_refused_and_nothing_is_written(tmp_path: Path) -> None:
@@ -100,23 +87,6 @@ def test_a_source_noted_while_the_plan_waited_is_kept(tmp_path: Path) -> None:
         assert memory.block(one).meta["sources"] == ["a.md", "b.md"]
 
 
-def test_stopping_a_plan_leaves_everything_raw(tmp_path: Path) -> None:
-    with open_memory() as memory:
-        memory.ingest_folder(write_notes(tmp_path))
-        progress = Progress()
-        progress.cancel()
-        with pytest.raises(Cancelled):
-            memory.plan_consolidation(progress=progress)
-        assert memory.status().blocks == {"raw": 6}
-
-
-def test_an_empty_inbox_consolidates_to_nothing() -> None:
-    with open_memory() as memory:
-        plan = memory.plan_consolidation()
-        assert plan.items == ()
-        assert memory.apply_consolidation(plan).blocks == 0
-
-
 def test_two_embedding_spaces_never_mix(tmp_path: Path) -> None:
     path = tmp_path / "s.duckdb"
     consolidated(tmp_path / "n", path).close()
@@ -126,12 +96,6 @@ def test_two_embedding_spaces_never_mix(tmp_path: Path) -> None:
             memory.plan_consolidation()
         with pytest.raises(StoreError, match="hashing-256"):
             memory.search("dome")
-
-
-def test_equal_runs_give_equal_memories(tmp_path: Path) -> None:
-    with consolidated(tmp_path / "a" / "n") as one, consolidated(tmp_path / "b" / "n") as other:
-        assert snapshot(one) == snapshot(other)
-        assert one.operations() == other.operations()
 
 
 # --- editing by hand --------------------------------------------------------------------------------------

@@ -4,9 +4,6 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 
-from hypothesis import given
-from hypothesis import strategies as st
-
 from amgs.lifecycle.schedule import due
 from amgs.settings import ConsolidationSettings
 from tests.engine.memory_world import NOW, open_memory
@@ -22,18 +19,10 @@ def test_consolidation_is_due_by_volume_or_by_time_and_never_for_nothing() -> No
     assert due(1, NOW - hour, None, NOW, settings).due
 
 
-@given(st.integers(0, 10), st.integers(-1000, 1000), st.integers(0, 1000))
-def test_what_is_due_stays_due_while_nothing_is_consolidated(waiting: int, last: int, later: int) -> None:
-    settings = ConsolidationSettings(interval_minutes=15, volume=5)
-    at = NOW + timedelta(minutes=last)
-    if due(waiting, NOW, at, NOW, settings).due:
-        assert due(waiting, NOW, at, NOW + timedelta(minutes=later), settings).due
-
-
 def test_the_door_asks_the_store() -> None:
     with open_memory() as memory:
         assert not memory.lifecycle.due().due
         memory.ingest_text("A note.", created_at=datetime(2026, 2, 1, tzinfo=UTC))
         assert memory.lifecycle.due().due
-        memory.apply_consolidation(memory.plan_consolidation())
+        memory.consolidate()
         assert memory.lifecycle.due().waiting == 0

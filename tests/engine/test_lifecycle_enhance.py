@@ -29,7 +29,7 @@ def test_a_copy_is_a_duplicate_and_a_second_account_an_overlap() -> None:
         at = datetime(2026, 2, 1, tzinfo=UTC)
         texts = (OWL, OWL_AGAIN, *OTHERS)
         memory.ingest_many(RawBlock(t, at + timedelta(hours=n), {"source": f"{n}.md"}) for n, t in enumerate(texts))
-        memory.apply_consolidation(memory.plan_consolidation())
+        memory.consolidate()
         (accounts,) = _of(memory, "overlap")
         assert set(accounts.subjects) == {block_id(OWL), block_id(OWL_AGAIN)}
         memory.lifecycle.apply_enhancement(memory.lifecycle.plan_enhancement(kinds=["overlap"]))
@@ -43,7 +43,7 @@ def test_a_merge_makes_a_block_of_its_own_hash_and_archives_the_originals() -> N
         b = f"{OWL}\n\nThe rail was wet."
         at = datetime(2026, 2, 1, tzinfo=UTC)
         memory.ingest_many(RawBlock(t, at, {"source": f"{n}.md"}) for n, t in enumerate((a, b, *OTHERS)))
-        memory.apply_consolidation(memory.plan_consolidation())
+        memory.consolidate()
         (proposal,) = _of(memory, "duplicate")
         memory.lifecycle.apply_enhancement(memory.lifecycle.plan_enhancement(kinds=["duplicate"]))
         (merged,) = (b for b in memory.blocks(BlockFilter()) if "derived_from" in b.meta)
@@ -142,7 +142,7 @@ def test_an_index_never_takes_a_new_block_for_one_that_an_undo_took_out() -> Non
         assert memory.search("antenna wires").hits
         memory.undo(operation.id)
         memory.ingest_many([RawBlock("Zanzibar cloves arrive in crates", meta={"source": "z.md"})])
-        memory.apply_consolidation(memory.plan_consolidation())
+        memory.consolidate()
         assert "Zanzibar" in memory.search("zanzibar cloves").hits[0].block.content
 
 
@@ -154,7 +154,7 @@ def test_an_edge_is_used_when_it_led_to_something_useful_and_not_when_it_was_onl
                 RawBlock("It opens the [[a]] cupboard under the stairs.", meta={"source": "b.md"}),
             ]
         )
-        memory.apply_consolidation(memory.plan_consolidation())
+        memory.consolidate()
         later = datetime(2026, 3, 2, tzinfo=UTC)
         memory.clock = FixedClock(later)
         before = memory.edges()
@@ -185,7 +185,7 @@ def test_what_differs_in_a_value_is_not_merged_and_stays_a_finding() -> None:
         at = datetime(2026, 2, 1, tzinfo=UTC)
         for days, texts in enumerate(zip(*pairs, same, strict=True)):
             memory.ingest_many(RawBlock(text, at + timedelta(days=3 * days)) for text in texts)
-        memory.apply_consolidation(memory.plan_consolidation())
+        memory.consolidate()
         before = {(r.kind, r.older_id) for r in memory.lifecycle.plan_review().found if r.kind != "merges"}
         assert len(before) == 2 and {kind for kind, _ in before} == {"contradicts"}
         memory.lifecycle.apply_enhancement(memory.lifecycle.plan_enhancement())

@@ -99,16 +99,6 @@ def test_the_same_inbox_keeps_its_draft_and_another_carries_the_corrections_over
     assert door.draft_consolidation(before=again).edits == ()
 
 
-def test_a_draft_whose_blocks_moved_on_is_refused_and_nothing_is_written(memory: Memory) -> None:
-    door = memory.lifecycle
-    draft = door.draft_consolidation()
-    memory.set_metadata(draft.proposed.items[0].block.id, status="archived")
-    before = content(memory)
-    with pytest.raises(UsageError, match="no longer raw"):
-        door.apply_draft(draft)
-    assert content(memory) == before
-
-
 # --- what cannot be asked ---------------------------------------------------------------------------------
 
 

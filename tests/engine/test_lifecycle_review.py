@@ -30,7 +30,7 @@ def _harbour() -> Memory:
     memory.ingest_many(
         RawBlock(text, at + timedelta(days=n), {"source": f"{n}.md", **tags}) for n, text in enumerate(TEXTS)
     )
-    memory.apply_consolidation(memory.plan_consolidation())
+    memory.consolidate()
     return memory
 
 
@@ -115,7 +115,7 @@ def test_two_observations_of_different_weeks_do_not_contradict() -> None:
                     )
                 ]
             )
-        memory.apply_consolidation(memory.plan_consolidation())
+        memory.consolidate()
         assert not memory.lifecycle.plan_review().found
 
 
@@ -157,7 +157,7 @@ def test_alike_events_of_different_weeks_are_not_merged() -> None:
             at = datetime(2026, 1, 1, tzinfo=UTC) + timedelta(days=days)
             more = "" if not days else " All was still."
             memory.ingest_many([RawBlock(OWL + more, at, {"source": f"{days}.md", "tags": ["observation"]})])
-        memory.apply_consolidation(memory.plan_consolidation())
+        memory.consolidate()
         assert not memory.lifecycle.plan_review().found
 
 

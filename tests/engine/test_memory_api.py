@@ -15,7 +15,6 @@ from amgs.errors import StoreError, UsageError
 from amgs.memory import Memory
 from amgs.settings import FrameSettings, Settings
 from amgs.storage.duckdb.storage import DuckDBStorage
-from amgs.text.embedding import HashingEmbedder
 from amgs.types import BlockFilter
 from tests.engine.memory_world import NOW, consolidated, open_memory, write_notes
 
@@ -35,7 +34,7 @@ def test_where_being_shown_is_to_reinforce_the_frame_says_so_and_undo_takes_it_b
     shown = Settings(frames=FrameSettings(reinforce_shown=True))
     with Memory.open(":memory:", clock=FixedClock(NOW), settings=shown) as memory:
         memory.ingest_folder(write_notes(tmp_path))
-        memory.apply_consolidation(memory.plan_consolidation())
+        memory.consolidate()
         before = memory.blocks(BlockFilter()), memory.edges()
         memory.clock = FixedClock(NOW + timedelta(days=1))
         frame = memory.assemble("ATTENTION", query="dome")
@@ -63,15 +62,6 @@ def test_a_verdict_closes_the_latest_forecast_of_a_block(tmp_path: Path) -> None
         assert (table.outcomes, table.forecasts) == (2, len(memory.outcomes()))
         assert memory.reliability(by="frame", value="SELF").outcomes == 0
         assert memory.status().outcomes == 2
-
-
-def test_a_memory_closed_and_opened_again_is_the_same_and_needs_no_rebuild(tmp_path: Path) -> None:
-    path = tmp_path / "s.duckdb"
-    with consolidated(tmp_path / "n", path) as memory:
-        before = memory.search("dome stalls azimuth")
-    with open_memory(path) as memory:
-        assert memory.search("dome stalls azimuth") == before
-        assert memory.verify().ok
 
 
 def test_lost_indexes_are_made_again(tmp_path: Path) -> None:
@@ -179,18 +169,9 @@ def test_a_clock_that_goes_back_breaks_nothing(tmp_path: Path) -> None:
     clock = FixedClock(NOW)
     with Memory.open(":memory:", clock=clock) as memory:
         memory.ingest_folder(write_notes(tmp_path))
-        memory.apply_consolidation(memory.plan_consolidation())
+        memory.consolidate()
         memory.assemble("SESSION", query="dome")
         clock.advance(timedelta(days=-400))
         frame = memory.assemble("SESSION", query="dome")
         assert all(0 <= c.score <= 1 for c in frame.candidates)
         assert memory.verify().ok
-
-
-def test_a_store_is_opened_with_the_embedder_that_made_its_embeddings(tmp_path: Path) -> None:
-    path = tmp_path / "s.duckdb"
-    with Memory.open(path, clock=FixedClock(NOW), embedder=HashingEmbedder(64)) as memory:
-        memory.ingest_text("The spare valve lies in the shed.")
-        memory.apply_consolidation(memory.plan_consolidation())
-    with Memory.open(path, clock=FixedClock(NOW)) as memory:
-        assert memory.search("valve").hits and memory.nearest("valve", 3)

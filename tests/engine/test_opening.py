@@ -59,18 +59,3 @@ def test_what_is_added_is_a_text_a_file_or_a_folder(tmp_path: Path) -> None:
         for wrong in ({"created_at": NOW}, {"meta": {"author": "Ilse"}}):
             with pytest.raises(amgs.UsageError, match="its own date"):
                 memory.add(one, **wrong)
-
-
-def test_consolidating_counts_what_all_batches_did_and_is_one_operation_to_undo(tmp_path: Path) -> None:
-    settings = amgs.Settings.model_validate({"consolidation": {"transaction": 2}})
-    with open_small(settings=settings) as memory:
-        memory.add(write_notes(tmp_path / "notes"))
-        before = memory.counts()["raw"]
-        done = memory.consolidate(limit=1)
-        assert done.blocks == 1
-        done = memory.consolidate()
-        assert done.blocks == before - 1 == sum(done.categories.values())
-        (operation,) = done.operations
-        assert (operation.blocks, operation.edges) == (done.blocks, done.edges)
-        memory.undo(operation.id)
-        assert memory.counts()["raw"] == before - 1

@@ -14,7 +14,6 @@ from amgs.index.block_features import NOBODY, BlockFeatures
 from amgs.index.lexical import StemPostings
 from amgs.retrieval.features import FEATURES, PART_WORDS
 from amgs.retrieval.score import ALONE_WEIGHTS
-from amgs.retrieval.sequence_index import NOTHING
 from amgs.retrieval.similarity import WEIGHTS
 from amgs.retrieval.sources import Sources
 from amgs.retrieval.text_forms import NOTE, PART
@@ -119,15 +118,6 @@ def test_what_a_typo_was_read_as_counts_as_evidence(sources: Sources) -> None:
     assert "kettle" in hit.block.content
 
 
-@given(st.lists(st.sampled_from(["heron", "Ann", "kettle", "Bo", "zzz", "", "the"]), max_size=5))
-def test_every_query_gets_finite_evidence(words: list[str]) -> None:
-    blocks = [turn(s, c, f"one#{i}") for i, (s, c) in enumerate(TALK)] + [note("x", status="consolidated")]
-    gathered = gather(RetrievalRequest(" ".join(words)), world(blocks, [Link(1, 2, "next")]))
-    assert bool(np.isfinite(gathered.scored.totals).all())
-    assert gathered.answerable is None or 0.0 <= gathered.answerable <= 1.0
-    assert gathered.evidence is None or bool(np.isfinite(gathered.evidence.values).all())
-
-
 def test_a_word_before_a_colon_makes_no_speaker_outside_a_dialogue() -> None:
     """Neither notes nor the parts of a document are turns, and their names stay among the words to look for."""
     blocks = [note("License: MIT"), note("What: the weekly standup"), note("Why: to keep in touch")]
@@ -210,16 +200,6 @@ def test_no_form_ranks_an_answer_below_the_better_of_words_and_meaning(form: str
 
 
 # --- the terrain ------------------------------------------------------------------------------------------
-
-
-def test_the_terrain_follows_the_order_and_parts_the_episodes(sources: Sources) -> None:
-    order = sources.sequences()
-    assert order.before.tolist() == [NOTHING, 0, 1, 2, NOTHING, 4, NOTHING]
-    assert order.after.tolist() == [1, 2, 3, NOTHING, 5, NOTHING, NOTHING]
-    assert len(set(order.episode[:4].tolist())) == 1
-    assert len({int(order.episode[i]) for i in (0, 4, 6)}) == 3
-    rows = np.array([3, 1, NOTHING])
-    assert order.step(rows, order.before, 2).tolist() == [1, NOTHING, NOTHING]
 
 
 def test_changed_traits_replace_the_old_and_the_rest_stays() -> None:

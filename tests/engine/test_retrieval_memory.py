@@ -36,7 +36,7 @@ def opened(tmp_path: Path, *, read_only: bool = False) -> Memory:
 def filled(tmp_path: Path, folder: Path) -> Memory:
     memory = opened(tmp_path)
     memory.ingest_folder(folder)
-    memory.apply_consolidation(memory.plan_consolidation())
+    memory.consolidate()
     return memory
 
 
@@ -52,7 +52,7 @@ def test_a_note_is_in_the_inbox_before_and_found_after_consolidation(tmp_path: P
         assert max(inbox.selected, key=lambda c: c.parts.similarity).block.title == "Network"
         (waiting,) = memory.search("QX-7741-B").hits
         assert waiting.block.status == "raw"
-        memory.apply_consolidation(memory.plan_consolidation())
+        memory.consolidate()
         assert memory.assemble("INBOX").candidates == ()
         assert first(memory, "qx-7741-b") == "Boiler"
         assert first(memory, "rainy router pakets") == "Network"
@@ -73,7 +73,7 @@ def test_the_keyword_index_is_repaired_at_open(tmp_path: Path, folder: Path, dam
         shutil.copytree(index, tmp_path / "old")
         with opened(tmp_path) as memory:
             memory.ingest_text("The spare fuse F7-6.3AT lies in the drawer.")
-            memory.apply_consolidation(memory.plan_consolidation())
+            memory.consolidate()
             memory.search("fuse")
         shutil.rmtree(index)
         shutil.copytree(tmp_path / "old", index)

@@ -25,7 +25,7 @@ NOTES = [
 def memory(tmp_path: Path) -> Memory:
     made = Memory.open(tmp_path / "s.duckdb", clock=FixedClock(NOW))
     made.ingest_many(RawBlock(t, NOW - timedelta(hours=h), {"source": f"{n}.md"}) for n, t, h in NOTES)
-    made.apply_consolidation(made.plan_consolidation())
+    made.consolidate()
     return made
 
 
@@ -68,13 +68,3 @@ def test_a_frame_tells_its_own_fate_and_leaves_no_trace(memory: Memory) -> None:
     raw = memory.why("boiler", ident(memory, "a"), frame="INBOX")
     assert raw.fell_at == "prefilter"
     assert memory.change_counter == before
-
-
-def test_a_frame_that_was_made_is_explained_as_it_was_made(memory: Memory) -> None:
-    made = memory.assemble("ATTENTION", query="boiler valve")
-    for row in made.candidates:
-        fall = memory.frames.why("ATTENTION", "boiler valve", row.block.id, frame=made)
-        assert fall.score == row.score and fall.admitted == (row.fate == "selected")
-    first = made.selected[0]
-    memory.feedback(first.block.id, useful=True)  # reinforces it
-    assert memory.why("boiler valve", first.block.id, frame="ATTENTION").score > first.score

@@ -29,7 +29,7 @@ def pass_days(memory: Memory, days: float = 1) -> None:
 
 
 def consolidate(memory: Memory) -> None:
-    memory.apply_consolidation(memory.plan_consolidation())
+    memory.consolidate()
 
 
 def tell(memory: Memory, text: str, days: float = 1) -> str:

@@ -158,19 +158,6 @@ def test_a_newer_schema_is_refused(tmp_path: Path) -> None:
         DuckDBStorage.open(path)
 
 
-def test_reading_only_neither_creates_nor_writes(tmp_path: Path) -> None:
-    path = tmp_path / "s.duckdb"
-    with pytest.raises(StoreError, match="There is no store"):
-        DuckDBStorage.open(path, read_only=True)
-    DuckDBStorage.open(path).close()
-    with (
-        DuckDBStorage.open(path, read_only=True) as store,
-        pytest.raises(StoreError, match="reading only"),
-        store.transaction(),
-    ):
-        raise AssertionError("a transaction began")
-
-
 def test_a_store_of_any_older_schema_is_brought_up_with_what_it_holds(tmp_path: Path) -> None:
     for version in range(1, LATEST + 1):
         path = tmp_path / f"{version}.duckdb"

@@ -70,7 +70,7 @@ def world() -> Memory:
         RawBlock(text, NOW - timedelta(days=20 * n), {"source": f"{n}.md", "tags": ["reference"]})
         for n, text in enumerate(texts)
     )
-    memory.apply_consolidation(memory.plan_consolidation())
+    memory.consolidate()
     memory.ingest_many(RawBlock(f"Raw arrival {n} about the owl.", NOW) for n in range(3))
     frame = memory.assemble("SESSION", query="owl")
     for n, chosen in enumerate(frame.selected):

@@ -21,7 +21,7 @@ def opened(now: str, time_zone: str = "", path: Path | str = ":memory:") -> Memo
 
 
 def blocks(memory: Memory) -> tuple[Block, ...]:
-    memory.apply_consolidation(memory.plan_consolidation())
+    memory.consolidate()
     return tuple(memory.blocks(LIVE))
 
 
@@ -142,7 +142,7 @@ def test_a_question_asks_for_the_days_of_who_asks_and_finds_those_of_who_wrote()
         memory.ingest_text("The moorings were checked.", created_at=parse_instant("2026-03-02T22:30:00-06:00"))
         memory.ingest_text("The gate was oiled.", created_at=parse_instant("2026-03-01T22:30:00-06:00"))
         memory.ingest_text("The hall was swept.", created_at=parse_instant("2026-03-03T07:00:00+09:00"))
-        memory.apply_consolidation(memory.plan_consolidation())
+        memory.consolidate()
         hits = memory.search("what happened yesterday?").hits
         assert hits[0].block.content == "The moorings were checked."
         assert "prefilter" in hits[0].layers

@@ -67,14 +67,6 @@ def test_only_sentences_whose_words_names_and_numbers_the_sources_have_stay() ->
     )
 
 
-def test_a_model_that_fails_or_talks_nonsense_writes_no_digest() -> None:
-    for answer in (fails, "As a large model I cannot.", "", "\ud83d nonsense"):
-        assert ModelSummariser(Scripted(answer)).summarise(SAID, 50) == ""
-    model = Scripted("The yard wants 900 euros.")
-    assert ModelSummariser(model).summarise(SAID, 50) == "The yard wants 900 euros."
-    assert all(each in model.asked[0] for each in SAID)
-
-
 @pytest.mark.parametrize("answer", [fails, "Zebras."], ids=["fails", "nonsense"])
 def test_where_nothing_written_is_founded_the_very_citations_stand(answer: str | Callable[[str], str]) -> None:
     def window(model: Scripted | None) -> object:
@@ -92,7 +84,7 @@ def test_where_nothing_written_is_founded_the_very_citations_stand(answer: str |
 def notes(*texts: str, model: Scripted | None = None) -> Memory:
     memory = Memory.open(":memory:", clock=FixedClock(NOW), model=model)
     memory.ingest_texts([(text, NOW, {}) for text in texts])
-    memory.apply_consolidation(memory.plan_consolidation())
+    memory.consolidate()
     return memory
 
 

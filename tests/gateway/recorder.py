@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import time
 from collections.abc import AsyncIterator, Iterator
 from contextlib import contextmanager
 from functools import partial
@@ -18,7 +19,7 @@ from amgs_app.gateway import forwarding
 from amgs_app.gateway.routes import routes
 from amgs_app.gateway.upstream import Upstream
 from amgs_app.server.tokens import Tokens
-from tests.service.serving import running, served
+from tests.service.serving import client, running, served
 
 
 class Recorder:
@@ -28,17 +29,21 @@ class Recorder:
 
     def __init__(self) -> None:
         self.address = ""
+        self.clear()
+        self.app = FastAPI()
+        self.app.add_api_route("/{path:path}", self._respond, methods=["GET", "POST", "DELETE"])
+
+    def clear(self) -> None:
+        """Forget what was sent, and answer "Sunny." at once."""
         self.sent: list[bytes] = []
         self.headers: list[dict[str, str]] = []
         self.paths: list[str] = []
         self.status = 200
-        self.answer: dict[str, Any] = {}
         self.pieces: list[str] = []
         self.more: dict[str, str] = {}
         self.cut = False
         self.seconds = self.pause = 0.0
-        self.app = FastAPI()
-        self.app.add_api_route("/{path:path}", self._respond, methods=["GET", "POST", "DELETE"])
+        self.says("Sunny.")
 
     async def _respond(self, request: Request) -> Response:
         self.sent.append(await request.body())
@@ -64,7 +69,7 @@ class Recorder:
 
     def says(self, text: str) -> None:
         """Answer as a chat completion."""
-        self.answer = {
+        self.answer: dict[str, Any] = {
             "id": "c",
             "object": "chat.completion",
             "created": 1,
@@ -89,3 +94,21 @@ def gateway(upstream: str, budget: int = 0, store: Path | None = None, tokens: T
     patient = patch.multiple(forwarding, MEMORY_SECONDS=60.0, FIRST_SECONDS=60.0)
     with patient, served(store, tokens=tokens, more=more) as address:
         yield address
+
+
+def operated(address: str, name: str, **given: Any) -> dict[str, Any]:
+    """What an operation of the service beside a gateway gives."""
+    with client(address) as asking:
+        answer = asking.post(f"/v1/operations/{name}", json=given)
+        assert answer.status_code == 200, answer.text
+        found: dict[str, Any] = answer.json()
+        return found
+
+
+def recorded(address: str, number: int) -> list[dict[str, Any]]:
+    """What went through a gateway, once this request is recorded: that follows its answer."""
+    while True:
+        found: list[dict[str, Any]] = operated(address, "conversation_exchanges")["exchanges"]
+        if found and found[0]["number"] >= number:
+            return found
+        time.sleep(0.01)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +13,7 @@ from amgs.client import MemoryClient
 from amgs.clock import FixedClock
 from amgs.memory import Memory
 from amgs_app.server.mcp.tools import Quoted, quote
-from tests.gateway.recorder import Recorder, gateway, recorder
+from tests.gateway.recorder import Recorder, gateway, operated
 from tests.service.serving import NOW, client, served
 
 QUERY = "What is wrong with the Heron?"
@@ -22,18 +21,12 @@ ANSWER = "It leaks beside the keel; oakum will do."
 LEAK = "The Heron leaks near the keel and needs oakum."
 
 
-@pytest.fixture(scope="module")
-def upstream() -> Iterator[Recorder]:
-    with recorder() as made:
-        yield made
-
-
 def harbour(path: Path) -> str:
     """A store with a frame for the query; what the tools of MCP give of the note about the leak."""
     with Memory.open(path, clock=FixedClock(NOW)) as memory:
         texts = [f"Boat {n} moors at berth {n + 100} since {1700 + n}, captain Name{n}x." for n in range(80)]
         memory.ingest_texts([(text, NOW, {}) for text in (*texts, LEAK)])
-        memory.apply_consolidation(memory.plan_consolidation())
+        memory.consolidate()
         frame = memory.assemble("TASK", query=QUERY)
         assert LEAK in {one.block.content for one in frame.selected}
         notes = [Quoted.of(one.block) for one in frame.selected]
@@ -42,15 +35,9 @@ def harbour(path: Path) -> str:
 
 def used(address: str, least: int) -> list[dict[str, Any]]:
     """The log, once it has so many rows."""
-    with client(address) as asking:
-        for _ in range(1000):
-            answer = asking.post("/v1/operations/calibration", json={"view": "answers"})
-            assert answer.status_code == 200, answer.text
-            found: list[dict[str, Any]] = answer.json()["uses"]
-            if len(found) >= least:
-                return found
-            time.sleep(0.01)
-    raise AssertionError(f"{len(found)} of {least} rows were logged")
+    while len(found := operated(address, "calibration", view="answers")["uses"]) < least:
+        time.sleep(0.01)
+    return list(found)
 
 
 @pytest.mark.parametrize("escaped", [False, True], ids=["as text", "within JSON"])

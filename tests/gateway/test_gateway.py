@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import time
 from collections.abc import Iterator
 from dataclasses import replace
 from http.client import HTTPConnection
@@ -23,38 +22,8 @@ from amgs_app.gateway.served_model import model_app
 from amgs_app.server.tokens import add_token, read_tokens
 from amgs_focus.model.tiny import TinyModel
 from amgs_tui.__main__ import run
-from tests.gateway.recorder import Recorder, gateway, recorder
+from tests.gateway.recorder import Recorder, gateway, operated, recorded
 from tests.service.serving import NOW, client, running
-
-
-@pytest.fixture(scope="module")
-def upstream() -> Iterator[Recorder]:
-    with recorder() as made:
-        yield made
-
-
-@pytest.fixture
-def fresh(upstream: Recorder) -> Recorder:
-    """The recorder, with nothing recorded."""
-    upstream.sent.clear()
-    upstream.headers.clear()
-    upstream.paths.clear()
-    upstream.status, upstream.pieces, upstream.more = 200, [], {}
-    upstream.says("Sunny.")
-    return upstream
-
-
-@pytest.fixture(scope="module")
-def observing(upstream: Recorder, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    with gateway(upstream.address, store=tmp_path_factory.mktemp("observing") / "a.duckdb") as address:
-        yield address
-
-
-@pytest.fixture(scope="module")
-def limited(upstream: Recorder, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    with gateway(upstream.address, 400, tmp_path_factory.mktemp("limited") / "a.duckdb") as address:
-        yield address
-
 
 NUMBERS: dict[str, int] = {}
 """Of the latest answer from each address."""
@@ -84,24 +53,18 @@ def agent(address: str, **headers: str) -> openai.OpenAI:
     )
 
 
-def kept(address: str, name: str) -> list[dict[str, Any]]:
-    with client(address) as asking:
-        answer = asking.post("/v1/operations/conversation_show", json={"conversation": name})
-        assert answer.status_code == 200, answer.text
-        found: list[dict[str, Any]] = answer.json()["messages"]
-        return found
+def kept(address: str, name: str) -> list[Any]:
+    return list(operated(address, "conversation_show", conversation=name)["messages"])
 
 
 def exchanges(address: str, number: int = 0) -> list[dict[str, Any]]:
-    """What went through the gateway, once the latest answer is recorded: that follows it."""
-    with client(address) as asking:
-        for _ in range(1000):
-            answer = asking.post("/v1/operations/conversation_exchanges", json={})
-            found: list[dict[str, Any]] = answer.json()["exchanges"]
-            if found and found[0]["number"] >= (number or NUMBERS[address]):
-                return found
-            time.sleep(0.01)
-    raise AssertionError("the latest exchange was not recorded")
+    """What went through the gateway, once the latest answer is recorded."""
+    return recorded(address, number or NUMBERS[address])
+
+
+def whole(address: str, number: int) -> dict[str, Any]:
+    """A request through the gateway with what was sent."""
+    return operated(address, "conversation_exchanges", number=number)
 
 
 def history(turns: int) -> list[Any]:
@@ -148,9 +111,7 @@ def test_a_secret_goes_to_the_model_s_server_and_into_no_store(fresh: Recorder, 
         messages += [{"role": "assistant", "content": "Sunny."}, {"role": "user", "content": f"And now {secret}?"}]
     told = kept(observing, seen["conversation"])
     assert [one["role"] for one in told] == ["user", "assistant", "user", "assistant"]
-    with client(observing) as asking:
-        whole = asking.post("/v1/operations/conversation_exchanges", json={"number": seen["number"]}).text
-    for text in (json.dumps(told), json.dumps(seen), whole):
+    for text in map(json.dumps, (told, seen, whole(observing, seen["number"]))):
         assert secret not in text and "[masked: GitHub token #" in text
 
 
@@ -190,10 +151,7 @@ def test_what_is_sent_keeps_the_budget_the_question_and_calls_with_their_results
     fates = {span["fate"] for span in context["spans"]}
     assert "dropped" in fates and "kept" in fates
     handle = next(span["handle"] for span in context["spans"] if span["fate"] == "dropped")
-    with client(limited) as asking:
-        back = asking.post(
-            "/v1/operations/conversation_restore", json={"conversation": seen["conversation"], "handle": handle}
-        ).json()
+    back = operated(limited, "conversation_restore", conversation=seen["conversation"], handle=handle)
     size = len(kept(limited, seen["conversation"]))
     agent(limited).chat.completions.create(model="m", messages=asked)
     assert fresh.last["messages"] == sent and exchanges(limited)[0]["conversation"] == seen["conversation"]
@@ -206,15 +164,6 @@ def test_what_is_sent_keeps_the_budget_the_question_and_calls_with_their_results
     assert less["reserved"] == 100 and less["tokens"] + less["beside"] <= 300
     agent(limited).chat.completions.create(model="m", messages=asked, max_tokens=9_999)
     assert exchanges(limited)[0]["reserved"] == 200, "half at most"
-
-
-def whole(address: str, number: int) -> dict[str, Any]:
-    """A request through the gateway with what was sent."""
-    with client(address) as asking:
-        answer = asking.post("/v1/operations/conversation_exchanges", json={"number": number})
-        assert answer.status_code == 200, answer.text
-        found: dict[str, Any] = answer.json()
-        return found
 
 
 def test_what_a_model_read_outlives_the_gateway_byte_for_byte_or_it_is_said_that_it_does_not(
@@ -275,12 +224,7 @@ def test_what_an_operator_keeps_is_in_the_next_request_of_the_agent(fresh: Recor
             return json.dumps(fresh.last["messages"])
 
         def keep(handle: str, **options: bool) -> dict[str, Any]:
-            given = {"conversation": name, "handle": handle, **options}
-            with client(address) as asking:
-                answer = asking.post("/v1/operations/conversation_keep", json=given)
-                assert answer.status_code == 200, answer.text
-                found: dict[str, Any] = answer.json()
-                return found
+            return operated(address, "conversation_keep", conversation=name, handle=handle, **options)
 
         assert told not in request()
         name = exchanges(address)[0]["conversation"]

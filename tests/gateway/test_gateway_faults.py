@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import gzip
 import json
-import time
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -16,46 +15,25 @@ from backports import zstd
 
 from amgs_app.gateway import forwarding
 from amgs_app.gateway import upstream as upstreams
-from tests.gateway.recorder import Recorder, gateway, recorder
+from tests.gateway.recorder import Recorder, gateway, operated, recorded
 from tests.service.serving import client
 
 Asked = list[dict[str, Any]]
 
 
-@pytest.fixture(scope="module")
-def both(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Recorder, str]]:
-    folder = tmp_path_factory.mktemp("faults")
-    with recorder() as upstream, gateway(upstream.address, 400, folder / "a.duckdb") as address:
-        yield upstream, address
-
-
 @pytest.fixture
-def world(both: tuple[Recorder, str]) -> tuple[Recorder, str]:
-    upstream, _ = both
-    upstream.sent.clear()
-    upstream.headers.clear()
-    upstream.status, upstream.pieces, upstream.more = 200, [], {}
-    upstream.cut, upstream.seconds, upstream.pause = False, 0.0, 0.0
-    upstream.says("Sunny.")
-    return both
+def world(fresh: Recorder, limited: str) -> tuple[Recorder, str]:
+    return fresh, limited
 
 
 def ended(address: str, number: str) -> dict[str, Any]:
-    """A request through the gateway, once it is recorded: that follows the answer."""
-    with client(address) as asking:
-        for _ in range(1000):
-            answer = asking.post("/v1/operations/conversation_exchanges", json={"number": int(number)})
-            if answer.status_code == 200:
-                found: dict[str, Any] = answer.json()
-                return found
-            time.sleep(0.01)
-    raise AssertionError("the exchange was not recorded")
+    """A request through the gateway, once it is recorded."""
+    recorded(address, int(number))
+    return operated(address, "conversation_exchanges", number=int(number))
 
 
 def held(address: str, conversation: str) -> list[str]:
-    with client(address) as asking:
-        answer = asking.post("/v1/operations/conversation_show", json={"conversation": conversation})
-        return [one["text"] for one in answer.json()["messages"]]
+    return [one["text"] for one in operated(address, "conversation_show", conversation=conversation)["messages"]]
 
 
 def ask(address: str, messages: Asked, path: str = "/v1/chat/completions", **more: Any) -> httpx2.Response:
@@ -149,24 +127,6 @@ def test_what_is_no_text_goes_on_whole(world: tuple[Recorder, str]) -> None:
     answer = ask(address, messages, "/v1/messages", system=blocks, max_tokens=20)
     assert "shortened" in answer.headers["amgs-context"] and upstream.last["system"] == blocks
     assert marked in upstream.last["messages"][-1]["content"]
-
-
-def test_parallel_calls_stay_with_all_of_their_results(world: tuple[Recorder, str]) -> None:
-    upstream, address = world
-    asked: Asked = []
-    for n in range(12):
-        calls = [{"id": f"{n}-{c}", "type": "function", "function": {"name": "look", "arguments": "{}"}} for c in "ab"]
-        asked += [
-            {"role": "user", "content": f"Look at dome {n}."},
-            {"role": "assistant", "content": None, "tool_calls": calls},
-            *({"role": "tool", "tool_call_id": f"{n}-{c}", "content": f"dome {n}{c} " * 9} for c in "ba"),
-            {"role": "assistant", "content": f"Seen {n}."},
-        ]
-    answer = ask(address, [*asked, {"role": "user", "content": "What about dome 3?"}])
-    assert "shortened" in answer.headers["amgs-context"]
-    sent = upstream.last["messages"]
-    called = [call["id"] for one in sent for call in one.get("tool_calls") or ()]
-    assert called and sorted(called) == sorted(one["tool_call_id"] for one in sent if one["role"] == "tool")
 
 
 @pytest.mark.parametrize("text", ["half a pair \ud800", "a bell \x07, a null \x00 and \u202e", "word " * 100_000])

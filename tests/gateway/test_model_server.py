@@ -21,16 +21,8 @@ from amgs_app.settings import every_setting
 from amgs_focus.model.tiny import TinyModel
 from tests.engine.conversation_world import agent
 from tests.engine.test_written import ALIKE, MAST, TWO, YARD
-from tests.gateway.recorder import Recorder, gateway, recorder
+from tests.gateway.recorder import Recorder, gateway
 from tests.service.serving import NOW, running
-
-
-@pytest.fixture
-def scripted() -> Iterator[Recorder]:
-    with recorder() as made:
-        made.says("Sunny.")
-        yield made
-
 
 OPENED: list[ModelServer] = []
 
@@ -47,25 +39,25 @@ def opened(address: str, key: str = "", **more: Any) -> ModelServer:
     return OPENED[-1]
 
 
-def test_a_prompt_goes_out_with_the_key_and_the_text_comes_back(scripted: Recorder) -> None:
-    server = opened(f"{scripted.address}/v1#small", "sk-mine")
+def test_a_prompt_goes_out_with_the_key_and_the_text_comes_back(fresh: Recorder) -> None:
+    server = opened(f"{fresh.address}/v1#small", "sk-mine")
     assert server.write("Weather?", 7) == "Sunny."
-    assert scripted.last == {
+    assert fresh.last == {
         "model": "small",
         "messages": [{"role": "user", "content": "Weather?"}],
         "max_tokens": 7,
         "temperature": 0,
     }
-    assert scripted.headers[0]["authorization"] == "Bearer sk-mine"
-    opened(f"{scripted.address}#small").write("Weather?", 7)
-    assert "authorization" not in scripted.headers[1]
+    assert fresh.headers[0]["authorization"] == "Bearer sk-mine"
+    opened(f"{fresh.address}#small").write("Weather?", 7)
+    assert "authorization" not in fresh.headers[1]
 
 
-def test_without_a_name_the_first_model_that_is_listed_is_asked(scripted: Recorder) -> None:
-    scripted.answer |= {"data": [{"id": "first"}, {"id": "second"}]}
-    server = opened(scripted.address)
+def test_without_a_name_the_first_model_that_is_listed_is_asked(fresh: Recorder) -> None:
+    fresh.answer |= {"data": [{"id": "first"}, {"id": "second"}]}
+    server = opened(fresh.address)
     assert server.write("Weather?", 7) == "Sunny."
-    assert server.name == scripted.last["model"] == "first"
+    assert server.name == fresh.last["model"] == "first"
 
 
 @pytest.mark.parametrize(
@@ -78,32 +70,32 @@ def test_an_answer_of_another_form_is_an_error(answer: str) -> None:
 
 
 def test_a_server_that_refuses_is_an_error_and_one_that_is_silent_is_left_alone(
-    scripted: Recorder, monkeypatch: pytest.MonkeyPatch
+    fresh: Recorder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    scripted.status = 500
-    server = opened(f"{scripted.address}#m", seconds=0.3)
+    fresh.status = 500
+    server = opened(f"{fresh.address}#m", seconds=0.3)
     with pytest.raises(ModelError, match="500"):
         server.write("Weather?", 7)
-    scripted.status, scripted.seconds = 200, 2.0
+    fresh.status, fresh.seconds = 200, 2.0
     with pytest.raises(ModelError, match="does not answer"):
         server.write("Weather?", 7)
-    asked = len(scripted.sent)
+    asked = len(fresh.sent)
     with pytest.raises(ModelError, match="a moment ago"):
         server.write("Weather?", 7)
-    assert len(scripted.sent) == asked
-    scripted.seconds = 0.0
+    assert len(fresh.sent) == asked
+    fresh.seconds = 0.0
     monkeypatch.setattr(model_server, "REST", 0.0)
     server._rests_until = 0.0
     assert server.write("Weather?", 7) == "Sunny."
 
 
-def test_an_answer_that_trickles_or_never_ends_is_given_up(scripted: Recorder) -> None:
-    scripted.pieces, scripted.pause = ["x" * 10] * 100, 0.1
+def test_an_answer_that_trickles_or_never_ends_is_given_up(fresh: Recorder) -> None:
+    fresh.pieces, fresh.pause = ["x" * 10] * 100, 0.1
     with pytest.raises(ModelError):
-        opened(f"{scripted.address}#m", seconds=0.5).write("Weather?", 7)
-    scripted.pieces, scripted.pause = ["x" * 500_000] * 10, 0.0
+        opened(f"{fresh.address}#m", seconds=0.5).write("Weather?", 7)
+    fresh.pieces, fresh.pause = ["x" * 500_000] * 10, 0.0
     with pytest.raises(ModelError):
-        opened(f"{scripted.address}#m").write("Weather?", 7)
+        opened(f"{fresh.address}#m").write("Weather?", 7)
 
 
 @pytest.mark.parametrize(
@@ -116,15 +108,15 @@ def test_an_address_that_is_none_or_holds_a_key_is_refused_without_repeating_it(
 
 
 def test_the_key_stands_in_the_environment_alone(
-    scripted: Recorder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    fresh: Recorder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv(model_server.KEY, "sk-mine")
-    monkeypatch.setenv("AMGS_MODEL__SERVER", f"{scripted.address}#small")
+    monkeypatch.setenv("AMGS_MODEL__SERVER", f"{fresh.address}#small")
     assert "sk-mine" not in repr(every_setting())
     with Engine(Options(store=str(tmp_path / "a.duckdb"), model="tiny", now=NOW)) as engine:
         assert engine.memory.status().blocks == {}
         assert engine.model_server is not None and engine.model_server.write("?", 1) == "Sunny."
-        assert scripted.headers[-1]["authorization"] == "Bearer sk-mine"
+        assert fresh.headers[-1]["authorization"] == "Bearer sk-mine"
     assert not any(b"sk-mine" in path.read_bytes() for path in tmp_path.rglob("*") if path.is_file())
 
 
@@ -135,7 +127,7 @@ def test_with_this_programs_own_model_nothing_breaks_and_its_nonsense_comes_to_n
         with Engine(Options(store=":memory:", model="tiny", now=NOW)) as engine:
             memory = engine.memory
             memory.ingest_texts([(text, NOW, {}) for text in (MAST, YARD, TWO, *ALIKE)])
-            memory.apply_consolidation(memory.plan_consolidation())
+            memory.consolidate()
             proposed = [(each.id, each.by) for each in memory.lifecycle.plan_enhancement().proposals]
             attention = registry.find("ATTENTION", registry.by_name(memory.frame_definitions()))
             memory.define_frame(replace(attention, name="SHORT", assembly="summary"))

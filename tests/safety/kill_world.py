@@ -1,6 +1,5 @@
 """Processes that are killed in the middle of a write, and a look at what they left.
 
-`python -m tests.safety.kill_world ROUNDS [SEED]` kills each stage so many times and prints what was found.
 `python -m tests.safety.kill_world --count 1000 [--seed 0] [--until HH:MM]` kills that many processes in all, the stages
 in turn, and stops at that time of the day.
 """
@@ -146,7 +145,7 @@ def close_stage(memory: Memory, round_: int, say: Say) -> None:
     with Memory.open(path, clock=FixedClock(AT), settings=LOOSE) as other:
         take_in(other, round_, lambda told: say(told.replace("added", "closed", 1)))
         if round_ % 2:
-            other.apply_consolidation(other.plan_consolidation())
+            other.consolidate()
         other.search("kiln")
 
 
@@ -323,37 +322,9 @@ def many(count: int, seed: int, until: str = "") -> int:
     return faults
 
 
-def main(rounds: int, seed: int) -> int:
-    """Kill each stage `rounds` times over; prints a line a stage, gives the number of faults."""
-    draw, every = random.Random(seed), 0
-    for stage in STAGES:
-        faults: list[str] = []
-        with tempfile.TemporaryDirectory() as folder:
-            for life in range(rounds):
-                # Five lives to a store, then a new one.
-                path = Path(folder) / f"{life // 5}" / "s.duckdb"
-                path.parent.mkdir(exist_ok=True)
-                kill(path, stage, life * 1000, draw.uniform(0.0, 0.6))
-                faults += faults_after(path)
-        every += len(faults)
-        told = [f"{stage:24} {rounds:4} kills  {len(faults)} faults", *faults[:3]]
-        sys.stdout.write(" ".join(told) + "\n")
-        sys.stdout.flush()
-    return every
-
-
-def command_line(words: list[str]) -> int:
-    """See the module."""
+if __name__ == "__main__":
     reader = argparse.ArgumentParser(prog="python -m tests.safety.kill_world")
-    reader.add_argument("rounds", nargs="?", type=int, default=1)
-    reader.add_argument("seed_", nargs="?", type=int, default=0)
-    reader.add_argument("--count", type=int, default=0)
+    reader.add_argument("--count", type=int, default=len(STAGES))
     reader.add_argument("--seed", type=int, default=0)
     reader.add_argument("--until", default="")
-    given = reader.parse_args(words)
-    found = many(given.count, given.seed, given.until) if given.count else main(given.rounds, given.seed_)
-    return min(found, 1)
-
-
-if __name__ == "__main__":
-    sys.exit(command_line(sys.argv[1:]))
+    sys.exit(min(many(**vars(reader.parse_args())), 1))

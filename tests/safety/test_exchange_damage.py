@@ -83,7 +83,7 @@ def works(memory: Memory) -> None:
     memory.assemble("SESSION", query="dome valve")
     memory.forecast(days=30)
     memory.status(), memory.health()
-    memory.apply_consolidation(memory.plan_consolidation())
+    memory.consolidate()
     memory.lifecycle.plan_enhancement()
     memory.frames.history()
     for operation in memory.operations():

@@ -94,7 +94,7 @@ def test_a_full_disk_loses_nothing_and_is_named(tmp_path: Path, stage: str, room
         assert memory.verify().ok
         held = {b.id for b in memory.blocks(BlockFilter(statuses=("raw", "consolidated")))}
         assert held == set(told["added"])
-        memory.apply_consolidation(memory.plan_consolidation())
+        memory.consolidate()
         assert memory.verify().ok
 
 

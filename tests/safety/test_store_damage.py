@@ -115,7 +115,7 @@ def test_an_older_copy_in_the_place_of_the_store_is_told(tmp_path: Path) -> None
     older = path.read_bytes()
     with open_memory(path) as memory:
         memory.ingest_text("The spare tyre is in the shed.")
-        memory.apply_consolidation(memory.plan_consolidation())
+        memory.consolidate()
     path.write_bytes(older)
     with pytest.raises(StoreCorruptError, match="older copy"):
         open_memory(path)

@@ -12,7 +12,6 @@ from amgs.client import MemoryClient
 from amgs.errors import InputError, UsageError
 from amgs_app import agents
 from amgs_app.agents import ENDINGS, SCHEDULES, Orders, Schedule, ask, ingest
-from amgs_app.server.tokens import Caller, Tokens, digest
 from tests.service.serving import served
 
 
@@ -59,13 +58,6 @@ def test_a_run_that_fails_is_said_and_the_others_go_on(api: MemoryClient, monkey
     said = said_at(api, 0, names=("ingestion", "consolidation"))
     assert said[0] == "ingestion failed: Cannot read the input: The disk is gone."
     assert said[1].startswith("consolidation: ")
-
-
-def test_a_token_that_may_only_read_is_told_so(tmp_path: Path) -> None:
-    tokens = Tokens({digest("r"): Caller("reader", ("boats",), "read")})
-    with served(root=tmp_path, tokens=tokens) as address, MemoryClient(address, token="r") as reader:
-        (said,) = said_at(reader, 0, names=("enhancement",))
-        assert said.startswith("enhancement failed: ")
 
 
 def test_a_service_that_is_away_is_waited_for() -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import shutil
 import subprocess
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,17 +12,10 @@ import pytest
 
 from amgs_app.server.limits import A_SECOND, LARGEST, READ_SECONDS
 from amgs_app.server.routes import NAMED
-from tests.service.serving import served
 
 ROOT = Path(__file__).parents[2]
 TEXT = (ROOT / "docs" / "service.md").read_text(encoding="utf-8")
 ADDRESS = "http://127.0.0.1:8420"
-
-
-@pytest.fixture(scope="module")
-def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    with served(tmp_path_factory.mktemp("docs") / "a.duckdb") as given:
-        yield given
 
 
 def examples(language: str, text: str = TEXT) -> str:

@@ -6,7 +6,6 @@ import asyncio
 import json
 import logging
 import threading
-from collections.abc import Iterator
 from pathlib import Path
 
 import httpx2
@@ -24,12 +23,6 @@ from amgs_app.server.service import create_app
 from amgs_app.server.tokens import ANYONE, Tokens
 from amgs_app.session.operator import Operator
 from tests.service.serving import client, options, served
-
-
-@pytest.fixture(scope="module")
-def http(tmp_path_factory: pytest.TempPathFactory) -> Iterator[httpx2.Client]:
-    with served(tmp_path_factory.mktemp("limits") / "a.duckdb") as address, client(address) as made:
-        yield made
 
 
 def test_a_caller_may_ask_so_often_and_no_more() -> None:

@@ -6,7 +6,6 @@ import json
 import re
 import sys
 import textwrap
-from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -30,12 +29,6 @@ LIMIT = 1200
 
 def text_of(answer: object) -> str:
     return "".join(part.text for part in answer.content)  # type: ignore[attr-defined]
-
-
-@pytest.fixture(scope="module")
-def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    with served(tmp_path_factory.mktemp("mcp") / "notes.duckdb") as found:
-        yield found
 
 
 async def use_it(client: Client) -> None:

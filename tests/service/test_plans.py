@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import httpx2
@@ -15,11 +14,9 @@ TEXTS = ["The mast of the Heron is new.", "Anna keeps the key of the shed.", "Th
 
 
 @pytest.fixture(scope="module")
-def http(tmp_path_factory: pytest.TempPathFactory) -> Iterator[httpx2.Client]:
-    store = tmp_path_factory.mktemp("plans") / "notes.duckdb"
-    with served(store) as address, client(address) as made:
-        assert made.post("/v1/memory/ingest", json={"content": TEXTS}).status_code == 201
-        yield made
+def http(http: httpx2.Client) -> httpx2.Client:
+    assert http.post("/v1/memory/ingest", json={"content": TEXTS}).status_code == 201
+    return http
 
 
 def changes(http: httpx2.Client) -> int:

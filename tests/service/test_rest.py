@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import socket
-from collections.abc import Iterator
 from pathlib import Path
 
 import httpx2
@@ -19,13 +18,6 @@ from amgs_app.server.routes import routes
 from amgs_app.server.running import listen
 from amgs_app.server.tokens import Caller, Tokens, digest
 from tests.service.serving import client, served
-
-
-@pytest.fixture(scope="module")
-def http(tmp_path_factory: pytest.TempPathFactory) -> Iterator[httpx2.Client]:
-    folder = tmp_path_factory.mktemp("served")
-    with served(folder / "notes.duckdb") as address, client(address) as made:
-        yield made
 
 
 def test_a_text_is_taken_in_consolidated_found_and_assembled(http: httpx2.Client) -> None:

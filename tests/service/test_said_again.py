@@ -3,23 +3,17 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 import pytest
 from mcp import Client
 
 from amgs.client import MemoryClient
-from tests.service.serving import client, served
+from tests.service.serving import client
 from tests.tui.headless_world import Amgs
 
 Door = Callable[[str, str], Awaitable[tuple[str, str]]]
-
-
-@pytest.fixture(scope="module")
-def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    with served(tmp_path_factory.mktemp("again") / "notes.duckdb") as found:
-        yield found
 
 
 async def by_rest(address: str, text: str) -> tuple[str, str]:

@@ -11,14 +11,6 @@ import pytest
 
 import amgs
 from amgs import AsyncMemoryClient, BlockFilter, MemoryClient, Weights
-from tests.service.serving import served
-
-
-@pytest.fixture(scope="module")
-def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    folder = tmp_path_factory.mktemp("sdk")
-    with served(folder / "notes.duckdb") as given:
-        yield given
 
 
 def test_the_lines_of_the_specification_run_as_they_stand(address: str) -> None:

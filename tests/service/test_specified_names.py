@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import httpx2
@@ -12,7 +11,6 @@ import pytest
 from amgs_app.calls.standard import standard
 from amgs_app.server.request_model import SPECIFIED
 from amgs_app.server.routes import NAMED, offered
-from tests.service.serving import client, served
 
 TEXTS = ["The Heron leaks at the mast.", "The Gull is dry.", "Anna keeps the key of the shed."]
 EVEN = {"recency": 0.2, "centrality": 0.2, "confidence": 0.2, "similarity": 0.2, "reinforcement": 0.2}
@@ -26,12 +24,6 @@ COMPOSED = {
     "dedup_strategy": "content_hash",
     "rescore_weights": EVEN,
 }
-
-
-@pytest.fixture(scope="module")
-def http(tmp_path_factory: pytest.TempPathFactory) -> Iterator[httpx2.Client]:
-    with served(tmp_path_factory.mktemp("served") / "a.duckdb") as address, client(address) as made:
-        yield made
 
 
 @pytest.fixture(scope="module")

@@ -53,18 +53,6 @@ def kinds(edges: dict[str, tuple[Edge, ...]], relation: str) -> list[tuple[str, 
     return [(e.source_id, e.target_id) for own in edges.values() for e in own if e.relation_type == relation]
 
 
-def test_a_link_finds_the_note_by_file_name_or_title_and_a_split_note_by_its_first_part() -> None:
-    nodes = [
-        at("a", links=("kitchen", "the-plate-vault", "manual", "nowhere")),
-        at("b", sources=("notes/places/kitchen.md",)),
-        at("c", sources=("x.md",), title="The plate vault"),
-        at("d", sources=("manual.md#1",), title="Manual"),
-        at("e", sources=("manual.md#2",), title="Manual"),
-    ]
-    found = kinds(linked(nodes), "links_to")
-    assert found == [("a", "b"), ("a", "c"), ("a", "d")]
-
-
 @pytest.mark.parametrize("known", [0, 1])
 def test_near_copies_are_duplicates_and_mere_likeness_is_not(known: int) -> None:
     text = "the dome stalled at azimuth two hundred on the night of the third"

@@ -58,8 +58,4 @@ def test_an_edge_by_hand_is_added_changed_removed_and_undone(operator: Operator)
     memory.undo(memory.lifecycle.plan_undo().operation.id)
     memory.undo(memory.lifecycle.plan_undo().operation.id)
     assert [e.weight for e in set(memory.edges()) - before] == [0.8]
-    raw = memory.blocks(BlockFilter(statuses=("raw",)))[0].id
-    for ends, kind in (((first, first), "related"), ((first, raw), "related"), ((first, second), "Two words")):
-        with pytest.raises(UsageError):
-            operator.run(edge.set_edge(*ends, kind=kind))
     assert memory.verify().ok

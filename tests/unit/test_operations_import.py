@@ -71,21 +71,6 @@ def counts(done: ForeignImport) -> dict[str, tuple[int, int]]:
     return {one.kind: (one.found, one.taken) for one in done.records}
 
 
-def test_a_session_of_claude_code_is_filed_under_who_said_what(session: Operator, tmp_path: Path) -> None:
-    done = do(session, "import", str(write_lines(tmp_path / "session.jsonl", CLAUDE_CODE)))
-    assert done.format == "claude-code"
-    assert counts(done) == {"record": (12, 11), "turn": (13, 10), "message": (9, 9), "conversation": (1, 1)}
-    told = [block.content for block in blocks(session)]
-    assert "Tool Bash (failed): Exit code 1" in told
-    assert "Summary by the model: The module is called dome.py." in told
-    assert 'Assistant: I run the tests.\n\nBash({"command": "make test"})' in told
-    assert [one for one in told if one.startswith("User:")] == [
-        "User: Rename the dome module.",
-        "User: Stop. Who wrote it?",
-    ]
-    assert names(session) == {"session": 9}
-
-
 def test_a_folder_is_imported_with_what_is_known_in_it_and_one_undo_takes_all_back(
     session: Operator, folder: Path
 ) -> None:

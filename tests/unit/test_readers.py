@@ -72,11 +72,6 @@ def test_no_word_of_a_document_is_lost_and_none_is_invented(lines: list[str], fo
     assert all(document.text[piece.start : piece.end].split()[0] == piece.text.split()[0] for piece in made[:1])
 
 
-def test_ten_megabytes_on_one_line_are_cut_in_reasonable_time() -> None:
-    assert len(cut("x" * 10_000_000, 1600)) == 6250
-    assert all(len(part) <= 1600 for part in cut("word " * 400_000, 1600))
-
-
 # --- formats ----------------------------------------------------------------------------------------------
 
 
@@ -218,14 +213,6 @@ def test_no_turn_of_a_conversation_lies_ahead_of_its_file_unless_a_date_says_so(
     day = datetime(2026, 3, 1, tzinfo=UTC)
     dated = reading.read_file(tmp_path / "talk.jsonl", "talk.jsonl", SETTINGS, dated=day).drafts
     assert [draft.created_at for draft in dated[:2]] == [day, day + minute]
-
-
-def test_a_text_whose_name_has_no_ending_is_read_and_a_program_is_not(tmp_path: Path) -> None:
-    (tmp_path / "README").write_text("The pump is oiled in May.")
-    (tmp_path / "pump").write_bytes(b"\x7fELF\x00\x01")
-    found = reading.read_folder(tmp_path, SETTINGS)
-    assert [draft.meta["source"] for draft in found.drafts] == ["README"]
-    assert [(each.ending, each.names) for each in found.skipped] == [("", ("pump",))]
 
 
 def test_rtf_is_refused_instead_of_read_as_its_own_markup(tmp_path: Path) -> None:

@@ -5,14 +5,6 @@ from __future__ import annotations
 from amgs.text import front_matter, markdown
 
 
-def test_front_matter_reads_values_and_both_kinds_of_lists() -> None:
-    text = "---\ndate: 2026-03-01\ntags: [a, 'b c']\nnames:\n  - x\n  - y\ntitle: \"T: u\"\n---\nBody"
-    found, body = front_matter.read(text)
-    assert body == "Body"
-    assert found.unread == ()
-    assert found.values == {"date": "2026-03-01", "tags": ["a", "b c"], "names": ["x", "y"], "title": "T: u"}
-
-
 def test_front_matter_that_never_closes_is_body() -> None:
     text = "---\ndate: 2026-03-01\nBody without an end"
     assert front_matter.read(text) == (front_matter.NONE, text)

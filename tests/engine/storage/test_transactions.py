@@ -48,13 +48,6 @@ def test_what_fails_inside_takes_the_outer_transaction_with_it(storage: Storage)
     assert storage.meta.get("outer") == "2"
 
 
-def test_a_transaction_reads_what_it_wrote(storage: Storage) -> None:
-    with storage.transaction():
-        storage.blocks.insert([block("a")])
-        assert storage.blocks.existing([block_id("a")]) == {block_id("a")}
-        assert storage.blocks.count(RAW) == 1
-
-
 def test_the_counter_rises_once_a_transaction_and_not_for_reading(storage: Storage) -> None:
     with storage.transaction():
         storage.meta.put("a", "1")

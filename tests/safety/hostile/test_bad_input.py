@@ -69,7 +69,7 @@ def strange() -> Iterator[Memory]:
         for name, text in STRANGE.items():
             memory.ingest_text(text, meta={"source": f"{name}.md"})
         memory.ingest_text(FRONT, meta={"source": "front.md"})
-        memory.apply_consolidation(memory.plan_consolidation())
+        memory.consolidate()
         yield memory
 
 
@@ -128,7 +128,7 @@ def test_a_draft_that_cannot_be_kept_is_refused_and_the_others_go_on(draft: RawB
         report = memory.ingest_many([RawBlock("one before"), draft, RawBlock("one after")])
         assert len(report.added) == 2
         assert reason in report.refused[0].reason
-        memory.apply_consolidation(memory.plan_consolidation())
+        memory.consolidate()
         assert memory.verify().ok
 
 
@@ -148,7 +148,7 @@ KNOWN_KEYS = (
 def test_no_metadata_breaks_what_comes_later(metas: list[dict[str, Any]]) -> None:
     with open_memory() as memory:
         memory.ingest_many(RawBlock(f"Note {n} about the dome.", NOW, meta) for n, meta in enumerate(metas))
-        memory.apply_consolidation(memory.plan_consolidation())
+        memory.consolidate()
         memory.lifecycle.apply_enhancement(memory.lifecycle.plan_enhancement())
         memory.lifecycle.apply_review(memory.lifecycle.plan_review())
         memory.assemble("SESSION", query="dome")
@@ -263,13 +263,6 @@ def test_a_huge_count_means_all_there_is(strange: Memory) -> None:
     assert strange.frames.history(limit=HUGE).assemblies
 
 
-@pytest.mark.parametrize("budget", [0, -1])
-def test_a_budget_that_holds_nothing_is_refused(strange: Memory, budget: int) -> None:
-    with pytest.raises(BudgetError) as caught:
-        strange.assemble("SESSION", budget=budget)
-    assert_clear(caught.value)
-
-
 @pytest.mark.parametrize("wrong", [-1.0, -1e-9, math.nan, math.inf, -math.inf])
 def test_a_wrong_lambda_or_confidence_changes_nothing(strange: Memory, wrong: float) -> None:
     some = strange.blocks(BlockFilter(), limit=1)[0]
@@ -304,7 +297,7 @@ def test_at_any_instant_every_stage_works_and_can_be_undone(instant: datetime) -
         memory.ingest_many(
             RawBlock(f"Note {n} about kiln {n % 3} and the dome.", NOW - timedelta(hours=n)) for n in range(12)
         )
-        memory.apply_consolidation(memory.plan_consolidation())
+        memory.consolidate()
         some = memory.blocks(BlockFilter(), limit=1)[0].id
         memory.clock = FixedClock(instant)
         memory.ingest_text("What came then.")

@@ -188,7 +188,7 @@ def test_on_the_command_line_it_is_refused(
 def test_python_stores_none_and_a_search_that_is_kept_spoils_no_frame(odd: str) -> None:
     with open_memory() as memory:
         memory.ingest_text(NOTE)
-        memory.apply_consolidation(memory.plan_consolidation())
+        memory.consolidate()
         for ask in (
             lambda: memory.search(odd, keep=True),
             lambda: memory.assemble("SESSION", query=odd),
@@ -206,7 +206,7 @@ def test_a_search_of_an_earlier_release_is_written_without_failing_the_next_fram
 ) -> None:
     with open_memory() as memory:
         memory.ingest_text(NOTE)
-        memory.apply_consolidation(memory.plan_consolidation())
+        memory.consolidate()
         monkeypatch.setattr("amgs.api.retrieval.check_storable", lambda value: None)
         memory.search("\ud800 kiln", keep=True)
         assert memory.assemble("SESSION", query="kiln").selected

@@ -87,7 +87,7 @@ def test_hostile_files_are_taken_in_or_refused_by_name(tmp_path: Path, draws: Dr
                 taken_in(memory, folder)
                 if number % 50 == 49:
                     with patience(300):
-                        memory.apply_consolidation(memory.plan_consolidation())
+                        memory.consolidate()
             except AmgsError as error:
                 raise AssertionError(f"draw {seed}: the whole folder was refused: {error}") from error
             except BaseException as error:

@@ -39,11 +39,11 @@ def test_each_sees_at_once_what_the_other_wrote_and_may_undo_it(postgres: str, t
         for number, (writes, reads) in enumerate(((one, two), (two, one), (one, two)), 1):
             added = writes.add(f"Buoy {number} lies off the quay-{number} of Ilse.").added
             assert [hit.block.id for hit in reads.search(f"quay-{number}").hits[:1]] == list(added)
-            writes.apply_consolidation(writes.plan_consolidation())
+            writes.consolidate()
             assert reads.operations(1) == writes.operations(1)
             last = reads.undo(reads.operations(1)[0].id)
             assert last.undone and writes.operations(1)[0].undone
-            writes.apply_consolidation(writes.plan_consolidation())
+            writes.consolidate()
             frame = reads.assemble("SESSION", query=f"quay-{number}")
             assert writes.frames.history(limit=1).assemblies[0].id == frame.id
             writes.feedback(added[0], useful=True)

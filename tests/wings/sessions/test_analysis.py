@@ -332,15 +332,6 @@ def test_the_outlook_tells_files_by_when_they_were_spoken_of(file: ClaudeFile) -
     assert outlook.near
 
 
-def test_a_review_holds_every_view(file: ClaudeFile) -> None:
-    compacted(file).read(STORE)
-    told = review(file.open())
-    assert told.price[0] > 0
-    assert [one.compaction for one in told.fills].count(True) == 1
-    assert told.facts.records == len(file.records)
-    assert told.facts.taken == len(file.records)
-
-
 @pytest.mark.parametrize(
     ("command", "kind", "target"),
     [

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 PACKAGES = ("core/amgs", "core/amgs_app", "focus/amgs_focus", "amgs_tui")
-NO_VERB = frozenset(
-    "a all an any as at by each every for from here how in it no nothing of one that the this those what when where "
-    "whether which who whose why with".split()
+NO_VERB = re.compile(
+    "a|all|an|any|as|at|by|each|every|for|from|here|how|in|it|no|nothing|of|one|that|the|this|those|what|when|where|"
+    "whether|which|who|whose|why|with",
+    re.IGNORECASE,
 )
 
 
@@ -26,7 +28,7 @@ def read_first_words(root: Path) -> Iterator[tuple[str, str]]:
 
 def is_imperative(word: str) -> bool:
     """Return whether a first word may be an imperative: a capital, no article or question, no third person."""
-    plain = word.isalpha() and word[0].isupper() and word.lower() not in NO_VERB
+    plain = word.isalpha() and word[0].isupper() and not NO_VERB.fullmatch(word)
     return plain and (word.endswith("ss") or not word.endswith("s"))
 
 

@@ -57,15 +57,15 @@ REASON_LETTERS: Mapping[Reason, str] = MappingProxyType(
 REASON_SENTENCES: Mapping[Reason, str] = MappingProxyType(
     {
         "applied": "done",
-        "below_threshold": "its score does not reach the threshold",
-        "cooldown": "the opposite was done too recently",
-        "budget": "there is no room for it, or nothing needs the room it would free",
-        "n_diff": "this pass has used up its actions",
-        "illegal_level": "there is no finer or coarser level",
-        "mixed_siblings": "its siblings are not all at the same level",
-        "protected_tail": "the latest blocks always stay tokens",
-        "parent_not_open": "a coarser gist stands in for it",
-        "superseded": "another action or the operator decided otherwise",
+        "below_threshold": "its score asks for neither more nor less detail",
+        "cooldown": "the opposite was done to it too recently",
+        "budget": "the window has no room for it, or nothing needs the room it would free",
+        "n_diff": "as many changes as one pass may make were made",
+        "illegal_level": "there is no finer or coarser form of it",
+        "mixed_siblings": "the passages that one gist would replace are not all alike in detail",
+        "protected_tail": "the latest text is always read word for word",
+        "parent_not_open": "a coarser gist stands for it and would have to open first",
+        "superseded": "another change, or the operator, decided otherwise",
         "stale_gist": "its gist was made by another version of the encoder",
     }
 )

@@ -91,7 +91,10 @@ def test_a_gist_that_would_cover_part_of_the_tail_is_refused() -> None:
     context = coarsest(shape, 60, 2)
     allocation = run({NodeRef(1, 20): -0.9, NodeRef(1, 21): -0.9}, context=context, shape=shape)
     refused = decision(allocation, NodeRef(2, 5), "collapse")
-    assert (refused.reason, refused.detail) == ("protected_tail", "it reaches into the tail")
+    assert (refused.reason, refused.detail) == (
+        "protected_tail",
+        "it reaches into the latest text, which is always read word for word",
+    )
 
 
 def test_a_collapse_makes_room_for_an_expansion() -> None:
@@ -293,7 +296,7 @@ def test_room_is_kept_for_a_block_on_the_way_to_which_a_gist_was_opened() -> Non
     assert applied(first) == {(L2, "expand")} and applied(second) == {(wanted, "expand")}
     refused = decision(first, L1, "expand")
     assert refused.reason == "budget"
-    assert refused.detail.startswith("it needs 3, 3 are free, and 3 are kept for what is wanted more")
+    assert refused.detail.startswith("it needs 3 positions of the window: 3 are free, and 3 are kept")
     both = {(L2, "expand"), (L1, "expand")}
     assert applied(taken(0.8, 9)[0]) == both
     assert applied(taken(0.8, 6, wanted)[0]) == both  # the block may not be opened anyway

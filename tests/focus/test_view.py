@@ -83,9 +83,11 @@ def test_why_an_expansion_was_applied_and_what_would_reverse_it() -> None:
     told = runtime.why(NodeRef(0, node.index))
     assert told.decision is not None
     assert (told.decision.reason, told.decision.rank) == ("applied", 1)
-    assert told.reason_text == "Expanded, rank 1 of 1."
+    assert told.reason_text == "Opened: number 1 of 1 by score."
     assert told.cooldown == 2
-    assert told.would == "Cooldown 2 · would collapse below −0.20."
+    assert told.would == (
+        "Changed lately, it stays as it is for 2 more refocuses; then it becomes a gist if its score falls below −0.20."
+    )
     assert told.decision.score == 0.9
     runtime.decode(SMALL.cadence * 3)
     assert runtime.why(NodeRef(0, node.index)).cooldown == 0
@@ -93,15 +95,15 @@ def test_why_an_expansion_was_applied_and_what_would_reverse_it() -> None:
 
 def test_why_not_says_how_far_off_it_is() -> None:
     runtime = running(Told(default=0.1))
-    assert runtime.why(0).reason_text == "Not scored yet (no refocus so far)."
+    assert runtime.why(0).reason_text == "Not judged yet: there was no refocus so far."
     runtime.step()
     told = runtime.why(latest_gist(runtime))
-    assert told.reason_text == "Not expanded: its score +0.10 is not above τ = +0.20."
-    assert "would expand above +0.20" in told.would.lower()
+    assert told.reason_text == "Not opened: its score is +0.10, and only above +0.20 would it open."
+    assert "it opens if its score rises above +0.20" in told.would.lower()
     last = runtime.why(len(runtime.context.entries()) - 1)
     assert last.entry.protected
     assert last.legality == "static"
-    assert last.would.startswith("Leaves the protected tail in")
+    assert last.would.startswith("The latest text is always read word for word")
 
 
 def test_an_entry_that_is_not_there_is_named() -> None:

@@ -708,7 +708,7 @@ def explanation(view: FocusView, place: int | None = None) -> EntryExplanation:
         cooldown=2,
         tau_expand=0.2,
         tau_collapse=0.2,
-        reason_text="expanded: it was carried out, rank 1 of 9",
+        reason_text="Opened: number 1 of 9 by score.",
         would="It collapses again when its score falls below −0.20 after the cooldown of 2 refocuses.",
         measurement=Measurement(chosen.node, "expand", 0.21, 0.03, 2.11, 2.32, 32, 1184, 310.0),
     )

@@ -60,7 +60,7 @@ async def test_each_key_that_steers_says_what_came_of_it(tmp_path: Path, notes: 
         await driven.press("a")
         assert "words of the answer" in said(driven) and pane.depends is not None
         await driven.press("w")
-        assert "last refocus:" in driven.text and "residency" in driven.text
+        assert "last refocus:" in driven.text and "unchanged for" in driven.text
         await driven.press("w", "home")
         assert pane.entry is not None
         node = str(pane.entry.node)

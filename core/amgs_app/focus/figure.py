@@ -175,8 +175,8 @@ def _draw_numbers(sheet: Figure, view: FocusView) -> None:
     numbers = (
         ("step", count(view.step)),
         ("read anew", f"{count(view.dirty)}{cost}"),
-        ("swap", share(view.swap_rate)),
-        ("residency", f"{view.mean_residency:.1f}"),
+        ("changed a refocus", share(view.swap_rate)),
+        ("unchanged for", f"{view.mean_residency:.1f} refocuses"),
         ("model", f"{view.model} {view.precision}"),
         ("gist", f"{view.gist}, scores {view.scorer}"),
     )

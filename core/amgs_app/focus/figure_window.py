@@ -224,7 +224,8 @@ def tell_dependence(depends: AnswerDependence, view: FocusView) -> str:
     ]
     control = sum(word.control for word in depends.words)
     beside = f"A block that was not open: {control:+.1f} nats" if depends.control else "No block to compare with"
-    return " · ".join([beside, *(clauses or ["no word depends on an open block"])])
+    clauses = clauses or ["no word depends on an open block"]
+    return " · ".join([beside, *clauses, "one nat: 2.7 times as likely"])
 
 
 def draw_answer(region: Region, view: FocusView, depends: AnswerDependence | None) -> None:

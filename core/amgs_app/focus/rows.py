@@ -118,7 +118,7 @@ def list_entries(view: FocusView) -> RowList[Named]:
     named = tuple(zip(view.entries, view.texts, map(names.at, (entry.start for entry in view.entries)), strict=True))
     title = (
         f"{view.branch}: {view.lifetime:,}-token lifetime held in {view.used:,} of {view.window:,} positions"
-        f" ({view.model}); step {view.step:,}, {view.refocuses} refocuses, swap {view.swap_rate:.2f}"
+        f" ({view.model}); step {view.step:,}, {view.refocuses} refocuses"
     )
     notes = (
         f"“{view.text}”" if view.text else "",
@@ -138,13 +138,14 @@ def focus_view(result: FocusView) -> RowList[Named]:
     return list_entries(result)
 
 
+VERBS: Final = {"expand": "opened", "collapse": "closed"}
 DECISIONS: Final = Rows[tuple[Decision, str]](
     "did! span! score:score why* tokens:n? text*?",
     lambda row: (
-        {"expand": "▲ opened", "collapse": "▽ closed"}[row[0].kind] if row[0].applied else "refused",
+        f"{ACTION_SIGNS[row[0].kind]} {VERBS[row[0].kind]}" if row[0].applied else "refused",
         str(row[0].node),
         row[0].score if abs(row[0].score) >= LEAST_SCORE else None,
-        row[0].detail or ("" if row[0].applied else f"no {row[0].kind}: {REASON_SENTENCES[row[0].reason]}"),
+        row[0].detail or ("" if row[0].applied else f"not {VERBS[row[0].kind]}: {REASON_SENTENCES[row[0].reason]}"),
         row[0].cost if row[0].applied else None,
         row[1],
     ),
@@ -187,11 +188,13 @@ def explain(result: EntryExplanation) -> list[Line]:
         ("text", f"“{' '.join(result.text.split())}”"),
         ("decided", "it is read word for word already" if stands else result.reason_text),
         ("score", _tell_score(result)),
-        ("would", result.would),
+        ("next", result.would),
     ]
     if hit is not None:
-        description = f"L0#{hit.block} is number {result.found_rank} of the blocks found: meaning {hit.meaning:+.2f}"
-        lines.append(("question", f"{description}, words {hit.words:.0%}, similar words {hit.similar:+.1f}σ"))
+        rank = f"L0#{hit.block} is number {result.found_rank} of the blocks that the search found for the question"
+        alike = f"its meaning is like the question's by {hit.meaning:+.2f} of 1, it holds {hit.words:.0%} of its words"
+        similar = f"words like them count {hit.similar:+.1f} standard deviations above those of the average block"
+        lines.append(("question", f"{rank}: {alike}, and {similar}"))
     if result.unanswered:
         lines.append(("question", "no block resembles the question"))
     if measured is not None:
@@ -199,11 +202,9 @@ def explain(result: EntryExplanation) -> list[Line]:
     costs = []
     if result.expand_cost is not None:
         time = f" ≈ {milliseconds(result.expand_ms)}" if result.expand_ms > 0 else ""
-        costs.append(f"opening takes {result.expand_cost} positions{time}")
+        costs.append(f"opening takes {result.expand_cost} positions of the window{time}")
     if result.collapse_cost is not None:
-        costs.append(f"closing frees {-result.collapse_cost}")
-    if result.cooldown:
-        costs.append(f"rests {plural(result.cooldown, 'refocus', 'refocuses')}")
+        costs.append(f"closing frees {-result.collapse_cost} positions of the window")
     lines.append(("costs", ", ".join(costs)))
     if result.keeping is not None:
         lines += _tell_keeping(result.keeping)
@@ -214,25 +215,26 @@ def _tell_score(result: EntryExplanation) -> str:
     """Give a score and its parts, the largest first; nothing where there is none."""
     if abs(result.score) < LEAST_SCORE:
         return ""
+    scale = f"{signed(result.score)}, where −1 asks to close it and +1 to open it"
     if result.entry.inherited:
-        return f"{signed(result.score)}, handed down when its group was opened or closed"
+        return f"{scale}: taken over from what it was part of when that was opened or closed"
     parts = [part for part in sorted(result.parts, key=lambda part: -abs(part[1])) if abs(part[1]) >= LEAST_SCORE]
     breakdown = " · ".join(f"{PART_WORDS.get(name) or name.replace('_', ' ')} {signed(value)}" for name, value in parts)
-    return f"{signed(result.score)}: {breakdown}" if breakdown else signed(result.score)
+    return f"{scale}: {breakdown}" if breakdown else scale
 
 
 def _tell_keeping(keeping: NodeProvenance) -> Iterator[Line]:
     """Tell of an entry where it is from, how it was used, and whether what lies below it was forgotten."""
     use = keeping.use
-    yield "origin", f"{keeping.provenance}, gist version {keeping.gist_version}"
+    yield "origin", f"text with the hash {keeping.provenance}, gist by encoder version {keeping.gist_version}"
     known = [description for span in keeping.spans if (description := _tell_about(span.about))]
     if known:
         more = f" and {keeping.span_count - len(keeping.spans)} more" if keeping.span_count > len(keeping.spans) else ""
         yield "known of it", "; ".join(known) + more
     if keeping.tags:
         yield "tags", ", ".join(dict.fromkeys(tag.word for tag in keeping.tags))
-    worth = f", worth {use.gain:+.3f} nats a token" if use.gain is not None else ""
-    yield "used", f"opened {plural(use.opened, 'time')}, stood in {plural(use.dwell, 'refocus', 'refocuses')}{worth}"
+    worth = f"; its words changed what came next by {use.gain:+.3f} nats a token" if use.gain is not None else ""
+    yield "used", f"opened {plural(use.opened, 'time')}, open for {plural(use.dwell, 'refocus', 'refocuses')}{worth}"
     if keeping.forgotten or keeping.purged:
         asked = f", asked for {use.wanted} times since" if use.wanted else ""
         gone = f"{keeping.purged:,} tokens for good" if keeping.purged else "can be restored"

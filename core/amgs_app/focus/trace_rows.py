@@ -185,10 +185,11 @@ def telemetry(result: Telemetry) -> RowList[Iteration]:
     loss = "–" if result.loss_at_h is None else f"{result.loss_at_h:.3f}"
     stays = ", ".join(f"{count} of {length}" for length, count in result.histogram[:12])
     notes = [
-        f"loss at {result.horizon}: {loss} nats · swap rate {result.swap_rate:.3f} · mean residency "
-        f"{result.mean_residency:.1f} ({result.ended_residency:.1f} of those that ended) · latency "
-        f"{result.latency_ms:.0f} ms, p95 {result.latency_p95_ms:.0f} · utilization "
-        f"{result.token_budget_utilization:.2f}",
-        f"stays that ended, in refocuses: {stays}" if stays else "",
+        f"surprise at the {result.horizon} tokens after a refocus (loss): {loss} nats a token · passages changed a "
+        f"refocus (swap rate): {result.swap_rate:.1%} · refocuses that one stays as it is (residency): "
+        f"{result.mean_residency:.1f}, {result.ended_residency:.1f} of those that ended · time a refocus: "
+        f"{result.latency_ms:.0f} ms, 95th percentile {result.latency_p95_ms:.0f} · window used: "
+        f"{result.token_budget_utilization:.0%}",
+        f"how long a passage stayed as it was, in refocuses: {stays}" if stays else "",
     ]
     return ITERATIONS.of(f"Branch {result.branch}, {len(result.iterations)} refocuses", result.iterations, notes)

@@ -13,7 +13,7 @@ from amgs_focus.tree.gist_tree import LifetimeTree
 from amgs_focus.tree.provenance import node_provenance
 from amgs_focus.views import REASON_SENTENCES, EntryExplanation, EntryView, FocusView, nothing_alike
 from amgs_focus.window.allocator import ReadingCosts
-from amgs_focus.window.candidates import FORGOTTEN, cooldown_left, reserve
+from amgs_focus.window.candidates import FORGOTTEN, cooldown_left, reserve, say_stay
 from amgs_focus.window.working_context import SINKS, Entry, WorkingContext
 
 _HALF = "�"
@@ -252,16 +252,12 @@ def _legality(shown: EntryView) -> Legality:
 
 def _sentence(decision: Decision | None, refocuses: int) -> str:
     if decision is None:
-        so_far = "it came after the last refocus" if refocuses else "no refocus so far"
-        return f"Not scored yet ({so_far})."
-    done = {"expand": "expanded", "collapse": "collapsed"}[decision.kind]
+        return f"Not judged yet: {'it came after the last refocus' if refocuses else 'there was no refocus so far'}."
+    done = {"expand": "opened", "collapse": "closed"}[decision.kind]
+    detail = decision.detail
     if decision.applied:
-        why = f": {decision.detail}" if decision.detail else f", rank {decision.rank} of {decision.of}"
-        return f"{done.capitalize()}{why}."
-    if decision.reason == "below_threshold" and decision.detail:
-        return f"Not {done}: {decision.detail}."
-    detail = f" ({decision.detail})" if decision.detail else ""
-    return f"Not {done}: {REASON_SENTENCES[decision.reason]}{detail}."
+        return f"{done.capitalize()}: {detail or f'number {decision.rank} of {decision.of} by score'}."
+    return f"Not {done}: {detail or REASON_SENTENCES[decision.reason]}."
 
 
 def _would(shown: EntryView, decision: Decision | None, state: FocusState, settings: FocusSettings) -> str:
@@ -269,28 +265,37 @@ def _would(shown: EntryView, decision: Decision | None, state: FocusState, setti
     if shown.protected:
         end = (shown.index + 1) * settings.block_size
         waits = end + settings.tail_blocks * settings.block_size - state.context.lifetime
-        return f"Leaves the protected tail in {waits} tokens."
+        return f"The latest text is always read word for word; in {waits} tokens this may become a gist."
+    reason = decision.reason if decision is not None else ""
     steps = []
-    if shown.cooldown:
-        steps.append(f"cooldown {shown.cooldown}")
-    if decision is not None and decision.reason == "budget" and decision.kind != "collapse":
+    if decision is not None and reason == "budget" and decision.kind != "collapse":
         room = state.context.free - settings.cadence
         free = max(0, room - reserve(state.context, settings, settings.cadence))
-        steps.append(f"would expand with {max(1, decision.cost - free)} more positions free")
-    elif decision is not None and decision.reason == "n_diff":
-        steps.append(f"would {decision.kind} at the next refocus, if it still ranks")
-    elif decision is not None and decision.reason == "mixed_siblings":
-        steps.append("would collapse once all its siblings are at its level")
+        steps.append(f"it opens once {max(1, decision.cost - free)} more positions of the window are free")
+    elif decision is not None and reason == "n_diff":
+        turn = {"expand": "opens", "collapse": "closes"}[decision.kind]
+        steps.append(f"it {turn} at the next refocus if its score is still among the first")
+    elif reason == "mixed_siblings":
+        steps.append("it closes once all the passages that its gist replaces are as fine as it is")
     elif decision is not None and decision.detail == FORGOTTEN:
-        steps.append("would expand once what lies below it is restored")
-    elif decision is not None and decision.reason == "stale_gist":
-        steps.append("would collapse once its gist is made anew")
+        steps.append("it opens once its text is restored (`focus forget --restore`)")
+    elif reason == "stale_gist":
+        steps.append("it closes once its gist is made anew (`focus rebuild`)")
+    elif settings.unasked == "pair" and not state.question:
+        if shown.level == 1 and shown.expandable and not shown.forbidden:
+            steps.append("while nothing is asked, it opens when its score is the highest of all gists")
+        elif shown.level:
+            steps.append("it stays a gist while nothing is asked")
+        elif not shown.pinned:
+            steps.append("while nothing is asked, it closes when it is the block farthest back")
     else:
         if shown.expandable and not shown.forbidden:
-            steps.append(f"would expand above +{settings.tau_expand:.2f}")
+            steps.append(f"it opens if its score rises above +{settings.tau_expand:.2f}")
         if shown.collapsible and not shown.pinned:
-            condition = "once its group averages" if shown.level else "below"
-            under = " less than" if shown.level else ""
-            steps.append(f"would collapse {condition}{under} −{settings.tau_collapse:.2f}")
-    advice = " · ".join(steps) or "nothing would: it has no finer and no coarser level"
+            beside = f"it and the {settings.block_size - 1} beside it become one gist if their scores average"
+            closes = beside if shown.level else "it becomes a gist if its score falls"
+            steps.append(f"{closes} below −{settings.tau_collapse:.2f}")
+    advice = "; ".join(steps) or "nothing changes it: there is no finer and no coarser form of it"
+    if shown.cooldown:
+        advice = f"changed lately, it stays as it is {say_stay(shown.cooldown)}; then {advice}"
     return f"{advice[0].upper()}{advice[1:]}."

@@ -120,7 +120,11 @@ class _Pass:
             refused = self.now.refusal(unit)
             if self.pairs and not unit.asked:
                 if refused is None or refused[0] == "below_threshold":
-                    self.decide(unit, "below_threshold", "nothing is asked, and it is not the pair of this refocus")
+                    self.decide(
+                        unit,
+                        "below_threshold",
+                        "nothing is asked: one gist opens and one block closes a refocus, and it is neither",
+                    )
                 else:
                     self.decide(unit, *refused)
             elif refused is None:
@@ -151,13 +155,12 @@ class _Pass:
         best, block = gists[0], raw[0]
         spread = float(np.std([self.scores[entry.node] for entry in entries]))
         if best.score - block.score < MARGIN * spread or best.score == block.score:
-            comparison = f"{with_sign(best.score)} is not {MARGIN * spread:.2f} above {with_sign(block.score)} of"
-            self.decide(
-                best, "below_threshold", f"its score {comparison} L0#{block.node.index}, which would close for it"
-            )
+            closing = f"L0#{block.node.index}, the block farthest back, which would have to close"
+            comparison = f"{with_sign(best.score)} is not {MARGIN * spread:.2f} above {with_sign(block.score)}"
+            self.decide(best, "below_threshold", f"its score {comparison}, that of {closing}")
             return
         self.ranks[best.node, best.kind] = (1, len(gists))
-        self.act(block, f"farthest from the cursor, it gave way to {best.node} at {with_sign(best.score)}")
+        self.act(block, f"farthest back, it made room for {best.node}, whose score is {with_sign(best.score)}")
         self.act(best)
 
     def sort(self, queue: list[Unit]) -> None:
@@ -188,22 +191,24 @@ class _Pass:
                 self.act(expands.pop(0))
             elif expands and not self.affordable(expands[0], [*collapses, *yielding], most - applied):
                 unit = expands.pop(0)
-                self.decide(unit, "budget", f"it needs {unit.cost}, {self.free_for_it(unit)}")
+                self.decide(unit, "budget", f"it needs {unit.cost} positions of the window: {self.free_for_it(unit)}")
                 continue
             elif expands and collapses:
                 self.act(collapses.pop(0))
             elif expands:
-                self.act(yielding[0], f"it gave way to {expands[0].node} at {with_sign(expands[0].score)}")
+                self.act(
+                    yielding[0], f"it made room for {expands[0].node}, whose score is {with_sign(expands[0].score)}"
+                )
             else:
                 break
             applied += 1
         for unit in (*expands, *collapses):
             if not self.now.valid(unit):
-                self.decide(unit, "superseded", "another action changed its span first")
+                self.decide(unit, "superseded", "another change to the same passage came first")
             elif applied >= most:
-                self.decide(unit, "n_diff", f"{applied} actions were taken")
+                self.decide(unit, "n_diff", f"the {applied} changes that one pass may make were made")
             else:
-                self.decide(unit, "budget", "nothing needs its room")
+                self.decide(unit, "budget", "nothing needs the room it would free")
 
     def yielding(self, unit: Unit, spare: Sequence[Unit]) -> list[Unit]:
         """Return what gives way to an expansion; its own siblings never do, one of them being itself."""
@@ -233,7 +238,7 @@ class _Pass:
         room, reserve = max(0, self.now.room), self.now.context.free - max(0, self.now.room)
         explanation = f"{room} are free" + (f" beside the {reserve} for tokens to come" if reserve > 0 else "")
         below = 0 if unit.asked else self.kept(unit)
-        return explanation + (f", and {below} are kept for what is wanted more below an open gist" if below else "")
+        return explanation + (f", and {below} are kept for passages of higher score" if below else "")
 
     @property
     def margin(self) -> float:
@@ -242,7 +247,7 @@ class _Pass:
 
     def drop_superseded(self, queue: list[Unit]) -> None:
         while queue and not self.now.valid(queue[0]):
-            self.decide(queue.pop(0), "superseded", "another action changed its span first")
+            self.decide(queue.pop(0), "superseded", "another change to the same passage came first")
 
     def act(self, unit: Unit, detail: str = "") -> None:
         """Carry out one unit, note its cooldown, and hand its score on to what took its place."""

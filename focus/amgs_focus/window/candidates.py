@@ -16,7 +16,7 @@ Refusal = tuple[Reason, str]
 
 REST = 3
 """Refocuses for which both of a pair stay as they are."""
-FORGOTTEN = "its detail was forgotten"
+FORGOTTEN = "its text was forgotten"
 """Why a gist that was pruned may not be opened."""
 
 
@@ -151,9 +151,9 @@ class WindowState:
         left = cooldown_left(self.state, unit.node, unit.kind, self.settings.cooldown)
         if left < 0:
             return None
-        done = "collapsed" if unit.opens else "expanded"
-        when = "in this refocus" if left == self.settings.cooldown else "recently"
-        return "cooldown", f"it was {done} {when}; {left} more to wait"
+        done = "closed" if unit.opens else "opened"
+        when = "in this refocus" if left == self.settings.cooldown else "lately"
+        return "cooldown", f"it was {done} {when} and stays so {say_stay(left)}"
 
     def pinned(self, node: NodeRef) -> bool:
         """Return whether the operator pinned the node or any entry below it."""
@@ -188,13 +188,13 @@ class WindowState:
         start, _ = self.span(node)
         place = self.context.covering(start)
         if place is None or node.index >= self.tree.count(node.level):
-            return "illegal_level", "there is no such node"
+            return "illegal_level", "there is no such passage"
         entry = self.context.entries()[place]
         if entry.level > node.level:
-            return "parent_not_open", f"{entry.node} stands for it"
+            return "parent_not_open", f"the gist {entry.node} stands for it and would have to open first"
         if kind == "collapse" and entry.level < node.level:
             return "mixed_siblings", "something below it is open"
-        return "superseded", "it is at that level already"
+        return "superseded", "it is so already"
 
     def span(self, node: NodeRef) -> tuple[int, int]:
         """Lifetime tokens [start, end) of a node, complete or not."""
@@ -205,35 +205,36 @@ class WindowState:
         start, _ = self.span(unit.node)
         if unit.node.level == 0:
             if start >= self.context.tail_start:
-                return "protected_tail", "it is part of the tail"
-            return "illegal_level", "it is tokens already"
+                return "protected_tail", "it is part of the latest text, which is always read word for word"
+            return "illegal_level", "it is read word for word already"
         refused = self._may_not_open(unit.node)
         if refused is not None or unit.asked:
             return refused
         tau = self.settings.tau_expand
         if unit.score <= tau:
-            return "below_threshold", f"its score {with_sign(unit.score)} is not above τ = +{tau:.2f}"
+            return "below_threshold", f"its score is {with_sign(unit.score)}, and only above +{tau:.2f} would it open"
         return self.cooling(unit)
 
     def _collapse_refusal(self, unit: Unit) -> Refusal | None:
         node = unit.node
         start, end = self.span(node)
         if start >= self.context.tail_start:
-            return "protected_tail", "it is part of the tail"
+            return "protected_tail", "it is part of the latest text, which is always read word for word"
         if node.index >= self.tree.count(node.level):
-            return "illegal_level", f"no L{node.level} gist stands above it yet"
+            return "illegal_level", "there is no gist for it yet"
         if end > self.context.tail_start:
-            return "protected_tail", "it reaches into the tail"
+            return "protected_tail", "it reaches into the latest text, which is always read word for word"
         tau = self.settings.tau_collapse
         if not unit.asked and unit.score >= -tau:
-            subject = f"the {unit.members} spans of its group average" if unit.members > 1 else "its score is"
-            return "below_threshold", (f"{subject} {with_sign(unit.score)}, and a collapse needs less than −{tau:.2f}")
+            many = f"the {unit.members} passages that one gist would replace score {with_sign(unit.score)} on average"
+            subject = many if unit.members > 1 else f"its score is {with_sign(unit.score)}"
+            return "below_threshold", f"{subject}, and only below −{tau:.2f} would it close"
         if not self.closable(node):
-            return "mixed_siblings", "some of its siblings are at another level"
+            return "mixed_siblings", "not all the passages that its gist would replace are as fine as it is"
         if self.pinned(node):
             return "superseded", "the operator pinned it"
         if self.stale(node):
-            return "stale_gist", f"the gist {node} needs to be made anew"
+            return "stale_gist", f"another encoder made the gist {node}; `focus rebuild` makes it anew"
         return None if unit.asked else self.cooling(unit)
 
     def _may_not_open(self, node: NodeRef) -> Refusal | None:
@@ -243,6 +244,11 @@ class WindowState:
         if self.state.overrides.get(node) == "forbid":
             return "superseded", "the operator forbade it"
         return None
+
+
+def say_stay(left: int) -> str:
+    """Say for how long what was just changed stays as it is."""
+    return f"for {left} more refocus{'es' * (left > 1)}" if left else "until the next refocus"
 
 
 def cooldown_left(state: AllocatorState, node: NodeRef, kind: Action, cooldown: int) -> int:

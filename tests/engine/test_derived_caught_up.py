@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import fields
+from dataclasses import fields, replace
 from datetime import UTC, datetime, timedelta
 from random import Random
 from typing import Any
@@ -134,6 +134,10 @@ def check(memory: Memory) -> None:
             np.testing.assert_array_equal(getattr(facts, each.name), getattr(told, each.name), each.name)
         for one in FILTERS:
             np.testing.assert_array_equal(state.blocks.numbers(one), true.blocks.numbers(one))
+            for lately in (one, replace(one, reinforced_since=NOW - timedelta(days=4))):
+                for limit in (None, 0, 3, 10_000):
+                    read = memory._context.storage.block_columns.numbers(lately, limit=limit)
+                    np.testing.assert_array_equal(state.blocks.numbers(lately, limit=limit), read)
         np.testing.assert_array_equal(derived.vectors().numbers, other.vectors().numbers)
     with derived.searching() as sources:
         stored = memory._context.storage.block_columns.numbers(SEARCHABLE)

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
+
+import pytest
 
 from amgs.frames import shipping
+from amgs.storage.duckdb.connection import Connection
 from amgs.types import Frame
 from tests.engine.memory_world import consolidated
 from tests.engine.test_frames_api import add
@@ -17,6 +21,32 @@ def _told(frame: Frame, child: str) -> bool:
 
 def _scores(frame: Frame, child: str) -> dict[str, float]:
     return {c.block.id: c.score for c in frame.candidates if c.child == child}
+
+
+@pytest.mark.parametrize("frame", ["SESSION", "DEEP_RECALL", "ATTENTION"])
+def test_a_frame_is_read_in_five_statements_and_a_search_in_three(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, frame: str
+) -> None:
+    statements: list[str] = []
+
+    def count(method: Any) -> Any:
+        def read(connection: Connection, sql: str, *values: Any, **way: Any) -> Any:
+            statements.append(sql)
+            return method(connection, sql, *values, **way)
+
+        return read
+
+    for method in (Connection.rows, Connection.columns):
+        monkeypatch.setattr(Connection, method.__name__, count(method))
+    with consolidated(tmp_path) as memory:
+        memory.assemble(frame, query="dome")
+        for query in ("valve", "stalls at azimuth 200"):
+            statements.clear()
+            assert memory.assemble(frame, query=query, reinforce=False).selected
+            assert 0 < len(statements) <= 5, statements
+            statements.clear()
+            assert memory.search(query).hits
+            assert 0 < len(statements) <= 3, statements
 
 
 def test_a_new_self_tagged_block_is_in_the_next_session(tmp_path: Path) -> None:

@@ -47,15 +47,14 @@ class Assembler(MemoryPart):
         """
         check_storable(query)
         query = self._context.settings.ingest.mask(query)
-        known = self._context.definitions()
         asked = pipeline.FrameRequest(query, budget, weights, None if as_of is None else as_utc(as_of))
-        definition = registry.find(name, known)
-        if query:
-            load(self._context.embedder, "the encoder")  # before the clocks of the layers start
-        with self._context.derived.searching() as sources:
+        with self._context.derived.searching() as sources, self._context.derived.reading() as state:
+            known = self._context.definitions(state)
+            definition = registry.find(name, known)
+            if query:
+                load(self._context.embedder, "the encoder")  # before the clocks of the layers start
             frame, pools = self._assembled(definition, asked, known, sources)
-            with self._context.derived.reading() as state:
-                fitted = self._storage.forecasts.fitted(state.changes)
+            fitted = self._storage.forecasts.fitted(state.changes)
         if definition.assembly == "summary" and self._context.model is not None:
             frame = self._written(frame, definition, self._context.model)
         if asked.as_of is None and weights is None:
@@ -107,10 +106,16 @@ class Assembler(MemoryPart):
         the frame's remarks say so.
         """
         context = self._context
-        pools = {
-            child.name: self._pool(definition, child, request, known, sources)
+        requests = {
+            child.name: pipeline.derive_request(definition, child, request)
             for child in (registry.leaves(definition, known) if definition.is_composite else ())
             if child.refresh_hours > 0 and request.as_of is None
+        }
+        keys = {name: cache.pool_key(asked, definition) for name, asked in requests.items()}
+        rows = context.storage.frame_cache.get(keys) if keys else {}
+        pools = {
+            name: self._pool(definition, known[name], asked, rows.get(name), known, sources)
+            for name, asked in requests.items()
         }
         frame = pipeline.build(
             definition,
@@ -132,20 +137,18 @@ class Assembler(MemoryPart):
         self,
         parent: FrameDefinition,
         child: FrameDefinition,
-        request: pipeline.FrameRequest,
+        asked: pipeline.FrameRequest,
+        row: CacheRow | None,
         known: Definitions,
         sources: Sources,
     ) -> KeptPool:
-        context = self._context
-        asked = pipeline.derive_request(parent, child, request)
-        row = context.storage.frame_cache.get(child.name, cache.pool_key(asked, parent))
         if row is not None and not self.stale(row, child, known):
             pool_pair = cache.decode_pool(row.assembly, lambda ids: _blocks(ids, sources))
             statuses = child.rule.filter.statuses
             if pool_pair is not None and all(
                 c.block.status in statuses and not c.block.superseded for c in pool_pair[0].candidates
             ):
-                age = hours_between(row.computed_at, context.clock.now())
+                age = hours_between(row.computed_at, self._now)
                 return KeptPool(pool_pair[0], pool_pair[1], age)
         return KeptPool(self.scored(parent, child, asked, sources))
 
@@ -158,12 +161,11 @@ class Assembler(MemoryPart):
 
     def stale(self, row: CacheRow, definition: FrameDefinition, known: Definitions) -> str:
         of_self = any(atom.rule.gather == "identity" for atom in registry.leaves(definition, known))
+        with self._context.derived.reading() as state:
+            structure = state.structure
         cached_state = cache.Held(row.computed_at, row.structure, row.definition, json.loads(row.identity))
         now = cache.Held(
-            self._now,
-            self._storage.structure_counter,
-            version_of(registry.tree(definition, known)),
-            self._identity() if of_self else {},
+            self._now, structure, version_of(registry.tree(definition, known)), self._identity() if of_self else {}
         )
         return cache.stale(cached_state, now, definition, hours=definition.refresh_hours, of_self=of_self)
 

@@ -9,6 +9,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from amgs.clock import Clock
+from amgs.derived.block_reader import State
 from amgs.derived.indexes import Derived
 from amgs.errors import AmbiguousIdError, UnknownBlockError
 from amgs.frames import registry, shipping
@@ -48,9 +49,10 @@ class MemoryContext:
     summariser: AbstractiveSummariser | None = None
     model: TextModel | None = None
 
-    def definitions(self) -> Definitions:
-        """Return the registered frames by name, children before their parents."""
-        known = registry.by_name(self.storage.frames.everything() or shipping.DEFAULTS)
+    def definitions(self, state: State | None = None) -> Definitions:
+        """Return the registered frames by name, children before their parents. state: as of it, from memory."""
+        registered = self.storage.frames.everything() if state is None else state.blocks.frames()
+        known = registry.by_name(registered or shipping.DEFAULTS)
         return {name: known[name] for name in registry.order(known)}
 
     def whole_id(self, prefix: str) -> str:

@@ -57,7 +57,7 @@ class Frames(MemoryPart):
         known = self._context.definitions()
         definition = registry.find(name, known)
         request = pipeline.FrameRequest(query, budget, weights)
-        row = self._storage.frame_cache.get(definition.name, cache.request_key(request))
+        row = self._storage.frame_cache.get({definition.name: cache.request_key(request)}).get(definition.name)
         age = None if row is None else hours_between(row.computed_at, self._now)
         if row is None:
             because = "nothing was kept for this request"

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, fields, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from amgs.clock import microseconds_of
 from amgs.derived.roll import Roll
 from amgs.graph.live import LiveGraph
 from amgs.graph.view import GraphView
@@ -21,7 +22,7 @@ from amgs.retrieval.sequence_index import SequenceIndex
 from amgs.storage.block_columns import ScoringColumns, ScoringFacts
 from amgs.storage.blocks import NumberedBlock
 from amgs.storage.store import Storage
-from amgs.types import BlockFilter
+from amgs.types import BlockFilter, FrameDefinition
 
 _FILTERS_KEPT = 32
 _NUMBERS_KEPT = 4000
@@ -94,7 +95,9 @@ class StateReader:
         self._blocks: BlocksRead | None = None
         # What an earlier reader has read, with the structure and the change counter it is of.
         self._read_before: tuple[BlocksRead, int, int] | None = None
+        self._frames: tuple[FrameDefinition, ...] | None = None
         if before is not None:
+            self._frames = before._frames if before._roll.structure == roll.structure else None
             self._passing = {wanted: entry for wanted, entry in before._passing.items() if entry[1] >= roll.whole_since}
             if before._roll.structure >= roll.whole_since:
                 self._numbers = before._numbers
@@ -108,9 +111,19 @@ class StateReader:
         self._scoring: ScoringColumns | None = None
 
     def numbers(self, wanted: BlockFilter, *, limit: int | None = None) -> NDArray[np.int64]:
-        if limit is not None or wanted.reinforced_since is not None:
-            return self._storage.block_columns.numbers(wanted, limit=limit)
-        # All else that a filter asks for stands still as long as the structure does.
+        since = wanted.reinforced_since
+        block_numbers = self._standing_numbers(wanted if since is None else replace(wanted, reinforced_since=None))
+        if since is None and (limit is None or block_numbers.size <= limit):
+            return block_numbers
+        clocks = self.scoring().of(block_numbers)
+        within = slice(None) if since is None else clocks.reinforced >= microseconds_of(since)
+        block_numbers, reinforced = clocks.numbers[within], clocks.reinforced[within]
+        if limit is None:
+            return block_numbers
+        return np.sort(block_numbers[np.lexsort((block_numbers, reinforced))[::-1][:limit]])
+
+    def _standing_numbers(self, wanted: BlockFilter) -> NDArray[np.int64]:
+        """Return the numbers of the blocks that pass what stands still as long as the structure does."""
         structure = self._roll.structure
         plain = wanted == BlockFilter(statuses=wanted.statuses)
         block_numbers, at = self._passing.get(wanted, (None, -1))
@@ -128,6 +141,12 @@ class StateReader:
             self._passing = {}
         self._passing[wanted] = block_numbers, structure
         return block_numbers
+
+    def frames(self) -> tuple[FrameDefinition, ...]:
+        """Return the registered frames by name."""
+        if self._frames is None:
+            self._frames = self._storage.frames.everything()
+        return self._frames
 
     def stored(self, numbers: Sequence[int]) -> Sequence[NumberedBlock]:
         if self._blocks is None:

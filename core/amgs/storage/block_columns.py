@@ -29,7 +29,7 @@ class ScoringColumns:
     reinforcements: NDArray[np.int64]
     superseded: NDArray[np.bool_]
 
-    def of(self, wanted: Sequence[int]) -> Self:
+    def of(self, wanted: Sequence[int] | NDArray[np.int64]) -> Self:
         """Return the rows of these numbers, rising; unknown numbers are left out."""
         numbers = np.unique(np.asarray(wanted, dtype=np.int64))
         at = np.searchsorted(self.numbers, numbers)

@@ -186,17 +186,15 @@ class FrameCacheStorage(StoragePart):
             [*key, row.assembly, stored(row.computed_at), row.structure, row.definition, row.identity],
         )
 
-    def get(self, name: str, request: str) -> CacheRow | None:
-        """Return the kept assembly of a frame for a request."""
+    def get(self, requests: Mapping[str, str]) -> dict[str, CacheRow]:
+        """Return the kept assemblies of frames, each for its request, by the frames' names."""
         rows = self._rows(
-            "SELECT frame_name, request, assembly::VARCHAR, computed_at, structure, definition, "
-            "identity::VARCHAR FROM frame_cache WHERE frame_name = ? AND request = ?",
-            [name, request],
+            "SELECT frame_name, request, assembly::VARCHAR, computed_at, structure, definition, identity::VARCHAR "
+            "FROM frame_cache JOIN (SELECT unnest(?::VARCHAR[]) AS wanted, unnest(?::VARCHAR[]) AS wanted_request) "
+            "AS asked ON frame_name = wanted AND request = wanted_request",
+            [list(requests), list(requests.values())],
         )
-        if not rows:
-            return None
-        row = rows[0]
-        return CacheRow(row[0], row[1], row[2], as_utc(row[3]), row[4], row[5], row[6])
+        return {row[0]: CacheRow(row[0], row[1], row[2], as_utc(row[3]), row[4], row[5], row[6]) for row in rows}
 
     def forget_like(self, name: str, prefix: str) -> None:
         """Drop what is kept of a frame for requests that begin so."""

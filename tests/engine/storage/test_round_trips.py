@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from itertools import product
 
 import numpy as np
 from hypothesis import HealthCheck, given, settings
@@ -11,6 +12,7 @@ from hypothesis import strategies as st
 
 from amgs.frames.shipping import DEFAULTS
 from amgs.identity import block_id
+from amgs.storage.frames import CacheRow
 from amgs.storage.journal import JournalRow
 from amgs.storage.store import Storage
 from amgs.types import Block, BlockFilter, Outcome, SelectionRule
@@ -209,6 +211,19 @@ def test_every_shipped_frame_comes_back_as_it_went_in(storage: Storage) -> None:
         storage.frames.put([*DEFAULTS, odd])
         storage.frames.put([odd])
     assert {d.name: d for d in storage.frames.everything()} == {d.name: d for d in (*DEFAULTS, odd)}
+
+
+def test_kept_assemblies_come_back_together_each_for_its_request(storage: Storage) -> None:
+    rows = [
+        CacheRow(name, request, "{}", NOON, place, "v1", "{}")
+        for place, (name, request) in enumerate(product(("SELF", "WORLD"), ("k1", "k2")))
+    ]
+    with storage.transaction():
+        for row in rows:
+            storage.frame_cache.put(row)
+    asked = {"SELF": "k2", "WORLD": "k1", "TASK": "k1"}
+    assert storage.frame_cache.get(asked) == {"SELF": rows[1], "WORLD": rows[2]}
+    assert storage.frame_cache.get({}) == {}
 
 
 def test_brief_blocks_are_counted_in_bytes(storage: Storage) -> None:

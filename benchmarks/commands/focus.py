@@ -9,8 +9,12 @@ from amgs_app.calls.marks import Default, Option, Takes
 from benchmarks.commands.rigs import bench, embedder_of, focus_rig
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from amgs.types import Progress
     from amgs_app.engine import Engine
+    from amgs_focus.records import Segment
+    from amgs_focus.runtime.runtime import FocusRuntime
     from benchmarks.bench_results import BenchResult
 
 OutFolder = Annotated[
@@ -215,6 +219,36 @@ def bench_questions(
     rig = focus_rig(engine, progress, BENCH, **shared)
     chosen = {name: SIZES[name] for name in sizes or SIZES}
     return run(rig, read_facts(), embedder_of(engine), sizes=chosen, asked=asked)
+
+
+@bench(
+    "focus-sample",
+    summary="Measure how many questions to the sample the model answers.",
+    example="focus-sample --asked 10",
+)
+def bench_sample(
+    engine: Engine,
+    *,
+    asked: Annotated[int | None, Option("--asked", metavar="N", min=1, help="Only the first N of 30.")] = None,
+    out: OutFolder,
+    progress: Progress,
+) -> BenchResult:
+    """Assemble a frame for each question to the sample, open it, and count right answers and loops: with the focus,
+    with retrieval, with the latest text, with nothing.
+
+    The store is the session's, which has to hold the sample. An interrupted run continues from the rows in the folder.
+    """
+    from amgs_app.models.choice import segments_of_frame
+    from amgs_app.places.folders import data_folder
+    from benchmarks.focus_sample import read_questions, run
+
+    def open_frame(question: str) -> tuple[Sequence[Segment], FocusRuntime]:
+        segments = segments_of_frame(engine.memory.assemble("SESSION", query=question, reinforce=False))
+        return segments, engine.open_focus(segments, question)
+
+    settings = {**engine.settings.focus.model_dump(), "model": engine.load_model(progress).card.name}
+    folder = data_folder(engine.settings.paths) / "bench" if out is None else out
+    return run(read_questions()[:asked], open_frame, embedder_of(engine), folder, settings, progress)
 
 
 @bench(

@@ -12,8 +12,11 @@ from amgs.text.embedding import HashingEmbedder
 from amgs_app.render.catalogue import table_of
 from amgs_app.render.encode import to_json
 from amgs_focus.model.tiny import TinyModel
+from amgs_focus.records import Segment
+from amgs_focus.runtime.runtime import FocusRuntime
 from amgs_focus.settings import FocusSettings
-from benchmarks import focus_gist, focus_policy, focus_questions
+from benchmarks import focus_gist, focus_policy, focus_questions, focus_sample
+from benchmarks.bench_results import Stopwatch
 from benchmarks.focus_rig import TokenCorpus, read_texts
 from tests.benchmarks.rigs import focus_rig
 
@@ -87,3 +90,28 @@ def test_questions_are_answered_by_every_system_and_the_rows_are_kept(text: Path
     assert again.metrics == found.metrics and found.metrics["asked_own_7k"] == 2
     assert found.metrics["opened_own_7k_nothing"] == 0
     assert [row[0] for row in found.tables[0].rows] == list(focus_questions.SYSTEMS)
+
+
+def test_questions_to_the_sample_are_judged_by_what_only_the_answer_has(tmp_path: Path) -> None:
+    questions, opened = focus_sample.read_questions(), list[str]()
+    assert len(questions) == 30
+    heavy = next(question for question in questions if "heavy" in question.text)
+    assert heavy.is_right("It weighs 148 kg.") and not heavy.is_right("It weighs 1480 kg, no: 48.")
+    assert focus_sample.is_loop("it is a very old part of the dome and " * 3)
+    assert not focus_sample.is_loop("The cat is old, and the dome is old, and so is the clock.")
+    segments = (Segment("The mirror weighs 148 kg. " * 40),)
+
+    def open_frame(question: str) -> tuple[tuple[Segment, ...], FocusRuntime]:
+        opened.append(question)
+        runtime = FocusRuntime(TinyModel(), settings=FocusSettings(window=384), clock=Stopwatch())
+        runtime.ingest(segments)
+        runtime.question(question)
+        return segments, runtime
+
+    for _ in range(2):
+        found = focus_sample.run([heavy], open_frame, HashingEmbedder(), tmp_path, {}, lambda *_: None)
+    assert opened == [heavy.text]
+    assert [row[0] for row in found.tables[0].rows] == list(focus_sample.SYSTEMS)
+    assert (
+        "148" in json.loads((tmp_path / Path(str(found.settings["rows"])).name).read_text().splitlines()[1])["window"]
+    )

@@ -279,6 +279,13 @@ def test_session_fills_its_children_in_order_and_repeats_nothing(sources: Source
     assert {c.because for c in made.candidates if c.child == "SHORT_TERM"} == {"left to ATTENTION"}
 
 
+def test_a_part_that_stands_alone_has_no_title_and_leaves_its_tokens_to_the_blocks() -> None:
+    sources = world([note("The dome motor stalled."), note("Rye bread is baked.")])
+    made, alone = (frame(sources, name, "dome motor") for name in ("SESSION", "ATTENTION"))
+    assert "## " not in made.text
+    assert made.text.partition("\n")[2] == alone.text.partition("\n")[2] != ""
+
+
 def test_the_first_child_of_a_chain_never_takes_more_than_its_share() -> None:
     many = [note(f"I hold value number {i} dear.", is_self_component=True, decay_lambda=0.0001) for i in range(80)]
     made = frame(world([*many, note("The dome motor stalled.")]), "SESSION", "dome motor", budget=200)

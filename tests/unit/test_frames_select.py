@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from amgs.errors import BudgetError, FrameCycleError, UnknownFrameError, UsageError
-from amgs.frames.assemble import LONGEST_OF_A_THIRD, FrameSection, Shortener, Template, assemble, key_sentence
+from amgs.frames.assemble import MOST_LIMIT, FrameSection, Shortener, Template, assemble, key_sentence
 from amgs.frames.registry import by_name, order, register
 from amgs.frames.score import effective
 from amgs.frames.select import Taken, select
@@ -207,7 +207,7 @@ def test_a_block_too_long_for_the_budget_stands_there_with_its_passage() -> None
         assert made.fate == "selected"
         assert made.because == f"cut to {made.tokens} of {long.tokens} tokens"
         around = template.cost(replace(long, passage=PassageSpan(0, 0)), approximate_tokens)
-        assert made.tokens <= LONGEST_OF_A_THIRD + around < long.tokens
+        assert made.tokens <= MOST_LIMIT + around < long.tokens
         assert made.tokens == template.cost(made, approximate_tokens)
         written = assemble(template, [FrameSection("", (made,))], approximate_tokens)
         (span,) = (one for one in written.spans if one.block_id == long.block.id)
@@ -220,6 +220,24 @@ def test_a_block_too_long_for_the_budget_stands_there_with_its_passage() -> None
         assert (small.fate, small.tokens <= around + 40) == ("selected", True)
         (none,) = select([long], 20, SelectionRule(), Taken(shorten=taken.shorten)).candidates
         assert (none.fate, none.passage) == ("over_budget", None)
+
+
+def test_what_fits_whole_stands_before_the_passage_of_what_does_not() -> None:
+    template = Template("template", "ATTENTION", "dome", datetime(2026, 3, 1, tzinfo=UTC))
+    texts = ["The dome stalled. " * 5, "The dome moved, and it rained all day. " * 40, "The dome was shut. " * 5]
+    pool = [candidate(text, 0.9 - place / 10, 0) for place, text in enumerate(texts)]
+    first, long, last = (replace(c, tokens=template.cost(c, approximate_tokens)) for c in pool)
+    index = KeywordIndex.open(None)
+    shorten = Shortener(template, PassageFinder(index.query("dome"), index), approximate_tokens)
+    budget = first.tokens + last.tokens + 60
+    done = select([first, long, last], budget, SelectionRule(), Taken(shorten=shorten))
+    assert [c.passage is None for c in done.chosen] == [True, False, True]
+    assert done.chosen[1].because.startswith("in the tokens that were left; cut to ")
+    assert done.used == sum(c.tokens for c in done.chosen) <= budget
+    whole = select([long, first], long.tokens + 1, SelectionRule(), Taken(shorten=shorten))
+    assert [c.passage for c in whole.chosen] == [None]
+    two = select([first, long, last], budget, SelectionRule(selection="top_k", top_k=2), Taken(shorten=shorten))
+    assert [c.fate for c in two.candidates] == ["selected", "over_budget", "selected"]
 
 
 @pytest.mark.parametrize("assembly", ["template", "raw", "structured", "summary"])

@@ -255,9 +255,11 @@ def _joined(pieces: Iterable[TextSpan], count_tokens: CountTokens) -> Assembled:
     return Assembled("".join(piece.text for piece in merged), tuple(spans))
 
 
-LONGEST_WHOLE, LONGEST_OF_A_THIRD, SHARE = 160, 256, 8
-"""A content of up to 160 tokens stands whole whatever the budget, where it fits; a longer one has up to a third of the
-tokens that are left, but no more than 256 or an eighth of them. Paragraphs gain a point by it: docs/results/frames.md.
+LONGEST_WHOLE = 512
+"""A block of up to so many tokens stands whole where it fits: docs/results/frames.md."""
+LEAST_LIMIT, MOST_LIMIT, SHARE = 160, 256, 8
+"""Any other has a passage of up to a third of the tokens that are left: at least 160, no more than 256 or an eighth of
+them.
 """
 
 _LEAST = 32
@@ -273,12 +275,14 @@ class Shortener:
         self._made: dict[tuple[str, int], Candidate] = {}
         self._around: dict[tuple[str, str], int] = {}
 
-    def __call__(self, candidate: Candidate, left: int) -> Candidate:
-        """Return the candidate with a passage within the limit of a block and the rest of the budget where the whole
-        costs more; else the candidate as it is.
+    def __call__(self, candidate: Candidate, left: int, uncut: bool) -> Candidate:
+        """Return the candidate with a passage within its limit and the rest of the budget where it may not stand whole
+        or does not fit; else as it is. uncut: what may stand whole is left so where it does not fit, for those after
+        it may.
         """
-        most = max(LONGEST_WHOLE, min(left // 3, LONGEST_OF_A_THIRD), left // SHARE)
-        if candidate.tokens <= min(most, left) or self._template.assembly == "summary":
+        most = max(LEAST_LIMIT, min(left // 3, MOST_LIMIT), left // SHARE)
+        short = candidate.tokens <= max(LONGEST_WHOLE, left // SHARE)
+        if self._template.assembly == "summary" or (short and (uncut or candidate.tokens <= left)):
             return candidate
         if left < _LEAST:  # nothing worth writing fits, whatever stands around it
             return candidate

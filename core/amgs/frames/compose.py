@@ -119,10 +119,11 @@ def _spend_rest(parts: list[Filled], budget: int, taken: Taken, closed: Collecti
     """
     every = [c for part in parts for c in part.candidates]
     titled = {c.child for c in every if c.fate == "selected"}
-    in_play = [i for i, c in enumerate(every) if c.child in titled and c.child not in closed]
     left = budget - sum(part.used for part in parts)
-    for at, candidate in zip(in_play, refill([every[i] for i in in_play], left, taken), strict=True):
-        every[at] = candidate
+    open_frames = titled - set(closed)
+    places = [i for i, c in enumerate(every) if c.fate == "over_budget" and c.child in open_frames]
+    places.sort(key=lambda i: (-every[i].score, every[i].block.id))
+    every = list(refill(every, places, left, taken))
     result = []
     start = 0
     for part in parts:

@@ -89,10 +89,9 @@ def build(
     }
     if has_query:
         scored = _about_the_question(definition, atoms, scored)
-    titled = definition.is_composite
-    pools = {
-        name: Pool(s.candidates, count_tokens(template.heading(name)) if titled else 0) for name, s in scored.items()
-    }
+    pools = {name: Pool(s.candidates) for name, s in scored.items()}
+    if sum(bool(pool.eligible) for pool in pools.values()) > 1:  # one part that stands alone needs no title
+        pools = {name: replace(pool, heading=count_tokens(template.heading(name))) for name, pool in pools.items()}
     vectors = {block_id: vector for s in scored.values() for block_id, vector in s.vectors.items()}
     finder = PassageFinder(sources.keyword.query(request.query), sources.keyword)
     shorten = Shortener(template, finder, count_tokens)
@@ -131,8 +130,7 @@ def rewrite_summary(
         block = candidate.block
         return (TextSpan(written.get(block.id) or key_sentence(block.content, frame.query), block.id),)
 
-    sections = _sections(frame.candidates, titled=definition.is_composite)
-    assembled = assemble(template, sections, count_tokens, content)
+    assembled = assemble(template, _sections(frame.candidates), count_tokens, content)
     tokens = count_tokens(assembled.text)
     if not written or tokens > frame.budget:
         return frame
@@ -316,20 +314,19 @@ def _fitted(
     while True:
         taken = Taken(vectors, definition.semantic_threshold, shorten, heading)
         filled = fill(definition, max(spend, -1), pools, known, taken)
-        sections = _sections(filled.candidates, titled=definition.is_composite)
-        assembled = assemble(template, sections, count_tokens)
+        assembled = assemble(template, _sections(filled.candidates), count_tokens)
         tokens = count_tokens(assembled.text) if assembled.text else 0
         if tokens <= budget:
             return filled, assembled, tokens
         spend = min(spend, filled.used) - max(tokens - budget, 1)
 
 
-def _sections(candidates: tuple[Candidate, ...], *, titled: bool) -> list[FrameSection]:
+def _sections(candidates: tuple[Candidate, ...]) -> list[FrameSection]:
     by_child: dict[str, list[Candidate]] = {}
     for candidate in candidates:
         if candidate.fate == "selected":
             by_child.setdefault(candidate.child, []).append(candidate)
-    return [FrameSection(name if titled else "", tuple(chosen)) for name, chosen in by_child.items()]
+    return [FrameSection(name if len(by_child) > 1 else "", tuple(chosen)) for name, chosen in by_child.items()]
 
 
 def _waterfall(atoms: Sequence[FrameDefinition], scored: Mapping[str, ScoredPool]) -> tuple[LayerReport, ...]:

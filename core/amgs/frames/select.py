@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
@@ -27,13 +27,13 @@ class Taken:
 
     vectors: unit embeddings (d,) by block id. threshold: cosine from which two blocks say the same, if they do not
     differ in what they say; None: only equal content. shorten: gives a candidate that costs more than it may, with so
-    many tokens left, as a passage.
+    many tokens left, as a passage, or leaves it to a second round (see Shortener).
     heading: tokens of the heading that the group of a block begins with.
     """
 
     vectors: Mapping[str, Vector] = field(default_factory=dict)
     threshold: float | None = None
-    shorten: Callable[[Candidate, int], Candidate] = lambda candidate, _: candidate
+    shorten: Callable[[Candidate, int, bool], Candidate] = lambda candidate, *_: candidate
     heading: Callable[[Block], int] = lambda _: 0
     frame_of: dict[str, str] = field(default_factory=dict)
     _begun: set[tuple[str, GroupKey]] = field(default_factory=set)
@@ -60,13 +60,13 @@ class Taken:
                 return f"duplicate of {other.id[:6]}… (cosine {float(cosines[near]):.2f})"
         return ""
 
-    def written(self, candidate: Candidate, left: int) -> Candidate:
+    def written(self, candidate: Candidate, left: int, uncut: bool = False) -> Candidate:
         """Return the candidate as it would be written with so many tokens left, and with what that costs: the heading
-        of its group too, where none of its group is taken yet.
+        of its group too, where none of its group is taken yet. uncut: see Shortener.
         """
         begun = (candidate.child, group_of(candidate.block)) in self._begun
         heading = 0 if begun else self.heading(candidate.block)
-        excerpt = self.shorten(candidate, left - heading)
+        excerpt = self.shorten(candidate, left - heading, uncut)
         return replace(excerpt, tokens=excerpt.tokens + heading)
 
     def add(self, candidate: Candidate) -> None:
@@ -141,7 +141,7 @@ def select(candidates: Sequence[Candidate], budget: int, rule: SelectionRule, ta
 
     They come in the order in which they should be taken, each with its cost in `tokens`; one that already has
     another fate than "selected" keeps it. A block that does not fit is passed over and a smaller one after it
-    may still fit.
+    may still fit; passages of those passed over then fill what is left. Only the first is cut at once.
     """
     decided: dict[int, Candidate] = {}
     waiting = list(range(len(candidates)))
@@ -166,7 +166,7 @@ def select(candidates: Sequence[Candidate], budget: int, rule: SelectionRule, ta
                 candidate = newer
                 fate, because = _fate(candidate, at, picked, rule, taken)
         if fate == "selected":
-            rendering = taken.written(candidate, left)
+            rendering = taken.written(candidate, left, uncut=picked > 0)
             if rendering.tokens <= left:
                 candidate, because = rendering, rendering.because
             else:
@@ -177,23 +177,26 @@ def select(candidates: Sequence[Candidate], budget: int, rule: SelectionRule, ta
             used += candidate.tokens
             picked += 1
             categories[candidate.block.category] += 1
-    return SelectionResult(tuple(decided[i] for i in range(len(candidates))), used)
+    passed_over = [i for i in range(len(candidates)) if decided[i].fate == "over_budget"]
+    most = None if rule.top_k is None else rule.top_k - picked
+    chosen = refill([decided[i] for i in range(len(candidates))], passed_over[:most], budget - used, taken)
+    more = sum(c.tokens for place, c in enumerate(chosen) if decided[place].fate != c.fate == "selected")
+    return SelectionResult(chosen, used + more)
 
 
-def refill(candidates: Sequence[Candidate], left: int, taken: Taken) -> tuple[Candidate, ...]:
-    """Give tokens that were left to the best candidates that did not fit before; the candidates in their
-    order.
+def refill(candidates: Sequence[Candidate], places: Iterable[int], left: int, taken: Taken) -> tuple[Candidate, ...]:
+    """Give tokens that were left to candidates that did not fit before, at these places, the first of them first; the
+    candidates in their order.
     """
     result = list(candidates)
     used = 0
-    places = [i for i, c in enumerate(candidates) if c.fate == "over_budget"]
-    for at in sorted(places, key=lambda i: (-candidates[i].score, candidates[i].block.id)):
+    for at in places:
         candidate = candidates[at]
         repeated = taken.duplicate(candidate)
         if repeated:
             result[at] = replace(candidate, fate="duplicate", because=repeated)
             continue
-        rendering = taken.written(replace(candidate, because="in the budget that others left"), left - used)
+        rendering = taken.written(replace(candidate, because="in the tokens that were left"), left - used)
         if rendering.tokens <= left - used:
             taken.add(rendering)
             used += rendering.tokens

@@ -99,6 +99,14 @@ def test_a_text_that_tells_of_the_day_is_lifted_where_the_reading_is_sure_and_sh
     assert parts(found, "We talked then")["told_day"] == parts(found, "We talked that")["told_day"] == 0
 
 
+@pytest.mark.parametrize("span", ["2026-02-02/2026-02-08 0.9", "2026-02-01/2026-02-28 0.9", "2026-02-05"])
+def test_a_unit_of_time_that_a_text_was_written_in_tells_of_no_other_day(span: str) -> None:
+    blocks = [written("Ilse offered me the wire this week.", FIFTH, span), written("The wire holds.", FIFTH)]
+    found = ask([*blocks, written("Wire, next month.", NOW)], "Why did the wire fail in February?")
+    assert parts(found, "Ilse")["written_then"] == parts(found, "The wire")["written_then"] > 0
+    assert parts(found, "Ilse")["told_day"] == parts(found, "The wire")["told_day"] == 0
+
+
 def test_of_what_was_decided_twice_the_later_holds() -> None:
     texts = {"The choir meets in the hall.": FIFTH - timedelta(days=90), "The choir meets in the crypt.": FIFTH}
     blocks = [written(text, at) for text, at in texts.items()]

@@ -78,9 +78,11 @@ class AskedDays:
         return self.first <= block.written.date() <= self.last
 
     def told_by(self, block: Block) -> bool:
-        """Return whether a text tells of one of these days, other than by the day it was written on."""
+        """Return whether a text tells of one of these days, other than by "today" or "this week": a unit of time that
+        it was written in says no more than when that was.
+        """
         written = block.written.date()
-        return any(self.overlap(days) and not days.first == days.last == written for days in _told(block))
+        return any(self.overlap(days) and not days.first <= written <= days.last for days in _told(block))
 
 
 def find_asked_days(text: str, now: datetime) -> AskedDays | None:

@@ -28,7 +28,7 @@ FEATURES: Mapping[str, str] = {
     "words": "BM25 of what is asked about, by the query's best",
     "opening": "BM25 of what is asked about in the opening of a part or a note, by the query's best",
     "coverage": "how much of what is asked about it mentions, rare words counting more; of a part of a document its "
-    "keyword score by the query's best, times PART_WORDS",
+    "keyword score by the query's best, to the power of PART_SHARPNESS, times PART_WORDS",
     "window": "the same of it and its neighbours together: two on either side of a turn, one of a part",
     "neighbour_words": "BM25 of the two turns on either side, by the query's best; gated",
     "speaker_words": "the same of the turn that the same speaker said one or two before; in a chat with an assistant",
@@ -62,8 +62,10 @@ docs/results/search.md.
 PART_MEANING = 0.67
 """The same of a part of a document, whose headings and terms say more: docs/results/search.md."""
 
-PART_WORDS = 1.72
-"""How much the keyword layer's own score of a part counts in place of its coverage: docs/results/search.md."""
+PART_WORDS, PART_SHARPNESS = 2.15, 1.5
+"""How much the keyword layer's own score of a part counts in place of its coverage, and how far ahead of the next one
+its best is: docs/results/search.md.
+"""
 
 MOST_POSTINGS = 2000
 """Documents looked up for one word; of a commoner word only the best count."""
@@ -139,7 +141,7 @@ def weigh(
     named = np.isin(forms.speaker[rows], people)
     words = _Words(asked, sequences, keyword, near, turns, names)
     shares = np.array([asked.shares.get(n, 0.0) for n in numbers.tolist()], dtype=np.float64)
-    covered = np.where(form == PART, PART_WORDS * shares / _best(shares), words.coverage)
+    covered = np.where(form == PART, PART_WORDS * (shares / _best(shares)) ** PART_SHARPNESS, words.coverage)
     columns: dict[str, NDArray[np.float64]] = {"words": words.own, "opening": words.opening, "coverage": covered}
     if asked.order:
         columns["window"] = words.window

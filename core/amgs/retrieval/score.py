@@ -13,8 +13,8 @@ from amgs.retrieval.layers import saturate_share
 from amgs.storage.block_columns import ScoringFacts
 from amgs.types import COMPONENTS, Weights
 
-SEARCH_WEIGHTS = Weights(recency=0.04, centrality=0.03, confidence=0.04, similarity=0.85, reinforcement=0.04)
-"""A search asks what matches; the other parts only order what matches equally well."""
+SEARCH_WEIGHTS = Weights(recency=0.01, centrality=0.01, confidence=0.01, similarity=0.96, reinforcement=0.01)
+"""A search asks what matches; the other parts only order what matches equally well: docs/results/search.md."""
 
 ALONE_WEIGHTS = Weights(recency=0.0, centrality=0.0, confidence=0.0, similarity=1.0, reinforcement=0.0)
 """A layer that runs alone gives its own order."""

@@ -30,7 +30,7 @@ WEIGHTS: Mapping[str, float] = {
     "asking": -0.775,
     "after_question": 0.594,
     "turn_length": 0.786,
-    "part_length": 0.342,
+    "part_length": 0.684,
     "flow": 0.234,
     "shared_names": 5.0,
 }

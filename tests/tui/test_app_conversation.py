@@ -33,6 +33,7 @@ async def test_what_a_model_would_read_is_shown_scrubbed_and_restored() -> None:
     async with drive(talking("ship"), (80, 24)) as driven:
         await driven.press("8")
         assert "49 kept" in driven.text and "everything fits" in driven.text
+        assert "#2 " in driven.text, "what the list does not need is the chosen messages'"
         await driven.press("b")
         await driven.type("600", "enter")
         pane = pane_of(driven)

@@ -96,3 +96,15 @@ def test_the_table_has_what_is_listed_and_the_filter_what_is_not_an_instant() ->
     found = places(listed.fields, listing, ListFilter(("title:bed", "days<3"), "score"))
     assert [row[3] for row in listed.keep(found).items] == [2, 1, 0]
     assert join(NOTES, Rows[Note]("title* ago:n", lambda row: (row[0], 1))).numbers == (*listing.numbers, "ago")
+
+
+def test_a_bar_is_long_only_where_no_text_is_cut_for_it() -> None:
+    bars: list[int] = []
+    kind = Rows[str](
+        "title*! score:score= reason*",
+        lambda words: (words, 0.5, words),
+        bar=lambda region, x, cells, words: bars.append(cells),
+    )
+    for words, cells in (("short", 20), ("w" * 200, 12)):
+        kind.of("Bars", [words]).draw(Canvas(120, 8))
+        assert bars.pop() == cells

@@ -90,6 +90,8 @@ def figure(
         detail = 0
     ledger = int(rest.height >= 5)
     listed = max(0, rest.height - detail - ledger)
+    if detail:
+        listed = min(listed, max(5, len(spans) + 2))
     _list(rest.part(0, 0, None, listed), SPANS.of("", spans), cursor)
     _ledger_line(rest.part(0, listed, None, ledger), result.ledger)
     _beside(rest.part(0, listed + ledger), chosen, originals, mentions, beside)

@@ -217,7 +217,7 @@ def _split(body: Region, result: Neighbourhood) -> tuple[Region | None, Region |
     if body.width < LISTED_BELOW and len(result.blocks) > MOST_DRAWN + 1:
         return None, body
     if body.width >= 100:
-        table = min(72, max(44, body.width * 2 // 5))
+        table = min(72, max(44, body.width * 9 // 20))
         return body.part(0, 0, body.width - table - 1), body.part(body.width - table, 0)
     if body.height >= 12:
         table = min(edges + 1, max(3, body.height * 2 // 5))

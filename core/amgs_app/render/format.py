@@ -93,9 +93,9 @@ def count(number: int) -> str:
 
 
 def short_count(number: float) -> str:
-    """Return a count in at most five characters: `412`, `18.7k`, `1.2M`."""
+    """Return a count in at most five characters: `412`, `1,204`, `18.7k`, `1.2M`."""
     if number < 10_000:
-        return f"{number:.0f}"
+        return f"{number:,.0f}"
     for scale, unit in ((1e3, "k"), (1e6, "M"), (1e9, "G")):
         if number < scale * 1000:
             value = number / scale

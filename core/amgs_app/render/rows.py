@@ -211,10 +211,14 @@ class RowList(Generic[T]):
         shown = [[clean(column.show(row[n], self.now)) for n, column in zip(seen, columns, strict=True)] for row in raw]
         heads = [column.name for column in columns]
         gap = 1 if region.width < 80 else 2
-        bar = 0 if region.width < _GAUGES_FROM else _GAUGE if self.kind.bar is None else region.width // 6
-        bars = sum((bar + 1) * column.gauge for column in columns) if bar else 0
+        bar = 0 if region.width < _GAUGES_FROM else _GAUGE if self.kind.bar is None else max(_GAUGE, region.width // 10)
+        gauges = sum(column.gauge for column in columns) if bar else 0
         every = [heads, *shown] if headed else shown
-        positions, widths = cut_columns(columns, every, region.width - 1 - bars, gap, drops=True)
+        room = region.width - 1 - gauges * (bar + 1)
+        positions, widths = cut_columns(columns, every, room, gap, drops=True)
+        if gauges and self.kind.bar is not None:  # a bar is long only where no text is short
+            spare = (room - sum(widths) - gap * (len(widths) - 1)) // gauges
+            bar = max(bar, min(region.width // 6, bar + spare))
 
         def write(line: Region, cells: Sequence[str], styles: Sequence[Style]) -> int:
             """Write the columns; gives where the bar stands."""

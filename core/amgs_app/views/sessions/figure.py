@@ -91,13 +91,13 @@ def _facts(facts: SessionFacts) -> list[str]:
             f"{facts.started.astimezone():%Y-%m-%d %H:%M}, {span((facts.ended - facts.started).total_seconds())}"
         )
     parts += [facts.project.rstrip("/").rpartition("/")[2]] if facts.project else []
-    parts.append(f"{facts.all_turns:,} turns")
+    parts.append(plural(facts.all_turns, "turn"))
     parts += [
         word
         for word in (
             facts.model,
-            f"{facts.side:,} turns of {plural(facts.subagents, 'subagent')}" if facts.side else "",
-            f"{facts.abandoned:,} turns taken back" if facts.abandoned else "",
+            f"{plural(facts.side, 'turn')} of {plural(facts.subagents, 'subagent')}" if facts.side else "",
+            f"{plural(facts.abandoned, 'turn')} taken back" if facts.abandoned else "",
         )
         if word
     ]

@@ -29,9 +29,8 @@ def asked(number: int) -> str:
 @pytest.fixture
 def memory() -> Iterator[Memory]:
     with Memory.open(":memory:", clock=FixedClock(NOW), embedder=HashingEmbedder()) as memory:
-        for number in range(VALVES):
-            note = f"The valve V-{number} was replaced by W-{7 * number}, and its seal in room {number % 9}."
-            memory.ingest_text(note, meta={"source": f"valve-{number}.md"})
+        notes = [f"The valve V-{n} was replaced by W-{7 * n}, and its seal in room {n % 9}." for n in range(VALVES)]
+        memory.ingest_texts([(note, None, {"source": f"valve-{n}.md"}) for n, note in enumerate(notes)])
         memory.consolidate()
         yield memory
 

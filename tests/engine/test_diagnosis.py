@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
-from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -17,8 +17,9 @@ from amgs.memory import Memory
 from amgs.types import BlockFilter
 from amgs.types.diagnosis import DecodedContext, Diagnosis, ReadSpan
 from amgs.types.question_case import QuestionCase
+from tests.engine.memory_world import NOW, open_memory
+from tests.prepared_store import copy_store
 
-NOW = datetime(2026, 3, 1, 9, tzinfo=UTC)
 FACT = "The mainsail of the Heron was patched with blue cloth"
 ASKED = "What was the mainsail of the Heron patched with?"
 OTHERS = (
@@ -29,10 +30,14 @@ OTHERS = (
 
 
 @pytest.fixture
-def memory() -> Memory:
-    memory = Memory.open(":memory:", clock=FixedClock(NOW))
-    for text in OTHERS:
-        memory.add(text)
+def memory() -> Iterator[Memory]:
+    with open_memory(copy_store(_make_memory)) as opened:
+        yield opened
+
+
+def _make_memory(path: Path) -> Memory:
+    memory = open_memory(path)
+    memory.ingest_texts([(text, None, {}) for text in OTHERS])
     memory.consolidate()
     return memory
 
@@ -83,8 +88,8 @@ def test_a_fact_that_another_took_the_place_of(memory: Memory) -> None:
 def test_a_superseded_fact_is_found_behind_many_that_say_nearly_the_same(memory: Memory) -> None:
     (block,) = memory.add(f"{FACT}.").added
     (newer,) = memory.add("All sails of the Heron are new and white.").added
-    for n in range(70):
-        memory.add(f"The mainsail of the Heron was mended with cloth on day {n}, the blue tape stayed.")
+    alike = (f"The mainsail of the Heron was mended with cloth on day {n}, the blue tape stayed." for n in range(70))
+    memory.ingest_texts([(text, None, {}) for text in alike])
     memory.consolidate()
     memory.add_edge(newer, block, kind="supersedes")
     found = diagnosed(memory)

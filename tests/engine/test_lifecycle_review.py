@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 
 import pytest
 
@@ -12,6 +13,7 @@ from amgs.memory import Memory
 from amgs.types import BlockFilter
 from tests.engine.lifecycle_world import OWL, OWL_COPY, content, lively
 from tests.engine.memory_world import open_memory
+from tests.prepared_store import copy_store
 
 OLD_RENT = "# Rent of the boat house\n\nThe rent of the boat house is 120 crowns a month, due on the first."
 NEW_RENT = "# Rent of the boat house\n\nFrom 1 May the rent of the boat house is 135 crowns a month, not 120."
@@ -24,7 +26,11 @@ TEXTS = (OLD_RENT, TOWER_A, CHIEF, *OTHER, NEW_RENT, TOWER_B, NEW_CHIEF)
 
 
 def _harbour() -> Memory:
-    memory = open_memory()
+    return open_memory(copy_store(_make_harbour))
+
+
+def _make_harbour(path: Path) -> Memory:
+    memory = open_memory(path)
     at = datetime(2026, 1, 1, tzinfo=UTC)
     tags = {"tags": ["reference"]}
     memory.ingest_many(

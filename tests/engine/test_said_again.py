@@ -354,7 +354,8 @@ def test_a_likely_replacement_is_proposed_and_nothing_is_done() -> None:
     for kind in ("replaces", ""):
         pairs = [(old, new) for old, new, said in rows if said == kind]
         memory = open_memory()
-        held = {old: memory.ingest_text(old).added[0] for old, _ in pairs}
+        added = memory.ingest_texts([(old, None, {}) for old, _ in pairs]).added
+        held = {old: block for (old, _), block in zip(pairs, added, strict=True)}
         consolidate(memory)
         pass_days(memory, 60)
         for old, new in pairs:

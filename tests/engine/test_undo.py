@@ -6,6 +6,7 @@ import math
 import random
 from collections.abc import Callable, Mapping
 from datetime import timedelta
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -17,7 +18,8 @@ from amgs.memory import Memory
 from amgs.settings import PruningSettings, Settings
 from amgs.types import BlockFilter
 from tests.engine.lifecycle_world import EVERY, OTHERS, OWL, OWL_AGAIN, OWL_COPY, TWO_CONCEPTS
-from tests.engine.memory_world import NOW
+from tests.engine.memory_world import NOW, open_memory
+from tests.prepared_store import copy_store
 
 OLD_RENT = "# Rent of the boat house\n\nThe rent of the boat house is 120 crowns a month, due on the first."
 NEW_RENT = "# Rent of the boat house\n\nFrom 1 May the rent of the boat house is 135 crowns a month, not 120."
@@ -61,10 +63,16 @@ def content(memory: Memory) -> dict[str, list[str]]:
     return found
 
 
+LOOSE = Settings(pruning=PruningSettings(centrality=1.0, reinforcements=5, confidence=1.0))
+
+
 def world() -> Memory:
     """Copies, accounts of one event, a contradiction, a block to split, what is faded, and raw arrivals."""
-    loose = Settings(pruning=PruningSettings(centrality=1.0, reinforcements=5, confidence=1.0))
-    memory = Memory.open(":memory:", clock=FixedClock(NOW), settings=loose)
+    return open_memory(copy_store(_make_world), settings=LOOSE)
+
+
+def _make_world(path: Path) -> Memory:
+    memory = open_memory(path, settings=LOOSE)
     texts = (NEW_RENT, OWL, OWL_COPY, OWL_AGAIN, TWO_CONCEPTS, *OTHERS, OLD_RENT)
     memory.ingest_many(
         RawBlock(text, NOW - timedelta(days=20 * n), {"source": f"{n}.md", "tags": ["reference"]})

@@ -95,3 +95,35 @@ def test_the_process_ends_where_the_program_was_killed() -> None:
         assert alive(pid)
         parent.kill()
     until(lambda: not alive(pid))
+
+
+@pytest.mark.real
+def test_a_text_alone_gets_the_vector_it_gets_among_others() -> None:
+    model = MiniLM(precision="float32")
+    texts = [
+        "Who keeps the dome key?",
+        "",
+        "  spaced \n out ",
+        "long " * 2000,
+        "The dome stood still. " * 40,
+        "Émile's №5 — ça?",
+        "a\0b",
+    ]
+    alone = np.stack([model.embed([text])[0] for text in texts])
+    few = model.embed(texts)
+    assert model._process is None
+    model._spent = 1_000_000
+    together = model.embed(texts)
+    assert np.allclose(alone, together, atol=1e-4)
+    assert np.allclose(few, together, atol=1e-4)
+    assert np.allclose(model.embed(texts[:1])[0], alone[0], atol=1e-6)
+
+
+@pytest.mark.real
+def test_one_text_means_the_same_in_either_number_format() -> None:
+    texts = ["Who keeps the dome key?", "", "The dome stood still. " * 40, "Émile's №5 — ça?"]
+    exact, rounded = (
+        np.stack([MiniLM(precision=form).embed([text])[0] for text in texts]) for form in ("float32", "bfloat16")
+    )
+    assert not np.array_equal(exact, rounded)
+    assert (exact * rounded).sum(axis=1).min() > 0.9998

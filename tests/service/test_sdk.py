@@ -34,16 +34,6 @@ def test_the_lines_of_the_specification_run_as_they_stand(address: str) -> None:
         assert client.lifecycle.status().blocks == {"consolidated": 1}
 
 
-async def test_the_same_calls_can_be_awaited(address: str) -> None:
-    async with AsyncMemoryClient(address) as client:
-        taken = await client.ingest(["The Heron has a new mast.", "The Gull has none."])
-        assert (len(taken.added), taken.durable_at is not None) == (2, True)
-        await client.lifecycle.consolidate()
-        frame = await client.context("which boat has a mast?")
-        verdict = await client.feedback(frame.selected[0].block.id, useful=True, assembly_id=frame.id)
-        assert verdict.actual == 1
-
-
 def test_answers_are_the_engines_own_values_and_filters_mean_the_same(address: str) -> None:
     with MemoryClient(address) as client:
         (told,) = client.ingest("Anna keeps the key.", source="log", meta={"room": "3"}).added

@@ -5,18 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from datetime import timedelta
 from itertools import pairwise
+from pathlib import Path
 
 import pytest
 
 import amgs
-from amgs.clock import FixedClock
 from amgs.identity import block_id
 from amgs.wings.packs.engine.agents import ROLES, accuracies
 from amgs.wings.packs.engine.continuum import find_combinations, forget_packs
 from amgs.wings.packs.engine.graphs import intents_of, transitions, walk
 from amgs.wings.packs.engine.operations import FEATURES, PackPolicy, candidates, features, learn_policy
 from amgs.wings.packs.values import LAYERS, PackAssembly, PackLayer, PackUse
-from tests.engine.memory_world import NOW
+from tests.engine.memory_world import NOW, open_memory
+from tests.prepared_store import copy_store
 
 NOTES = {
     "dome": ("The dome motor stalled in the cold.", "Its motor drew too much that night. Nobody was there."),
@@ -28,14 +29,17 @@ NOTES = {
 
 @pytest.fixture
 def memory() -> Iterator[amgs.Memory]:
-    with amgs.Memory.open(":memory:", clock=FixedClock(NOW)) as opened:
-        for texts in NOTES.values():
-            for text in texts:
-                opened.ingest_text(text)
-        opened.consolidate()
-        for name, texts in NOTES.items():
-            opened.packs.keep(name, blocks=[block_id(text) for text in texts])
+    with open_memory(copy_store(_make_packs)) as opened:
         yield opened
+
+
+def _make_packs(path: Path) -> amgs.Memory:
+    memory = open_memory(path)
+    memory.ingest_texts([(text, None, {}) for texts in NOTES.values() for text in texts])
+    memory.consolidate()
+    for name, texts in NOTES.items():
+        memory.packs.keep(name, blocks=[block_id(text) for text in texts])
+    return memory
 
 
 def ask(memory: amgs.Memory, *layers: PackLayer, session: str = "", query: str = "the dome motor") -> PackAssembly:

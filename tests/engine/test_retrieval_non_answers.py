@@ -8,6 +8,7 @@ import pytest
 
 from amgs.clock import FixedClock
 from amgs.memory import Memory
+from amgs.retrieval import non_answers, waterfall
 from amgs.retrieval.non_answers import tells
 from tests.engine.retrieval_world import NOW
 
@@ -51,6 +52,31 @@ def test_the_answer_comes_first_however_often_it_was_asked_in_vain(rounds: int) 
             hits = memory.search(SAID[0][0], top_k=60).hits
             asking = next(hit for hit in hits if SAID[0][0] in hit.block.content)
             assert dict(asking.evidence)["no_answer"] < 0, "and says why it steps back"
+
+
+@pytest.mark.parametrize(("rounds", "likely", "top_k"), [(1, 9, 3), (6, 15, 5), (6, 3, 1)])
+def test_reading_the_likeliest_alone_gives_the_same_hits(
+    rounds: int, likely: int, top_k: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read: list[str] = []
+    fewer: list[bool] = []
+
+    def count(text: str, asked: str, *, of_assistant: bool) -> bool:
+        read.append(text)
+        return tells(text, asked, of_assistant=of_assistant)
+
+    monkeypatch.setattr(non_answers, "tells", count)
+    with told(rounds) as memory:
+        for question, _, _ in SAID:
+            hits, reads = {}, {}
+            for most in (None, likely):
+                monkeypatch.setattr(waterfall, "LIKELY", most)
+                read.clear()
+                result = memory.search(question, top_k=top_k)
+                hits[most], reads[most] = [(hit.block.id, hit.score) for hit in result.hits], len(read)
+            assert hits[likely] == hits[None]
+            fewer.append(reads[likely] < reads[None])
+    assert any(fewer)
 
 
 @pytest.mark.parametrize(

@@ -16,6 +16,7 @@ import numpy as np
 
 from amgs.retrieval.asked_role import ASSISTANTS, USERS
 from amgs.retrieval.features import FEATURES, Features
+from amgs.retrieval.similarity import contributions
 from amgs.retrieval.text_forms import TURN
 from amgs.text.language_tables import table_of
 from amgs.text.stop_words import COMMON_WORDS
@@ -68,21 +69,28 @@ _THANKS = re.compile(rf"(?<![^\W_])(?:{'|'.join(sorted(_POLITE))})(?![^\W_])", r
 _SAYS_LITTLE = _POLITE | frozenset(COMMON_WORDS) - {"no", "not", "never", "yes"}
 
 
-def with_non_answers(evidence: Features, asked: str, blocks: Blocks) -> Features:
+def with_non_answers(evidence: Features, asked: str, blocks: Blocks, most: int | None = None) -> Features:
     """Return the evidence with its column `no_answer`, of turns of a dialogue and of notes that say in which role they
     were said. Nothing steps back where a question asks what was asked, or what is not known.
+
+    most: only so many of the likeliest are read, as what is behind them cannot win; all of them unless a third of those
+    may answer.
     """
     if table_of(asked).asking.search(asked):
         return evidence
-    read = blocks(evidence.numbers.tolist())
     column = np.zeros(evidence.numbers.size)
-    for row, number in enumerate(evidence.numbers.tolist()):
-        block = read[number]
-        role = str(block.meta.get("role") or block.meta.get("speaker") or "").lower()
-        if evidence.form[row] != TURN and role not in USERS | ASSISTANTS:
-            continue
-        text = _SPEAKER.sub("", block.content, count=1)
-        column[row] = len(text) <= _LONGEST and not tells(text, asked, of_assistant=role in ASSISTANTS)
+    likely = np.argsort(-contributions(evidence).sum(axis=1), kind="stable")
+    for rows in (likely[:most], likely[likely.size if most is None else most :]):
+        read = blocks(evidence.numbers[rows].tolist())
+        for row in rows.tolist():
+            block = read[int(evidence.numbers[row])]
+            role = str(block.meta.get("role") or block.meta.get("speaker") or "").lower()
+            if evidence.form[row] != TURN and role not in USERS | ASSISTANTS:
+                continue
+            text = _SPEAKER.sub("", block.content, count=1)
+            column[row] = len(text) <= _LONGEST and not tells(text, asked, of_assistant=role in ASSISTANTS)
+        if 3 * np.count_nonzero(column[rows]) <= 2 * rows.size:
+            break
     if not column.any() or column.all():
         return evidence
     values = evidence.values.copy()

@@ -64,7 +64,7 @@ def _words(text: str) -> Iterator[tuple[int, str]]:
     """Yield each word with where it begins; of a script without spaces each pair of characters."""
     for match in _WORD.finditer(text):
         word, start = match[0], match.start()
-        if len(word) > 1 and spaceless(word):
+        if len(word) > 1 and not word.isascii() and spaceless(word):
             yield from ((start + at, word[at : at + 2]) for at in range(len(word) - 1))
         else:
             yield start, word

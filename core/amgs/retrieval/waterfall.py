@@ -67,8 +67,10 @@ RAW_BLOCKS = 16
 RAW_CHARACTERS = 6000
 """So many blocks that words found and that have no embedding, and so much of their text, are embedded for a search."""
 
-FEW = 20
-"""Where so many hits or fewer are wanted, twice as many likely ones are read at once."""
+FEW, LIKELY = 20, 60
+"""Where so few hits are wanted, twice as many likely ones are read at once, and three times as many are asked whether
+they answer.
+"""
 
 LEADING = 10
 """The best by evidence that say whether a search finds a dialogue: where more than half are turns."""
@@ -356,15 +358,15 @@ class _Run:
             meaning_weight=self.sources.meaning_weight,
             known_script=not self.unknown_script,
         )
-        sources = self.sources
+        sources, most = self.sources, self.request.most or 0
+        few = 0 < most <= FEW
         features = weigh(numbers, asked, sources.sequences(), sources.keyword, sources.vectors)
         if asked.order:
-            features = with_non_answers(features, self.request.text, self._blocks)
+            features = with_non_answers(features, self.request.text, self._blocks, LIKELY if few else None)
             features = add_latest(features, self.request.text, self._blocks)
         if not asked.order or self.unknown_script:
             return features  # names are told by their capital letters, which other scripts do not have
-        most = self.request.most
-        if most is not None and most <= FEW:
+        if few:
             # Read with those whose names count: a second query would take longer than more rows.
             likely = np.argsort(-contributions(features).sum(axis=1), kind="stable")[: 2 * most]
             sources.blocks.stored(numbers[likely].tolist())

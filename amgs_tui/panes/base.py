@@ -91,6 +91,7 @@ class Pane(Widget, can_focus=True):
         self._lines: list[Line] = []
         self._edges_changed = False
         self._mark_shown: tuple[Selection | None, str] = (None, "")
+        self._then: Callable[[str], object]
         self._said = (self.title(), "")
         self.border_title = self._said[0]
 
@@ -152,6 +153,11 @@ class Pane(Widget, can_focus=True):
     def choose(self, title: str, choices: Sequence[Choice], then: Callable[[str], object]) -> None:
         """Have the operator choose one; `then` is called with its id, and not where nothing is chosen."""
         choose(self.app, title, choices, then)
+
+    def ask_line(self, label: str, then: Callable[[str], object], value: str = "", **how: Any) -> None:
+        """Ask the operator for one line; `then` is called with it, and not where it is left."""
+        self._then = then
+        self.host.ask_line(self.NAME, label, value, **how)
 
     def read(self, block_id: str | None) -> None:
         """Select a block everywhere and show it in full; None: the one that is selected."""
@@ -286,7 +292,8 @@ class Pane(Widget, can_focus=True):
         """Another block is selected; the panes that show it ask for it."""
 
     def take_answer(self, line: str) -> None:
-        """Handle the operator's answer to a question of `ask_line`."""
+        """Hand the operator's answer to whoever asked by `ask_line`."""
+        self._then(line)
 
     def show_to_operator(self, command: str, result: object) -> None:
         """Show a result that the operator asked for: more than redrawing may be due."""

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final, Literal
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
 
 from amgs.text.plural import plural
 from amgs_app import operations
@@ -52,36 +52,29 @@ class ContextAsking:
     span: Callable[[], ContextSpan | FateChange | None]
     exchange: Callable[[], GatewayExchange | None]
     restores: str = ""
-    _typing: Literal["query", "budget", "text"] = field(default="query", init=False)
 
     # --- typed ----------------------------------------------------------------------------------------------
 
     def action_ask(self) -> None:
-        self._typing = "query"
         hint = "What should the model answer? Blank: the last message of the user."
-        self._ask_line("question", self.wish().query, hint=hint, replace=True, blank=True)
+        query = self.wish().query
+        self.pane.ask_line("question", lambda line: self.want(query=line), query, hint=hint, replace=True, blank=True)
 
     def action_budget(self) -> None:
-        self._typing = "budget"
         context = self.context()
         now = self.wish().budget if context is None else context.budget
-        self._ask_line("budget in tokens", str(now or ""), replace=True)
+        self.pane.ask_line("budget in tokens", self._use_budget, str(now or ""), replace=True)
 
     def action_check(self) -> None:
-        self._typing = "text"
-        self._ask_line("text to check", hint="What does it say that was not said, and what does it leave out?")
+        hint = "What does it say that was not said, and what does it leave out?"
+        self.pane.ask_line("text to check", self._check, hint=hint)
 
-    def _ask_line(self, label: str, value: str = "", **how: Any) -> None:
-        self.pane.host.ask_line(self.pane.NAME, label, value, **how)
+    def _check(self, text: str) -> None:
+        self.pane.ask(operations.conversation.show(self.wish().conversation, view="survival", text=text))
 
-    def take_answer(self, line: str) -> None:
-        """Handle the question, the budget or the text that was entered."""
+    def _use_budget(self, line: str) -> None:
         number = line.replace(",", "").strip()
-        if self._typing == "text":
-            self.pane.ask(operations.conversation.show(self.wish().conversation, view="survival", text=line))
-        elif self._typing == "query":
-            self.want(query=line)
-        elif number.isdecimal() and int(number) > 0:
+        if number.isdecimal() and int(number) > 0:
             self.want(budget=int(number))
         else:
             words = "Give a number of tokens, such as 4000."

@@ -332,9 +332,6 @@ follows the agents: what the model had in front of it when it answered, and what
 
     # --- what the keys do -----------------------------------------------------------------------------------
 
-    def take_answer(self, line: str) -> None:
-        self.asking.take_answer(line)
-
     def action_choose(self) -> None:
         self.asking.choose_conversation(self.listed.conversations if self.listed is not None else ())
 

@@ -73,7 +73,6 @@ part of the frame until 0 resets them. Open a frame as lifetime context to see w
         self.adopt(self.weighing)
         self.verdicts: Mapping[str, float] = {}
         self._page: RowList[CandidateRow] | None = None
-        self._missing = False
 
     def asks(self) -> Iterable[Call[Any]]:
         return [operations.frame.frames(), operations.frame.last()]
@@ -220,19 +219,12 @@ part of the frame until 0 resets them. Open a frame as lifetime context to see w
         return bool(self.items) if action == "feedback" else True
 
     def action_ask(self) -> None:
-        self._missing = False
         query = self.frame.query if self.frame is not None else ""
         hint = "Type a question or some words; enter assembles the frame, ↑ brings back earlier questions, esc cancels."
-        self.host.ask_line(self.NAME, f"{self.chosen} ?", query, hint=hint, replace=True)
+        self.ask_line(f"{self.chosen} ?", self._assemble, query, hint=hint, replace=True)
 
-    def take_answer(self, line: str) -> None:
-        """Handle the question or the missing fact that was entered."""
-        if self._missing:
-            self._missing = False
-            question, frame = self._asked
-            self.ask(operations.diagnose.diagnose("", missed=line, question=question, frame=frame))
-            return
-        self.ask(operations.frame.assemble(self.chosen, query=line))
+    def _assemble(self, question: str) -> None:
+        self.ask(operations.frame.assemble(self.chosen, query=question))
 
     def action_read(self) -> None:
         """Read the block under the cursor; where nothing is listed, ask."""
@@ -244,9 +236,12 @@ part of the frame until 0 resets them. Open a frame as lifetime context to see w
 
     def action_missed(self) -> None:
         """Ask which fact is missing from what was found, and diagnose that."""
-        self._missing = True
         hint = "Type the missing fact in the words of its note; enter finds out why it is not here, esc cancels."
-        self.host.ask_line(self.NAME, "missed ?", hint=hint, replace=True)
+        self.ask_line("missed ?", self._diagnose, hint=hint, replace=True)
+
+    def _diagnose(self, fact: str) -> None:
+        question, frame = self._asked
+        self.ask(operations.diagnose.diagnose("", missed=fact, question=question, frame=frame))
 
     @property
     def _asked(self) -> tuple[str, str]:

@@ -155,6 +155,35 @@ class ListPane(Pane):
         self.move_to(self.cursor - 1)
 
 
+class ViewsPane(ListPane):
+    """A pane of several lists, one of them on view; it comes back to the first with the cursor where it was.
+
+    VIEW_OF: the view of a result, by its type. results, lists: what each view shows.
+    """
+
+    VIEW_OF: ClassVar[Mapping[str, str]] = {}
+
+    def __init__(self, host: Host) -> None:
+        super().__init__(host)
+        self.first = self.view = next(iter(self.VIEW_OF.values()))
+        self.results: dict[str, Any] = {}
+        self.lists: dict[str, RowList[Any] | None] = {}
+        self.cursor_of_first = 0
+
+    @property
+    def page(self) -> RowList[Any] | None:
+        return self.lists.get(self.view)
+
+    def turn_to(self, view: str) -> None:
+        """Bring a view to the front."""
+        if view != self.view:
+            self.cursor_of_first = self.cursor if self.view == self.first else self.cursor_of_first
+            self.view, self.cursor = view, self.cursor_of_first if view == self.first else 0
+        self.clip_cursor()
+        self.follow_cursor()
+        self.show_change()
+
+
 def marked_line(picture: Text, selection: str) -> int | None:
     """Return the line of a picture that lies on the selection's colour; None when none does."""
     for span in picture.spans:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from rich.text import Text
 
@@ -14,30 +14,30 @@ from amgs_app.render.catalogue import list_of
 from amgs_app.render.empty_state import notice
 from amgs_app.views import packs
 from amgs_app.views.packs.rows import about_pack, list_routed, named
+from amgs_tui.dialogs.questions import confirm
 from amgs_tui.keys import show
-from amgs_tui.panes.lists import ListPane
+from amgs_tui.panes.lists import ListPane, ViewsPane
 
 if TYPE_CHECKING:
     from amgs.wings.packs.values import PackContent
     from amgs_app.calls.call import Call
-    from amgs_app.render.rows import RowList
     from amgs_tui.host import Host
 
-View = Literal["packs", "members", "question", "proposals"]
-SHOWN: Final[dict[str, View]] = {
-    "PackList": "packs",
-    "PackContent": "members",
-    "PackAssembly": "question",
-    "PackProposals": "proposals",
-}
 NO_PACK = "A pack keeps what answered a question once, to be read again for the next."
 
 
-class PacksPane(ListPane):
+class PacksPane(ViewsPane):
     """One of four lists: all packs, the members of one, the packs for a question, or what could be done with packs.
 
-    results, lists: what each view shows. content: of the pack under the cursor.
+    content: of the pack under the cursor.
     """
+
+    VIEW_OF: ClassVar[Mapping[str, str]] = {
+        "PackList": "packs",
+        "PackContent": "members",
+        "PackAssembly": "question",
+        "PackProposals": "proposals",
+    }
 
     NAME = "packs"
     SHOWS = frozenset({"pack list", "pack assemble", "pack change"})
@@ -75,12 +75,7 @@ undoes it."""
 
     def __init__(self, host: Host) -> None:
         super().__init__(host)
-        self.view: View = "packs"
-        self.results: dict[View, Any] = {}
-        self.lists: dict[View, RowList[Any]] = {}
         self.content: PackContent | None = None
-        self._outer = 0
-        self._typing: Literal["name", "question"] = "name"
 
     # --- what is looked at ----------------------------------------------------------------------------------
 
@@ -97,7 +92,7 @@ undoes it."""
                 self.ask(call, origin="screen")
 
     def take(self, result: Any) -> None:
-        name, view = self.name_at_cursor, SHOWN.get(type(result).__name__)
+        name, view = self.name_at_cursor, self.VIEW_OF.get(type(result).__name__)
         if view is None:
             return
         self.results[view] = result
@@ -122,25 +117,13 @@ undoes it."""
         """Bring the requested view to the front."""
         del command
         if getattr(result, "done", None) is None:  # what was done is said; the operator goes on where they are
-            self._turn_to(SHOWN[type(result).__name__])
-
-    def _turn_to(self, view: View) -> None:
-        if view != self.view:
-            self._outer = self.cursor if self.view == "packs" else self._outer
-            self.view, self.cursor = view, self._outer if view == "packs" else 0
-        self.clip_cursor()
-        self.follow_cursor()
-        self.show_change()
+            self.turn_to(self.VIEW_OF[type(result).__name__])
 
     # --- rows -----------------------------------------------------------------------------------------------
 
     @property
     def empty(self) -> bool:
         return "packs" not in self.results or not self.results["packs"].packs
-
-    @property
-    def page(self) -> RowList[Any] | None:
-        return self.lists.get(self.view)
 
     @property
     def name_at_cursor(self) -> str:
@@ -213,14 +196,17 @@ undoes it."""
             self.host.pick(block)
             self.host.read_block()
         elif "members" in self.lists:
-            self._turn_to("members")
+            self.turn_to("members")
 
     def action_back(self) -> None:
-        self._turn_to("packs")
+        self.turn_to("packs")
 
     def action_ask(self) -> None:
-        self._typing = "question"
-        self.host.ask_line(self.NAME, "question", hint="What should packs answer?", replace=True)
+        self.ask_line("question", self._answer, hint="What should packs answer?", replace=True)
+
+    def _answer(self, question: str) -> None:
+        self.turn_to("question")
+        self.ask(packs.commands.assemble(question.strip()))
 
     def action_keep(self) -> None:
         """Ask for a name for the frame that was assembled last; without one, type the command."""
@@ -228,23 +214,18 @@ undoes it."""
         if frame is None or not frame.selected:
             self.host.command("pack keep ")
             return
-        self._typing = "name"
         about = f" for “{frame.query}”" if frame.query else ""
         hint = f"Keeps the {plural(len(frame.selected), 'block')} of {frame.name}{about}; a known name: a new version."
-        self.host.ask_line(self.NAME, "name of the pack", hint=hint)
+        blocks = [candidate.block.id for candidate in frame.selected]
 
-    def take_answer(self, line: str) -> None:
-        frame = self.host.last_frame
-        if self._typing == "question":
-            self._turn_to("question")
-            self.ask(packs.commands.assemble(line.strip()))
-        elif frame is not None:
-            blocks = [candidate.block.id for candidate in frame.selected]
-            self.ask(packs.commands.keep(line.strip(), block=blocks, title=frame.query or ""))
+        def keep(name: str) -> None:
+            self.ask(packs.commands.keep(name.strip(), block=blocks, title=frame.query or ""))
+
+        self.ask_line("name of the pack", keep, hint=hint)
 
     def action_use(self) -> None:
         name = self.name_at_cursor
-        self._turn_to("question")
+        self.turn_to("question")
         self.ask(packs.commands.assemble(pack=name))
 
     def action_judge(self, useful: bool) -> None:
@@ -256,17 +237,11 @@ undoes it."""
             self.ask(packs.commands.outcome(list(readings), score=float(useful)))
 
     def action_propose(self) -> None:
-        self._turn_to("proposals")
+        self.turn_to("proposals")
         self.ask(packs.commands.change())
 
     def action_retire(self) -> None:
-        from amgs_tui.dialogs.dialog import Confirm
-
         name = self.name_at_cursor
         words = f"“{name}” is listed and used no more, in all its versions. `undo` brings it back."
-
-        def answered(yes: bool | None) -> None:
-            if yes:
-                self.ask(packs.commands.change("DELETE", [name]))
-
-        self.app.push_screen(Confirm("Retire this pack?", words), answered)
+        retired = packs.commands.change("DELETE", [name])
+        confirm(self.app, "Retire this pack?", words, lambda: self.ask(retired))

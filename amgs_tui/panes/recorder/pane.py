@@ -18,26 +18,17 @@ from amgs_app.render.empty_state import notice
 from amgs_app.terminal.line import quote
 from amgs_app.views.recorder import commands
 from amgs_tui.keys import show
-from amgs_tui.panes.lists import ListPane
+from amgs_tui.panes.lists import ListPane, ViewsPane
 
 if TYPE_CHECKING:
     from amgs.wings.recorder.foreign_memory import MemoryOperation
     from amgs_app.calls.call import Call
-    from amgs_app.render.rows import RowList
     from amgs_app.views.recorder.results import MemoryTraffic
     from amgs_tui.host import Host
     from amgs_tui.messages import Follow
 
 VIEWS: Final[tuple[commands.View, ...]] = ("traffic", "records", "audit", "scores")
 """Those that the key goes through; a recall is opened from the traffic."""
-_SHOWN: Final[Mapping[str, commands.View]] = {
-    "MemoryTraffic": "traffic",
-    "RecallShown": "recall",
-    "MemoryRecords": "records",
-    "MemoryAudit": "audit",
-    "RecallScores": "scores",
-}
-"""By the type of a result its view; what is none has a page of its own."""
 _DAYS: Final = (0, 7, 30, 90)
 _MOST: Final = 2_000
 """Lines of a view: what is made of them takes the screen some 30 ms."""
@@ -47,13 +38,20 @@ _REST: Final = 2
 """So many times as long as a look took, nothing is read again: a large recording leaves time for everything else."""
 
 
-class RecorderPane(ListPane):
+class RecorderPane(ViewsPane):
     """One view of what was recorded.
 
-    results: what each view shows. traffic: what was asked. recall: the search that is open, None for none. store: the
-    one that is looked at, "" for all. days: of the audit.
+    What is in no view has a page of its own. traffic: what was asked. recall: the search that is open, None for
+    none. store: the one that is looked at, "" for all. days: of the audit.
     """
 
+    VIEW_OF: ClassVar[Mapping[str, str]] = {
+        "MemoryTraffic": "traffic",
+        "RecallShown": "recall",
+        "MemoryRecords": "records",
+        "MemoryAudit": "audit",
+        "RecallScores": "scores",
+    }
     NAME = "recorder"
     SHOWS = frozenset({"recorded"})
     PURPOSE = """\
@@ -77,13 +75,10 @@ the scores are worth; E writes the ids to delete by. Nothing is asked of a model
 
     def __init__(self, host: Host) -> None:
         super().__init__(host)
-        self.results: dict[commands.View, Any] = {}
-        self.lists: dict[commands.View, RowList[Any] | None] = {}
-        self.view: commands.View = "traffic"
+        self.view: commands.View
         self.traffic: MemoryTraffic | None = None
         self.recall: MemoryOperation | None = None
         self.store, self.days = "", 0
-        self._outer = 0
         self._sizes: Mapping[Path, int] = {}
         self._asked = self._rests_until = 0.0
 
@@ -114,7 +109,7 @@ the scores are worth; E writes the ids to delete by. Nothing is asked of a model
         return f"recorded {call.arguments['view']}"
 
     def take(self, result: Any) -> None:
-        view = _SHOWN.get(type(result).__name__)
+        view = self.VIEW_OF.get(type(result).__name__)
         if view is None:
             return
         current_operation = self.row if self.cursor else None
@@ -132,24 +127,16 @@ the scores are worth; E writes the ids to delete by. Nothing is asked of a model
 
     def show_to_operator(self, command: str, result: object) -> None:
         """Bring the requested view to the front."""
-        view = _SHOWN.get(type(result).__name__)
+        view = self.VIEW_OF.get(type(result).__name__)
         if view is None:
             self.host.show_page(command.capitalize(), result)
         else:
-            self._turn_to(view)
+            self.turn_to(view)
 
     def _stand_on(self, current_operation: MemoryOperation | None) -> None:
         """Keep the cursor on an operation though others come; None: it stays with the latest."""
         if current_operation is not None and self.kept is not None:
             self.place_on(operation.span == current_operation.span for operation in self.kept.items)
-
-    def _turn_to(self, view: commands.View) -> None:
-        if view != self.view:
-            if self.view == "traffic":
-                self._outer = self.cursor
-            self.view, self.cursor = view, self._outer if view == "traffic" else 0
-        self.clip_cursor()
-        self.show_change()
 
     def _follow(self) -> None:
         """Look again where spans came since."""
@@ -163,10 +150,6 @@ the scores are worth; E writes the ids to delete by. Nothing is asked of a model
     @property
     def empty(self) -> bool:
         return self.traffic is None or not self.traffic.spans
-
-    @property
-    def page(self) -> RowList[Any] | None:
-        return self.lists.get(self.view)
 
     @property
     def search(self) -> MemoryOperation | None:
@@ -218,22 +201,22 @@ the scores are worth; E writes the ids to delete by. Nothing is asked of a model
             self.ask(commands.recorded(self.search.number, store=self.store))
 
     def action_view(self) -> None:
-        self._turn_to(VIEWS[(VIEWS.index(self.view) + 1) % len(VIEWS)] if self.view in VIEWS else VIEWS[1])
+        self.turn_to(VIEWS[(VIEWS.index(self.view) + 1) % len(VIEWS)] if self.view in VIEWS else VIEWS[1])
         self.ask(self._asks_view(), origin="screen")
 
     def action_back(self) -> None:
         opened = self.recall if self.view == "recall" else None
-        self._turn_to("traffic")
+        self.turn_to("traffic")
         self._stand_on(opened)
 
     def action_live(self) -> None:
-        self._turn_to("traffic")
+        self.turn_to("traffic")
         self.move_to(0)
         self.look()
 
     def action_store(self) -> None:
         self.store = "" if self.store else getattr(self.row, "store", "")
-        self.cursor = self._outer = 0
+        self.cursor = self.cursor_of_first = 0
         self.look()
 
     def action_days(self) -> None:
@@ -241,9 +224,9 @@ the scores are worth; E writes the ids to delete by. Nothing is asked of a model
         self.ask(self._asks_view(), origin="screen")
 
     def action_why(self) -> None:
-        self.host.ask_line(self.NAME, "missing", hint="What does the answer lack? In the words of its record.")
+        self.ask_line("missing", self._explain, hint="What does the answer lack? In the words of its record.")
 
-    def take_answer(self, line: str) -> None:
+    def _explain(self, line: str) -> None:
         if self.search is not None:
             self.ask(commands.recorded(self.search.number, view="why", find=line.strip(), store=self.store))
 

@@ -351,9 +351,9 @@ written is followed."""
 
     def action_find(self) -> None:
         hint = "Words that a turn must hold, all of them. Blank: every turn."
-        self.host.ask_line(self.NAME, "words", self.words, hint=hint, replace=True, blank=True)
+        self.ask_line("words", self._search, self.words, hint=hint, replace=True, blank=True)
 
-    def take_answer(self, line: str) -> None:
+    def _search(self, line: str) -> None:
         self.words, self.view, self.cursor = line.strip(), "turns", 0
         self.at = None
         self._look_at_view()

@@ -106,6 +106,19 @@ def test_why_not_says_how_far_off_it_is() -> None:
     assert last.would.startswith("The latest text is always read word for word")
 
 
+def test_while_nothing_is_asked_no_threshold_is_named() -> None:
+    runtime = small_runtime(None, ROOMY)
+    runtime.ingest(notes())
+    runtime.refocus()
+    advice = [runtime.why(place).would for place in range(len(runtime.context.entries()))]
+    assert any("its score is the highest of all gists" in sentence for sentence in advice)
+    assert any("it is the block farthest back" in sentence for sentence in advice)
+    assert not any("0.20" in sentence for sentence in advice)
+    runtime.configure("unasked", "thresholds")
+    runtime.refocus()
+    assert any("0.20" in runtime.why(place).would for place in range(len(runtime.context.entries())))
+
+
 def test_an_entry_that_is_not_there_is_named() -> None:
     with pytest.raises(FocusError, match="99"):
         running().why(99)

@@ -14,7 +14,6 @@ from typing import Any, Literal, NamedTuple
 Action = Literal["expand", "collapse"]
 Override = Literal["expand", "collapse", "pin", "forbid"]
 SpanKind = Literal["memory", "question", "generated"]
-Legality = Literal["expandable", "collapsible", "both", "static"]
 Reason = Literal[
     "applied",
     "below_threshold",

@@ -17,7 +17,6 @@ from amgs_focus.records import (
     BranchView,
     Decision,
     FoundBlock,
-    Legality,
     Measurement,
     NodeProvenance,
     NodeRef,
@@ -139,7 +138,6 @@ class EntryExplanation:
     score: float
     parts: tuple[tuple[str, float], ...]
     decision: Decision | None
-    legality: Legality
     expand_cost: int | None
     collapse_cost: int | None
     expand_ms: float

@@ -71,7 +71,7 @@ def test_why_tells_text_source_parts_and_costs() -> None:
     assert told.sources == runtime.tree.sources(entry.start, entry.end)
     assert sum(value for _, value in told.parts) == pytest.approx(told.score)
     assert told.expand_cost == 3
-    assert told.legality in ("both", "expandable")
+    assert told.entry.expandable
     assert told == runtime.why(entry.node)
 
 
@@ -102,7 +102,7 @@ def test_why_not_says_how_far_off_it_is() -> None:
     assert "it opens if its score rises above +0.20" in told.would.lower()
     last = runtime.why(len(runtime.context.entries()) - 1)
     assert last.entry.protected
-    assert last.legality == "static"
+    assert not last.entry.expandable and not last.entry.collapsible
     assert last.would.startswith("The latest text is always read word for word")
 
 

@@ -701,7 +701,6 @@ def explanation(view: FocusView, place: int | None = None) -> EntryExplanation:
         decision=Decision(
             chosen.level, chosen.index, "expand", chosen.score, "applied", 31, 1, 9, start=chosen.start, end=chosen.end
         ),
-        legality="both",
         expand_cost=31,
         collapse_cost=-5,
         expand_ms=46.0,

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from amgs_focus.model.base_model import BaseModel
-from amgs_focus.records import Action, BranchView, Decision, Legality, Measurement, NodeRef, TokenSpan, parent_of
+from amgs_focus.records import Action, BranchView, Decision, Measurement, NodeRef, TokenSpan, parent_of
 from amgs_focus.runtime.state import FocusState, mean_residency
 from amgs_focus.settings import FocusSettings
 from amgs_focus.tree.gist_tree import LifetimeTree
@@ -125,7 +125,6 @@ def explain(
         score=shown.score,
         parts=shown.parts,
         decision=decision,
-        legality=_legality(shown),
         expand_cost=opening,
         collapse_cost=_collapse_cost(entry, state.context) if shown.collapsible else None,
         expand_ms=0.0 if opening is None else prices.front(state.context, place, opening).milliseconds,
@@ -240,14 +239,6 @@ def _main_source(entry: Entry, tree: LifetimeTree) -> str | None:
         if span.source is not None:
             shares[span.source] += span.end - span.start
     return shares.most_common(1)[0][0] if shares else None
-
-
-def _legality(shown: EntryView) -> Legality:
-    if shown.expandable and shown.collapsible:
-        return "both"
-    if shown.expandable:
-        return "expandable"
-    return "collapsible" if shown.collapsible else "static"
 
 
 def _sentence(decision: Decision | None, refocuses: int) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -54,3 +55,22 @@ def test_other_shells_are_answered_in_their_own_way(
     told = capsys.readouterr().out
     assert "curve" in told
     assert "forecast" not in told
+
+
+@pytest.mark.parametrize(
+    ("typed", "offered"),
+    [
+        ("amgs frame define P bud", ["budget=", "budget_strategy="]),
+        ("amgs tune TASK method=g", ["method=grid"]),
+        ("amgs simulate d", ["decay", "days=", "draws="]),
+        ("amgs settings memory.decay.th", ["memory.decay.threshold="]),
+    ],
+)
+def test_keys_and_their_values_are_offered(
+    typed: str, offered: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("_AMGS_COMPLETE", "complete_zsh")
+    monkeypatch.setenv("_TYPER_COMPLETE_ARGS", typed)
+    with pytest.raises(SystemExit, match="0"):
+        run([])
+    assert re.findall(r'"([^"]*)"', capsys.readouterr().out) == offered

@@ -239,8 +239,8 @@ def _panes(known: _Known, typed: str) -> Iterable[Found]:
     yield from ((pane, pane, "") for pane in PANES if pane.startswith(typed))
 
 
-def _settings(known: _Known, typed: str) -> Iterable[Found]:
-    del known
+def settings_beginning(typed: str) -> Iterable[Found]:
+    """Yield the settings that begin so; behind `key=` its values, where they are few."""
     from amgs_app.settings import every_setting
 
     key, sign, start = typed.partition("=")
@@ -259,6 +259,6 @@ _NAMED: Mapping[Kind, Callable[[_Known, str], Iterable[Found]]] = MappingProxyTy
         "operation": _operations,
         "theme": _themes,
         "pane": _panes,
-        "setting": _settings,
+        "setting": lambda _, typed: settings_beginning(typed),
     }
 )

@@ -14,7 +14,7 @@ import typer
 import typer.core
 import typer.main
 
-from amgs_app.calls.marks import Arg, Option
+from amgs_app.calls.marks import Arg, Option, Takes
 from amgs_app.calls.pairs import PairError, read_pairs
 from amgs_app.calls.plain_values import PlainCommand
 from amgs_app.terminal.line import LineError, Word
@@ -112,7 +112,9 @@ def _pairs_for_typer(chosen: Operation[..., Any]) -> inspect.Parameter:
     def complete(incomplete: str) -> list[str]:
         from amgs_app.calls.completion import keys_and_values
 
-        return [text for text, *_ in keys_and_values(chosen, incomplete)]
+        words = [choice for p in chosen.pairs.values() if not p.is_key for choice in p.choices]
+        begins = [word for word in words if word.startswith(incomplete)]
+        return [*begins, *(text for text, *_ in keys_and_values(chosen, incomplete))]
 
     argument = typer.Argument(metavar=" ".join((*labels, "[KEY=VALUE …]")), autocompletion=complete)
     kind = Annotated[list[str] | None, argument]
@@ -125,6 +127,12 @@ def _with_pairs(chosen: Operation[..., Any], arguments: Mapping[str, Any]) -> di
     return rest | read_pairs(chosen, arguments[_PAIRS] or ()) if _PAIRS in arguments else rest
 
 
+def _complete_setting(incomplete: str) -> list[str]:
+    from amgs_app.calls.completion import settings_beginning
+
+    return [text for text, *_ in settings_beginning(incomplete)]
+
+
 def for_typer(annotation: Any) -> Any:
     """Return the annotation with Typer's marks in the place of ours."""
     kind, *marks = get_args(annotation) or (annotation,)
@@ -132,6 +140,8 @@ def for_typer(annotation: Any) -> Any:
     if mark is None:
         return annotation
     settings: dict[str, Any] = {"help": mark.help, "metavar": mark.metavar, "min": mark.min, "max": mark.max}
+    if Takes("setting") in marks:
+        settings["autocompletion"] = _complete_setting
     if isinstance(mark, Arg):
         return Annotated[kind, typer.Argument(**settings)]
     return Annotated[kind, typer.Option(*mark.flags, **settings)]

@@ -77,8 +77,6 @@ undoes it."""
         super().__init__(host)
         self.content: PackContent | None = None
 
-    # --- what is looked at ----------------------------------------------------------------------------------
-
     def asks(self) -> Iterable[Call[Any]]:
         yield packs.commands.packs()
         if self.view == "proposals":
@@ -87,9 +85,8 @@ undoes it."""
     def look(self) -> None:
         """As every pane; without a place too, it asks whether there is a pack by now."""
         super().look()
-        if self.stale:
-            for call in self.asks():
-                self.ask(call, origin="screen")
+        for call in self.asks() if self.stale else ():
+            self.ask(call, origin="screen")
 
     def take(self, result: Any) -> None:
         name, view = self.name_at_cursor, self.VIEW_OF.get(type(result).__name__)
@@ -119,8 +116,6 @@ undoes it."""
         if getattr(result, "done", None) is None:  # what was done is said; the operator goes on where they are
             self.turn_to(self.VIEW_OF[type(result).__name__])
 
-    # --- rows -----------------------------------------------------------------------------------------------
-
     @property
     def empty(self) -> bool:
         return "packs" not in self.results or not self.results["packs"].packs
@@ -130,18 +125,15 @@ undoes it."""
         """Name of the pack on view, empty for none."""
         if self.view == "members":
             return self.content.usage.pack.name if self.content is not None else ""
-        row = self.row
-        if row is None:
+        if self.row is None:
             return ""
-        return row.packs[0].rpartition("@")[0] if self.view == "proposals" else str(row.pack.name)
+        return str(self.row.packs[0].rpartition("@")[0] if self.view == "proposals" else self.row.pack.name)
 
     def follow_cursor(self) -> None:
         """Inside a pack the member is selected everywhere; in the list what stands in the pack is read."""
         super().follow_cursor()
         if self.view == "packs":
             self._ask_chosen()
-
-    # --- the picture ----------------------------------------------------------------------------------------
 
     def subtitle(self) -> str:
         if self.view == "proposals":
@@ -152,10 +144,10 @@ undoes it."""
 
     def figure(self, canvas: Canvas) -> Figure | None:
         """Return the list; below it what is known of the pack under the cursor."""
-        known = self.content is not None and self.content.usage.pack.name == self.name_at_cursor
-        if self.view != "packs" or self.kept is None or self.content is None or not known:
+        pack = self.content
+        if self.view != "packs" or self.kept is None or pack is None or pack.usage.pack.name != self.name_at_cursor:
             return super().figure(canvas)
-        about = [(named(self.content.usage.pack), ""), *about_pack(self.content)]
+        about = [(named(pack.usage.pack), ""), *about_pack(pack)]
         row_list = replace(self.kept, kind=replace(self.kept.kind, detail=lambda _: about))
         return row_list.draw(canvas, self.cursor, filtered=bool(self.sift))
 
@@ -164,8 +156,6 @@ undoes it."""
             ways = ("K  keep the present frame", ":pack keep NAME “a question”")
             return notice(canvas, "No pack yet", ways, NO_PACK)
         return super().draw(canvas)
-
-    # --- what the keys do -----------------------------------------------------------------------------------
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         match action:

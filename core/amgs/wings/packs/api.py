@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -16,26 +17,12 @@ from amgs.text.loading import load
 from amgs.text.plural import plural
 from amgs.types import Block, JournalEntry
 from amgs.types.retrieval import SearchResult
+from amgs.wings.packs import values
 from amgs.wings.packs.engine import agents, continuum, graphs, keeping, operations, pipeline, sentences
 from amgs.wings.packs.engine.operations import PackView
-from amgs.wings.packs.engine.task import Attention, Members, PackTask, session_chains
+from amgs.wings.packs.engine.task import Attention, Floats, Members, PackSentence, PackTask, session_chains
 from amgs.wings.packs.engine.weights import train_weights
 from amgs.wings.packs.store import PackStorage
-from amgs.wings.packs.values import (
-    LAYERS,
-    Pack,
-    PackAction,
-    PackAssembly,
-    PackContent,
-    PackKept,
-    PackLayer,
-    PackMember,
-    PackOutcome,
-    PackProposal,
-    PackUsage,
-    PackUse,
-    RoutedPack,
-)
 
 if TYPE_CHECKING:
     from amgs.api.context import MemoryContext
@@ -44,7 +31,7 @@ if TYPE_CHECKING:
 KIND, DECIDED, JUDGED = "pack", "pack verdict", "pack outcome"
 BUDGET = 2_048
 """Tokens of a reading unless given."""
-DEFAULT_LAYERS: tuple[PackLayer, ...] = ()
+DEFAULT_LAYERS: tuple[values.PackLayer, ...] = ()
 """No layer was shown to win over the search's evidence alone (docs/results/packs.md)."""
 LIVE = ("raw", "consolidated")
 _READINGS = 50
@@ -59,8 +46,6 @@ class Packs:
         self._context = context
         self._packs = PackStorage(context.storage)
 
-    # --- keeping ---------------------------------------------------------------------------------------------
-
     def keep(
         self,
         name: str,
@@ -70,83 +55,73 @@ class Packs:
         budget: int | None = None,
         blocks: Sequence[str] = (),
         title: str = "",
-    ) -> PackKept:
-        """Keep what a frame selects for a query, or the blocks that are named, as the next version of a pack.
-
-        query: assembled without a trace; a frame takes the nearest there is, so the result says how likely the memory
-        holds an answer. blocks: ids, in place of a query. Where the latest version says the same, nothing is written.
+    ) -> values.PackKept:
+        """Keep what a frame selects for a query, or the blocks that are named, as the next version of a pack, where
+        that says anything new. A query is assembled without a trace, and the result says how likely it is answered.
         Raises UsageError for neither or both of query and blocks, or where nothing was found.
         """
         keeping.check_name(name)
         asked: SearchResult | None = None
         if bool(query) == bool(blocks):
-            raise UsageError(
-                f"A pack is kept from a query or from blocks{', not from both' if query else ''}.",
-                way_out="Give one of them.",
-            )
+            both = ", not from both" if query else ""
+            raise UsageError(f"A pack is kept from a query or from blocks{both}.", way_out="Give one of them.")
         if query:
             assembly = Assembler(self._context).assemble(frame, query=query, budget=budget, reinforce=False)
             chosen = [candidate.block for candidate in assembly.selected]
             if not chosen:
-                raise UsageError(
-                    f"{frame} finds nothing for {query[:60]!r}.",
-                    way_out="Consolidate what waits, ask in other words, or name blocks.",
-                )
+                way_out = "Consolidate what waits, ask in other words, or name blocks."
+                raise UsageError(f"{frame} finds nothing for {query[:60]!r}.", way_out=way_out)
             asked = Retrieval(self._context).search(query, top_k=1)
         else:
             chosen = [self._context.block(block) for block in dict.fromkeys(blocks)]
-        members = tuple(PackMember(block.id, keeping.role_of(block)) for block in chosen)
+        members = tuple(values.PackMember(block.id, keeping.role_of(block)) for block in chosen)
         with self._context.derived.searching() as sources:
             words = keeping.keywords([block.content for block in chosen], sources.keyword)
-        pack = Pack(name, 0, "", title, members, words, 0, self._context.clock.now(), query, frame if query else "")
+        pack = values.Pack(
+            name, 0, "", title, members, words, 0, self._context.clock.now(), query, frame if query else ""
+        )
         with self._context.storage.transaction():
             result = self._put(pack, chosen)
         if asked is None:
             return result
         return replace(result, answerable=asked.answerable, unestimated=asked.unestimated, unheld=asked.unheld)
 
-    def _put(self, pack: Pack, blocks: Iterable[Block], operation: int | None = None) -> PackKept:
+    def _put(self, pack: values.Pack, blocks: Iterable[Block], operation: int | None = None) -> values.PackKept:
         """Write a pack as the next version of its name, where that says anything new. blocks: its members."""
         now, versions = self._context.clock.now(), self._packs.versions(pack.name)
         tokens = sum(self._context.count_tokens(block.content) for block in blocks)
         version = keeping.next_version(versions, replace(pack, tokens=tokens, created_at=now, retired=False))
         if version in versions:
-            return PackKept(version, operation)
+            return values.PackKept(version, operation)
         if operation is None:
             summary = f"keep {version.name}@{version.version}, {plural(len(version.members), 'block')}"
             operation = journal.write(self._context.storage, KIND, now, summary, []).id
         self._packs.put(version, operation)
-        return PackKept(version, operation)
+        return values.PackKept(version, operation)
 
-    # --- looking ---------------------------------------------------------------------------------------------
-
-    def list(self, *, retired: bool = False, keep: int | None = None) -> tuple[PackUsage, ...]:
+    def list(self, *, retired: bool = False, keep: int | None = None) -> tuple[values.PackUsage, ...]:
         """Return the latest version of each pack, by name, with what its log says and how likely it is read within 30
-        days.
-
-        retired: those that are retired, too. keep: mark those to do without so that the others take at most so many
-        tokens, the least needed first. Writes nothing.
+        days. keep: mark those to do without so that the others take at most so many tokens, the least needed first.
         """
         most = bounds.count("What is kept", keep)
         with self._context.storage.snapshot():
             every = self._usages(self._packs.uses(), retired=retired)
-        gone = (
-            () if most is None else continuum.forget_packs([usage for usage in every if not usage.pack.retired], most)
-        )
+        standing = [usage for usage in every if not usage.pack.retired]
+        gone = () if most is None else continuum.forget_packs(standing, most)
         return tuple(replace(usage, forget=usage.pack.name in gone) for usage in every)
 
-    def _usages(self, uses: Sequence[PackUse], *, retired: bool = False) -> tuple[PackUsage, ...]:
-        read: dict[str, list[PackUse]] = {}
+    def _usages(self, uses: Sequence[values.PackUse], *, retired: bool = False) -> tuple[values.PackUsage, ...]:
+        read: dict[str, list[values.PackUse]] = defaultdict(list)
         for use in uses:
-            read.setdefault(use.name, []).append(use)
+            read[use.name].append(use)
         weights, now = train_weights(uses), self._context.clock.now()
         return tuple(
-            keeping.usage(pack, read.get(pack.name, ()), self._packs.born(pack.name), now, weights.get(pack.name, 0.5))
+            keeping.usage(pack, read[pack.name], self._packs.born(pack.name), now, weights.get(pack.name, 0.5))
             for pack in self._packs.latest()
             if retired or not pack.retired
         )
 
-    def show(self, pack: str) -> PackContent:
+    def show(self, pack: str) -> values.PackContent:
         """Return a pack, `NAME` or `NAME@VERSION`, with its members as they are now, its readings, and what ties it to
         other packs.
         """
@@ -160,7 +135,7 @@ class Packs:
         blocks = tuple(replace(block, embedding=None) for _, block in members[version.name])
         ids = {block.id for block in blocks}
         beside = {name: n for (first, name), n in continuum.associations(uses).items() if first == version.name}
-        return PackContent(
+        return values.PackContent(
             replace(usages[version.name], pack=version),
             blocks,
             tuple(block for block in version.blocks if block not in ids),
@@ -170,18 +145,14 @@ class Packs:
             tuple(sorted(beside, key=lambda name: (-beside[name], name))),
         )
 
-    def _members(self, packs: Mapping[str, Pack]) -> dict[str, Members]:
+    def _members(self, packs: Mapping[str, values.Pack]) -> dict[str, Members]:
         """Return what of each pack the memory still holds and uses, with vectors."""
-        blocks = self._context.storage.blocks.get(
-            {block for pack in packs.values() for block in pack.blocks}, embeddings=True
-        )
+        ids = {block for pack in packs.values() for block in pack.blocks}
+        blocks = self._context.storage.blocks.get(ids, embeddings=True)
         live = {block: stored_block for block, stored_block in blocks.items() if stored_block.status in LIVE}
         return {
-            name: [(member.role, live[member.block]) for member in pack.members if member.block in live]
-            for name, pack in packs.items()
+            name: [(m.role, live[m.block]) for m in pack.members if m.block in live] for name, pack in packs.items()
         }
-
-    # --- reading ---------------------------------------------------------------------------------------------
 
     def assemble(
         self,
@@ -189,33 +160,28 @@ class Packs:
         *,
         pack: str = "",
         budget: int | None = None,
-        layers: Sequence[PackLayer] = DEFAULT_LAYERS,
+        layers: Sequence[values.PackLayer] = DEFAULT_LAYERS,
         session: str = "",
         attention: Attention | None = None,
         log: bool = True,
-    ) -> PackAssembly:
+    ) -> values.PackAssembly:
         """Return the packs as one text for a question, in at most `budget` tokens (2,048 unless given).
 
-        Packs are chosen within four times as many, and the sentences of their members written that answer it. What
-        stands in several packs is read once. Each layer that is switched on says what it did.
-
-        pack: read this one alone, which needs no question. attention: how much attention a language model pays from a
-        question to sentences; without it that layer passes everything. session: a name that joins what is read for one
-        task. What was read of each pack is logged. log: False for a look that leaves no trace. Raises UsageError for no
-        question, or a pack that is retired.
+        pack: read this one alone, which needs no question. attention: of a language model; without it that layer passes
+        everything. session: joins what is read for one task. What was read of each pack is logged, unless log is False.
+        Raises UsageError for no question, or a pack that is retired.
         """
         storage = self._context.storage
         allowed = BUDGET if budget is None else bounds.count("The budget", budget, least=1)
         if not pack and not any(c.isalnum() for c in query):
             raise UsageError("Packs are chosen for a question.", way_out="Ask in words, or name a pack.")
-        wanted = tuple(layer for layer in LAYERS if layer in layers)
+        wanted = tuple(layer for layer in values.LAYERS if layer in layers)
         load(self._context.embedder, "the encoder")
         with self._context.derived.searching() as sources:
             task = self._task(query, allowed, session, sources, pack)
             task.attention = attention
             title = next(usage.pack.title or usage.pack.name for usage in task.usages.values()) if pack else "Packs"
-            result = pipeline.run_pipeline(task, wanted, title)
-        written = result.written
+            written, stages = pipeline.run_pipeline(task, wanted, title)
         uses: list[int] = []
         if log and not storage.read_only:
             standing = dict.fromkeys(written.blocks, 0)
@@ -229,30 +195,17 @@ class Packs:
                         tokens = sum(standing.pop(block) for block in own)
                         uses.append(self._packs.log(task.usages[name].pack, task.now, query, session, tokens, own))
         out = sorted(task.usages.keys() - set(task.chosen), key=lambda name: (-task.worth[name], name))
-        packs = tuple(
-            RoutedPack(
-                task.usages[name].pack,
-                task.tokens(name),
-                task.worth[name],
-                place < len(task.chosen),
-                task.because.get(name, "no agent votes for it"),
+        packs = []
+        for name in (*task.chosen, *out):
+            because = task.because.get(name, "no agent votes for it")
+            pack_read = task.usages[name].pack
+            packs.append(
+                values.RoutedPack(pack_read, task.tokens(name), task.worth[name], name in task.chosen, because)
             )
-            for place, name in enumerate((*task.chosen, *out))
-        )
-        return PackAssembly(
-            query,
-            allowed,
-            written.tokens,
-            written.text,
-            written.spans,
-            packs,
-            written.blocks,
-            written.shortened,
-            result.stages,
-            wanted,
-            tuple(task.rationale.items()),
-            tuple(uses),
-        )
+        text, spans, tokens, _, blocks, shortened = written
+        rationale = tuple(task.rationale.items())
+        head = (query, allowed, tokens, text, spans, tuple(packs), blocks, shortened)
+        return values.PackAssembly(*head, stages, wanted, rationale, tuple(uses))
 
     def _task(self, query: str, budget: int, session: str, sources: Sources, pack: str = "") -> PackTask:
         context = self._context
@@ -260,41 +213,30 @@ class Packs:
             uses = self._packs.uses()
             usages = {usage.pack.name: usage for usage in self._usages(uses)}
             if pack:
-                version = keeping.find_standing(self._packs, pack)
+                version = keeping.find(self._packs, pack, standing=True)
                 usages = {version.name: replace(usages[version.name], pack=version)}
             members = self._members({name: usage.pack for name, usage in usages.items()})
             numbers = context.storage.blocks.numbers_of(sorted({b.id for own in members.values() for _, b in own}))
             votes = self._packs.votes()
         evidence = sentences.evidence_of(query, numbers, sources)
         likely = sentences.likely_of(evidence)
-        task = PackTask(
-            query,
-            budget,
-            session,
-            context.clock.now(),
-            usages,
-            members,
-            likely,
-            uses,
-            agents.accuracies(votes),
-            context.count_tokens,
-            context.embedder,
-            lambda text: frozenset(sentences.stems_of(text, sources.keyword)),
-            self.proposals,
-            context.storage.blocks.get,
-            lambda asked, some: sentences.worth_of_sentences(asked, some, evidence, sources.keyword),
-        )
+        known = (usages, members, likely, uses, agents.accuracies(votes), context.count_tokens, context.embedder)
+
+        def stems(text: str) -> frozenset[str]:
+            return frozenset(sentences.stems_of(text, sources.keyword))
+
+        def rate(asked: str, some: Sequence[PackSentence]) -> Floats:
+            return sentences.worth_of_sentences(asked, some, evidence, sources.keyword)
+
+        now, blocks = context.clock.now(), context.storage.blocks
+        task = PackTask(query, budget, session, now, *known, stems, self.proposals, blocks.get, rate)
         worth = {name: sum(likely.get(b.id, 0.0) for _, b in own) for name, own in members.items()}
         task.worth = dict.fromkeys(members, 1.0) if pack else worth
         return task
 
-    # --- learning --------------------------------------------------------------------------------------------
-
-    def outcome(self, *uses: int, session: str = "", score: float = 1.0) -> PackOutcome:
-        """Note what came of readings, by their numbers or by their session, from 0 useless to 1 useful, as one change.
-
-        It teaches what follows from outcomes: the weights of packs, the policy that proposes, which packs are worth
-        retaining, and how often each agent was right. Raises NotFoundError for a reading that is not logged.
+    def outcome(self, *uses: int, session: str = "", score: float = 1.0) -> values.PackOutcome:
+        """Note what came of readings, by their numbers or by their session, from 0 useless to 1 useful, as one change
+        that teaches all that learns from outcomes. Raises NotFoundError for a reading that is not logged.
         """
         if not 0.0 <= score <= 1.0:
             raise UsageError(f"{score:g} is no outcome.", way_out="Give a number from 0, useless, to 1, useful.")
@@ -308,21 +250,15 @@ class Packs:
         votes = self._votes(judged)
         before = train_weights(known)
         with storage.transaction():
-            names = ", ".join(sorted({use.name for use in judged}))[:80]
-            entry = journal.write(storage, JUDGED, now, f"outcome {score:g} of {names}", [])
+            names = sorted({use.name for use in judged})
+            entry = journal.write(storage, JUDGED, now, f"outcome {score:g} of {', '.join(names)[:80]}", [])
             for use in judged:
-                self._packs.judge([use.number], score, votes.get(use.number, {}), entry.id)
-            every = self._packs.uses()
-        after = train_weights(every)
-        numbers = {use.number for use in judged}
-        taught = sorted({use.name for use in judged})
-        return PackOutcome(
-            tuple(use for use in reversed(every) if use.number in numbers),
-            entry.id,
-            tuple((name, before.get(name, 0.5), after.get(name, 0.5)) for name in taught),
-        )
+                self._packs.judge(use.number, score, votes.get(use.number, {}), entry.id)
+            after = train_weights(self._packs.uses())
+        taught = tuple((name, before.get(name, 0.5), after.get(name, 0.5)) for name in names)
+        return values.PackOutcome(tuple(replace(use, outcome=score) for use in reversed(judged)), entry.id, taught)
 
-    def _votes(self, uses: Sequence[PackUse]) -> dict[int, dict[str, float]]:
+    def _votes(self, uses: Sequence[values.PackUse]) -> dict[int, dict[str, float]]:
         """Return how far each agent votes for what was read, by the number of the reading."""
         votes: dict[int, dict[str, float]] = {}
         picks: dict[str, Mapping[str, Sequence[str]]] = {}
@@ -333,19 +269,13 @@ class Packs:
                 load(self._context.embedder, "the encoder")
                 with self._context.derived.searching() as sources:
                     picks[use.query] = agents.pick_packs(self._task(use.query, BUDGET, use.session, sources))
-            votes[use.number] = {
-                agent: 1.0 / (own.index(use.name) + 1) for agent, own in picks[use.query].items() if use.name in own
-            }
+            voting = {agent: own for agent, own in picks[use.query].items() if use.name in own}
+            votes[use.number] = {agent: 1.0 / (own.index(use.name) + 1) for agent, own in voting.items()}
         return votes
 
-    # --- operations ------------------------------------------------------------------------------------------
-
-    def proposals(self) -> tuple[PackProposal, ...]:
+    def proposals(self) -> tuple[values.PackProposal, ...]:
         """Return what could be done with packs, what is worth most first, without what was decided of the same
-        versions.
-
-        MERGE: two packs whose members are the same. UPDATE: members that were superseded. DELETE: packs that are hardly
-        needed any more. ADD: packs that sessions read together become one. Changes nothing.
+        versions. Changes nothing.
         """
         with self._context.storage.snapshot():
             decided, uses = self._packs.decided(), self._packs.uses()
@@ -353,18 +283,14 @@ class Packs:
         known = {(decision.action, decision.packs) for decision in decided}
         sessions = [{use.name for use in chain} for chain in session_chains(uses)]
         every = operations.candidates(views, continuum.find_combinations(sessions))
-        policy = operations.learn_policy(uses, decided, views)
-        return operations.propose(
-            [proposal for proposal in every if (proposal.action, proposal.packs) not in known], policy
-        )
+        undecided = [proposal for proposal in every if (proposal.action, proposal.packs) not in known]
+        return operations.propose(undecided, operations.learn_policy(uses, decided, views))
 
-    def _views(self, uses: Sequence[PackUse]) -> Sequence[PackView]:
+    def _views(self, uses: Sequence[values.PackUse]) -> Sequence[PackView]:
         usages, now = self._usages(uses), self._context.clock.now()
         blocks = self._context.storage.blocks.get({block for usage in usages for block in usage.pack.blocks})
         threshold = self._context.settings.decay.threshold
-        heirs = {
-            block: heir for block, stored_block in blocks.items() if (heir := self._heir(stored_block)) is not None
-        }
+        heirs = {block: heir for block, member in blocks.items() if (heir := self._heir(member)) is not None}
         views = []
         for usage in usages:
             own = {block: blocks[block] for block in usage.pack.blocks if block in blocks}
@@ -376,21 +302,18 @@ class Packs:
 
     def _heir(self, block: Block) -> Block | None:
         """Return the live block that holds in its place; None where none took it."""
-        seen, at = {block.id}, block
+        at = block
         for _ in range(_LONGEST):
             after = next((str(at.meta[key]) for key in _SUCCESSORS if at.meta.get(key)), "")
-            successor = self._context.storage.blocks.get([after]).get(after) if after and after not in seen else None
+            successor = self._context.storage.blocks.get([after]).get(after) if after else None
             if successor is None:
                 break
-            seen.add(successor.id)
             at = successor
         return at if at is not block and at.status in LIVE and not at.superseded else None
 
     def decide(self, proposal: str, *, accept: bool) -> JournalEntry:
-        """Carry a proposal out, or say that it is not wanted, which counts while its packs stay as they are; as one
-        change that `undo` takes back, and that teaches the policy. proposal: its id, or the start of it.
-
-        Raises UsageError for one that is not made, which may be because one of its packs was changed since.
+        """Carry a proposal out, or say that it is not wanted while its packs stay as they are, as one change that
+        teaches the policy. proposal: its id, or the start of it. Raises UsageError for one that is not made.
         """
         storage, now = self._context.storage, self._context.clock.now()
         with storage.transaction():
@@ -407,17 +330,16 @@ class Packs:
             self._packs.decide(choice, "accepted" if accept else "rejected", now, entry.id)
             return entry
 
-    def change(self, action: PackAction, *names: str) -> JournalEntry:
-        """Do to packs what nobody proposed, as one change that `undo` takes back: DELETE retires them, in all their
-        versions; MERGE puts the members of the others into the first and retires the others; ADD keeps all as one more;
-        UPDATE puts what superseded a member in its place. Raises UsageError for packs that are retired, or too few.
+    def change(self, action: values.PackAction, *names: str) -> JournalEntry:
+        """Do to packs what nobody proposed, as one change that `undo` takes back. Raises UsageError for packs that are
+        retired, or too few.
         """
         storage = self._context.storage
         wanted = list(dict.fromkeys(names))
         with storage.transaction():
             if action == "NOOP" or len(wanted) < (2 if action in ("ADD", "MERGE") else 1):
                 raise UsageError(f"{action} of {plural(len(wanted), 'pack')} is nothing.", way_out="Name the packs.")
-            known = [keeping.find_standing(self._packs, name).name for name in wanted]
+            known = [keeping.find(self._packs, name, standing=True).name for name in wanted]
             views = {view.pack.name: view for view in self._views(self._packs.uses())}
             own = [views[name] for name in known]
             groups = [own] if action in ("ADD", "MERGE") else [[view] for view in own]
@@ -427,20 +349,19 @@ class Packs:
                 self._carry_out(operations.make_proposal(action, group), entry.id)
             return entry
 
-    def _carry_out(self, proposal: PackProposal, operation: int) -> None:
+    def _carry_out(self, proposal: values.PackProposal, operation: int) -> None:
         packs = [keeping.find(self._packs, name) for name in keeping.names_of(proposal.packs)]
         if proposal.action != "DELETE":
             stay = [] if proposal.action == "ADD" else [m for m in packs[0].members if m.block not in proposal.gone]
             roles = {member.block: member.role for pack in packs for member in pack.members}
             blocks = self._context.storage.blocks.get([*proposal.come, *(member.block for member in stay)])
-            come = [PackMember(i, roles.get(i) or keeping.role_of(blocks[i])) for i in proposal.come if i in blocks]
+            come = [
+                values.PackMember(i, roles.get(i) or keeping.role_of(blocks[i])) for i in proposal.come if i in blocks
+            ]
             words = tuple(dict.fromkeys(word for pack in packs for word in pack.keywords))[: keeping.MOST]
             title = "" if proposal.action == "ADD" else packs[0].title
             keeping.check_name(proposal.name)
-            self._put(
-                replace(packs[0], name=proposal.name, title=title, members=(*stay, *come), keywords=words),
-                blocks.values(),
-                operation,
-            )
+            pack = replace(packs[0], name=proposal.name, title=title, members=(*stay, *come), keywords=words)
+            self._put(pack, blocks.values(), operation)
         for pack in packs if proposal.action == "DELETE" else packs[1:] if proposal.action == "MERGE" else ():
             self._packs.retire(pack.name, operation)

@@ -7,7 +7,7 @@ it; what an older version wrote into the reading itself counts where no such row
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -43,32 +43,17 @@ class PackStorage(StoragePart):
 
     def put(self, pack: Pack, operation: int) -> None:
         """Note a version."""
-        self._execute(
-            "INSERT INTO packs VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, NULL)",
-            [
-                pack.name,
-                pack.version,
-                pack.id,
-                pack.title,
-                json.dumps([[member.block, member.role] for member in pack.members]),
-                json.dumps(list(pack.keywords), ensure_ascii=False),
-                pack.tokens,
-                stored(pack.created_at),
-                pack.query,
-                pack.frame,
-                operation,
-            ],
-            structural=False,
-        )
+        members = json.dumps([[member.block, member.role] for member in pack.members])
+        keywords = json.dumps(list(pack.keywords), ensure_ascii=False)
+        row = [pack.name, pack.version, pack.id, pack.title, members, keywords, pack.tokens, stored(pack.created_at)]
+        sql = "INSERT INTO packs VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, NULL)"
+        self._execute(sql, [*row, pack.query, pack.frame, operation], structural=False)
 
     def retire(self, name: str, operation: int) -> None:
         """Note that all standing versions of a name are retired."""
-        self._execute(
-            "UPDATE packs SET retired_by = ? WHERE name = ? AND (retired_by IS NULL OR retired_by IN "
-            "(SELECT id FROM operations WHERE undone))",
-            [operation, name],
-            structural=False,
-        )
+        undone = "SELECT id FROM operations WHERE undone"
+        sql = f"UPDATE packs SET retired_by = ? WHERE name = ? AND (retired_by IS NULL OR retired_by IN ({undone}))"
+        self._execute(sql, [operation, name], structural=False)
 
     def versions(self, name: str) -> tuple[Pack, ...]:
         """Return the versions of a name, the oldest first, retired ones too."""
@@ -86,23 +71,17 @@ class PackStorage(StoragePart):
         return tuple(map(_pack, rows))
 
     def log(self, pack: Pack, at: datetime, query: str, session: str, tokens: int, blocks: Sequence[str]) -> int:
-        """Return log that a pack was read; returns the number of the row."""
+        """Log that a pack was read; return the number of the row."""
         number = int(self._value("SELECT coalesce(max(number), 0) + 1 FROM pack_uses"))
-        self._execute(
-            "INSERT INTO pack_uses VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, NULL)",
-            [number, pack.name, pack.version, pack.id, stored(at), query, session, tokens, json.dumps(list(blocks))],
-            structural=False,
-        )
+        row = [number, pack.name, pack.version, pack.id, stored(at), query, session, tokens, json.dumps(list(blocks))]
+        self._execute("INSERT INTO pack_uses VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, NULL)", row, structural=False)
         return number
 
-    def judge(self, numbers: Iterable[int], outcome: float, votes: Mapping[str, float], operation: int) -> None:
-        """Note the outcome of readings, and how far each agent had voted for what was read."""
-        credits = {_OUTCOME: outcome, **{f"agent {agent}": vote for agent, vote in votes.items()}}
-        for number in numbers:
-            for model, credit in credits.items():
-                self._execute(
-                    "INSERT INTO pack_credits VALUES (?, ?, ?, ?)", [number, credit, model, operation], structural=False
-                )
+    def judge(self, number: int, outcome: float, votes: Mapping[str, float], operation: int) -> None:
+        """Note the outcome of a reading, and how far each agent had voted for what was read."""
+        for model, credit in {_OUTCOME: outcome, **{f"agent {agent}": vote for agent, vote in votes.items()}}.items():
+            row = [number, credit, model, operation]
+            self._execute("INSERT INTO pack_credits VALUES (?, ?, ?, ?)", row, structural=False)
 
     def votes(self) -> tuple[tuple[str, float, float], ...]:
         """Return how far agents had voted for what was read, each with the outcome of that."""
@@ -112,56 +91,28 @@ class PackStorage(StoragePart):
         )
         return tuple((str(agent).partition(" ")[2], float(vote), float(outcome)) for agent, vote, outcome in rows)
 
-    def uses(self, name: str | None = None) -> tuple[PackUse, ...]:
-        """Return what was read, of one name when it is given, the newest first."""
-        where = "" if name is None else " WHERE u.name = ?"
-        rows = self._rows(
-            f"SELECT {_USES} FROM pack_uses u LEFT JOIN {_LATEST_OUTCOME} c ON c.number = u.number{where} "
-            "ORDER BY u.number DESC",
-            [] if name is None else [name],
-        )
-        return tuple(map(_use, rows))
+    def uses(self) -> tuple[PackUse, ...]:
+        """Return what was read, the newest first."""
+        sql = f"SELECT {_USES} FROM pack_uses u LEFT JOIN {_LATEST_OUTCOME} c ON c.number = u.number"
+        return tuple(map(_use, self._rows(f"{sql} ORDER BY u.number DESC")))
 
     def decide(self, proposal: PackProposal, verdict: str, at: datetime, operation: int) -> None:
         """Note a verdict on a proposal, "accepted" or "rejected", and the operation that carried it out."""
         number = int(self._value("SELECT coalesce(max(number), 0) + 1 FROM pack_proposals"))
-        self._execute(
-            "INSERT INTO pack_proposals VALUES (?, ?, ?, 'linear', 0, 1, 1, ?, ?, ?, ?, ?, ?, ?, ?, NULL, 0, ?, ?)",
-            [
-                number,
-                operation,
-                stored(at),
-                proposal.action,
-                json.dumps(list(proposal.packs), ensure_ascii=False),
-                proposal.name,
-                json.dumps(list(proposal.come)),
-                json.dumps(list(proposal.gone)),
-                proposal.because,
-                json.dumps(list(proposal.features)),
-                proposal.sure,
-                verdict,
-                operation,
-            ],
-            structural=False,
-        )
+        packs = json.dumps(list(proposal.packs), ensure_ascii=False)
+        ids = [json.dumps(list(blocks)) for blocks in (proposal.come, proposal.gone)]
+        state = json.dumps(list(proposal.features))
+        sql = "INSERT INTO pack_proposals VALUES (?, ?, ?, 'linear', 0, 1, 1, ?, ?, ?, ?, ?, ?, ?, ?, NULL, 0, ?, ?)"
+        row = [number, operation, stored(at), proposal.action, packs, proposal.name, *ids, proposal.because, state]
+        self._execute(sql, [*row, proposal.sure, verdict, operation], structural=False)
 
     def decided(self) -> tuple[PackDecision, ...]:
         """Return the proposals with a verdict that stands, in the order of the verdicts."""
         rows = self._rows(
-            "SELECT p.action, p.packs::VARCHAR, p.name, p.features::VARCHAR, p.verdict, p.found_at "
+            "SELECT p.action, p.packs::VARCHAR, p.name, p.features::VARCHAR, p.verdict = 'accepted', p.found_at "
             "FROM pack_proposals p JOIN operations v ON v.id = p.decided_by AND NOT v.undone ORDER BY p.number"
         )
-        return tuple(
-            PackDecision(
-                action,
-                tuple(map(str, json.loads(packs))),
-                str(name),
-                tuple(map(float, seen)) if isinstance(seen := json.loads(features), list) else (),
-                verdict == "accepted",
-                as_utc(at),
-            )
-            for action, packs, name, features, verdict, at in rows
-        )
+        return tuple(map(_decision, rows))
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,34 +127,21 @@ class PackDecision:
     at: datetime
 
 
+def _decision(row: Sequence[Any]) -> PackDecision:
+    action, packs, name, features, accepted, at = row
+    state = json.loads(features)
+    seen = tuple(map(float, state)) if isinstance(state, list) else ()
+    return PackDecision(action, tuple(map(str, json.loads(packs))), str(name), seen, bool(accepted), as_utc(at))
+
+
 def _pack(row: Sequence[Any]) -> Pack:
-    name, version, id_, title, members, keywords, tokens, created_at, query, frame, retired = row
-    return Pack(
-        str(name),
-        int(version),
-        str(id_),
-        str(title),
-        tuple(PackMember(str(block), role) for block, role in json.loads(members)),
-        tuple(map(str, json.loads(keywords))),
-        int(tokens),
-        as_utc(created_at),
-        str(query),
-        str(frame),
-        bool(retired),
-    )
+    name, version, id_, title, members, keywords, tokens, created_at, *kept_from, retired = row
+    own = tuple(PackMember(str(block), role) for block, role in json.loads(members))
+    words, (query, frame) = tuple(map(str, json.loads(keywords))), map(str, kept_from)
+    return Pack(name, version, id_, title, own, words, int(tokens), as_utc(created_at), query, frame, bool(retired))
 
 
 def _use(row: Sequence[Any]) -> PackUse:
-    number, name, version, pack, used_at, query, session, tokens, blocks, outcome = row
-    return PackUse(
-        int(number),
-        str(name),
-        int(version),
-        str(pack),
-        as_utc(used_at),
-        str(query),
-        str(session),
-        int(tokens),
-        tuple(map(str, json.loads(blocks))),
-        None if outcome is None else float(outcome),
-    )
+    number, name, version, pack, at, query, session, tokens, blocks, outcome = row
+    own, score = tuple(map(str, json.loads(blocks))), None if outcome is None else float(outcome)
+    return PackUse(number, name, version, pack, as_utc(at), query, session, int(tokens), own, score)

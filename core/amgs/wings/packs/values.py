@@ -12,17 +12,12 @@ if TYPE_CHECKING:
 
 PackRole = Literal["source", "learning"]
 """source: what was taken in; learning: what was made of other blocks, and cites them."""
-
 PackGraph = Literal["semantic", "temporal", "causal", "entity"]
-"""semantic: packs that mean nearly the same; temporal: which was read after which; causal: which led to readings that
-were useful; entity: which share keywords and names.
-"""
+"""Alike in meaning; read after one another; led to useful readings; share keywords and names."""
 GRAPHS: tuple[PackGraph, ...] = get_args(PackGraph)
-
 PackLayer = Literal["graphs", "agents", "attention", "operations", "focus", "continuum", "weights"]
 """The seven layers between a question and its text, in the order of the specification."""
 LAYERS: tuple[PackLayer, ...] = get_args(PackLayer)
-
 PackAction = Literal["ADD", "UPDATE", "DELETE", "MERGE", "NOOP"]
 """ADD: keep what is read together as one pack. UPDATE: put what superseded a member in its place. DELETE: retire.
 MERGE: keep the members of both under the first name and retire the second. NOOP: leave it as it is.
@@ -41,9 +36,7 @@ class PackMember:
 @dataclass(frozen=True, slots=True)
 class Pack:
     """A version of a pack. id: SHA-256 of its title, keywords and members in order, so equal content has one id.
-
-    version: from 1 up under its name. query, frame: what it was kept from; "" for blocks that were named. tokens: of
-    the texts of all members. retired: it is listed and used no more.
+    query, frame: what it was kept from; "" for blocks that were named. tokens: of the texts of all members.
     """
 
     name: str
@@ -66,11 +59,9 @@ class Pack:
 
 @dataclass(frozen=True, slots=True)
 class PackKept:
-    """Result of keeping a pack.
-
-    operation: of the journal; None where the latest version is the same already. answerable: of a pack kept for a
-    query, the chance that the memory holds an answer to it; None where nothing tells, and unestimated says why. unheld:
-    the words of the query that no block holds.
+    """Result of keeping a pack. operation: None where the latest version is the same already. answerable: of a query,
+    the chance that the memory holds an answer; None where nothing tells, and unestimated says why. unheld: the words of
+    the query that no block holds.
     """
 
     pack: Pack
@@ -82,10 +73,9 @@ class PackKept:
 
 @dataclass(frozen=True, slots=True)
 class PackUsage:
-    """A pack with what its log says. uses: how often its name was read; success: the mean outcome, None for none.
-    needed: how likely it is read within 30 days. born: when it was kept first; age, unread: days since, and since it
-    was read last. failures: of the latest five outcomes. weight: what outcomes taught of it, in (0, 1), .5 for nothing.
-    forget: whether it would go for the others to fit into the tokens asked for.
+    """A pack with what its log says. success: the mean outcome. needed: how likely it is read within 30 days. born:
+    when it was kept first; age, unread: days since, and since it was read last. failures: of the latest five outcomes.
+    weight: what outcomes taught, .5 for nothing. forget: whether it would go for the others to fit.
     """
 
     pack: Pack
@@ -113,9 +103,8 @@ class PackLink:
 
 @dataclass(frozen=True, slots=True)
 class PackContent:
-    """A pack with its members as they are now. gone: ids of members that the memory no longer holds or uses.
-    readings: the latest, the newest first. links: what ties it to others, by name, then by graph. beside: names of
-    packs that sessions read with it, the most often first.
+    """A pack with its members as they are now. gone: ids of those no longer held or used. readings: the latest, the
+    newest first. beside: names of packs that sessions read with it, the most often first.
     """
 
     usage: PackUsage
@@ -145,9 +134,7 @@ class PackUse:
 
 @dataclass(frozen=True, slots=True)
 class RoutedPack:
-    """A pack that a question may be given. worth: how much of what answers it holds, as the layers see it. chosen:
-    whether it is read; because: why, or why not.
-    """
+    """A pack that a question may be given. worth: how much of what answers it holds, as the layers see it."""
 
     pack: Pack
     tokens: int
@@ -171,10 +158,9 @@ class PackStage:
 
 @dataclass(frozen=True, slots=True)
 class PackAssembly:
-    """A text of at most `budget` tokens for a question, whose spans tile it. packs: those that were chosen, in that
-    order, then the others. blocks: members of which something stands in it; shortened: those of which a part does.
-    layers: those that were switched on. rationale: what each agent says of its choice. uses: the numbers of the log's
-    rows, one for each pack of which something was read; none where nothing is logged.
+    """A text of at most `budget` tokens for a question, whose spans tile it. packs: those that were chosen, then the
+    others. blocks: members of which something stands in it; shortened: those of which a part does. uses: the numbers of
+    the readings in the log.
     """
 
     query: str
@@ -193,10 +179,7 @@ class PackAssembly:
 
 @dataclass(frozen=True, slots=True)
 class PackOutcome:
-    """Outcome of readings.
-
-    operation: of the journal, which `undo` takes back. taught: the lesson for each pack: its weight before and after.
-    """
+    """Outcome of readings. taught: the lesson for each pack: its weight before and after."""
 
     uses: tuple[PackUse, ...]
     operation: int
@@ -205,12 +188,9 @@ class PackOutcome:
 
 @dataclass(frozen=True, slots=True)
 class PackProposal:
-    """Something that could be done with packs. Nothing is done before it is accepted.
-
-    id: of the action and the packs as they are. packs: names with the version they were looked at; the first is the one
-    that changes, or stays. name: what the pack that comes of it is called. come, gone: blocks that become members, or
-    are members no longer. sure: how likely the policy takes it rather than leave the packs as they are. features: what
-    the policy saw.
+    """Something that could be done with packs, once it is accepted. packs: NAME@VERSION; the first changes, or stays.
+    name: of the pack that comes of it. come, gone: blocks that become members, or are members no longer. sure: how
+    likely the policy takes it rather than leave the packs. features: what the policy saw.
     """
 
     id: str

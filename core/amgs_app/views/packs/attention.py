@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import chain, islice
 from typing import TYPE_CHECKING
 
 from amgs.errors import AmgsError
@@ -35,21 +36,19 @@ def attend(model: PretrainedModel, question: str, sentences: Sequence[str]) -> l
     """
     import torch
 
-    asked = model.encode(f"\n{question}\n")
+    asked, sinks = model.encode(f"\n{question}\n"), model.sinks()
     tokens = [model.encode(f"{sentence}\n")[:_WINDOW] for sentence in sentences]
     paid: list[float] = []
     while len(paid) < len(tokens):
-        size, end = 0, len(paid)
-        while end < len(tokens) and size + len(tokens[end]) <= _WINDOW:
-            size, end = size + len(tokens[end]), end + 1
-        window = tokens[len(paid) : end]
-        read = [*model.sinks(), *(token for sentence in window for token in sentence), *asked]
+        window: list[Sequence[int]] = []
+        for sentence in tokens[len(paid) :]:
+            if sum(map(len, window)) + len(sentence) > _WINDOW:
+                break
+            window.append(sentence)
+        read = [*sinks, *chain.from_iterable(window), *asked]
         with torch.no_grad():
-            scores = model.attention(model.embed(torch.tensor(read))[None], len(asked)).tolist()
-        at, means = len(model.sinks()), []
-        for sentence in window:
-            means.append(sum(scores[at : at + len(sentence)]) / max(len(sentence), 1))
-            at += len(sentence)
+            scores = iter(model.attention(model.embed(torch.tensor(read))[None], len(asked)).tolist()[len(sinks) :])
+        means = [sum(islice(scores, len(sentence))) / max(len(sentence), 1) for sentence in window]
         mean = sum(means) / len(means)
         paid += [score / mean if mean else 0.0 for score in means]
     return paid

@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Literal, cast, get_args
+from typing import TYPE_CHECKING, Annotated, cast
 
 from amgs_app.calls.marks import Arg, Option, Takes
 from amgs_app.calls.operation import operation
 
 if TYPE_CHECKING:
-    from amgs.wings.packs.values import PackAssembly, PackContent, PackKept, PackLayer, PackOutcome
+    from amgs.wings.packs.values import PackAction, PackAssembly, PackContent, PackKept, PackLayer, PackOutcome
     from amgs_app.engine import Engine
     from amgs_app.views.packs.results import PackList, PackProposals
+
+
+_LAYERS_HELP = "Of graphs, agents, attention, operations, focus, continuum, weights; or all, none."
+_ACCEPT_HELP = "Carry this proposal out, as one change."
+_REJECT_HELP = "Do not make this proposal again while its packs stay as they are."
+_USES_HELP = "Readings, as `pack assemble` and `pack list NAME` number them."
+_KEEP_HELP = "Show what would have to go for the rest to fit in so many tokens."
 
 
 @operation(
@@ -38,13 +45,11 @@ def keep(
     ] = None,
     title: Annotated[str, Option("--title", metavar="TEXT", help="What the pack is about.")] = "",
 ) -> PackKept:
-    """Keep what a frame selects for a query, or the blocks that are named, as the next version of a pack.
-
-    Equal content is kept once. A version is never written over; `undo` takes it back.
+    """Keep what a frame selects for a query, or the blocks that are named, as the next version of a pack. Equal
+    content is kept once; no version is written over.
     """
-    return engine.memory.packs.keep(
-        name, query=query, frame=frame, budget=budget, blocks=tuple(block or ()), title=title
-    )
+    blocks = tuple(block or ())
+    return engine.memory.packs.keep(name, query=query, frame=frame, budget=budget, blocks=blocks, title=title)
 
 
 @operation(
@@ -61,19 +66,11 @@ def packs(
     ] = "",
     *,
     retired: Annotated[bool, Option("--retired", help="Also list retired packs.")] = False,
-    keep: Annotated[
-        int | None,
-        Option(
-            "--keep", metavar="TOKENS", min=0, help="Show what would have to go for the rest to fit in so many tokens."
-        ),
-    ] = None,
+    keep: Annotated[int | None, Option("--keep", metavar="TOKENS", min=0, help=_KEEP_HELP)] = None,
 ) -> PackList | PackContent:
     """List packs by name, in their latest version, with how often they were read, how often that was useful, how likely
-    each is read within 30 days, and the weight that outcomes taught. With --keep, also which to retire so that the
-    others fit: the least needed first.
-
-    With a NAME, show that pack with its members as they are now, its keywords, its versions, when it was read, and what
-    ties it to other packs in the four graphs: semantic, temporal, causal and entity.
+    each is read within 30 days, and the weight that outcomes taught; with a NAME, one with its members as they are now,
+    its keywords, versions and readings, and what ties it to others in four graphs.
     """
     from amgs_app.views.packs.results import PackList
 
@@ -98,35 +95,26 @@ def assemble(
     budget: Annotated[
         int | None, Option("--budget", metavar="TOKENS", min=1, help="Token budget; default: 2,048.")
     ] = None,
-    layers: Annotated[
-        str,
-        Option(
-            "--layers",
-            metavar="NAME,NAME",
-            help="Of graphs, agents, attention, operations, focus, continuum, weights; or all, none.",
-        ),
-    ] = "none",
+    layers: Annotated[str, Option("--layers", metavar="NAME,NAME", help=_LAYERS_HELP)] = "none",
     session: Annotated[
         str, Option("--session", metavar="NAME", help="Names the task that several readings are for.")
     ] = "",
 ) -> PackAssembly:
     """Choose packs within four times the budget, join their members and write the sentences that answer the question,
-    each member cited; each step says what it did, with what went in and came out. What was read is logged.
+    each member cited; each step says what it did. What was read is logged.
 
     Seven layers can be switched on. graphs: walk four graphs over packs by what the question asks for. agents: five
-    agents choose, in three rounds, and vote. attention: leave out sentences to which the language model pays little.
-    operations: add, update, delete or merge for this text. focus: keep what is central, once. continuum: forget, and
-    follow what is read together. weights: what outcomes taught. None is on by default: none was shown to win.
+    agents choose, in three rounds, and vote. attention: of what does not fit, leave out what the language model pays
+    little attention. operations: add, update, delete or merge for this text. focus: of what does not fit, keep what is
+    central, once. continuum: forget, and follow what is read together. weights: what outcomes taught. None is on by
+    default: none was shown to win.
     """
-    wanted = read_layers(layers)
-    attention = None
-    if "attention" in wanted:
-        from amgs_app.views.packs.attention import attention_of
+    from amgs_app.views.packs.attention import attention_of
 
-        attention = attention_of(engine)
-    return engine.memory.packs.assemble(
-        query, pack=pack, budget=budget, layers=wanted, session=session, attention=attention
-    )
+    chosen = read_layers(layers)
+    attend = attention_of(engine) if "attention" in chosen else None
+    own = engine.memory.packs
+    return own.assemble(query, pack=pack, budget=budget, layers=chosen, session=session, attention=attend)
 
 
 def read_layers(line: str) -> tuple[PackLayer, ...]:
@@ -151,20 +139,13 @@ def read_layers(line: str) -> tuple[PackLayer, ...]:
 )
 def outcome(
     engine: Engine,
-    uses: Annotated[
-        list[int] | None, Arg(metavar="N", help="Readings, as `pack assemble` and `pack list NAME` number them.")
-    ] = None,
+    uses: Annotated[list[int] | None, Arg(metavar="N", help=_USES_HELP)] = None,
     *,
     session: Annotated[str, Option("--session", metavar="NAME", help="All readings of this session.")] = "",
     score: Annotated[float, Option("--score", metavar="X", min=0, max=1, help="From 0 useless to 1 useful.")] = 1.0,
 ) -> PackOutcome:
-    """Note the outcome of readings, as one change. It teaches the weights of packs, the policy of `pack change`, which
-    packs are worth retaining and how often each agent was right; `undo` unlearns it.
-    """
+    """Note the outcome of readings, as one change that teaches the layers; `undo` unlearns it."""
     return engine.memory.packs.outcome(*(uses or ()), session=session, score=score)
-
-
-Action = Literal["ADD", "UPDATE", "DELETE", "MERGE"]
 
 
 @operation(
@@ -181,20 +162,12 @@ def change(
     action: Annotated[str, Arg(metavar="ACTION", help="ADD, UPDATE, DELETE or MERGE; without it: proposals.")] = "",
     names: Annotated[list[str] | None, Arg(metavar="NAME", help="The packs.")] = None,
     *,
-    accept: Annotated[
-        str | None, Option("--accept", metavar="ID", help="Carry this proposal out, as one change.")
-    ] = None,
-    reject: Annotated[
-        str | None,
-        Option("--reject", metavar="ID", help="Do not make this proposal again while its packs stay as they are."),
-    ] = None,
+    accept: Annotated[str | None, Option("--accept", metavar="ID", help=_ACCEPT_HELP)] = None,
+    reject: Annotated[str | None, Option("--reject", metavar="ID", help=_REJECT_HELP)] = None,
 ) -> PackProposals:
     """List what could be done with packs: a rule proposes, and a policy that learns from verdicts and outcomes says how
-    sure that is. Nothing is changed before a proposal is accepted, or an action is given with the packs.
-
-    MERGE: packs whose members are the same become the first. UPDATE: what superseded a member takes its place. DELETE:
-    retire what is hardly needed any more; versions and readings stay. ADD: packs that sessions read together become one
-    more. `undo` takes each back.
+    sure that is. MERGE: packs whose members are the same become the first. UPDATE: what superseded a member takes its
+    place. DELETE: retire what is hardly needed. ADD: packs that sessions read together become one more.
     """
     from amgs.errors import UsageError
     from amgs_app.views.packs.results import PackProposals
@@ -204,9 +177,9 @@ def change(
         raise UsageError("That is two things at once.", way_out="Give an action, or accept or reject a proposal.")
     done = None
     if action:
-        if action.upper() not in get_args(Action):
-            raise UsageError(f"There is no action {action[:20]!r}.", way_out=f"Give {', '.join(get_args(Action))}.")
-        done = own.change(cast("Action", action.upper()), *(names or ()))
+        if action.upper() not in ("ADD", "UPDATE", "DELETE", "MERGE"):
+            raise UsageError(f"There is no action {action[:20]!r}.", way_out="Give ADD, UPDATE, DELETE or MERGE.")
+        done = own.change(cast("PackAction", action.upper()), *(names or ()))
     elif accept is not None or reject is not None:
         done = own.decide(accept or reject or "", accept=accept is not None)
     return PackProposals(own.proposals(), done)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import astuple, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from amgs.text.plural import plural
@@ -18,7 +17,7 @@ if TYPE_CHECKING:
     from rich.text import Text
 
     from amgs.types import Block
-    from amgs.wings.packs.values import (
+    from amgs.wings.packs import (
         Pack,
         PackAssembly,
         PackContent,
@@ -41,16 +40,9 @@ def named(pack: Pack) -> str:
 PACKS: Final = Rows["PackUsage"](
     "pack*! state~ members:n? tokens:n uses:n useful:score? last:day? needed:score= weight:score? keywords*",
     lambda usage: (
-        named(usage.pack),
-        "retired" if usage.pack.retired else "would go" if usage.forget else None,
-        len(usage.pack.members),
-        usage.pack.tokens,
-        usage.uses,
-        usage.success,
-        usage.last_used,
-        usage.needed,
-        usage.weight,
-        " ".join(usage.pack.keywords),
+        *(named(usage.pack), "retired" if usage.pack.retired else "would go" if usage.forget else None),
+        *(len(usage.pack.members), usage.pack.tokens, usage.uses, usage.success, usage.last_used),
+        *(usage.needed, usage.weight, " ".join(usage.pack.keywords)),
     ),
     lambda usage: [(named(usage.pack), plural(usage.uses, "reading")), ("keywords", " ".join(usage.pack.keywords))],
     tones={"would go": "warn"},
@@ -86,7 +78,6 @@ PROPOSALS: Final = Rows["PackProposal"](
 )
 
 LISTING: Final = join(PACKS, ROLES, ROUTED, PROPOSALS)
-"""What the rows of all four are filtered and sorted by."""
 
 
 @entry()
@@ -155,18 +146,11 @@ def _draw_routed(_: Operator, result: PackAssembly, canvas: Canvas) -> Text:
 @entry(figure=_draw_routed, sentence=title_of)
 def pack_assembly(result: PackAssembly) -> ResultTable:
     columns = "#:n layer did* unit? in:n out:n tokens_in:n tokens_out:n"
-    rows = [
-        (n, stage.name, stage.did, stage.unit, stage.count_in, stage.count_out, stage.tokens_in, stage.tokens_out)
-        for n, stage in enumerate(result.stages, 1)
-    ]
-    return sheet(_assembled(result), columns, rows, _tell_assembly(result))
-
-
-def _tell_assembly(result: PackAssembly) -> Iterator[str]:
-    for routed in result.packs:
-        yield f"{named(routed.pack)} {'in' if routed.chosen else 'out'}: {routed.because}"
-    yield from (f"agent {name}: {reason}" for name, reason in result.rationale)
-    yield "No pack is kept." if not result.packs else result.text or "No pack says anything of it."
+    rows = [(n, *astuple(stage)) for n, stage in enumerate(result.stages, 1)]
+    notes = [f"{named(r.pack)} {'in' if r.chosen else 'out'}: {r.because}" for r in result.packs]
+    notes += [f"agent {name}: {reason}" for name, reason in result.rationale]
+    notes.append("No pack is kept." if not result.packs else result.text or "No pack says anything of it.")
+    return sheet(_assembled(result), columns, rows, notes)
 
 
 @entry()
@@ -186,9 +170,8 @@ def pack_kept(result: PackKept) -> ResultTable:
         ("members", len(pack.members)),
         ("tokens", pack.tokens),
         ("keywords", ", ".join(pack.keywords)),
-        ("query", pack.query or None),
-        ("frame", pack.frame or None),
     ]
+    pairs += [("query", pack.query or None), ("frame", pack.frame or None)]
     notes = [f"{sentence[0].upper()}{sentence[1:]}." for sentence in answer_told(result)]
     if chance is None and result.unestimated:
         notes.append(f"Whether the memory holds an answer was not estimated: {result.unestimated}.")

@@ -1,4 +1,4 @@
-"""Layer 3: sentences to which the question pays little of a language model's attention are left out."""
+"""Layer 3: of what does not fit, sentences to which the question pays little of a language model's attention go."""
 
 from __future__ import annotations
 
@@ -6,13 +6,12 @@ from amgs.wings.packs.engine.task import PackTask
 
 
 def prune_by_attention(task: PackTask) -> str:
-    """Keep the half that the question attends to most: the threshold follows the scores of each question."""
+    """Keep the half that the question attends to most, and more while the text has room."""
     if task.attention is None:
         return "no language model that tells its attention is loaded: everything passes"
-    if not task.sentences:
-        return "nothing to prune"
+    if task.fits():
+        return "everything fits: nothing is left out"
     scores = task.attention(task.query, [sentence.text for sentence in task.sentences])
-    before = len(scores)
-    best = sorted(range(before), key=lambda place: (-scores[place], place))[: (before + 1) // 2]
-    task.sentences = [task.sentences[place] for place in sorted(best)]
-    return f"{len(best)} of {before} sentences have an attention of {scores[best[-1]]:.2g} or more"
+    before, best = len(scores), task.best_sentences(scores, 0.5)
+    task.sentences = [task.sentences[place] for place in best]
+    return f"{len(best)} of {before} sentences have an attention of {min(scores[n] for n in best):.2g} or more"

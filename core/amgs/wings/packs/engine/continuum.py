@@ -1,26 +1,20 @@
 """Layer 6: how packs live on between sessions: which stay needed, which to do without, what is read together, and what
-follows what.
-
-A pack is read at a rate of its own until, one day, it is no longer needed. Of both rates only the readings are seen. By
-the BG/NBD model of repeated purchases (Fader, Hardie and Lee 2005) that gives, in closed form, how likely a pack is
-read again within a horizon. A pack that was never read counts as in use.
+follows what. How likely a pack is read again is by the BG/NBD model (Fader, Hardie and Lee 2005).
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from itertools import combinations, permutations
+from typing import NamedTuple
 
 from amgs.wings.packs.engine.graphs import transitions
 from amgs.wings.packs.engine.task import PackTask, session_chains
 from amgs.wings.packs.values import PackUsage, PackUse
 
-RATE_SHAPE, RATE_DAYS = 0.6, 8.0
-"""The gamma distribution of rates over packs: readings, in so many days."""
-ENDED, WENT_ON = 0.8, 2.5
-"""The beta distribution of how likely a reading is the last."""
+RATE_SHAPE, RATE_DAYS, ENDED, WENT_ON = 0.6, 8.0, 0.8, 2.5
+"""The gamma distribution of rates over packs, and the beta distribution of how likely a reading is the last."""
 LEAST_COUNT, LEAST_LIFT = 5, 1.5
 """Packs are read together where so many sessions have them all, and so many times more than by chance."""
 _FORGOTTEN, _ASSOCIATED = 0.1, 0.1
@@ -28,10 +22,7 @@ _FORGOTTEN, _ASSOCIATED = 0.1, 0.1
 
 
 def needed(readings: int, last: float, age: float, horizon: float) -> float:
-    """Return how likely a pack is read within the next `horizon` days.
-
-    readings: so far. last: days from when it was kept to the last reading, 0 for none. age: days since it was kept.
-    """
+    """Return how likely a pack is read within so many days. last: days from when it was kept to the last reading."""
     alive = 1.0
     if readings:
         gap = (RATE_DAYS + age) / (RATE_DAYS + last)
@@ -42,8 +33,7 @@ def needed(readings: int, last: float, age: float, horizon: float) -> float:
 
 def forget_packs(usages: Sequence[PackUsage], tokens: int) -> list[str]:
     """Return the names of those to do without so that the others take at most `tokens`: the least likely needed for the
-    square root of their size first. What went and still fits once a larger one has gone stays, the likeliest needed
-    first.
+    square root of their size first; what went and still fits in the end stays.
     """
     total, gone = sum(usage.pack.tokens for usage in usages), list[PackUsage]()
     for usage in sorted(usages, key=lambda usage: (usage.needed / max(usage.pack.tokens, 1) ** 0.5, usage.pack.name)):
@@ -57,12 +47,11 @@ def forget_packs(usages: Sequence[PackUsage], tokens: int) -> list[str]:
     return [usage.pack.name for usage in gone]
 
 
-@dataclass(frozen=True, slots=True)
-class ReadTogether:
-    """Packs that `count` sessions have, of `either` that have any. lift: how many times more than by chance."""
+class ReadTogether(NamedTuple):
+    """Packs that so many sessions have, of `either` that have any. lift: how many times more than by chance."""
 
     names: tuple[str, ...]
-    count: int
+    sessions: int
     lift: float
     either: int
 
@@ -79,7 +68,7 @@ def find_combinations(sessions: Sequence[Iterable[str]]) -> list[ReadTogether]:
         either, lift = alone[a] + alone[b] - count, count * len(read) / (alone[a] * alone[b])
         if count >= LEAST_COUNT and (lift >= LEAST_LIFT or LEAST_COUNT * (either - count) <= count):
             pairs.append(ReadTogether((a, b), count, lift, either))
-    return sorted(pairs, key=lambda combination: (-combination.count, -combination.lift, combination.names))
+    return sorted(pairs, key=lambda combination: (-combination.sessions, -combination.lift, combination.names))
 
 
 def associations(uses: Sequence[PackUse]) -> Counter[tuple[str, str]]:

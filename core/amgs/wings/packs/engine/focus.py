@@ -1,45 +1,36 @@
-"""Layer 5: what is central to the question stays, and sentences that say the same are told once."""
+"""Layer 5: of what does not fit, what is central to the question stays, and what says the same is told once."""
 
 from __future__ import annotations
 
 from collections import defaultdict
-from math import ceil
 
 import numpy as np
 
 from amgs.wings.packs.engine.task import PackTask
 
-_OVERLAP, _HISTORY = 0.6, 0.4
-_FOCUS = 0.4
-"""Of all sentences so many are central."""
-_SAME = 0.8
-"""Cosine from which two sentences say the same."""
+_OVERLAP, _HISTORY, _FOCUS, _SAME = 0.6, 0.4, 0.4, 0.8
+"""What overlap and history count; the share of sentences that is central; the cosine from which two say the same."""
 
 
 def compress_to_focus(task: PackTask) -> str:
     """Keep the two fifths of the sentences that overlap most with the question, by meaning and by what readings with
-    this member came to; then, of sentences that say the same, the one that is nearest to what they have in common.
+    this member came to, and more while the text has room; of sentences that say the same, the best.
     """
+    if task.fits():
+        return "everything fits: nothing is left out"
     sentences = task.sentences
-    if not sentences:
-        return "nothing to compress"
     vectors = task.embedder.embed([task.query, *(sentence.text for sentence in sentences)])
-    overlap = vectors[1:] @ vectors[0]
     outcomes: dict[str, list[float]] = defaultdict(list)
     for use in task.uses:
-        for block in use.blocks:
-            if use.outcome is not None:
-                outcomes[block].append(use.outcome)
-    history = np.array([np.mean(outcomes.get(sentence.block.id, [0.5])) for sentence in sentences])
-    scores = _OVERLAP * overlap + _HISTORY * history
-    central = sorted(np.argsort(-scores, kind="stable")[: ceil(_FOCUS * len(sentences))].tolist())
-    similar = vectors[1:][central] @ vectors[1:][central].T
+        for block in use.blocks if use.outcome is not None else ():
+            outcomes[block].append(use.outcome or 0.0)
+    history = np.array([np.mean(outcomes[sentence.block.id] or [0.5]) for sentence in sentences])
+    scores = _OVERLAP * (vectors[1:] @ vectors[0]) + _HISTORY * history
+    central = task.best_sentences(scores.tolist(), _FOCUS)
     picks: list[int] = []
-    left = list(range(len(central)))
-    while left:
-        group = [place for place in left if similar[left[0], place] >= _SAME or place == left[0]]
-        picks.append(group[int(np.argmax(similar[np.ix_(group, group)].sum(axis=0)))])
-        left = [place for place in left if place not in group]
-    task.sentences = [sentences[central[place]] for place in sorted(picks)]
+    for place in sorted(central, key=lambda place: (-scores[place], place)):
+        if all(float(vectors[1 + place] @ vectors[1 + other]) < _SAME for other in picks):
+            picks.append(place)
+    task.sentences = [sentences[place] for place in sorted(picks)]
     same = len(central) - len(picks)
     return f"{len(central)} of {len(sentences)} sentences are central, {same} of them say what another says"

@@ -15,12 +15,11 @@ import numpy as np
 
 from amgs.decay import hours_between
 from amgs.types import Block
-from amgs.wings.packs.engine.task import PackTask, session_chains
-from amgs.wings.packs.values import GRAPHS, Pack, PackGraph, PackLink, PackRole, PackUse
+from amgs.wings.packs.engine.task import Members, PackTask, session_chains
+from amgs.wings.packs.values import GRAPHS, Pack, PackGraph, PackLink, PackUse
 
 Graph = Mapping[str, Mapping[str, float]]
-_NEAREST, _LEAST_SIMILAR, _DEPTH = 5, 0.7, 2
-_RECENT_DAYS = 7.0
+_NEAREST, _LEAST_SIMILAR, _DEPTH, _RECENT_DAYS = 5, 0.7, 2, 7.0
 _FUSED, _RANK = 0.25, 10.0
 """What a pack that the walks meet first gains, of the worthiest pack; and how fast that falls by rank."""
 _WORD = re.compile(r"\w+")
@@ -29,44 +28,35 @@ _WHY = re.compile(r"\b(?:why|because|caus\w+|lead\w*|led|result\w*|work(?:s|ed)|
 
 
 def build_graphs(
-    packs: Mapping[str, Pack], members: Mapping[str, Sequence[tuple[PackRole, Block]]], uses: Sequence[PackUse]
+    packs: Mapping[str, Pack], members: Mapping[str, Members], uses: Sequence[PackUse]
 ) -> dict[PackGraph, Graph]:
-    """Return the four graphs of packs. members: with vectors, as far as they have one. uses: the log, the newest
-    first.
-    """
+    """Return the four graphs of packs. members: with vectors, as far as they have one. uses: the newest first."""
+    means = {
+        name: np.mean(vectors, axis=0)
+        for name in packs
+        if (vectors := [block.embedding for _, block in members[name] if block.embedding is not None])
+    }
+    centres = {name: mean / max(float(np.linalg.norm(mean)), 1e-9) for name, mean in means.items()}
     semantic: dict[str, dict[str, float]] = {}
-    centres = {name: centre for name in packs if (centre := _centre(members[name])) is not None}
-    if len(centres) > 1:
-        names, matrix = list(centres), np.stack(list(centres.values()))
-        for row, similar in zip(names, matrix @ matrix.T, strict=True):
-            near = sorted(
-                ((float(s), name) for s, name in zip(similar, names, strict=True) if name != row), reverse=True
-            )
-            semantic[row] = {name: min(cosine, 1.0) for cosine, name in near[:_NEAREST] if cosine > 0}
-    entities = {name: entities_of(pack, (block for _, block in members[name])) for name, pack in packs.items()}
+    matrix = np.array(list(centres.values()))
+    for name, row in zip(centres, matrix @ matrix.T if centres else (), strict=True):
+        near = sorted(((float(s), n) for s, n in zip(row, centres, strict=True) if n != name), reverse=True)
+        semantic[name] = {n: min(cosine, 1.0) for cosine, n in near[:_NEAREST] if cosine > 0}
+    entities = {name: _entities(pack, members[name]) for name, pack in packs.items()}
     shared = {
-        name: {
-            other: len(own & theirs) / len(own | theirs)
-            for other, theirs in entities.items()
-            if other != name and own & theirs
-        }
+        name: {n: len(own & o) / len(own | o) for n, o in entities.items() if n != name and own & o}
         for name, own in entities.items()
     }
     return {"semantic": semantic, "temporal": transitions(uses), "causal": _causes(uses), "entity": shared}
 
 
-def _centre(members: Iterable[tuple[PackRole, Block]]) -> np.ndarray | None:
-    vectors = [block.embedding for _, block in members if block.embedding is not None]
-    if not vectors:
-        return None
-    mean = np.mean(vectors, axis=0)
-    return np.asarray(mean / max(float(np.linalg.norm(mean)), 1e-9))
+def _names(blocks: Iterable[Block]) -> list[str]:
+    return [str(entity) for block in blocks for entity in block.meta.get("entities") or ()]
 
 
-def entities_of(pack: Pack, blocks: Iterable[Block]) -> frozenset[str]:
+def _entities(pack: Pack, members: Members) -> frozenset[str]:
     """Return the keywords of a pack, and the names in its members, in small letters."""
-    names = (str(entity) for block in blocks for entity in block.meta.get("entities") or ())
-    return frozenset(word.lower() for word in (*pack.keywords, *names))
+    return frozenset(word.lower() for word in (*pack.keywords, *_names(block for _, block in members)))
 
 
 def transitions(uses: Sequence[PackUse]) -> Graph:
@@ -80,51 +70,41 @@ def transitions(uses: Sequence[PackUse]) -> Graph:
 
 
 def _causes(uses: Sequence[PackUse]) -> Graph:
-    """Return the mean outcome of each pack where another was read before it in a session; packs that led to nothing
-    useful are led to by none.
-    """
+    """Return the mean outcome of each pack where another was read before it in a session, where that is above 0."""
     outcomes: dict[tuple[str, str], list[float]] = defaultdict(list)
     for chain in session_chains(uses):
         for place, use in enumerate(chain):
-            for name in {before.name for before in chain[:place]} - {use.name}:
-                if use.outcome is not None:
+            if use.outcome is not None:
+                for name in {before.name for before in chain[:place]} - {use.name}:
                     outcomes[name, use.name].append(use.outcome)
     graph: dict[str, dict[str, float]] = defaultdict(dict)
-    for (name, other), seen in outcomes.items():
-        if any(seen):
-            graph[name][other] = sum(seen) / len(seen)
+    for (name, other), results in outcomes.items():
+        if any(results):
+            graph[name][other] = sum(results) / len(results)
     return graph
 
 
 def intents_of(query: str, names: Iterable[str]) -> tuple[PackGraph, ...]:
-    """Return the graphs that a question asks for: temporal for a time, causal for a reason, entity where it names one
-    of the names that packs hold, semantic for anything else.
+    """Return the graphs that a question asks for: temporal for a time, causal for a reason, entity where it has one of
+    the names that packs hold, semantic for anything else.
     """
-    low = " ".join(_WORD.findall(query.lower()))
-    named = any(name and f" {name.lower()} " in f" {low} " for name in names)
+    low = f" {' '.join(_WORD.findall(query.lower()))} "
+    named = any(name and f" {name.lower()} " in low for name in names)
     asks = {"temporal": _WHEN.search(query), "causal": _WHY.search(query), "entity": named}
     return tuple(graph for graph in GRAPHS if asks.get(graph)) or ("semantic",)
 
 
 def retrieve_by_graphs(task: PackTask) -> str:
     """Walk the graphs that the question asks for, and add to the worth of what the walks meet, by rank in each."""
-    packs = {name: usage.pack for name, usage in task.usages.items()}
-    graphs = build_graphs(packs, task.members, task.uses)
-    names = {
-        str(entity) for own in task.members.values() for _, block in own for entity in block.meta.get("entities") or ()
-    }
-    intents = intents_of(task.query, names)
-    met: dict[str, float] = defaultdict(float)
-    notes = []
-    for intent in intents:
-        seeds = _seeds(task, intent)
+    graphs = build_graphs({name: usage.pack for name, usage in task.usages.items()}, task.members, task.uses)
+    intents = intents_of(task.query, _names(block for own in task.members.values() for _, block in own))
+    best, notes = max(task.worth.values(), default=0.0), []
+    starts = [_seeds(task, intent) for intent in intents]
+    for intent, seeds in zip(intents, starts, strict=True):
         reached = walk(seeds, graphs[intent], _LEAST_SIMILAR if intent == "semantic" else 0.0)
         for rank, name in enumerate(sorted(reached, key=lambda n: (-reached[n], n))):
-            met[name] += _RANK / (_RANK + rank) / len(intents)
+            task.worth[name] += _FUSED * best * _RANK / (_RANK + rank) / len(intents)
         notes.append(f"{intent}: {len(seeds)} begin, {len(reached) - len(seeds)} more are reached")
-    best = max(task.worth.values(), default=0.0)
-    for name, share in met.items():
-        task.worth[name] += _FUSED * share * best
     return "; ".join(notes)
 
 
@@ -133,30 +113,22 @@ def _seeds(task: PackTask, intent: PackGraph) -> dict[str, float]:
     if intent == "semantic":
         best = task.ranked()[:_NEAREST]
         return {name: task.worth[name] / task.worth[best[0]] for name in best}
-    if intent == "entity":
-        asked = task.stems(task.query)
-        stems_by_name = {
-            name: [task.stems(entity) for entity in entities_of(task.usages[name].pack, (b for _, b in own))]
-            for name, own in task.members.items()
-        }
-        named = {
-            name: sum(bool(entity_stems) and entity_stems <= asked for entity_stems in stems)
-            for name, stems in stems_by_name.items()
-        }
-        most = max(named.values(), default=0)
-        return {name: count / most for name, count in named.items() if count}
     if intent == "causal":
         return {name: usage.success for name, usage in task.usages.items() if usage.success}
-    days = {n: hours_between(u.last_used, task.now) / 24.0 for n, u in task.usages.items() if u.last_used is not None}
-    return {name: exp(-max(ago, 0.0) / _RECENT_DAYS) for name, ago in days.items() if ago <= _RECENT_DAYS}
+    if intent == "temporal":
+        days = {n: hours_between(u.last_used, task.now) / 24 for n, u in task.usages.items() if u.last_used is not None}
+        return {name: exp(-max(ago, 0.0) / _RECENT_DAYS) for name, ago in days.items() if ago <= _RECENT_DAYS}
+    asked, counts = task.stems(task.query), Counter[str]()
+    for name, own in task.members.items():
+        stems = map(task.stems, _entities(task.usages[name].pack, own))
+        counts[name] = sum(bool(entity) and entity <= asked for entity in stems)
+    most = max(counts.values(), default=0)
+    return {name: count / most for name, count in counts.items() if count}
 
 
 def walk(seeds: Mapping[str, float], graph: Graph, least: float = 0.0) -> dict[str, float]:
-    """Return what is reached from seeds within two steps along edges above a weight, each as surely as its best
-    path.
-    """
-    reached = dict(seeds)
-    border = dict(seeds)
+    """Return what is reached from seeds within two steps along edges above a weight, each by its surest path."""
+    reached, border = dict(seeds), dict(seeds)
     for _ in range(_DEPTH):
         beyond: dict[str, float] = {}
         for name, sure in border.items():

@@ -28,16 +28,7 @@ from amgs.wings.packs.values import ACTIONS, Pack, PackAction, PackProposal, Pac
 
 COST: Mapping[PackAction, float] = {"ADD": 1.0, "UPDATE": 1.0, "DELETE": 9.0, "MERGE": 9.0}
 """What a proposal that is wrong takes away, where one that is right gives 1."""
-FEATURES = (
-    "always",
-    "years",
-    "hundreds of readings",
-    "success",
-    "similarity",
-    "failures",
-    "thousands of tokens",
-    "twin",
-)
+FEATURES = 8
 _RATE = 0.1
 _CONTAINED, _ALIKE = 0.9, 0.6
 """Of the members of the smaller pack, and of all members, what two packs must have in common to be merged."""
@@ -62,16 +53,11 @@ class PackView:
     def pack(self) -> Pack:
         return self.usage.pack
 
-    def features(self, similarity: float = 0.0) -> tuple[float, ...]:
-        """Return what the policy sees of it. similarity: to another pack."""
-        usage = self.usage
-        return features(usage.age, usage.uses, usage.success, usage.failures, usage.pack.tokens, similarity)
-
 
 def features(
     age: float, uses: int, success: float | None, failures: int, tokens: int, similarity: float = 0.0
 ) -> tuple[float, ...]:
-    """Return the state of a pack as FEATURES name it. age: in days."""
+    """Return the state of a pack as the policy sees it, so many numbers. age: in days."""
     known = 0.5 if success is None else success
     return (1.0, age / 365, uses / 100, known, similarity, failures / 10, tokens / 1000, float(similarity >= _ALIKE))
 
@@ -80,15 +66,15 @@ class PackPolicy:
     """A weight of each feature for each action; all 0 where nothing was learned."""
 
     def __init__(self) -> None:
-        self.weights: dict[PackAction, NDArray[np.float64]] = {action: np.zeros(len(FEATURES)) for action in ACTIONS}
+        self.weights: dict[PackAction, NDArray[np.float64]] = {action: np.zeros(FEATURES) for action in ACTIONS}
 
-    def learn(self, seen: Sequence[float], taken: PackAction, reward: float) -> None:
+    def learn(self, state: Sequence[float], taken: PackAction, reward: float) -> None:
         """Take one step of the policy gradient (REINFORCE) on the softmax over actions."""
-        scores = np.array([weights @ np.array(seen) for weights in self.weights.values()])
+        scores = np.array([weights @ np.array(state) for weights in self.weights.values()])
         likely = np.exp(scores - scores.max())
         likely /= likely.sum()
         for action, chance in zip(ACTIONS, likely.tolist(), strict=True):
-            self.weights[action] += _RATE * reward * (float(action == taken) - chance) * np.array(seen)
+            self.weights[action] += _RATE * reward * (float(action == taken) - chance) * np.array(state)
 
     def sure(self, proposal: PackProposal) -> float:
         """Return how likely an action is right rather than leaving the packs, given how sure the rule is."""
@@ -98,10 +84,8 @@ class PackPolicy:
 
 
 def learn_policy(uses: Sequence[PackUse], decisions: Sequence[PackDecision], views: Sequence[PackView]) -> PackPolicy:
-    """Learn the policy from verdicts and outcomes, in the order of time.
-
-    A reading is an outcome of what was last accepted for its pack, else of leaving it as it is; its reward is how much
-    it is above the mean so far. uses: the newest first.
+    """Learn the policy from verdicts and outcomes, in the order of time. A reading is an outcome of what was last
+    accepted for its pack, else of NOOP; its reward is how much it is above the mean so far. uses: the newest first.
     """
     policy, born = PackPolicy(), {view.pack.name: view.usage.born for view in views}
     read: Counter[str] = Counter()
@@ -111,7 +95,7 @@ def learn_policy(uses: Sequence[PackUse], decisions: Sequence[PackDecision], vie
     events: list[PackDecision | PackUse] = [*decisions, *reversed(uses)]
     for event in sorted(events, key=lambda entry: entry.at):
         if isinstance(event, PackDecision):
-            if len(event.features) == len(FEATURES):
+            if len(event.features) == FEATURES:
                 policy.learn(event.features, event.action, 1.0 if event.accepted else -1.0)
             if event.accepted:
                 taken[event.name] = event.action
@@ -120,8 +104,8 @@ def learn_policy(uses: Sequence[PackUse], decisions: Sequence[PackDecision], vie
         if event.outcome is not None:
             age = max((event.at - born.get(event.name, event.at)).total_seconds(), 0.0) / 86400
             success = sum(own) / len(own) if own else None
-            seen = features(age, read[event.name], success, keeping.failures(own), event.tokens)
-            policy.learn(seen, taken.get(event.name, "NOOP"), event.outcome - sum(every) / len(every))
+            state = features(age, read[event.name], success, keeping.failures(own), event.tokens)
+            policy.learn(state, taken.get(event.name, "NOOP"), event.outcome - sum(every) / len(every))
             every.append(event.outcome)
             own.append(event.outcome)
         read[event.name] += 1
@@ -134,23 +118,20 @@ def candidates(views: Sequence[PackView], read_together: Sequence[ReadTogether])
     proposals = [merger for a, b in combinations(views, 2) if (merger := _merge(a, b)) is not None]
     proposals += [make_proposal("UPDATE", [view], _SURE) for view in views if view.heirs]
     proposals += [_delete(view) for view in views if view.usage.unread >= _RESTS_DAYS]
-    for combination in read_together:
-        own = [named[name] for name in combination.names if name in named]
-        if len(own) == len(combination.names):
-            together = f"read together in {combination.count} of {combination.either} sessions"
-            reason = f"{together}, {combination.lift:.1f} times as often as by chance"
+    for names, sessions, lift, either in read_together:
+        if all(name in named for name in names):
+            reason = f"read together in {sessions} of {either} sessions, {lift:.1f} times as often as by chance"
             # In all sessions chance tells nothing, so the share of the sessions that read any of them does.
-            share = (combination.count - 1) / combination.either
-            addition = make_proposal("ADD", own, max(1 - _LIFT / combination.lift, share), reason)
+            sure = max(1 - _LIFT / lift, (sessions - 1) / either)
+            addition = make_proposal("ADD", [named[name] for name in names], sure, reason)
             if not any(set(addition.come) <= view.blocks.keys() for view in views):
                 proposals.append(addition)
     return proposals
 
 
 def propose(every: Sequence[PackProposal], policy: PackPolicy) -> tuple[PackProposal, ...]:
-    """Return the candidates that are worth a decision, the most valuable first; equal ones by action and name.
-
-    The worth of one is 1 where it is right, less its cost where it is wrong.
+    """Return the candidates that are worth a decision, the most valuable first: 1 where it is right, less its cost
+    where it is wrong.
     """
     learned = [replace(proposal, sure=policy.sure(proposal)) for proposal in every]
     worth = {proposal.id: proposal.sure - (1.0 - proposal.sure) * COST[proposal.action] for proposal in learned}
@@ -185,29 +166,29 @@ def make_proposal(
     action: PackAction, views: Sequence[PackView], sure: float = 1.0, because: str = "", similarity: float = 0.0
 ) -> PackProposal:
     """Return what an action comes to for packs; the first stays, but for ADD."""
-    first, names = views[0], [view.pack.name for view in views]
-    come: dict[str, None] = {}
-    gone: tuple[str, ...] = ()
+    first, name = views[0].pack, views[0].pack.name
+    gone, blocks = tuple[str, ...](), list[str]()
     if action == "UPDATE":
-        gone = tuple(block for block in first.pack.blocks if block in first.heirs)
-        come = dict.fromkeys(first.heirs[block].id for block in gone if first.heirs[block].id not in first.blocks)
-        because = because or f"{len(gone)} of {len(first.pack.members)} members are superseded"
+        heirs = views[0].heirs
+        gone = tuple(block for block in first.blocks if block in heirs)
+        blocks = [heirs[block].id for block in gone]
+        because = because or f"{len(gone)} of {len(first.members)} members are superseded"
     elif action in ("ADD", "MERGE"):
-        inside = first.blocks if action == "MERGE" else {}
-        come = dict.fromkeys(block for view in views for block in view.blocks if block not in inside)
-    references = tuple(f"{view.pack.name}@{view.pack.version}" for view in views)
-    own = hashlib.sha256(json.dumps([action, *references], ensure_ascii=False).encode()).hexdigest()[:8]
-    name = " + ".join(names)[:80].rstrip() if action == "ADD" else names[0]
-    seen = views[-1].features(similarity)
-    return PackProposal(own, action, references, name, tuple(come), gone, because, sure, seen)
+        blocks = [block for view in views for block in view.blocks]
+    if action == "ADD":
+        name = " + ".join(view.pack.name for view in views)[:80].rstrip()
+    come = tuple(block for block in dict.fromkeys(blocks) if action == "ADD" or block not in first.blocks)
+    packs = tuple(f"{view.pack.name}@{view.pack.version}" for view in views)
+    own = hashlib.sha256(json.dumps([action, *packs], ensure_ascii=False).encode()).hexdigest()[:8]
+    last = views[-1].usage
+    state = features(last.age, last.uses, last.success, last.failures, last.pack.tokens, similarity)
+    return PackProposal(own, action, packs, name, come, gone, because, sure, state)
 
 
 def operate_on_packs(task: PackTask) -> str:
     """Do to each pack that was chosen what the policy thinks best, for this text alone; the store is not changed."""
     done: Counter[PackAction] = Counter()
-    best: dict[str, PackProposal] = {}
-    for proposal in reversed(task.proposals()):
-        best |= dict.fromkeys(keeping.names_of(proposal.packs), proposal)
+    best = {name: p for p in reversed(task.proposals()) for name in keeping.names_of(p.packs)}
     for name in list(task.chosen):
         if name not in task.chosen:
             continue  # another took its members in
@@ -216,13 +197,9 @@ def operate_on_packs(task: PackTask) -> str:
         if wanted is None:
             continue
         task.because[name] = f"{task.because.get(name, '')}; {wanted.action}: {wanted.because}".lstrip("; ")
-        if wanted.action == "DELETE":
-            task.chosen.remove(name)
-            continue
         own = {block.id: (role, block) for role, block in task.members[name] if block.id not in wanted.gone}
         own |= {i: (keeping.role_of(block), block) for i, block in task.blocks(wanted.come).items() if i not in own}
         task.members[name] = list(own.values())
-        if wanted.action in ("MERGE", "ADD"):
-            joined = {other for other in keeping.names_of(wanted.packs) if other != name}
-            task.chosen = [other for other in task.chosen if other not in joined]
+        joined = {name} if wanted.action == "DELETE" else {*keeping.names_of(wanted.packs)} - {name}
+        task.chosen = [other for other in task.chosen if other not in joined]
     return ", ".join(f"{count} {action}" for action, count in sorted(done.items())) or "nothing was chosen"

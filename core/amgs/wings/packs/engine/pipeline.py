@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass
 from typing import Literal
 
 from amgs.text.plural import plural
@@ -32,17 +31,10 @@ OF_SENTENCES: Mapping[PackLayer, Callable[[PackTask], str]] = {
 """Layers that leave out sentences."""
 
 
-@dataclass(frozen=True, slots=True)
-class PipelineResult:
-    """Written text, its members, and the effects of the steps."""
-
-    written: WrittenText
-    members: tuple[tuple[PackRole, Block], ...]
-    stages: tuple[PackStage, ...]
-
-
-def run_pipeline(task: PackTask, layers: Collection[PackLayer], title: str) -> PipelineResult:
-    """Write a text of at most the task's budget. Without a layer packs are chosen by what they hold of what answers."""
+def run_pipeline(
+    task: PackTask, layers: Collection[PackLayer], title: str
+) -> tuple[WrittenText, tuple[PackStage, ...]]:
+    """Write a text of at most the task's budget, by the layers; without one, by what packs hold of what answers."""
     stages: list[PackStage] = []
 
     def step(name: str, unit: Literal["packs", "sentences"], run: Callable[[PackTask], str]) -> None:
@@ -69,7 +61,7 @@ def run_pipeline(task: PackTask, layers: Collection[PackLayer], title: str) -> P
     written = write_text(task, title, members)
     did = f"the sentences that answer, within {task.budget:,} tokens, of {len(written.blocks)} members, each cited"
     stages.append(PackStage("text", did, "sentences", before[0], written.sentences, before[1], written.tokens))
-    return PipelineResult(written, tuple(members), tuple(stages))
+    return written, tuple(stages)
 
 
 def _measure(task: PackTask, unit: str) -> tuple[int, int]:
@@ -83,7 +75,6 @@ def _choose(task: PackTask) -> str:
     """Take the pack that adds most of what answers for its tokens, until none fits: a member in two counts once."""
     task.chosen, covered, used = [], set[str](), 0
     left = task.ranked()
-    gains: dict[str, float] = {}
     while True:
         gains = {name: _gain(task, name, covered) for name in left}
         fitting = [name for name in left if used + task.cost(name) <= task.reach and gains[name] > 0]
@@ -112,6 +103,8 @@ def _gain(task: PackTask, name: str, covered: Collection[str]) -> float:
 
 def _join(task: PackTask) -> list[tuple[PackRole, Block]]:
     """Return the members of the chosen packs, those that stand in several once."""
-    members = {block.id: (role, block) for name in reversed(task.chosen) for role, block in task.members[name][::-1]}
-    order = dict.fromkeys(block.id for name in task.chosen for _, block in task.members[name])
-    return [members[block] for block in order]
+    members: dict[str, tuple[PackRole, Block]] = {}
+    for name in task.chosen:
+        for role, block in task.members[name]:
+            members.setdefault(block.id, (role, block))
+    return list(members.values())

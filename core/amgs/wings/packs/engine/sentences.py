@@ -1,5 +1,4 @@
-"""Rate the sentences of the members for a question, by what the search knows; and write a text from the best of them
-within a budget. No language model is involved.
+"""Rate the sentences of the members for a question, by what the search knows; and write a text from the best of them.
 
 A question may need two texts of which it names but one. So words count twice, those of the question and those of the
 sentence that answers most of it; and so does a member whose title the best sentences, or the question, name.
@@ -8,10 +7,10 @@ sentence that answers most of it; and so does a member whose title the best sent
 from __future__ import annotations
 
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from math import exp
+from typing import NamedTuple
 
 import numpy as np
 
@@ -30,9 +29,7 @@ from amgs.wings.packs.values import PackRole
 
 _BEST = (1.0, 0.75, 0.5)
 """What naming a title counts in the best sentence, the second and the third."""
-_EVIDENCE = 1 / 8
-_WORDS = 2.0
-_SHORTEST_NAME = 4
+_EVIDENCE, _WORDS, _SHORTEST_NAME = 1 / 8, 2.0, 4
 _MOST = 512
 """Members that may answer; the rest together is next to nothing."""
 _WORD = re.compile(r"[\w'’-]+")
@@ -108,8 +105,7 @@ def _names(text: str, title: str) -> bool:
     return len(bare) >= _SHORTEST_NAME and bare in text.casefold()
 
 
-@dataclass(frozen=True, slots=True)
-class WrittenText:
+class WrittenText(NamedTuple):
     """A text whose spans tile it, of so many sentences; ids of the members in it, and of those of which a part is."""
 
     text: str
@@ -123,8 +119,6 @@ class WrittenText:
 def write_text(task: PackTask, title: str, members: Sequence[tuple[PackRole, Block]]) -> WrittenText:
     """Return the sentences of a task, in falling worth, while they fit into its budget: the learnings, then the
     sources, each by day and source under one heading, in the order of time; " … " where something is left out.
-
-    A sentence costs its tokens, the first of a member what cites it as well, and that of a group its heading.
     """
     count, sentences = task.count_tokens, task.sentences
     template = Template("template", title, task.query, task.now)
@@ -139,7 +133,9 @@ def write_text(task: PackTask, title: str, members: Sequence[tuple[PackRole, Blo
         block = sentences[place].block
         group = (roles[block.id], *group_of(block))
         cost = count(sentences[place].text)
-        cost += 0 if block.id in paid else _opening_cost(task, template, block)
+        if block.id not in paid:
+            empty = Candidate(block, ScoreParts(), 0.0, passage=PassageSpan(0, 0))
+            cost += count("".join(piece.text for piece in template.block(empty, lambda _: ())))
         cost += 0 if group in paid else count(template.group_heading(block))
         if cost <= left:
             places.append(place)
@@ -151,32 +147,18 @@ def write_text(task: PackTask, title: str, members: Sequence[tuple[PackRole, Blo
         if tokens <= task.budget:
             break
         places.pop()  # marks where something is left out were not counted, and a sum can be less than the whole
-    sentence_counts: dict[str, int] = defaultdict(int)
-    for place in places:
-        sentence_counts[sentences[place].block.id] += 1
-    blocks = tuple(block.id for _, block in members if block.id in sentence_counts)
-    whole = {block.id: sum(1 for _ in units(block.content)) for _, block in members if block.id in sentence_counts}
-    return WrittenText(
-        draft.text, draft.spans, tokens, len(places), blocks, tuple(i for i in blocks if sentence_counts[i] < whole[i])
-    )
-
-
-def _opening_cost(task: PackTask, template: Template, block: Block) -> int:
-    """Return tokens of the words around a member."""
-    empty = Candidate(block, ScoreParts(), 0.0, passage=PassageSpan(0, 0))
-    return task.count_tokens("".join(piece.text for piece in template.block(empty, lambda _: ())))
+    written = Counter(sentences[place].block.id for place in places)
+    whole = {block.id: sum(1 for _ in units(block.content)) for _, block in members if block.id in written}
+    shortened = tuple(block for block, count in whole.items() if written[block] < count)
+    return WrittenText(draft.text, draft.spans, tokens, len(places), tuple(whole), shortened)
 
 
 def _sections(members: Sequence[tuple[PackRole, Block]], cut: Mapping[str, PassageSpan] = {}) -> list[FrameSection]:
     """Return one without a title; one for each role where there are both."""
     roles = [role for role in _TITLES if any(own == role for own, _ in members)]
+    candidates = [(own, Candidate(b, ScoreParts(), 0.0, passage=cut.get(b.id))) for own, b in members]
     return [
-        FrameSection(
-            _TITLES[role] if len(roles) > 1 else "",
-            tuple(
-                Candidate(block, ScoreParts(), 0.0, passage=cut.get(block.id)) for own, block in members if own == role
-            ),
-        )
+        FrameSection(_TITLES[role] if len(roles) > 1 else "", tuple(c for own, c in candidates if own == role))
         for role in roles
     ]
 
@@ -189,15 +171,11 @@ def _write(
         of[sentence.block.id].append(sentence)
     cut = {block: PassageSpan(own[0].start, own[-1].end) for block, own in of.items()}
     standing = [(role, block) for role, block in members if block.id in of]
-    return assemble(
-        template, _sections(standing, cut), task.count_tokens, lambda candidate: _extract(of[candidate.block.id])
-    )
+    return assemble(template, _sections(standing, cut), task.count_tokens, lambda c: _extract(of[c.block.id]))
 
 
 def _extract(sentences: Sequence[PackSentence]) -> tuple[TextSpan, ...]:
-    """Return sentences of one member as spans that cite it, and a mark where something before, between or after is
-    not.
-    """
+    """Return sentences of one member as spans that cite it, with a mark where something is left out."""
     block = sentences[0].block
     runs: list[tuple[int, int]] = []
     for sentence in sentences:

@@ -39,11 +39,8 @@ class PackSentence:
 class PackTask:
     """A question, and what is known of packs. Layers change `members`, `worth`, `chosen`, `because` and `sentences`.
 
-    members: what is read of each pack, by its name. likely: how likely each member is what answers, by id, together 1.
-    stems: the words of a text that mean something, as the index reads them. uses: the log, the newest first. accuracy:
-    of agents, by name. proposals: what may be done with packs. blocks: reads blocks. relevance: what each sentence is
-    worth. worth: how much of what answers each pack holds, as the layers see it. because: why a pack was chosen or not.
-    rationale: what each agent says.
+    likely: how likely each member is what answers, by id, together 1. uses: the newest first. relevance: what each
+    sentence is worth. worth: how much of what answers each pack holds, as the layers see it.
     """
 
     query: str
@@ -74,15 +71,26 @@ class PackTask:
         """Tokens within which packs are chosen."""
         return REACH * self.budget
 
-    def size(self, block: Block) -> int:
-        """Return tokens of a member."""
-        if block.id not in self._sizes:
-            self._sizes[block.id] = self.count_tokens(block.content)
-        return self._sizes[block.id]
-
     def tokens(self, name: str) -> int:
         """Return tokens of what is read of a pack."""
-        return sum(self.size(block) for _, block in self.members[name])
+        for _, block in self.members[name]:
+            if block.id not in self._sizes:
+                self._sizes[block.id] = self.count_tokens(block.content)
+        return sum(self._sizes[block.id] for _, block in self.members[name])
+
+    def fits(self) -> bool:
+        """Return whether the sentences fit into the text, and nothing need be left out."""
+        return sum(self.count_tokens(sentence.text) for sentence in self.sentences) <= self.budget
+
+    def best_sentences(self, scores: Sequence[float], share: float) -> list[int]:
+        """Return the places of the best-scored share of the sentences, and of more while the budget has room."""
+        best, tokens = list[int](), 0
+        for place in sorted(range(len(scores)), key=lambda place: (-scores[place], place)):
+            if len(best) >= share * len(scores) and tokens >= self.budget:
+                break
+            best.append(place)
+            tokens += self.count_tokens(self.sentences[place].text)
+        return sorted(best)
 
     def cost(self, name: str) -> int:
         """Return what a pack takes of the reach."""

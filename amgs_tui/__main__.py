@@ -133,7 +133,7 @@ def run_workstation(open_session: Callable[[], Any], **options: Any) -> int:
         from amgs_app.gc_tuning import settling, short_pauses
         from amgs_app.terminal.exit_codes import ExitCode
         from amgs_tui.app import Workstation
-        from amgs_tui.kept_state import KeptState, drafts_on, file_of_user, what_is_kept
+        from amgs_tui.kept_state import KeptState, describe_kept_state, drafts_on, file_of_user
         from amgs_tui.messages import Overheard
         from amgs_tui.request_execution import run_through_registry
 
@@ -168,7 +168,7 @@ def run_workstation(open_session: Callable[[], Any], **options: Any) -> int:
                 known = 0
                 while not app.engine.close() and len(lines) > known:  # what goes on is waited for
                     known = len(lines)
-    for words in what_is_kept(app.lifetime, drafts_on(app.main), app.state):
+    for words in describe_kept_state(app.lifetime, drafts_on(app.main), app.state):
         sys.stderr.write(f"{words}\n")
     code = ExitCode.FAILED if app.return_code == CRASHED else app.return_code or ExitCode.SUCCESS
     if app.engine.loads_ahead:

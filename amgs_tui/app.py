@@ -31,7 +31,7 @@ from amgs_tui.dispatcher import Dispatcher
 from amgs_tui.engine_worker import EngineWorker
 from amgs_tui.hang_up import leave_when_hung_up, make_lasting
 from amgs_tui.idle_collection import IdleCollection, end_with_widgets
-from amgs_tui.kept_state import KeptState, SavedLayout, would_be_lost
+from amgs_tui.kept_state import KeptState, SavedLayout, describe_losses
 from amgs_tui.keys import EVERYWHERE
 from amgs_tui.main_screen import MainScreen
 from amgs_tui.messages import EngineEvent, EngineReport, EngineRequest, Follow, Origin, Overheard
@@ -433,7 +433,7 @@ class Workstation(App[None], inherit_bindings=False):
 
     async def action_quit(self) -> None:
         """Leave; asks first where something would be lost."""
-        lost = would_be_lost(self.main, self.state, self.dispatcher)
+        lost = describe_losses(self.main, self.state, self.dispatcher)
         if lost:
             confirm(self, "Quit now?", "\n".join(lost), self.exit)
         else:

@@ -93,7 +93,7 @@ def _read(file: Path | None) -> dict[str, Any]:
     }
 
 
-def would_be_lost(screen: MainScreen, state: ScreenState, dispatcher: Dispatcher) -> list[str]:
+def describe_losses(screen: MainScreen, state: ScreenState, dispatcher: Dispatcher) -> list[str]:
     """Return a sentence for each thing that no later start can restore; what a key computes again is none."""
     sentences = []
     if (running := dispatcher.by_operator) is not None:
@@ -112,7 +112,7 @@ def drafts_on(screen: MainScreen) -> list[str]:
     return [pane.drafted for pane in screen.panes if pane.drafted]
 
 
-def what_is_kept(view: FocusView | None, drafts: Sequence[str], state: ScreenState) -> list[str]:
+def describe_kept_state(view: FocusView | None, drafts: Sequence[str], state: ScreenState) -> list[str]:
     """Return what the next start can go on with, a sentence each, for the terminal that the operator comes back to.
 
     view: the working context that is open. drafts: what is drafted.

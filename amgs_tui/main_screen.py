@@ -203,7 +203,7 @@ class MainScreen(Screen[Any], inherit_bindings=False):
         """Return whether typed text goes into a line: that of the screen, or one of a dialog."""
         return self.asking or isinstance(self.app.focused, Input)
 
-    def once_typed(self, show: Callable[[], None]) -> None:
+    def show_after_typing(self, show: Callable[[], None]) -> None:
         """Open what would take the keys; while a line is being typed, only when it is left."""
         if self.typing:
             self._put_off.append(show)

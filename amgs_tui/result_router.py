@@ -82,7 +82,7 @@ class ResultRouter:
             if pane.NAME in ("focus", "decay"):
                 self.screen.draw_header()  # the model, the threshold
         if by_operator:
-            self._operator_finished(event)
+            self._show_operator_result(event)
         elif event.request.slot == AS_ARRANGED:
             self.screen.look_at_stale()
 
@@ -146,7 +146,7 @@ class ResultRouter:
             case LastFrame():
                 state.last_frame = state.last_frame or result.frame
             case UndoPlan() if slot == ASKING:
-                self.screen.once_typed(lambda: self.pages.ask_to_undo(result))
+                self.screen.show_after_typing(lambda: self.pages.ask_to_undo(result))
             case SelectedBlock():
                 if slot != AS_LEFT:
                     self.screen.select(result.block.id)
@@ -214,13 +214,13 @@ class ResultRouter:
         """Results that are shown in front of the panes."""
         pipe = self.command_line.pipe_of(event.request)
         if pipe is not None:
-            self.screen.once_typed(lambda: self.pages.read_as(event.request.title, event.result, pipe))
+            self.screen.show_after_typing(lambda: self.pages.read_as(event.request.title, event.result, pipe))
             return
         from amgs_app.results.memory import BlockList, TrafficList
 
         result, by_screen = event.result, event.request.origin == "screen"
         if isinstance(result, TrafficList) and result.served:
-            self.screen.once_typed(lambda: self.pages.traffic(result.events))
+            self.screen.show_after_typing(lambda: self.pages.traffic(result.events))
             return
         if isinstance(result, BlockList) and event.command == "block find":
             give = self.pages.offer_latest if by_screen and not result.text else self.pages.show_found
@@ -233,9 +233,9 @@ class ResultRouter:
             # Some commands have a result for their pane and one to read.
             to_read = not entry.fills_pane(event.result) and event.answer.pane is not None
             if not entry.quiet and (to_read or not any(True for _ in self.screen.panes_of(event.command))):
-                self.screen.once_typed(lambda: self.pages.read(event.command.capitalize(), event.result))
+                self.screen.show_after_typing(lambda: self.pages.read(event.command.capitalize(), event.result))
 
-    def _operator_finished(self, event: Finished) -> None:
+    def _show_operator_result(self, event: Finished) -> None:
         """Say what came of it, show the pane that has it, and have the others look again."""
         from amgs_app.calls.hints import hint_by_keys
         from amgs_app.render.catalogue import entry_of, sentence_of
@@ -284,7 +284,7 @@ class ResultRouter:
             self.screen.look_at_stale()
         if failure.request.origin == "operator" or failure.request.slot == ASKING:
             if failure.detail:
-                self.screen.once_typed(lambda: self.notices.fault(failure))
+                self.screen.show_after_typing(lambda: self.notices.fault(failure))
             else:
                 self.notices.error(failure.title, failure.message, failure.way_out)
 

@@ -142,7 +142,7 @@ class ListPane(Pane):
             if offset is not None and offset.y in lines:
                 self.move_to(lines[offset.y])
             return
-        marked = marked_line(self.draw(self.canvas()), self.host.palette.selection)
+        marked = find_marked_line(self.draw(self.canvas()), self.host.palette.selection)
         if offset is not None and marked is not None and self.rows:
             self.move_to(self.cursor + offset.y - marked)
 
@@ -184,7 +184,7 @@ class ViewsPane(ListPane):
         self.show_change()
 
 
-def marked_line(picture: Text, selection: str) -> int | None:
+def find_marked_line(picture: Text, selection: str) -> int | None:
     """Return the line of a picture that lies on the selection's colour; None when none does."""
     for span in picture.spans:
         style = span.style

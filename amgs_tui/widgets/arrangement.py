@@ -118,19 +118,19 @@ def _tile_panes(width: int, height: int, main: str, empty: Collection[str]) -> d
     gone = {*empty} - {main}
     wings = wing_panes()
     shares = (0.36, 0.32, *(wing.share for wing in wings.values()))
-    shared = _left(("focus", "conversation", *wings), shares, gone)
+    shared = _drop_closed_panes(("focus", "conversation", *wings), shares, gone)
     says_little = {*shared[0]} <= {*empty}
     foot = EMPTY_HEIGHT if says_little else height - round(height * 0.34) - round(height * 0.28)
     top = round((height - foot) * 0.34 / (0.34 + 0.28))
     middle = height - foot - top
     return (
-        _row(*_left(("inbox", "frame", "overview"), (0.26, 0.46, 0.28), gone), width, 0, top)
-        | _row(*_left(("graph", "decay", "calibration"), (0.34, 0.33, 0.33), gone), width, top, middle)
+        _row(*_drop_closed_panes(("inbox", "frame", "overview"), (0.26, 0.46, 0.28), gone), width, 0, top)
+        | _row(*_drop_closed_panes(("graph", "decay", "calibration"), (0.34, 0.33, 0.33), gone), width, top, middle)
         | _row(*shared, width, top + middle, foot)
     )
 
 
-def _left(
+def _drop_closed_panes(
     names: tuple[str, ...], shares: tuple[float, ...], gone: Collection[str]
 ) -> tuple[tuple[str, ...], tuple[float, ...]]:
     """Return a row without the closed panes; never an empty one."""

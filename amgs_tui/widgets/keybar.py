@@ -135,10 +135,10 @@ class KeyBar(Widget):
         self._places: list[tuple[int, int, KeyHint]] = []
 
     def on_mount(self) -> None:
-        self.screen.bindings_updated_signal.subscribe(self, self._changed)
-        self._changed(self.screen)
+        self.screen.bindings_updated_signal.subscribe(self, self._refresh_hints)
+        self._refresh_hints(self.screen)
 
-    def _changed(self, screen: Screen[object]) -> None:
+    def _refresh_hints(self, screen: Screen[object]) -> None:
         if self.is_attached and screen is self.screen:
             self._hints = hints(screen.active_bindings)
             self.refresh()

@@ -14,7 +14,7 @@ from amgs.errors import ImpossibleBudgetError
 from amgs.memory.memory import Memory
 from amgs.sessions.conversation import messages_of
 from amgs.sessions.turn import Session, Turn
-from amgs.sessions.windows import find_dropped_turns, opening_after, tokens_dropped, tokens_of, tokens_of_all
+from amgs.sessions.windows import estimate_dropped_tokens, find_dropped_turns, opening_after, tokens_of, tokens_of_all
 from amgs.types import Progress
 from amgs.types.conversation import ContextStrategy
 from amgs.wings.sessions.controls import count_dropped_tokens, counted
@@ -112,7 +112,7 @@ def instead(session: Session, found: Sequence[Regret], name: str, choose: Chosen
     for boundary in session.boundaries:
         gone = find_dropped_turns(session, boundary)
         kept = set(choose(session, boundary, gone, budget_of(session, boundary)))
-        dropped += tokens_dropped(session, boundary, kept)
+        dropped += estimate_dropped_tokens(session, boundary, kept)
         left += [one for one in own if one.boundary == boundary.number and not _has(session, one, kept)]
     return DropOutcome(name, dropped, len(left), sum(one.tokens for one in left))
 

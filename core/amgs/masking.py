@@ -248,7 +248,7 @@ def find_secrets(text: str) -> Iterator[tuple[int, int, str]]:
         return
     for root in _ROOT.finditer(small if len(small) == len(text) else text):
         assigned = _ASSIGNED.match(text, root.end())
-        if assigned and (kind := _kind_of_assigned(text, root.start(), assigned)):
+        if assigned and (kind := _classify_assigned(text, root.start(), assigned)):
             yield (*assigned.span("secret"), kind)
 
 
@@ -273,7 +273,7 @@ def _mask_text(text: str, taken: TakenSecrets | None = None) -> str:
     return "".join([*parts, text[last:]]) if parts else text
 
 
-def _kind_of_assigned(text: str, start: int, match: re.Match[str]) -> str:
+def _classify_assigned(text: str, start: int, match: re.Match[str]) -> str:
     """Return what kind of secret is given to a name that sounds like one from `start` on; "" where it is none."""
     value, sign = match["secret"], match["sign"]
     before = _PREFIX.search(text[max(0, start - 60) : start])

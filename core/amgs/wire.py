@@ -113,7 +113,7 @@ def _decode_tagged(tag: str, value: dict[str, Any]) -> Any:
     match tag:
         case "$type":
             fields = {name: decode(field_value) for name, field_value in value["fields"].items()}
-            return _restored(_class(content), fields)
+            return _restore_dataclass(_class(content), fields)
         case "$tuple":
             return tuple(decode(item) for item in content)
         case "$at":
@@ -143,7 +143,7 @@ def _decode_tagged(tag: str, value: dict[str, Any]) -> Any:
     raise ValueError(f"{tag} is no kind of value.")
 
 
-def _restored(kind: type, fields: dict[str, Any]) -> Any:
+def _restore_dataclass(kind: type, fields: dict[str, Any]) -> Any:
     """Return a dataclass from its fields, those too that its constructor does not take."""
     declared = {field.name: field for field in dataclasses.fields(kind)}
     if set(fields) != set(declared):

@@ -110,7 +110,11 @@ def run(
         return ExitCode.USAGE
     try:
         listed = tuple(arguments) == ("--help",)
-        app = build(_needed(arguments), listed=listed) if registry is None else build(registry, front_ends=False)
+        app = (
+            build(_choose_operations(arguments), listed=listed)
+            if registry is None
+            else build(registry, front_ends=False)
+        )
         command = typer.main.get_command(app)
         code = command.main(list(arguments), prog_name=program, standalone_mode=False, obj=screen)
         sys.stdout.flush()
@@ -169,17 +173,20 @@ def _add_front_ends(app: typer.Typer, *, listed: bool) -> None:
             name,
             cls=PlainCommand,
             help=unwrap(inspect.getdoc(command) or ""),
-            epilog=_shown(EXAMPLES[name]),
+            epilog=_format_example(EXAMPLES[name]),
             rich_help_panel=FRONT_ENDS,
         )((lambda: None) if listed else _with_globals(command))
     token = typer.Typer(cls=PlainGroup, help="Make tokens for the service.", suggest_commands=False)
     token.command(
-        "new", cls=PlainCommand, help=unwrap(inspect.getdoc(new_token) or ""), epilog=_shown(EXAMPLES["token new"])
+        "new",
+        cls=PlainCommand,
+        help=unwrap(inspect.getdoc(new_token) or ""),
+        epilog=_format_example(EXAMPLES["token new"]),
     )(_with_globals(new_token))
     app.add_typer(token, name="token", rich_help_panel=FRONT_ENDS)
 
 
-def _needed(arguments: Sequence[str]) -> Registry | None:
+def _choose_operations(arguments: Sequence[str]) -> Registry | None:
     """Return the operations that a command line can mean, None for all: one that names its first word right after the
     global options needs no others, and a front end none at all. To make all their commands takes 0.3 s.
     """
@@ -223,7 +230,7 @@ def _add_below(
         group = typer.Typer(
             cls=PlainGroup,
             help=description,
-            epilog=_shown((alone or longer)[0].example),
+            epilog=_format_example((alone or longer)[0].example),
             no_args_is_help=False,
             invoke_without_command=bool(alone),
             suggest_commands=False,
@@ -241,13 +248,13 @@ def _add(app: typer.Typer, operation: Operation[..., Any], panel: str | None = N
         cls=PlainCommand,
         help=operation.manual,
         context_settings=settings_for(operation),
-        epilog=_shown(operation.example),
+        epilog=_format_example(operation.example),
         short_help=operation.summary,
         rich_help_panel=panel,
     )(_callback(operation))
 
 
-def _shown(example: str) -> str | None:
+def _format_example(example: str) -> str | None:
     """Return a line of the shell as it stands below a command's help on the command line."""
     return f"Example: amgs {example}\n\n{_SHARED}" if example else _SHARED
 

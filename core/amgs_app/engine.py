@@ -463,7 +463,7 @@ class Engine:
         encoder, recogniser, count_tokens = self._models.texts()
         chosen = self.model_spec == TINY or self.settings.model.embedder
 
-        def opened(*, read_only: bool) -> Memory:
+        def open_store_memory(*, read_only: bool) -> Memory:
             return Memory.open(
                 self.store_path,
                 clock=self.clock,
@@ -480,11 +480,11 @@ class Engine:
             )
 
         try:
-            memory = self._wait_for_store(lambda: opened(read_only=self.options.read_only))
+            memory = self._wait_for_store(lambda: open_store_memory(read_only=self.options.read_only))
         except StoreError as error:
             if not self.reads_at_least or error.about not in UNWRITABLE:
                 raise
-            memory = self._wait_for_store(lambda: opened(read_only=True))
+            memory = self._wait_for_store(lambda: open_store_memory(read_only=True))
         self._memory = memory
         if shipped:
             memory.sources.follow(self.corpus.path)

@@ -67,7 +67,7 @@ def rare_collections() -> Iterator[None]:
 def settling(execute: Callable[P, R]) -> Callable[P, R]:
     """`execute`; what it has imported is left out of the collections that follow, so that these stay short."""
 
-    def carried_out(*args: P.args, **named: P.kwargs) -> R:
+    def execute_and_settle(*args: P.args, **named: P.kwargs) -> R:
         before = len(sys.modules)
         try:
             return execute(*args, **named)
@@ -75,4 +75,4 @@ def settling(execute: Callable[P, R]) -> Callable[P, R]:
             if len(sys.modules) >= before + MANY_MODULES:
                 gc.freeze()
 
-    return carried_out
+    return execute_and_settle

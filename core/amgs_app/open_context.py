@@ -149,7 +149,7 @@ class OpenContext:
         from amgs_app.results.focus import LastRun
         from amgs_focus.trace.lineage import summary
 
-        trace = None if self._runtime is not None else self._left()
+        trace = None if self._runtime is not None else self._read_trace()
         if trace is None:
             return LastRun(str(self._place() or ""), None)
         return LastRun(str(self._place()), summary(trace, str(self._place())), trace.header.kept)
@@ -168,7 +168,7 @@ class OpenContext:
             raise UsageError(
                 "A working context is open already.", way_out="Resume in a new session, before opening anything."
             )
-        trace = self._left()
+        trace = self._read_trace()
         if trace is None:
             raise UsageError(
                 "There is no earlier working context to resume.",
@@ -210,7 +210,7 @@ class OpenContext:
             self._runtime.close()
             self._kept = None
 
-    def _left(self) -> Trace | None:
+    def _read_trace(self) -> Trace | None:
         """Return the trace beside the store, if it holds anything that can be gone on with."""
         from amgs_focus.errors import FocusError
         from amgs_focus.trace.trace import read
@@ -274,7 +274,7 @@ class OpenContext:
         return runtime
 
     def _nothing_open(self) -> UsageError:
-        left = self._left() is not None
+        left = self._read_trace() is not None
         return UsageError(
             "No working context is open in this session.",
             title="Nothing is open",

@@ -141,7 +141,7 @@ def load_settings(file: Path | None = None) -> WorkstationSettings:
     are none are ignored, see `ignored_settings`: an earlier version may have had them.
     """
     path = file if file is not None else default_file()
-    values, _ = _known(_given(path, named=file is not None), WorkstationSettings)
+    values, _ = _split_known(_read_values(path, named=file is not None), WorkstationSettings)
     try:
         return WorkstationSettings(**values)
     except ValidationError as error:
@@ -158,14 +158,16 @@ def ignored_settings(file: Path | None = None) -> tuple[str, ...]:
     may have been meant for.
     """
     path = file if file is not None else default_file()
-    _, unknown = _known(_given(path, named=file is not None), WorkstationSettings)
+    _, unknown = _split_known(_read_values(path, named=file is not None), WorkstationSettings)
     return tuple(
         f"The setting {key} ({_place(key.split('.'), path, {}) or path}) is ignored: {say_unknown_setting(key)}"
         for key in unknown
     )
 
 
-def _known(values: Mapping[str, Any], kind: type[BaseModel], prefix: str = "") -> tuple[dict[str, Any], list[str]]:
+def _split_known(
+    values: Mapping[str, Any], kind: type[BaseModel], prefix: str = ""
+) -> tuple[dict[str, Any], list[str]]:
     """Split what is given for a section into what it takes, and the keys that it does not have."""
     known: dict[str, Any] = {}
     unknown: list[str] = []
@@ -175,14 +177,14 @@ def _known(values: Mapping[str, Any], kind: type[BaseModel], prefix: str = "") -
             continue
         below = kind.model_fields[name].annotation
         if isinstance(value, dict) and isinstance(below, type) and issubclass(below, BaseModel):
-            known[name], more = _known(value, below, f"{prefix}{name}.")
+            known[name], more = _split_known(value, below, f"{prefix}{name}.")
             unknown += more
         else:
             known[name] = value
     return known, unknown
 
 
-def _given(file: Path, *, named: bool) -> dict[str, Any]:
+def _read_values(file: Path, *, named: bool) -> dict[str, Any]:
     """Return what the file says, which need not be there unless it was named, with the variables laid over it."""
     _refuse_unknown_variables()
     content = _read(file) if named or file.is_file() else {}

@@ -39,7 +39,7 @@ def measure(
         fine, _ = context.expand(place)
     else:
         node, fine = parent_of(entry.node, context.block_size), context
-        coarse = _collapsed(context, tree, node)
+        coarse = _collapse_node(context, tree, node)
     start = max(_token_run(context), tree.span(node)[1], context.lifetime - horizon)
     if start >= context.lifetime:
         raise FocusError(
@@ -88,7 +88,7 @@ def negative_log_likelihood(
     return losses.cpu()
 
 
-def _collapsed(context: WorkingContext, tree: LifetimeTree, node: NodeRef) -> WorkingContext:
+def _collapse_node(context: WorkingContext, tree: LifetimeTree, node: NodeRef) -> WorkingContext:
     """Return the context with a node closed; FocusError says why it cannot be."""
     if tree.span(node)[1] > context.tail_start or node.index >= tree.count(node.level):
         raise FocusError(

@@ -130,14 +130,14 @@ def test_what_cannot_be_is_refused_with_a_way_out(memory: Memory) -> None:
 def test_an_edge_is_named_by_its_number_or_by_where_it_leads(fixed: PlanDraft) -> None:
     item = linked(fixed)
     for n, edge in enumerate(item.edges, 1):
-        assert plan_editing.edge_named(item, str(n)) == edge.key
+        assert plan_editing.find_edge(item, str(n)) == edge.key
     ends = [plan_editing.far_end(item, e) for e in item.edges]
     for edge, end in zip(item.edges, ends, strict=True):
         if ends.count(end) == 1:
-            assert plan_editing.edge_named(item, end[:16]) == edge.key
+            assert plan_editing.find_edge(item, end[:16]) == edge.key
         else:
             with pytest.raises(UsageError, match="edges of"):
-                plan_editing.edge_named(item, end[:16])
+                plan_editing.find_edge(item, end[:16])
 
 
 # --- any corrections at all -------------------------------------------------------------------------------

@@ -13,7 +13,7 @@ from amgs_focus.errors import WindowBudgetError
 from amgs_focus.records import Action, Decision, InvalidationCost, NodeRef, Override
 from amgs_focus.settings import FocusSettings
 from amgs_focus.window.allocator import FARTHER, Allocation, ReadingCosts, allocate, make_room
-from amgs_focus.window.candidates import REST, AllocatorState, cooldown_left
+from amgs_focus.window.candidates import REST, AllocatorState, count_remaining_cooldown
 from amgs_focus.window.layout import assemble, coarsest
 from amgs_focus.window.working_context import WorkingContext
 from tests.focus.focus_world import SMALL, Shape, told
@@ -139,8 +139,8 @@ def test_the_opposite_action_is_masked_for_the_cooldown_and_free_afterwards() ->
         after = run({NodeRef(0, 20): -0.9, L3: 0.9}, context=tight, shape=shape, state=state)
         reasons.append(decision(after, L1, "collapse").reason)
     assert reasons == ["cooldown", "cooldown", "cooldown", "applied", "applied"]
-    assert cooldown_left(first.state, L1, "collapse", 2) == 2
-    assert cooldown_left(first.state, L1, "expand", 2) == -1
+    assert count_remaining_cooldown(first.state, L1, "collapse", 2) == 2
+    assert count_remaining_cooldown(first.state, L1, "expand", 2) == -1
 
 
 def test_a_unit_that_an_earlier_action_changed_is_superseded() -> None:

@@ -14,7 +14,7 @@ from amgs.types.usage import Usage
 from amgs_app.gateway.conversing import changes_of
 from amgs_app.gateway.formats.anthropic_messages import AnthropicMessages
 from amgs_app.gateway.formats.openai import ChatCompletions, Responses
-from amgs_app.gateway.formats.spoken import Format, MessageChange, answer_said, usage_in
+from amgs_app.gateway.formats.spoken import Format, MessageChange, read_answer, usage_in
 
 CHAT: dict[str, Any] = {
     "model": "m",
@@ -168,7 +168,7 @@ def test_a_streamed_answer_is_put_together() -> None:
         'data: {"choices":[{"index":0,"delta":{"tool_calls":[{"index":0,"function":{"arguments":":1}"}}]}}]}\n\n'
         "data: [DONE]\n\n"
     )
-    (said,) = answer_said(ChatCompletions(), chat.encode(), streamed=True)
+    (said,) = read_answer(ChatCompletions(), chat.encode(), streamed=True)
     assert (said.text, said.calls[0].name, said.calls[0].arguments) == ("Sunny", "look", '{"at":1}')
     messages = (
         'event: content_block_start\ndata: {"type":"content_block_start","index":0,"content_block":'
@@ -178,11 +178,11 @@ def test_a_streamed_answer_is_put_together() -> None:
         'data: {"index":1,"delta":{"type":"input_json_delta","partial_json":"{\\"at\\":"}}\n\n'
         'data: {"index":1,"delta":{"type":"input_json_delta","partial_json":"1}"}}\n\n'
     )
-    (said,) = answer_said(AnthropicMessages(), messages.encode(), streamed=True)
+    (said,) = read_answer(AnthropicMessages(), messages.encode(), streamed=True)
     assert (said.text, said.calls[0].id, said.calls[0].arguments) == ("Sunny", "a", '{"at":1}')
     item = '{"type":"message","role":"assistant","content":[{"type":"output_text","text":"Sunny"}]}'
     done = f'data: {{"type":"response.output_item.done","item":{item}}}\n\n'
-    (said,) = answer_said(Responses(), done.encode(), streamed=True)
+    (said,) = read_answer(Responses(), done.encode(), streamed=True)
     assert said.text == "Sunny"
 
 
@@ -211,8 +211,8 @@ def test_an_answer_that_tells_no_tokens_has_no_usage(content: bytes) -> None:
 @pytest.mark.parametrize("form", [ChatCompletions(), AnthropicMessages(), Responses()])
 @pytest.mark.parametrize("content", [b"", b"\xff", b"[]", b'{"choices": 3, "content": 4, "output": {}}'])
 def test_an_answer_that_cannot_be_read_says_nothing(form: Format, content: bytes) -> None:
-    assert not [each for each in answer_said(form, content, streamed=False) if each.text]
-    assert not answer_said(form, b"data: " + content + b"\n\n", streamed=True)
+    assert not [each for each in read_answer(form, content, streamed=False) if each.text]
+    assert not read_answer(form, b"data: " + content + b"\n\n", streamed=True)
 
 
 def test_what_is_cited_of_several_stands_in_the_first_of_them() -> None:

@@ -12,7 +12,7 @@ import pytest
 from amgs_app.calls.call import Call
 from amgs_app.engine import Engine
 from amgs_app.session.operator import Operator
-from amgs_tui.kept_state import what_is_kept
+from amgs_tui.kept_state import describe_kept_state
 from amgs_tui.panes.focus import FocusPane
 from tests.tui.app_drive import Drive
 from tests.tui.test_app_tiny import NOTES, on_session, options
@@ -117,7 +117,7 @@ async def test_the_next_session_offers_to_go_on_and_r_does(tmp_path: Path, notes
         await driven.press("full_stop", "full_stop")
         assert pane.view is not None
         left = pane.view
-        kept = what_is_kept(driven.app.lifetime, (), driven.app.state)
+        kept = describe_kept_state(driven.app.lifetime, (), driven.app.state)
         assert "The working context is kept (4 tokens, 2 branches)" in kept[0]
     async with on_session(lambda: Operator(Engine(options(store, notes))), (120, 40)) as driven:
         await driven.press("6")

@@ -8,7 +8,7 @@ import pytest
 
 from amgs_tui.dialogs.dialog import Confirm
 from amgs_tui.dialogs.palette import ActionPalette
-from amgs_tui.kept_state import KeptState, drafts_on, what_is_kept
+from amgs_tui.kept_state import KeptState, describe_kept_state, drafts_on
 from amgs_tui.panes.inbox import InboxPane
 from tests.tui.app_drive import drive
 from tests.tui.app_world import World
@@ -32,7 +32,7 @@ async def test_corrections_that_were_not_applied_are_there_at_the_next_start() -
         await driven.press("1", "d", "x")
         left = {pane.NAME: pane.drafted for pane in driven.app.main.panes if pane.drafted}
         assert left == {"inbox": "corrections to 1 block"}
-        assert what_is_kept(None, drafts_on(driven.app.main), driven.app.state) == [
+        assert describe_kept_state(None, drafts_on(driven.app.main), driven.app.state) == [
             f"Your {each} are kept: the next start goes on with them." for each in left.values()
         ]
         await driven.press("q")

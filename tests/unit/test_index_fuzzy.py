@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from amgs.index.fuzzy import corrections, edits_allowed
+from amgs.index.fuzzy import corrections, count_allowed_edits
 
 VOCABULARY = {"observatori": 9, "dome": 4, "done": 20, "router": 3, "valv": 2, "encod": 5, "encor": 1}
 
@@ -19,7 +19,7 @@ def test_the_nearest_word_is_found(typed: str, meant: str) -> None:
 
 def test_short_words_are_never_corrected() -> None:
     assert corrections(["cat", "ox"], {"car": 5, "bat": 2, "ax": 1}) == ()
-    assert [edits_allowed(w) for w in ("cat", "dome", "encoders", "")] == [0, 1, 2, 0]
+    assert [count_allowed_edits(w) for w in ("cat", "dome", "encoders", "")] == [0, 1, 2, 0]
 
 
 def test_a_word_far_from_all_others_has_no_correction() -> None:

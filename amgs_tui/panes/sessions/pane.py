@@ -205,7 +205,7 @@ written is followed."""
             return figures.turn_rows(result.turns, palette)
         match self.view:
             case "lost":
-                return figures.lost_rows(review.losses, palette, self.content_size.width)
+                return figures.build_lost_rows(review.losses, palette, self.content_size.width)
             case "regret":
                 return figures.regret_rows(review.regrets, palette, review.kinds)
             case "cache":

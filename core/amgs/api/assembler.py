@@ -53,17 +53,17 @@ class Assembler(MemoryPart):
             definition = registry.find(name, known)
             if query:
                 load(self._context.embedder, "the encoder")  # before the clocks of the layers start
-            frame, pools = self._assembled(definition, asked, known, sources)
+            frame, pools = self._build_frame(definition, asked, known, sources)
             fitted = self._storage.forecasts.fitted(state.changes)
         if definition.assembly == "summary" and self._context.model is not None:
-            frame = self._written(frame, definition, self._context.model)
+            frame = self._rewrite_summary(frame, definition, self._context.model)
         if asked.as_of is None and weights is None:
             frame = coverage.promised(frame, known, fitted)
         if reinforce and as_of is None and not self._storage.read_only:
             return self._log_assembly(frame, asked, pools, known, fitted.curve)
         return frame
 
-    def _written(self, frame: Frame, definition: FrameDefinition, model: TextModel) -> Frame:
+    def _rewrite_summary(self, frame: Frame, definition: FrameDefinition, model: TextModel) -> Frame:
         """Return a summary in the words of the user's language model, as far as they are founded."""
         chosen = [candidate.block for candidate in frame.selected]
         summaries = (
@@ -99,7 +99,7 @@ class Assembler(MemoryPart):
             return replace(frame, remarks=(*frame.remarks, f"{done.summary} (operation {done.id})"))
         return replace(frame, remarks=(*frame.remarks, "it is not logged: the disk takes nothing"))
 
-    def _assembled(
+    def _build_frame(
         self, definition: FrameDefinition, request: pipeline.FrameRequest, known: Definitions, sources: Sources
     ) -> tuple[Frame, dict[str, KeptPool]]:
         """Return a frame, and the pools of those children that have a refresh cadence: fresh ones are taken over, and

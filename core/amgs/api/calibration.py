@@ -73,15 +73,15 @@ class Calibration(MemoryPart):
                 "No frame was assembled for this query lately.",
                 way_out="Give the query of the frame that was in front of the model.",
             )
-        return self._titled(answers.note(storage, answer, query, frame.selected, (), keep=keep, now=self._now))
+        return self._add_titles(answers.note(storage, answer, query, frame.selected, (), keep=keep, now=self._now))
 
     def answers(self, limit: int = 100) -> tuple[BlockUse, ...]:
         """Return the latest blocks that models had in front of them when they answered, the newest first: with a
         forecast whether they were used or not, else those that were.
         """
-        return self._titled(self._storage.block_uses.latest(bounds.count("A limit", limit)))
+        return self._add_titles(self._storage.block_uses.latest(bounds.count("A limit", limit)))
 
-    def _titled(self, uses: Sequence[BlockUse]) -> tuple[BlockUse, ...]:
+    def _add_titles(self, uses: Sequence[BlockUse]) -> tuple[BlockUse, ...]:
         blocks = self._storage.blocks.get({use.block_id for use in uses})
         return tuple(replace(use, title=blocks[use.block_id].title) if use.block_id in blocks else use for use in uses)
 

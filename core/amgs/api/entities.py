@@ -53,13 +53,13 @@ class Entities(MemoryPart):
         least = bounds.count("The number of mentions", min_mentions)
         if type is not None and type not in ENTITY_TYPES:
             raise UsageError(f"There is no type {type!r} of entities.", way_out=f"Types are {', '.join(ENTITY_TYPES)}.")
-        with self._known(progress) as known:
+        with self._open_entity_state(progress) as known:
             things = [t for t in known.index.things if t.mentions >= least and type in (None, t.type)]
             return tuple(_summary(thing, known) for thing in things[:limit])
 
     def count(self, type: EntityType | None = None, min_mentions: int = 2) -> int:
         """Return how many entities are named at least so often."""
-        with self._known() as known:
+        with self._open_entity_state() as known:
             return sum(t.mentions >= min_mentions and type in (None, t.type) for t in known.index.things)
 
     def get(
@@ -78,7 +78,7 @@ class Entities(MemoryPart):
         UnknownEntityError, which tells names near to it.
         """
         limit = bounds.count("A limit", limit)
-        with self._known(progress) as known:
+        with self._open_entity_state(progress) as known:
             thing = known.index.find(name)
             if thing is None:
                 raise self._unknown(name, known)
@@ -103,7 +103,7 @@ class Entities(MemoryPart):
     # --- inside -----------------------------------------------------------------------------------------
 
     @contextmanager
-    def _known(self, progress: Progress | None = None) -> Iterator[EntityState]:
+    def _open_entity_state(self, progress: Progress | None = None) -> Iterator[EntityState]:
         with self._context.derived.reading() as state:
             yield self._context.derived.entities.latest(state, progress)
 

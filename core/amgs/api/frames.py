@@ -64,7 +64,7 @@ class Frames(MemoryPart):
         else:
             because = self._assembler.stale(row, definition, known)
             if not because:
-                frame = self._unpacked(row.assembly, definition, known)
+                frame = self._decode_frame(row.assembly, definition, known)
                 if frame is not None:
                     if weights is None:
                         storage = self._storage
@@ -75,7 +75,7 @@ class Frames(MemoryPart):
             self._assembler.assemble(definition.name, query=query, budget=budget, weights=weights), False, because, age
         )
 
-    def _unpacked(self, text: str, definition: FrameDefinition, known: Definitions) -> Frame | None:
+    def _decode_frame(self, text: str, definition: FrameDefinition, known: Definitions) -> Frame | None:
         """Return the kept frame; None when one of its blocks would no longer be a candidate."""
         statuses = {s for atom in registry.leaves(definition, known) for s in atom.rule.filter.statuses}
         try:

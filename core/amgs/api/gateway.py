@@ -40,7 +40,7 @@ class GatewayLog(MemoryPart):
             for row in rows:
                 wanted.setdefault(row.conversation, set()).update(exchanges.numbers(row))
             stored = {name: storage.messages.some(name, numbers) for name, numbers in wanted.items() if numbers}
-            changed = self._changed(rows)
+            changed = self._map_changed_prompts(rows)
         messages = {
             name: {n: stored_message.message for n, stored_message in by_number.items()}
             for name, by_number in stored.items()
@@ -66,7 +66,7 @@ class GatewayLog(MemoryPart):
             earlier = storage.exchanges.before(row) if row.conversation else None
             exchange = self._rebuilt(row, counter)
             before = None if earlier is None else self._rebuilt(earlier, counter)
-            changed = self._changed((row,)).get(number, ())
+            changed = self._map_changed_prompts((row,)).get(number, ())
         prefix = None if before is None else compare(before, exchange, counter)
         return replace(exchange, changed=changed, prefix=prefix)
 
@@ -139,7 +139,7 @@ class GatewayLog(MemoryPart):
         prompts = None if row.prompt_count is None else storage.exchanges.prompts(row.number)
         return count_prompts(replace(exchange, prompts=prompts), counter)
 
-    def _changed(self, rows: Sequence[ExchangeRow]) -> dict[int, tuple[PromptKind, ...]]:
+    def _map_changed_prompts(self, rows: Sequence[ExchangeRow]) -> dict[int, tuple[PromptKind, ...]]:
         """Return which prompts of requests differ from those of the request before, by number; those of which they were
         kept of both.
         """

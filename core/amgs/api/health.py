@@ -184,7 +184,7 @@ def of_budget(last: AssemblyRecord | None) -> HealthLine:
 
 def verify(context: MemoryContext, progress: Progress | None = None) -> Verification:
     """Re-hash every block, follow every reference, compare the indexes; names each fault."""
-    faults = _lost(context.storage) + sound.faults(context.storage, progress)
+    faults = _list_losses(context.storage) + sound.faults(context.storage, progress)
     faults += rows.faults(context.storage)
     faults += context.derived.faults()
     faults += _frame_faults(context.storage)
@@ -196,7 +196,7 @@ def verify(context: MemoryContext, progress: Progress | None = None) -> Verifica
     )
 
 
-def _lost(storage: Storage) -> list[Fault]:
+def _list_losses(storage: Storage) -> list[Fault]:
     """Return what was gone when the store was opened; it was accepted, so the next look is clean."""
     return (
         [Fault("store", f"{storage.lost} are gone; what is left was accepted", repairable=True)] if storage.lost else []

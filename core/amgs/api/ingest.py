@@ -128,7 +128,7 @@ class Intake(MemoryPart):
     def _with_likely(self, report: IngestReport) -> IngestReport:
         """Return the report with what its few new texts may correct, unless their writer has said what they do."""
         from amgs.api.retrieval import Retrieval
-        from amgs.lifecycle.supersede import likely_replaced
+        from amgs.lifecycle.supersede import find_likely_replaced
         from amgs.storable import why_unstorable
 
         if report.replaced or len(report.added) > _FEW:
@@ -141,7 +141,7 @@ class Intake(MemoryPart):
                 except StoreError:  # the store's vectors are of another encoder: consolidation and search say so
                     return report
                 others = [hit.block for hit in hits if hit.block.id != newer.id and not hit.block.superseded]
-                replacements.append(likely_replaced(newer, others))
+                replacements.append(find_likely_replaced(newer, others))
         return replace(report, may_replace=tuple(filter(None, replacements)))
 
     def ingest_texts(
@@ -194,7 +194,7 @@ class Intake(MemoryPart):
                 f"{path} was not ingested: {reading.refused[0].reason}.",
                 way_out="Fix the file or choose another. Nothing was changed.",
             )
-        named = source_names.of_file(self._storage, path, marked(reading, meta or {}))
+        named = source_names.of_file(self._storage, path, attach_metadata(reading, meta or {}))
         return self._ingest(named, path.name, source_of=file_of, reread="file")
 
     def ingest_folder(
@@ -217,7 +217,7 @@ class Intake(MemoryPart):
 
         dated = None if created_at is None else aware(created_at)
         reading = read_folder(folder, self._context.settings.ingest, progress, dated=dated)
-        named = source_names.of_folder(self._storage, folder, marked(reading, meta or {}))
+        named = source_names.of_folder(self._storage, folder, attach_metadata(reading, meta or {}))
         return self._ingest(named, real_path(folder).name, progress, reread="folder")
 
     def ingest_many(self, drafts: Iterable[RawBlock], progress: Progress | None = None) -> IngestReport:
@@ -268,7 +268,7 @@ class Intake(MemoryPart):
         return sum(target not in slugs for target in wanted)
 
 
-def marked(reading: FolderContents, metadata: Mapping[str, Any]) -> FolderContents:
+def attach_metadata(reading: FolderContents, metadata: Mapping[str, Any]) -> FolderContents:
     """Return what was read, with metadata that is given beside."""
     if not metadata:
         return reading

@@ -196,7 +196,7 @@ class Lifecycle(MemoryPart):
         """Return how often each edge (source, target, relation) led to a block that a verdict calls useful."""
         return self._storage.reinforcements.walks()
 
-    def most_used(self, limit: int = 20) -> tuple[tuple[Block, int], ...]:
+    def list_most_used(self, limit: int = 20) -> tuple[tuple[Block, int], ...]:
         """Return the blocks that were reinforced most often, with how often; ties in the order of their ids."""
         storage = self._storage
         counts = storage.reinforcements.counts()

@@ -116,7 +116,7 @@ def simulate(
     points: list[str] = []
     match change:
         case Change():
-            scenarios = _changed(scene, live, here, change)
+            scenarios = _build_scenarios(scene, live, here, change)
         case Pruning(thresholds):
             tried = sorted(set(thresholds)) or [
                 pruning.relevance / 5,
@@ -132,7 +132,7 @@ def simulate(
             usual = scene.scenario("", live, here)
             scenarios = [replace(usual, name=f"decay × {pace:g}", pace=pace) for pace in paces]
         case Insertion(text):
-            block, planned = _planned(context, means, text, live, now)
+            block, planned = _plan_insertion(context, means, text, live, now)
             scene.blocks[block.id] = block
             scene.join(planned)
             links = [e for e in scene.edges if block.id in e.key[:2]]
@@ -167,7 +167,7 @@ def simulate(
     return Simulation(days, draws, seed, rate, rows, tuple(points))
 
 
-def _changed(scene: _Scene, live: Mapping[str, Block], here: Sequence[Edge], change: Change) -> list[Scenario]:
+def _build_scenarios(scene: _Scene, live: Mapping[str, Block], here: Sequence[Edge], change: Change) -> list[Scenario]:
     """Without the change and with it."""
     gone = {b.id for _, b in change.blocks if b.status in ("archived", "pruned")} | {b.id for b in change.taken}
     back = {b.id: b for _, b in change.blocks if b.status in ("raw", "consolidated")}
@@ -184,7 +184,7 @@ def _changed(scene: _Scene, live: Mapping[str, Block], here: Sequence[Edge], cha
     return [scene.scenario("as it is", live, here), scene.scenario("changed", after, edges.values())]
 
 
-def _planned(
+def _plan_insertion(
     context: MemoryContext,
     means: Callable[[], consolidate.ConsolidationInputs],
     text: str,

@@ -57,11 +57,11 @@ class SourceLibrary(MemoryPart):
 
     def pieces(self, name: str) -> tuple[SourcePiece, ...]:
         """Return what a source holds now, in order; raises UsageError for one that holds nothing."""
-        return self._storage.sources.held([self._known(name)])
+        return self._storage.sources.held([self._resolve_source(name)])
 
     def file_of(self, name: str) -> Path:
         """Return the file of a source; raises UsageError for one that has none."""
-        known = self._known(name)
+        known = self._resolve_source(name)
         place = next((source.place for source in self._storage.sources.names() if source.name == known), "")
         if not place:
             raise UsageError(f"{known} is a text without a file.", way_out="Give the new text.")
@@ -69,7 +69,7 @@ class SourceLibrary(MemoryPart):
 
     def history(self, name: str) -> tuple[SourcePiece, ...]:
         """Return what a source ever held, the earliest first; raises UsageError for one that holds nothing."""
-        return self._storage.sources.history(self._known(name))
+        return self._storage.sources.history(self._resolve_source(name))
 
     def knows(self, path: Path) -> bool:
         """Return whether a file, or something in a folder, is a source already."""
@@ -127,7 +127,7 @@ class SourceLibrary(MemoryPart):
 
     def plan_text(self, name: str, text: str) -> RevisionPlan:
         """Return what giving a source another text would do; raises UsageError for a source that holds nothing."""
-        known, now = self._known(name), local_now(self._context.clock)
+        known, now = self._resolve_source(name), local_now(self._context.clock)
         reading = read_note(text, known, now, self._context.settings.ingest)
         if reading.refused:
             raise InputError(
@@ -138,7 +138,7 @@ class SourceLibrary(MemoryPart):
 
     def plan_delete(self, names: Sequence[str]) -> RevisionPlan:
         """Return what taking sources out would do: what no other source holds is archived."""
-        known = [self._known(name) for name in names]
+        known = [self._resolve_source(name) for name in names]
         return self._plan(NamedReading(FolderContents(()), ()), ", ".join(known), file_of, known)
 
     def apply(self, plan: RevisionPlan) -> Revision:
@@ -171,7 +171,9 @@ class SourceLibrary(MemoryPart):
         for draft in reading.drafts:
             drafts.setdefault(source_of(str(draft.meta.get("source", ""))), []).append(draft)
         places = {source.name: source.place for source in (*context.storage.sources.names(), *named.names)}
-        documents = [SourceText(name, tuple(own), _written(places.get(name, ""))) for name, own in drafts.items()]
+        documents = [
+            SourceText(name, tuple(own), _read_write_time(places.get(name, ""))) for name, own in drafts.items()
+        ]
         plan = revision.plan(
             context.storage,
             documents,
@@ -189,7 +191,7 @@ class SourceLibrary(MemoryPart):
         """Return the sources, those of a folder that was moved at its new place."""
         return source_names.followed(self._storage, real_path(path))
 
-    def _known(self, name: str) -> str:
+    def _resolve_source(self, name: str) -> str:
         """Return the source with a name, or the only one at a place or whose name ends so."""
         sources = {piece.source for piece in self._storage.sources.held()}
         if name in sources:
@@ -219,7 +221,7 @@ def _files(folder: Path) -> frozenset[tuple[str, int, int]]:
     return frozenset(files)
 
 
-def _written(place: str) -> datetime | None:
+def _read_write_time(place: str) -> datetime | None:
     """Return when a file was last written; None where there is none."""
     try:
         return changed_at(Path(place).stat().st_mtime) if place else None

@@ -34,7 +34,7 @@ _ID = re.compile(r"(?<![0-9a-f])[0-9a-f]{8,64}(?![0-9a-f])")
 Words = frozenset[str]
 
 
-def cited(answer: str, shown: Iterable[str]) -> frozenset[str]:
+def find_cited_ids(answer: str, shown: Iterable[str]) -> frozenset[str]:
     """Return the ids among those shown whose beginnings, of eight digits or more, stand in an answer."""
     named = set(_ID.findall(answer.lower()))
     return frozenset(block_id for block_id in shown if any(block_id.startswith(name) for name in named))
@@ -63,18 +63,18 @@ def shared(
     among = Counter(word for own in (*texts.values(), *others) for word in own & left)
     weight = {word: math.log((documents + 1) / count) for word, count in among.items()}
 
-    def explained(own: Words, rest: Words) -> float:
+    def weigh_shared_words(own: Words, rest: Words) -> float:
         return sum(weight[word] for word in sorted(own & rest))
 
     left &= weight.keys()
     verdicts: dict[str, tuple[bool, float]] = {}
     while len(verdicts) < len(texts):
         waiting = [block_id for block_id in texts if block_id not in verdicts]
-        best = max(waiting, key=lambda block_id: explained(texts[block_id], left))
-        most = explained(texts[best], left)
+        best = max(waiting, key=lambda block_id: weigh_shared_words(texts[block_id], left))
+        most = weigh_shared_words(texts[best], left)
         stand_in = [texts[block_id] for block_id in waiting if block_id != best][: CONTROLS - len(others)]
         beside = [*others, *stand_in]
-        matched = sum(explained(own, left) >= most - 1e-9 for own in beside)
+        matched = sum(weigh_shared_words(own, left) >= most - 1e-9 for own in beside)
         chance = (1 + matched) / (1 + len(beside))
         if most <= 0 or chance > CHANCE:
             return verdicts | {
@@ -106,7 +106,7 @@ def note(
     if not texts or not answer.strip():
         return ()
     controls = storage.block_uses.controls([*texts, *beside], CONTROLS)
-    named, by_words = cited(answer, texts), shared(answer, question, texts, controls)
+    named, by_words = find_cited_ids(answer, texts), shared(answer, question, texts, controls)
     with storage.transaction():
         awaited = storage.forecasts.awaited(list(texts), now - WAITING)
         uses: list[BlockUse] = []

@@ -67,7 +67,7 @@ def log(
     """
     first = storage.forecasts.next_serial()
     scores = [c.score for c in selected]
-    predicted = _mapped(curve, scores)
+    predicted = _map_scores(curve, scores)
     forecasts = [
         Outcome(
             prediction_id=f"p{first + i}",
@@ -90,10 +90,10 @@ def log(
 
 def of_scores(storage: Storage, scores: Sequence[float]) -> list[float]:
     """Return what the memory forecasts for composite scores now: themselves, or what verdicts have made of them."""
-    return _mapped(storage.forecasts.curve(), scores)
+    return _map_scores(storage.forecasts.curve(), scores)
 
 
-def _mapped(curve: str | None, scores: Sequence[float]) -> list[float]:
+def _map_scores(curve: str | None, scores: Sequence[float]) -> list[float]:
     mapped: list[float] = [] if curve is None else read_curve(curve).at(np.array(scores)).tolist()
     return list(scores) if curve is None else mapped
 

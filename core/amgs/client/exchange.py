@@ -129,7 +129,7 @@ def refused(status: int, content: bytes) -> AmgsError:
     if isinstance(problem, dict) and "type" in problem:
         error = problems.error_of(problem)
         if isinstance(error, StaleError):
-            error.changed = _changed(problem.get("changed"))
+            error.changed = _decode_entries(problem.get("changed"))
         return error
     return ServiceError(
         f"It answered {status} and did not say why.",
@@ -144,7 +144,7 @@ def _json(content: bytes) -> Any:
         return None
 
 
-def _changed(entries: Any) -> tuple[Any, ...]:
+def _decode_entries(entries: Any) -> tuple[Any, ...]:
     """Return the journal entries named in a refusal; none where they are of another version: its sentence stands."""
     try:
         return tuple(wire.decode(entries)) if isinstance(entries, list) else ()

@@ -160,7 +160,7 @@ class BlockingTransport(_Transport):
         import httpx2
 
         try:
-            response: httpx2.Response = self._http.request(**_as_sent(step))
+            response: httpx2.Response = self._http.request(**_build_request_arguments(step))
         except (httpx2.TransportError, httpx2.InvalidURL) as error:
             return lost(error)
         return response
@@ -201,7 +201,7 @@ class AwaitedTransport(_Transport):
         import httpx2
 
         try:
-            response: httpx2.Response = await self._http.request(**_as_sent(step))
+            response: httpx2.Response = await self._http.request(**_build_request_arguments(step))
         except (httpx2.TransportError, httpx2.InvalidURL) as error:
             return lost(error)
         return response
@@ -218,7 +218,7 @@ class AwaitedTransport(_Transport):
         await self.aclose()
 
 
-def _as_sent(step: Sent) -> dict[str, Any]:
+def _build_request_arguments(step: Sent) -> dict[str, Any]:
     return {
         "method": step.method,
         "url": step.path,

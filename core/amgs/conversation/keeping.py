@@ -64,7 +64,7 @@ def add(
     first = messages[0].number if messages else storage.messages.count(conversation) + 1
     if not messages:
         return ConversationAdded(conversation, first, first - 1, 0, tuple(notes))
-    messages = [_placed(message, now.tzinfo) for message in messages]
+    messages = [_place_message(message, now.tzinfo) for message in messages]
     with storage.transaction():
         blocks: list[RawBlock] = []
         stored_messages: list[StoredMessage] = []
@@ -198,11 +198,11 @@ def keep(storage: Storage, new: Sequence[NewMessages], operation: int, zone: tzi
         storage.messages.add(
             new_messages.conversation, [StoredMessage(*pair) for pair in new_messages.messages], operation
         )
-        messages = [_placed(message, zone) for message, _ in new_messages.messages]
+        messages = [_place_message(message, zone) for message, _ in new_messages.messages]
         mentions.note(storage, new_messages.conversation, messages, operation)
 
 
-def _placed(message: Message, zone: tzinfo | None) -> Message:
+def _place_message(message: Message, zone: tzinfo | None) -> Message:
     return message if message.at is None else replace(message, at=place(message.at, zone))
 
 

@@ -30,7 +30,7 @@ class KeptArrays:
     def __init__(self, storage: Storage) -> None:
         self._storage = storage
         formats = {"vectors": _VECTORS, "graph": live.FORMAT, "blocks": sequence_index.FORMAT}
-        self._snapshots = {name: self._opened(name, format) for name, format in formats.items()}
+        self._snapshots = {name: self._open_snapshots(name, format) for name, format in formats.items()}
 
     def forget(self) -> None:
         """Remove all of it: the store was filled from elsewhere."""
@@ -119,7 +119,7 @@ class KeptArrays:
     def _stamp(self, revision: int) -> Stamp:
         return Stamp(self._storage.meta.store_id(), revision)
 
-    def _opened(self, name: str, format: int) -> SnapshotStore:
+    def _open_snapshots(self, name: str, format: int) -> SnapshotStore:
         file = self._storage.file
         folder = None if file is None else Path(f"{file}.index") / name
         return SnapshotStore(folder, format, read_only=self._storage.read_only)

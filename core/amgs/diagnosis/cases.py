@@ -41,7 +41,7 @@ def check(case: QuestionCase, memory: Answering) -> CaseOutcome:
     best hits, by a frame anywhere in its text, of a session in its last window. Raises UnknownFrameError where the case
     names a frame that is not there, InputError for a session that cannot be read.
     """
-    answered = _answered(case, memory)
+    answered = _answer_case(case, memory)
     blocks, texts, where = [candidate.block for candidate in answered.given], answered.texts, answered.where
     faults = [f"“{text}” is not in {where}" for text in case.must_contain if not _in(text, texts)]
     for text in case.must_not_contain:
@@ -64,7 +64,7 @@ def holding(case: QuestionCase, memory: Answering) -> QuestionCase | None:
     """Return a case with those of its texts that hold of the memory as it is; None where none does. A test that fails
     from its first day on says nothing of what changed since.
     """
-    texts = _answered(case, memory).texts
+    texts = _answer_case(case, memory).texts
     valid_case = replace(
         case,
         must_contain=tuple(text for text in case.must_contain if _in(text, texts)),
@@ -85,7 +85,7 @@ class _Answered:
     chance: float | None
 
 
-def _answered(case: QuestionCase, memory: Answering) -> _Answered:
+def _answer_case(case: QuestionCase, memory: Answering) -> _Answered:
     if case.session:
         session = open_session(Path(case.session).expanduser())
         turns = window_at(session, len(session.turns)).turns if session.turns else ()
@@ -188,16 +188,16 @@ def reasons(before: CaseOutcome, after: CaseOutcome) -> tuple[str, ...]:
     clauses: list[str] = []
     if was is None and now is None:
         came = [hit for hit in after.hits if hit.block not in known]
-        return tuple(f"{_named(hit)} came in, at rank {hit.rank}" for hit in came[:_PASSED])
+        return tuple(f"{_name_hit(hit)} came in, at rank {hit.rank}" for hit in came[:_PASSED])
     if was is None and now is not None:
-        clauses.append(f"{_named(now)} came in, at rank {now.rank}")
+        clauses.append(f"{_name_hit(now)} came in, at rank {now.rank}")
     elif was is not None:
         same = next((hit for hit in after.hits if hit.block == was.block), None)
         clauses.append(_course(was, same, len(after.hits)))
         if same is not None:
             clauses += _parts(was, same)
         passed = _list_overtaking_hits(before, after, was, same)
-        clauses += [f"{_named(hit)} {_since(hit, before)} came before it, at rank {hit.rank}" for hit in passed]
+        clauses += [f"{_name_hit(hit)} {_since(hit, before)} came before it, at rank {hit.rank}" for hit in passed]
     return tuple(clauses)
 
 
@@ -208,10 +208,10 @@ def _find_wanted_hit(outcome: CaseOutcome) -> CaseHit | None:
 
 def _course(was: CaseHit, now: CaseHit | None, count: int) -> str:
     if now is None:
-        return f"{_named(was)} was at rank {was.rank} and is not among the {count} that are given"
+        return f"{_name_hit(was)} was at rank {was.rank} and is not among the {count} that are given"
     if now.rank == was.rank:
-        return f"{_named(was)} stays at rank {was.rank}"
-    return f"{_named(was)} went from rank {was.rank} to {now.rank}"
+        return f"{_name_hit(was)} stays at rank {was.rank}"
+    return f"{_name_hit(was)} went from rank {was.rank} to {now.rank}"
 
 
 def _parts(was: CaseHit, now: CaseHit) -> list[str]:
@@ -249,5 +249,5 @@ def _without(some: Sequence[str], others: Sequence[str]) -> list[str]:
     return [name for name in some if name not in others]
 
 
-def _named(hit: CaseHit) -> str:
+def _name_hit(hit: CaseHit) -> str:
     return f"{hit.block[:12]} “{hit.title}”"

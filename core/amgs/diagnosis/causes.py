@@ -42,9 +42,9 @@ def find(context: MemoryContext, request: DiagnosedRequest, fact: str, block: Bl
     steps += [_layer(layer_verdict.layer, layer_verdict.verdict, layer_verdict.because) for layer_verdict in now.layers]
     admitted = now.admitted if then is None else then.admitted
     if admitted:
-        return _given(context, request, fact, now, shown, steps)
+        return _trace_shown_block(context, request, fact, now, shown, steps)
     if then is not None and now.admitted:
-        return _mended(context, request, block, then, steps)
+        return _trace_mended_block(context, request, block, then, steps)
     return _fallen(context, request, fact, block, now, steps)
 
 
@@ -118,7 +118,7 @@ def _layer(layer: str, verdict: str, because: str) -> DiagnosisStep:
 # --- the cause --------------------------------------------------------------------------------------------
 
 
-def _given(
+def _trace_shown_block(
     context: MemoryContext,
     request: DiagnosedRequest,
     fact: str,
@@ -131,13 +131,13 @@ def _given(
     if part is not None and facts.says_less(part.excerpt, facts.said(part.block), fact):
         reason = "its block was shortened, and the passage that was written leaves the fact out"
         steps.append(DiagnosisStep("passage", False, reason))
-        needed = _budget_needed(context, request, fact, part.block) or _double_budget(context, request)
+        needed = _find_needed_budget(context, request, fact, part.block) or _double_budget(context, request)
         return FactFate("over budget", f"Over budget: {reason}.", tuple(steps), now, needed)
     reason = "The fact was in front of the model: nothing in the memory kept it out."
     return FactFate("in the context", reason, tuple(steps), now)
 
 
-def _mended(
+def _trace_mended_block(
     context: MemoryContext, request: DiagnosedRequest, block: Block, then: Explanation, steps: list[DiagnosisStep]
 ) -> FactFate:
     """Return the fate of a fact whose block was out and would be in now, by the change since."""
@@ -176,7 +176,7 @@ def _fallen(
         return FactFate("not found", verdict, tuple(steps), now)
     fate = "" if now.candidate is None else now.candidate.fate
     if fate == "over_budget":
-        needed = _budget_needed(context, request, fact, block)
+        needed = _find_needed_budget(context, request, fact, block)
         if needed is not None:
             budget = look(context, request).budget
             steps.append(DiagnosisStep("budget", False, f"{needed:,} tokens would hold it, {budget:,} were given"))
@@ -193,7 +193,7 @@ def _double_budget(context: MemoryContext, request: DiagnosedRequest) -> int:
     return max(own, _MORE * (request.budget or own))
 
 
-def _budget_needed(context: MemoryContext, request: DiagnosedRequest, fact: str, block: Block) -> int | None:
+def _find_needed_budget(context: MemoryContext, request: DiagnosedRequest, fact: str, block: Block) -> int | None:
     """Return the smallest budget, to a few tokens, under which the frame takes the block; None where none does that is
     no more than the frame's own or twice the one given.
     """

@@ -64,7 +64,7 @@ def in_words(
         return None
     here = next((message for message in conversation.messages if facts.says(message.text, fact)), None)
     if here is not None:
-        return _sent(f"{handle(*here.numbers)}, {here.role}, was sent and says it")
+        return _report_sent(f"{handle(*here.numbers)}, {here.role}, was sent and says it")
     stored_messages = context.storage.messages.held(request.conversation, 1, conversation.until)
     messages = [
         stored_message.message for stored_message in stored_messages if facts.says(stored_message.message.text, fact)
@@ -98,11 +98,11 @@ def in_blocks(
         )
         if covers and not facts.says_less(context_message.text, message.text, fact):
             evidence = f"#{message.number}, {message.speaker or message.role}, was sent and says it {facts.how(match)}"
-            return replace(_sent(evidence), block=match.block)
+            return replace(_report_sent(evidence), block=match.block)
     return replace(_explain_left_out(message, conversation, f" {facts.how(match)}"), block=match.block)
 
 
-def _sent(evidence: str) -> ConversationFate:
+def _report_sent(evidence: str) -> ConversationFate:
     verdict = "The fact was in front of the model: it was sent with the conversation."
     return ConversationFate(FactFate("in the context", verdict, (DiagnosisStep("conversation", True, evidence),)), "")
 

@@ -81,7 +81,7 @@ class Diagnosing:
         if read is not None and location.block is not None and finding.cause == "in the context":
             finding = causes.find_decoded(self._context, finding, location.block, missed, read)
         source = self._find_answer_block(request, answer)
-        steps = (_asked(request), *_answered(source), *finding.steps)
+        steps = (_asked(request), *_describe_answer_block(source), *finding.steps)
         diagnosis = Diagnosis(
             answer,
             missed,
@@ -100,7 +100,7 @@ class Diagnosing:
         if finding.cause != "left out of the conversation":
             request = _in_memory(request)
         candidates = fixes.proposed(self._context, request, finding, missed, location.block, location.handle)
-        return self._tried(diagnosis, request, candidates, questions, progress) if candidates else diagnosis
+        return self._try_fixes(diagnosis, request, candidates, questions, progress) if candidates else diagnosis
 
     def fix(
         self, answer: str, missed: str, *, progress: Progress | None = None, **asked_of: Unpack[DiagnosisArguments]
@@ -203,7 +203,7 @@ class Diagnosing:
         blocks = asked.given(self._context, request)
         return next((block for block in blocks if facts.says(block.content, answer)), None)
 
-    def _tried(
+    def _try_fixes(
         self,
         diagnosis: Diagnosis,
         request: DiagnosedRequest,
@@ -252,7 +252,7 @@ def _asked(request: DiagnosedRequest) -> DiagnosisStep:
     return DiagnosisStep("asked", None, f"“{request.query}”, {named}: {request.because}")
 
 
-def _answered(source: Block | None) -> tuple[DiagnosisStep, ...]:
+def _describe_answer_block(source: Block | None) -> tuple[DiagnosisStep, ...]:
     if source is None:
         return ()
     return (DiagnosisStep("answered from", None, f"{source.id[:12]} “{source.title}”"),)

@@ -130,13 +130,13 @@ def apply(context: MemoryContext, fix: ProposedFix) -> FixApplied:
         if fix.kind in ("add", "also called"):
             return _add_block(context, fix)
         if fix.kind == "consolidate":
-            done = _consolidated(context, [fix.block])
+            done = _consolidate_blocks(context, [fix.block])
             return FixApplied(fix, "The block was consolidated.", (done,))
         if fix.kind == "reinstate":
             annotate.edit(storage, fix.block, context.clock.now(), status="consolidated")
             return FixApplied(fix, "The block is back.", storage.journal.latest(1))
         if fix.kind == "restore":
-            return FixApplied(fix, "The block holds again.", (_restored(context, fix.block),))
+            return FixApplied(fix, "The block holds again.", (_restore_block(context, fix.block),))
         keeping = Conversations(context).keep(fix.conversation, fix.handle)
         done_by = storage.journal.latest(1) if keeping.operation is not None else ()
         return FixApplied(fix, f"{fix.handle} is always kept.", done_by)
@@ -149,7 +149,7 @@ def _add_block(context: MemoryContext, fix: ProposedFix) -> FixApplied:
     ids = (*report.added, *report.known)
     waiting = [i for i, block in storage.blocks.get(ids).items() if block.status == "raw"]
     if waiting:
-        done.insert(0, _consolidated(context, waiting))
+        done.insert(0, _consolidate_blocks(context, waiting))
     about = storage.blocks.get([fix.block]).get(fix.block) if fix.block else None
     if about is not None and about.status == "consolidated":
         for block_id in ids:
@@ -159,7 +159,7 @@ def _add_block(context: MemoryContext, fix: ProposedFix) -> FixApplied:
     return FixApplied(fix, f"{len(ids)} block{'s were' if len(ids) > 1 else ' was'} added.", tuple(done))
 
 
-def _consolidated(context: MemoryContext, ids: Sequence[str]) -> JournalEntry:
+def _consolidate_blocks(context: MemoryContext, ids: Sequence[str]) -> JournalEntry:
     """Consolidate these raw blocks and no others."""
     storage, lifecycle = context.storage, Lifecycle(context)
     numbers = sorted(storage.blocks.numbers_of(ids).values())
@@ -173,7 +173,7 @@ def _consolidated(context: MemoryContext, ids: Sequence[str]) -> JournalEntry:
     return lifecycle.apply_draft(PlanDraft(plan))
 
 
-def _restored(context: MemoryContext, block_id: str) -> JournalEntry:
+def _restore_block(context: MemoryContext, block_id: str) -> JournalEntry:
     """Return a superseded block without its marks, and without the edges that say so."""
     before = context.storage.blocks.get([block_id])[block_id]
     after = replace(annotate.lift_supersession(before), status="consolidated")

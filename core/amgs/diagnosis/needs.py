@@ -48,7 +48,7 @@ class LabelledQuestion:
         return bool(self.blocks or self.texts) and all(exactly(frame.text, text) for text in self.texts)
 
 
-def labelled(context: MemoryContext, cases: Sequence[QuestionCase]) -> tuple[LabelledQuestion, ...]:
+def collect_labelled_questions(context: MemoryContext, cases: Sequence[QuestionCase]) -> tuple[LabelledQuestion, ...]:
     """Return the cases of a file that say what must be in, then what verdicts and answers tell, the oldest first. A
     question whose useful blocks have left the memory, or are superseded, is no longer about it and left out.
     """
@@ -76,7 +76,7 @@ def of_frames(
     trace.
     """
     known = context.definitions()
-    questions = [question for question in labelled(context, cases) if question.frame in known]
+    questions = [question for question in collect_labelled_questions(context, cases) if question.frame in known]
     budgets: dict[str, list[int | None]] = defaultdict(list)
     if questions:
         load(context.embedder, "the encoder")

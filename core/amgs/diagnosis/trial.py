@@ -61,7 +61,7 @@ class Trials:
             return FixTrial(fix, True, 0, ())
         done = fixes.apply(self.copy, fix)
         try:
-            added = _made(self.copy, done)
+            added = _list_added_blocks(self.copy, done)
             works = self._works(self.request, fix, added)
             after = self._answers(progress) if works else ()
         finally:
@@ -74,7 +74,7 @@ class Trials:
             return FixTrial(fix, False, 0, ())
         if self._before is None:
             self._before = self._answers(progress)
-        changes = map(_moved, self.others, self._before, after)
+        changes = map(_compare_answers, self.others, self._before, after)
         return FixTrial(fix, True, len(self.others), tuple(change for change in changes if change is not None))
 
     def _answers(self, progress: Progress | None) -> tuple[Answer, ...]:
@@ -116,12 +116,12 @@ def trials(
     progress: Progress | None = None,
 ) -> Iterator[Trials]:
     """Yield a copy of the memory to try fixes in, gone at the end. questions: how many other logged ones are asked."""
-    with copied(context, progress) as copy:
+    with copy_context(context, progress) as copy:
         yield Trials(copy, request, fact, block, _others(context, request, questions))
 
 
 @contextmanager
-def copied(context: MemoryContext, progress: Progress | None = None) -> Iterator[MemoryContext]:
+def copy_context(context: MemoryContext, progress: Progress | None = None) -> Iterator[MemoryContext]:
     """Yield a copy of the memory, in memory, gone at the end."""
     if progress is not None:
         progress(0, 0, "copying the memory")
@@ -170,7 +170,7 @@ def _others(context: MemoryContext, request: DiagnosedRequest, questions: int) -
     return tuple(requests.values())[:questions]
 
 
-def _made(copy: MemoryContext, done: FixApplied) -> tuple[str, ...]:
+def _list_added_blocks(copy: MemoryContext, done: FixApplied) -> tuple[str, ...]:
     """Return ids of the blocks that a fix added."""
     if done.fix.kind not in ("add", "also called"):
         return ()
@@ -178,7 +178,7 @@ def _made(copy: MemoryContext, done: FixApplied) -> tuple[str, ...]:
     return tuple(dict.fromkeys(block.id for blocks in block_groups for block in blocks))
 
 
-def _moved(request: DiagnosedRequest, before: Answer, after: Answer) -> MovedAnswer | None:
+def _compare_answers(request: DiagnosedRequest, before: Answer, after: Answer) -> MovedAnswer | None:
     lost = tuple(title for i, title in before.items() if i not in after)
     came = tuple(title for i, title in after.items() if i not in before)
     first = next(iter(before), "") != next(iter(after), "")
@@ -208,7 +208,7 @@ def calibrated(
     """Return which cases would move if a recalibration were carried out; the memory itself stays as it is. Raises
     UsageError where the plan is out of date, UnknownFrameError where a case names a frame that is not there.
     """
-    with copied(context, progress) as copy:
+    with copy_context(context, progress) as copy:
         before = _asked(copy, cases, 0, progress)
         planning.apply(copy.storage, plan, context.clock.now())
         return compare(before, _asked(copy, cases, len(cases), progress))

@@ -111,10 +111,10 @@ def _outward(row: Sequence[Any], columns: Sequence[TableColumn]) -> list[Any]:
 
 def _row(mark: str, row: Sequence[Any], columns: Sequence[TableColumn]) -> str:
     values = zip(_outward(row, columns), columns, strict=True)
-    return "".join(_data(f"{mark}_{c.name}", _said(v)) for v, c in values if v is not None)
+    return "".join(_data(f"{mark}_{c.name}", _write_value(v)) for v, c in values if v is not None)
 
 
-def _said(value: Any) -> str:
+def _write_value(value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(value)
 
 

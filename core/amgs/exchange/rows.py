@@ -314,7 +314,7 @@ def complaints(tables: Tables, schema: Mapping[str, tuple[TableColumn, ...]]) ->
     every = (
         f"{table}, row {number}: {why}"
         for table, (columns, rows) in tables.items()
-        for number, why in _refused(_model(table, schema[table]), columns, rows)
+        for number, why in _find_refused_rows(_model(table, schema[table]), columns, rows)
     )
     return list(islice(every, _MOST_COMPLAINTS)) or _together(tables)
 
@@ -332,14 +332,14 @@ def faults(storage: Storage) -> list[Fault]:
             for batch in storage.tables.rows(table, plain_columns)
             for row in batch
         )
-        refused = islice(_refused(_model(table, plain_columns), plain_columns, rows), _MOST_COMPLAINTS)
+        refused = islice(_find_refused_rows(_model(table, plain_columns), plain_columns, rows), _MOST_COMPLAINTS)
         row_faults += [Fault(f"{table}, row {number}", why) for number, why in refused]
     meta = storage.tables.rows("meta", storage.tables.schema()["meta"])
     own = {str(key): str(value) for batch in meta for key, value in batch}
     return row_faults + [Fault("meta", why) for why in _of_meta(own)]
 
 
-def _refused(
+def _find_refused_rows(
     model: type[Row], columns: Sequence[TableColumn], rows: Iterable[Sequence[Any]]
 ) -> Iterator[tuple[int, str]]:
     """Yield the rows that may not be written, each by its number from 1, and why."""
@@ -348,10 +348,10 @@ def _refused(
         try:
             adapter.validate_python(dict(zip(names, row, strict=True)))
         except ValidationError as error:
-            yield number, _told(error)
+            yield number, _describe_first_error(error)
 
 
-def _told(error: ValidationError) -> str:
+def _describe_first_error(error: ValidationError) -> str:
     """Return the first thing that is wrong with a row."""
     first = error.errors(include_url=False)[0]
     place = ".".join(str(part) for part in first["loc"] if isinstance(part, str))[:_LONGEST_VALUE]

@@ -101,12 +101,12 @@ class Template:
             return _structure_block(candidate)
         if self.assembly == "summary":
             sentence = (TextSpan(key_sentence(block.content, self.query), block.id),)
-            return _quoted(
+            return _quote_pieces(
                 TextSpan("- "), *(content(candidate) if content else sentence), TextSpan(f" {citation(candidate)}\n")
             )
         if self.assembly == "raw":
-            return _quoted(*(content or _content)(candidate), TextSpan(f"\n{citation(candidate)}\n\n"))
-        return _quoted(TextSpan(_cite_block(candidate)), *(content or _content)(candidate), TextSpan("\n"))
+            return _quote_pieces(*(content or _content)(candidate), TextSpan(f"\n{citation(candidate)}\n\n"))
+        return _quote_pieces(TextSpan(_cite_block(candidate)), *(content or _content)(candidate), TextSpan("\n"))
 
     def cost(self, candidate: Candidate, count_tokens: CountTokens) -> int:
         """Return tokens of one block with the words around it, without the heading of its group."""
@@ -140,7 +140,7 @@ def assemble(
                 pieces.extend(template.block(candidate, content))
                 first = False
     pieces.append(TextSpan(template.closing()))
-    return _joined(pieces, count_tokens)
+    return _join_pieces(pieces, count_tokens)
 
 
 def group_of(block: Block) -> GroupKey:
@@ -156,10 +156,10 @@ def groups(candidates: Sequence[Candidate]) -> list[list[Candidate]]:
     members: dict[GroupKey, list[Candidate]] = {}
     for candidate in candidates:
         members.setdefault(group_of(candidate.block), []).append(candidate)
-    return [sorted(group, key=_as_written) for group in members.values()]
+    return [sorted(group, key=_build_writing_key) for group in members.values()]
 
 
-def _as_written(candidate: Candidate) -> tuple[datetime, int]:
+def _build_writing_key(candidate: Candidate) -> tuple[datetime, int]:
     part = str(candidate.block.meta.get("source") or "").rpartition("#")[2]
     return candidate.block.said_at, int(part) if part.isdecimal() else 0
 
@@ -202,7 +202,7 @@ def _cite_block(candidate: Candidate) -> str:
     return f"({block.id[:ID]}{ended}) {path}{chr(10) if path else ''}"
 
 
-def _quoted(*pieces: TextSpan) -> tuple[TextSpan, ...]:
+def _quote_pieces(*pieces: TextSpan) -> tuple[TextSpan, ...]:
     """Return the pieces of a block, with what is its own quoted; JSON quotes by itself."""
     spans: list[TextSpan] = []
     before = "\n"
@@ -236,7 +236,7 @@ def _structure_block(candidate: Candidate) -> tuple[TextSpan, ...]:
     )
 
 
-def _joined(pieces: Iterable[TextSpan], count_tokens: CountTokens) -> Assembled:
+def _join_pieces(pieces: Iterable[TextSpan], count_tokens: CountTokens) -> Assembled:
     """Return the pieces as one text; neighbouring pieces of the template become one span, empty ones none."""
     merged: list[TextSpan] = []
     for piece in pieces:

@@ -24,7 +24,7 @@ def compare(left: Frame, right: Frame, *, labels: tuple[str, str]) -> FrameCompa
     shared = [i for i in ranks[0] if i in ranks[1]]
     either = len(ranks[0].keys() | ranks[1].keys())
     moved = [
-        _moved(known[0].get(i), known[1].get(i), ranks[0].get(i), ranks[1].get(i), *weights)
+        _compare_ranks(known[0].get(i), known[1].get(i), ranks[0].get(i), ranks[1].get(i), *weights)
         for i in sorted(ranks[0].keys() | ranks[1].keys())
         if ranks[0].get(i) != ranks[1].get(i)
     ]
@@ -70,7 +70,7 @@ def _side(label: str, frame: Frame) -> Side:
     )
 
 
-def _moved(
+def _compare_ranks(
     left: Candidate | None,
     right: Candidate | None,
     left_rank: int | None,

@@ -95,7 +95,7 @@ def build(
     vectors = {block_id: vector for s in scored.values() for block_id, vector in s.vectors.items()}
     finder = PassageFinder(sources.keyword.query(request.query), sources.keyword)
     shorten = Shortener(template, finder, count_tokens)
-    filled, assembled, tokens = _fitted(definition, budget, pools, known, vectors, shorten, template, count_tokens)
+    filled, assembled, tokens = _fit_budget(definition, budget, pools, known, vectors, shorten, template, count_tokens)
     chosen = [c.block for c in filled.candidates if c.fate == "selected"]
     past = () if request.as_of is None else (f"what held on {request.as_of:%Y-%m-%d %H:%M}",)
     return Frame(
@@ -260,7 +260,7 @@ def _about_the_question(
     names = " and ".join(atom.name for atom in asking)
     unrelated = f"{names} {'finds' if len(asking) == 1 else 'find'} nothing in it about the question"
 
-    def offered(candidate: Candidate, behind: bool) -> Candidate:
+    def decide_offer(candidate: Candidate, behind: bool) -> Candidate:
         if candidate.fate != "selected" or candidate.block.status not in seen:
             return candidate
         if candidate.block.id not in about:
@@ -273,7 +273,7 @@ def _about_the_question(
             behind = definition.merge == "priority_chain" and any(
                 earlier_atom in asking for earlier_atom in atoms[:place]
             )
-            own = tuple(offered(c, behind) for c in scored[atom.name].candidates)
+            own = tuple(decide_offer(c, behind) for c in scored[atom.name].candidates)
             result[atom.name] = replace(scored[atom.name], candidates=own)
     return result
 
@@ -292,7 +292,7 @@ def _vectors(candidates: tuple[Candidate, ...], gathered: Gathered, sources: Sou
     return {numbers[n]: vector for n, vector in sources.vectors.vectors(sorted(numbers)).items()}
 
 
-def _fitted(
+def _fit_budget(
     definition: FrameDefinition,
     budget: int,
     pools: Pools,
@@ -350,9 +350,9 @@ def _once(embed: Callable[[str], Vector]) -> Callable[[str], Vector]:
     """Return the embedder with a memory: the children of a composite ask for the same query."""
     known: dict[str, Vector] = {}
 
-    def remembered(text: str) -> Vector:
+    def embed_once(text: str) -> Vector:
         if text not in known:
             known[text] = embed(text)
         return known[text]
 
-    return remembered
+    return embed_once

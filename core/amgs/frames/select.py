@@ -76,7 +76,7 @@ class Taken:
         vector = self.vectors.get(candidate.block.id)
         if vector is not None:
             self._blocks.append(candidate.block)
-            self._said.append(_said_at(candidate))
+            self._said.append(_find_statement_time(candidate))
             # Few are taken and many are asked about: the matrix is made here, not for each question.
             self._rows = vector[None] if self._rows is None else np.vstack([self._rows, vector])
 
@@ -90,11 +90,11 @@ class _Twins:
         if taken.threshold is None:
             with_vector = []
         # By the time they were said, so that those said later than another are the rows after it.
-        self._places = sorted(with_vector, key=lambda i: _said_at(candidates[i]))
+        self._places = sorted(with_vector, key=lambda i: _find_statement_time(candidates[i]))
         self._row = {place: row for row, place in enumerate(self._places)}
         if self._places:
             self._vectors = np.stack([taken.vectors[candidates[i].block.id] for i in self._places])
-            instants = [microseconds_of(_said_at(candidates[i])) for i in self._places]
+            instants = [microseconds_of(_find_statement_time(candidates[i])) for i in self._places]
             self._first_later = np.searchsorted(instants, np.array(instants) + _NEWER // timedelta(microseconds=1))
 
     def newer(self, at: int, waiting: Collection[int]) -> int | None:
@@ -110,18 +110,20 @@ class _Twins:
         near = [place for place in (self._places[first + k] for k in alike.tolist()) if place in waiting]
         twins = [place for place in near if not say_otherwise(candidates[at].block, candidates[place].block)]
         return max(
-            twins, key=lambda i: (_said_at(candidates[i]), candidates[i].score, candidates[i].block.id), default=None
+            twins,
+            key=lambda i: (_find_statement_time(candidates[i]), candidates[i].score, candidates[i].block.id),
+            default=None,
         )
 
 
-def _said_at(candidate: Candidate) -> datetime:
+def _find_statement_time(candidate: Candidate) -> datetime:
     block = candidate.block
     return block.said_at if "said_at" in block.meta else block.valid_from or block.created_at
 
 
 def _later(candidate: Candidate, than: datetime) -> bool:
     """Return whether it was said later by so much that the order of two files on a disk does not decide."""
-    return _said_at(candidate) - than >= _NEWER
+    return _find_statement_time(candidate) - than >= _NEWER
 
 
 @dataclass(frozen=True, slots=True)

@@ -98,10 +98,10 @@ def told(
 def encode(frame: Frame) -> str:
     """Return the frame's candidates and weights."""
     weights = {part.name: part.weights for part in frame.parts} | {WHOLE: frame.weights}
-    return pack(map(_stored, frame.candidates), weights)
+    return pack(map(_convert_candidate, frame.candidates), weights)
 
 
-def _stored(candidate: Candidate) -> StoredCandidate:
+def _convert_candidate(candidate: Candidate) -> StoredCandidate:
     return StoredCandidate(
         candidate.block.id,
         candidate.child,
@@ -180,14 +180,14 @@ def why(
     Raises UsageError for a part that the frame has not.
     """
 
-    def assembled(weights: Weights | None) -> Frame:
+    def build_frame(weights: Weights | None) -> Frame:
         again = replace(request, weights=weights)
         return build(definition, again, known, sources, settings, count_tokens)
 
     atoms = {leaf.name: leaf for leaf in leaves(definition, known)}
     if child is not None and child not in atoms:
         raise UsageError(f"{definition.name} has no child {child!r}.", way_out=f"Its children are {', '.join(atoms)}.")
-    frame = assembly or assembled(request.weights)
+    frame = assembly or build_frame(request.weights)
     mine = [c for c in frame.candidates if c.block.id == block.id and child in (None, c.child)]
     if not mine:
         # Of a composite that part speaks that asks by the query.
@@ -230,7 +230,7 @@ def why(
         fall = replace(fall, minimum_change=_minimum_change(candidate, _peers(frame, candidate), atom, takes_with))
     change = _change(frame, candidate, part.weights)
     # A budget is in tokens and not in places: only a change under which the frame really takes it is told.
-    if change is not None and block.id in {c.block.id for c in assembled(change.weights).selected}:
+    if change is not None and block.id in {c.block.id for c in build_frame(change.weights).selected}:
         return replace(fall, change=change)
     return fall
 

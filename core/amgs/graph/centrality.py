@@ -97,7 +97,7 @@ def telling(view: GraphView, brief: NDArray[np.int64]) -> GraphView:
 
 def degree(adjacency: Adjacency) -> Scores:
     """Return distinct neighbours over those of the best connected node."""
-    return _scaled(adjacency.degrees.astype(np.float64))
+    return _scale_by_maximum(adjacency.degrees.astype(np.float64))
 
 
 def eigenvector(adjacency: Adjacency) -> Scores:
@@ -119,7 +119,7 @@ def eigenvector(adjacency: Adjacency) -> Scores:
             break
     # What is left of the start in components the leading vector does not reach is noise, not centrality.
     values[adjacency.degrees == 0] = 0.0
-    return _scaled(values)
+    return _scale_by_maximum(values)
 
 
 def pagerank(view: GraphView) -> Scores:
@@ -153,7 +153,7 @@ def pagerank(view: GraphView) -> Scores:
             break
     # Everybody gets the jump; centrality is what a node is given along relations.
     jump = (1 - _DAMPING) / n + _DAMPING * float(rank[lost].sum()) / n
-    return _scaled(np.maximum(rank - jump, 0.0))
+    return _scale_by_maximum(np.maximum(rank - jump, 0.0))
 
 
 def betweenness(adjacency: Adjacency, pivots: int, seed: int) -> Scores:
@@ -165,7 +165,7 @@ def betweenness(adjacency: Adjacency, pivots: int, seed: int) -> Scores:
     chosen = np.random.default_rng(seed).permutation(n)[:pivots]
     for pivot in chosen.tolist():
         total += _dependencies(adjacency, pivot)
-    return _scaled(total)
+    return _scale_by_maximum(total)
 
 
 def _dependencies(adjacency: Adjacency, pivot: int) -> Scores:
@@ -201,7 +201,7 @@ def _outgoing(adjacency: Adjacency, level: NDArray[np.int64]) -> tuple[NDArray[n
     return begin, adjacency.neighbour[first + np.arange(begin.size)]
 
 
-def _scaled(values: Scores) -> Scores:
+def _scale_by_maximum(values: Scores) -> Scores:
     """Over the greatest, so that it reads 1; all 0 stays 0."""
     greatest = float(values.max()) if values.size else 0.0
     return np.clip(values / greatest, 0.0, 1.0) if greatest > 0 else np.zeros_like(values)

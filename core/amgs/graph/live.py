@@ -195,13 +195,13 @@ class LiveGraph:
     def view(self) -> GraphView:
         """Return the graph as it is now, at most a TTL old."""
         with self._lock:
-            return self._renewed()
+            return self._renew_view()
 
-    def _renewed(self) -> GraphView:
+    def _renew_view(self) -> GraphView:
         version, now = self._version(), self._clock.now()
         view = self._view
         if view is None or version != self._at_version:
-            view = self._opened(version) if view is None else None
+            view = self._load_view(version) if view is None else None
             if view is None and self._earlier is not None:
                 view = self._catch_up(*self._earlier)
             self._earlier = None
@@ -256,7 +256,7 @@ class LiveGraph:
         """Latest view, however old; None before the first."""
         return self._view
 
-    def _opened(self, version: int) -> GraphView | None:
+    def _load_view(self, version: int) -> GraphView | None:
         """Return the stored view when it is of this version; else save it as the base for catching up and
         return None.
         """

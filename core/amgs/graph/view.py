@@ -96,7 +96,7 @@ class GraphView:
         ties = self.ties
         rows = np.repeat(np.arange(self.nodes.size), np.diff(ties.starts))
         first = _firsts(rows, ties.neighbour)
-        joined = _joined(self.strength[ties.edge], first)
+        joined = _join_parallel_edges(self.strength[ties.edge], first)
         starts = np.zeros(self.nodes.size + 1, dtype=np.int64)
         np.cumsum(np.bincount(rows[first], minlength=self.nodes.size), out=starts[1:])
         return Adjacency(starts, np.asarray(ties.neighbour[first]), joined)
@@ -137,7 +137,7 @@ class GraphView:
         if not neighbours.size:
             return neighbours, np.zeros(0)
         first = _firsts(np.zeros_like(neighbours), neighbours)
-        return neighbours[first], _joined(self.strength[ties.edge[row]], first)
+        return neighbours[first], _join_parallel_edges(self.strength[ties.edge[row]], first)
 
     def by_relation(self) -> dict[str, int]:
         """Return how many edges each relation has, by name."""
@@ -235,7 +235,7 @@ def _firsts(rows: NDArray[np.int64], neighbours: NDArray[np.int64]) -> NDArray[n
     return np.concatenate([np.zeros(1, np.int64), np.flatnonzero(fresh) + 1])
 
 
-def _joined(strength: NDArray[np.float64], first: NDArray[np.int64]) -> NDArray[np.float64]:
+def _join_parallel_edges(strength: NDArray[np.float64], first: NDArray[np.int64]) -> NDArray[np.float64]:
     """Parallel edges, from one first to the next, joined as independent chances: (j,)."""
     if not first.size:
         return np.zeros(0)

@@ -60,12 +60,12 @@ class BlockFeatures:
         written = _WORD.findall(text)
         later = {word.lower() for word in written[1:] if word[:1].isupper()}
         words = {word.lower() for word in written if word.lower() not in _COMMON} | later
-        called = _called(self.names)
+        called = _index_name_words(self.names)
         return tuple(sorted({place for word in words for place in called.get(word, ())}))
 
     def without(self, numbers: NDArray[np.int64]) -> BlockFeatures:
         """Return these traits less some rows."""
-        return self._kept(~np.isin(self.numbers, numbers)) if numbers.size else self
+        return self._select_rows(~np.isin(self.numbers, numbers)) if numbers.size else self
 
     def merged(self, changed: FeatureColumns) -> BlockFeatures:
         """Return these traits with the changed rows in place of, or beside, the old ones."""
@@ -91,7 +91,7 @@ class BlockFeatures:
         }
         return BlockFeatures(**columns, names=fresh.names)
 
-    def _kept(self, rows: NDArray[np.bool_]) -> BlockFeatures:
+    def _select_rows(self, rows: NDArray[np.bool_]) -> BlockFeatures:
         return BlockFeatures(
             self.numbers[rows],
             self.episode[rows],
@@ -104,7 +104,7 @@ class BlockFeatures:
 
 
 @lru_cache(maxsize=16)
-def _called(names: tuple[str, ...]) -> dict[str, list[int]]:
+def _index_name_words(names: tuple[str, ...]) -> dict[str, list[int]]:
     """Return the places of the names that a word calls. Kept beside the features, which change with every block: names
     seldom do.
     """

@@ -138,7 +138,7 @@ def lay_out(
     spoken = frozenset(speakers.values())
     for number, reading in sorted(readings.items()):
         for use in reading.uses:
-            text = use.text if use.software else _as_known(use, known, spoken)
+            text = use.text if use.software else _match_known_name(use, known, spoken)
             if text:
                 tally = tallies[key_of(text)]
                 tally.forms[text] += 1
@@ -203,7 +203,7 @@ def _has_inner_capitals(word: str) -> bool:
     return not word.isupper() and any(c.isupper() for c in word[1:])
 
 
-def _as_known(use: NameUse, known: Collection[str], spoken: Collection[str]) -> str:
+def _match_known_name(use: NameUse, known: Collection[str], spoken: Collection[str]) -> str:
     """Return the name in a use: the whole run, or what follows a first word that only opens a sentence; "" for none."""
     if use.text in known or use.text.lower() in spoken:
         return use.text

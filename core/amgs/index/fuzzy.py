@@ -25,7 +25,7 @@ class StemCorrection:
     closeness: float
 
 
-def edits_allowed(word: str) -> int:
+def count_allowed_edits(word: str) -> int:
     """Edits that a typo may cost: none in numbers and in words under 4 letters, 1 up to 7, then 2."""
     return 0 if len(word) < 4 or word.isdigit() else 1 if len(word) <= 7 else 2
 
@@ -51,7 +51,7 @@ def corrections(
         word = typed.get(stem, stem)
         edits_to: dict[str, int] = {}
         for form in {stem, word, *(word[: -len(end)] for end in _ENDINGS if word.endswith(end))}:
-            if allowed := edits_allowed(form):
+            if allowed := count_allowed_edits(form):
                 near = [known for known in vocabulary if abs(len(known) - len(form)) <= allowed]
                 matches = process.extract(form, near, scorer=OSA.distance, score_cutoff=allowed, limit=None)
                 for known, edits, _ in matches:

@@ -116,7 +116,7 @@ class KeywordIndex(LexicalIndex):
     def _numbers(self) -> NDArray[np.int64]:
         """Read with the first change: a search has no need of them."""
         if self._known is None:
-            self._known = self._held()
+            self._known = self._read_numbers()
         return self._known
 
     def close(self) -> None:
@@ -295,7 +295,7 @@ class KeywordIndex(LexicalIndex):
         look = min(2 * limit, self.documents)
         while True:
             hits = self._searcher.search(query, look, count=False).hits
-            scores, numbers = _unpacked(self._searcher, hits)
+            scores, numbers = _unpack_hits(self._searcher, hits)
             passes = np.ones(len(hits), dtype=bool) if allowed is None else contains(allowed, numbers)
             if int(passes.sum()) >= limit or len(hits) < look or look >= self.documents:
                 break
@@ -318,10 +318,10 @@ class KeywordIndex(LexicalIndex):
         # Of this state alone, whatever the index becomes; views of it share what is remembered.
         self._remembering = lru_cache(_REMEMBERED)(partial(_best_postings, self._schema, self._searcher))
 
-    def _held(self) -> NDArray[np.int64]:
+    def _read_numbers(self) -> NDArray[np.int64]:
         """Numbers in the files; read once, at open."""
         hits = self._searcher.search(Query.all_query(), self.documents, count=False).hits if self.documents else []
-        return np.sort(_unpacked(self._searcher, hits)[1])
+        return np.sort(_unpack_hits(self._searcher, hits)[1])
 
     def _write(self) -> IndexWriter:
         if self._writer is None:
@@ -364,11 +364,11 @@ def _field(stem: str) -> str:
 def _best_postings(schema: Schema, searcher: Searcher, field: str, term: str, limit: int) -> StemPostings:
     most = min(limit, searcher.num_docs)
     query = _term_query(schema, field, term)
-    scores, numbers = _unpacked(searcher, searcher.search(query, most, count=False).hits if most > 0 else [])
+    scores, numbers = _unpack_hits(searcher, searcher.search(query, most, count=False).hits if most > 0 else [])
     return StemPostings(numbers, scores.round(5))
 
 
-def _unpacked(
+def _unpack_hits(
     searcher: Searcher, hits: Sequence[tuple[float, DocAddress]]
 ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
     """Return the scores and the numbers of documents hits: (k,), (k,)."""

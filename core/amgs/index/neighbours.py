@@ -100,11 +100,11 @@ def _of_some(
             good &= cosines >= edge[:, None]
         asking, at = np.nonzero(good)
         if asking.size:
-            best = best.joined(_ranked(asking, at + start, cosines[asking, at], queries.shape[0], limit))
+            best = best.joined(_rank_pairs(asking, at + start, cosines[asking, at], queries.shape[0], limit))
     return best.rows, best.cosines
 
 
-def _ranked(
+def _rank_pairs(
     asking: NDArray[np.int64], rows: NDArray[np.int64], cosines: NDArray[np.float32], queries: int, limit: int
 ) -> Near:
     """Return the best `limit` of the pairs (query, row) for each query."""

@@ -152,7 +152,7 @@ class VectorIndex:
                 folder / Nearby.FILE,
                 known,
                 left,
-                ((part, matrix[places(numbers, part)]) for part in _told(fresh, progress)),
+                ((part, matrix[places(numbers, part)]) for part in _iterate_batches(fresh, progress)),
                 self.dimension,
             )
 
@@ -308,7 +308,7 @@ class QueryVectors:
         if limit <= 0 or not self._rows.size:
             return []
         rows = None if self.exact else self._near(limit)
-        rows, cosines = (self._rows, self._found) if rows is None else (rows, self._measured(rows))
+        rows, cosines = (self._rows, self._found) if rows is None else (rows, self._measure_cosines(rows))
         if limit < cosines.size:
             # Everything as good as the last one in, so that ties at the edge are cut by number.
             edge = np.partition(cosines, cosines.size - limit)[cosines.size - limit]
@@ -327,7 +327,7 @@ class QueryVectors:
         beside = {n: self._beside[n] for n in wanted[~present].tolist() if n in self._beside}
         if not present.any():
             return beside
-        cosines = self._cosines[rows[present]] if self._whole else self._measured(rows[present])
+        cosines = self._cosines[rows[present]] if self._whole else self._measure_cosines(rows[present])
         return dict(zip(wanted[present].tolist(), _clip_cosines(cosines).tolist(), strict=True)) | beside
 
     def nearer(self, cosine: float) -> int:
@@ -349,14 +349,14 @@ class QueryVectors:
             deviation = float(self._found.std(dtype=np.float64))
             few = max(1.0 - self._found.size / FEW, 0.0)
             deviation += few * max(USUAL_DEVIATION - deviation, 0.0)
-            return _rounded(float(self._found.mean(dtype=np.float64)), deviation)
+            return _round_statistics(float(self._found.mean(dtype=np.float64)), deviation)
         index, query = self._index, self._direction.astype(np.float64)
         left = index._take(np.flatnonzero(index._gone)) @ query
         late = index._matrix[: index.tail] @ query
         size = len(index)
         mean = (float(index._base.total @ query) - left.sum() + late.sum()) / size
         square = (float(query @ index._base.second @ query) - (left**2).sum() + (late**2).sum()) / size
-        return _rounded(mean, float(np.sqrt(max(square - mean * mean, 0.0))))
+        return _round_statistics(mean, float(np.sqrt(max(square - mean * mean, 0.0))))
 
     @cached_property
     def _cosines(self) -> NDArray[np.float32]:
@@ -369,11 +369,11 @@ class QueryVectors:
     def _found(self) -> NDArray[np.float32]:
         """(k,) of the rows that may be found."""
         if self.exact and not self._whole:
-            return self._measured(self._rows)
+            return self._measure_cosines(self._rows)
         whole = self._rows.size == self._cosines.size
         return self._cosines if whole else self._cosines[self._rows]
 
-    def _measured(self, rows: NDArray[np.int64]) -> NDArray[np.float32]:
+    def _measure_cosines(self, rows: NDArray[np.int64]) -> NDArray[np.float32]:
         return np.asarray(self._index._take(rows) @ self._direction)
 
     def _near(self, limit: int) -> NDArray[np.int64] | None:
@@ -399,7 +399,7 @@ def unit(vectors: Vector) -> Vector:
     return np.asarray(np.divide(clean, lengths, out=np.zeros_like(clean), where=lengths > 0), dtype=np.float32)
 
 
-def _told(numbers: NDArray[Any], progress: Progress | None) -> Iterable[NDArray[Any]]:
+def _iterate_batches(numbers: NDArray[Any], progress: Progress | None) -> Iterable[NDArray[Any]]:
     """Return a few at a time, so that it can be cancelled soon."""
     for start in range(0, numbers.size, _PLACED):
         if progress is not None:
@@ -412,6 +412,6 @@ def _clip_cosines(cosines: NDArray[np.float32]) -> NDArray[np.float64]:
     return np.clip(cosines.astype(np.float64), -1.0, 1.0).round(5)
 
 
-def _rounded(mean: float, deviation: float) -> tuple[float, float]:
+def _round_statistics(mean: float, deviation: float) -> tuple[float, float]:
     # As the cosines are.
     return round(mean, 6), round(deviation, 6)

@@ -52,14 +52,14 @@ def of_front_matter(front: Mapping[str, Any]) -> dict[str, Any]:
     """
     note_meta: dict[str, Any] = {}
     for key, value in front.items():
-        nested = key in TEXTS | LISTS and _nested(value)
+        nested = key in TEXTS | LISTS and _is_nested(value)
         note_meta[f"note_{key}" if key in _ENGINES or key in _VERDICTS or nested else key] = value
         if nested and isinstance(value, Mapping) and isinstance(value.get("name"), str):
             note_meta[key] = value["name"]
     return note_meta
 
 
-def _nested(value: Any) -> bool:
+def _is_nested(value: Any) -> bool:
     """Return whether it is more than a text or a list of texts."""
     return isinstance(value, Mapping) or (
         isinstance(value, list) and any(isinstance(member, Mapping | list) for member in value)

@@ -134,29 +134,31 @@ def _holds_text(path: Path) -> bool:
 def read_file(path: Path, source: str, settings: IngestSettings, *, dated: datetime | None = None) -> FolderContents:
     """Return one file as drafts, or the reason why it is refused; a name that no reader knows is read as Markdown."""
     if shown(source) != source:
-        return _refused(shown(source), "its file name is not UTF-8; rename the file")
+        return _refuse_source(shown(source), "its file name is not UTF-8; rename the file")
     try:
         status = path.stat()
         if not path.is_file():
-            return _refused(source, "it is not a file")
+            return _refuse_source(source, "it is not a file")
         if status.st_size > settings.max_file_bytes:
             limit = settings.max_file_bytes / 2**20
-            return _refused(source, f"it has {status.st_size / 2**20:.0f} MiB, more than the limit of {limit:g} MiB")
+            return _refuse_source(
+                source, f"it has {status.st_size / 2**20:.0f} MiB, more than the limit of {limit:g} MiB"
+            )
         raw = path.read_bytes()
     except OSError as error:
-        return _refused(source, f"it cannot be read: {error.strerror}")
+        return _refuse_source(source, f"it cannot be read: {error.strerror}")
     if not raw.strip():
-        return _refused(source, "it is empty")
+        return _refuse_source(source, "it is empty")
     if raw.startswith(b"{\\rtf"):
-        return _refused(source, "it is RTF, which nothing here reads; save it as text, .docx or PDF")
+        return _refuse_source(source, "it is RTF, which nothing here reads; save it as text, .docx or PDF")
     read: Reader = reader_of(path.name) or markdown.read
     text = _decoded(raw)  # whole: a private key is longer than a piece
     try:
         document = read(raw if text is None else settings.mask(text).encode())
     except UnfitError as error:
-        return _refused(source, str(error))
+        return _refuse_source(source, str(error))
     except MissingExtraError as error:
-        return _refused(source, f"{error.message} {error.way_out}".rstrip("."))
+        return _refuse_source(source, f"{error.message} {error.way_out}".rstrip("."))
     if document.form == "code":
         document = replace(document, title=path.name)
     changed = changed_at(status.st_mtime)
@@ -228,17 +230,17 @@ def drafts_of(
     """
     front = document.front
     if str(front.get("ingest", "")).lower() in ("false", "no"):
-        return _refused(source, _NOT_MEANT)
+        return _refuse_source(source, _NOT_MEANT)
     if not document.text.strip():
-        return _refused(source, "it is empty")
+        return _refuse_source(source, "it is empty")
     if document.form == "markdown" and not without_plumbing(document.text).strip():
-        return _refused(source, "it holds nothing but comments and link definitions")
+        return _refuse_source(source, "it holds nothing but comments and link definitions")
     warnings = [Refusal(source, warning) for warning in document.warnings]
     written = front.get("date") or document.date
     try:
         at, doubt = _instant(written, modified)
     except OverflowError:
-        return _refused(source, f"its date {written} is beyond the calendar in UTC")
+        return _refuse_source(source, f"its date {written} is beyond the calendar in UTC")
     if dated is not None:
         at = dated
     elif doubt:
@@ -356,5 +358,5 @@ def _minutes_later(at: datetime, minutes: int) -> datetime:
         return at  # the first or the last year that a calendar holds
 
 
-def _refused(source: str, reason: str) -> FolderContents:
+def _refuse_source(source: str, reason: str) -> FolderContents:
     return FolderContents((), (Refusal(source, reason),))

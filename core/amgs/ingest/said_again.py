@@ -97,9 +97,9 @@ def hold_again(storage: Storage, sayings: Sequence[Saying], now: datetime) -> He
         rival = _rival(block, present)
         again.append(name)
         spoken[name] = min(as_utc(at), now)
-        present[name] = _renewed(block, at, now)
+        present[name] = _renew_block(block, at, now)
         if rival is not None:
-            present[rival.id] = _ended(rival, name, spoken[name])
+            present[rival.id] = _end_block(rival, name, spoken[name])
     pairs = tuple((first[name], block) for name, block in present.items() if block is not first[name])
     storage.blocks.update([after for _, after in pairs])
     storage.blocks.set_embeddings(again, None)
@@ -136,7 +136,7 @@ def end_replaced(storage: Storage, corrections: Sequence[Saying], now: datetime)
                 way_out="Nothing was changed. Replace that one.",
             )
         if not block.superseded:
-            after[block.id] = _ended(block, correction.by, min(as_utc(correction.at), now))
+            after[block.id] = _end_block(block, correction.by, min(as_utc(correction.at), now))
     pairs = tuple((before[name], block) for name, block in after.items() if block is not before[name])
     storage.blocks.update([block for _, block in pairs])
     storage.scores.forget([block.id for _, block in pairs])
@@ -165,7 +165,7 @@ def _rival(block: Block, present: dict[str, Block]) -> Block | None:
     return None
 
 
-def _renewed(block: Block, at: datetime, now: datetime) -> Block:
+def _renew_block(block: Block, at: datetime, now: datetime) -> Block:
     """Return the block as a text that comes in: consolidation looks at it anew."""
     created_at = as_utc(max(at, block.said_at))
     meta = {key: value for key, value in block.meta.items() if key not in _PAST} | offset_of(at)
@@ -189,7 +189,7 @@ def offset_of(written: datetime) -> dict[str, str]:
     return {"utc_offset": offset} if offset else {}
 
 
-def _ended(block: Block, by: str, at: datetime) -> Block:
+def _end_block(block: Block, by: str, at: datetime) -> Block:
     at = max(at, min(block.valid_from or block.created_at, at))
     marks = {"superseded_by": by, "superseded_at": as_utc(at).isoformat()}
     status = "archived" if block.status == "raw" else block.status

@@ -34,13 +34,13 @@ class NamedReading:
 
 def of_folder(storage: Storage, folder: Path, reading: FolderContents) -> NamedReading:
     """Return what was read from a folder, its sources told apart from those of other folders."""
-    if _was_sent(folder):
+    if _is_sent(folder):
         return NamedReading(reading, ())
-    known, moved = _followed(storage.sources.names(), real_path(folder))
+    known, moved = _follow_moved_folder(storage.sources.names(), real_path(folder))
     book = _Names(known, _claimed(storage, reading.drafts))
     files = dict.fromkeys(file_of(str(draft.meta["source"])) for draft in reading.drafts)
     names = {path: book.of(real_path(folder), path, files) for path in files}
-    named = _renamed(reading, lambda source: _named(source, names))
+    named = _rename_sources(reading, lambda source: _name_source(source, names))
     return NamedReading(named, (*moved, *names.values()))
 
 
@@ -48,31 +48,33 @@ def of_file(storage: Storage, path: Path, reading: FolderContents) -> NamedReadi
     """Return the same for a file that was taken in by itself; one of a known folder has the source that it has
     there.
     """
-    if _was_sent(path):
+    if _is_sent(path):
         return NamedReading(reading, ())
     whole = real_path(path)
     book = _Names(storage.sources.names(), _claimed(storage, reading.drafts))
     name = book.of(whole.parent, whole.name, (whole.name,), alone=True)
     if name.name == path.name:
         return NamedReading(reading, (name,))
-    return NamedReading(_renamed(reading, lambda source: name.name + source[len(path.name) :]), (name,))
+    return NamedReading(_rename_sources(reading, lambda source: name.name + source[len(path.name) :]), (name,))
 
 
-def _was_sent(path: Path) -> bool:
+def _is_sent(path: Path) -> bool:
     return any(part.startswith(SENT) for part in path.parts)
 
 
 def followed(storage: Storage, folder: Path) -> tuple[SourceName, ...]:
     """Return the names of all sources; those of a folder that was moved here at its new place."""
-    return _followed(storage.sources.names(), folder)[0]
+    return _follow_moved_folder(storage.sources.names(), folder)[0]
 
 
 def follow_move(names: Iterable[SourceName], folder: Path) -> tuple[SourceName, ...]:
     """Return the names of a folder that was moved here, at its new place; none where it is known, or was not moved."""
-    return _followed(names, folder)[1]
+    return _follow_moved_folder(names, folder)[1]
 
 
-def _followed(names: Iterable[SourceName], folder: Path) -> tuple[tuple[SourceName, ...], tuple[SourceName, ...]]:
+def _follow_moved_folder(
+    names: Iterable[SourceName], folder: Path
+) -> tuple[tuple[SourceName, ...], tuple[SourceName, ...]]:
     """Return the names, those of a folder that was moved here at its new place; and these by themselves."""
     every = tuple(names)
     roots = dict.fromkeys(source_name.root for source_name in every if source_name.root)
@@ -117,7 +119,7 @@ class _Names:
         if root not in self._prefix:
             self._prefix[root] = self._choose_prefix(root, [below + sibling for sibling in among], alone=alone)
         name = self._prefix[root] + below + path
-        if self._taken(name, root):
+        if self._is_taken(name, root):
             name = self._free(root, below + path)
         source_name = SourceName(name, root, below + path)
         self._by_name[name] = self._by_place[source_name.place] = source_name
@@ -132,34 +134,34 @@ class _Names:
         ]
         if own:
             return own[0].name[: len(own[0].name) - len(own[0].path)]
-        if (alone or not self._roots) and not any(self._taken(path, root) for path in paths):
+        if (alone or not self._roots) and not any(self._is_taken(path, root) for path in paths):
             return ""
         return self._free(root, "")
 
     def _free(self, root: str, path: str) -> str:
         folder, n = PurePath(root).name, 1
         name = f"{folder}/{path}"
-        while self._taken(name, root) or (
+        while self._is_taken(name, root) or (
             not path and any(known_name.startswith(name) for known_name in self._by_name)
         ):
             n += 1
             name = f"{folder}-{n}/{path}"
         return name
 
-    def _taken(self, name: str, root: str) -> bool:
+    def _is_taken(self, name: str, root: str) -> bool:
         other = self._by_name.get(name)
         if other is None or other.root == root:
             return False
         return bool(other.root) or name not in self._claimed
 
 
-def _named(source: str, names: Mapping[str, SourceName]) -> str:
+def _name_source(source: str, names: Mapping[str, SourceName]) -> str:
     """Return the name of a file, or of a piece of one."""
     path = file_of(source)
     return (names[path].name if path in names else path) + source[len(path) :]
 
 
-def _renamed(reading: FolderContents, name: Callable[[str], str]) -> FolderContents:
+def _rename_sources(reading: FolderContents, name: Callable[[str], str]) -> FolderContents:
     """Return the same with other names for its sources."""
 
     def draft(raw_block: RawBlock) -> RawBlock:

@@ -47,7 +47,7 @@ def describe(note: str, model: TextModel) -> tuple[tuple[str, ...], tuple[str, .
     answer = _asked(_DESCRIBE.format(kinds=", ".join(_KINDS), note=note[:_SHOWN]), 80, model)
     first, _, second = answer.strip().partition("\n")
     kinds = tuple(dict.fromkeys(kind for kind in _WORD.findall(first.lower()) if kind in _KINDS))
-    mentions = (names.cleaned(name) for name in second.split(";"))
+    mentions = (names.clean_name(name) for name in second.split(";"))
     return kinds, tuple(dict.fromkeys(name for name in mentions if name and name in note))
 
 

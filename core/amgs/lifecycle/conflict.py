@@ -126,7 +126,7 @@ def judge(older: Block, newer: Block, cosine: float, linked: bool, words: Words)
     that one what that one said against it.
     """
     if newer.created_at < older.created_at:
-        then = judge(_as_first_said(newer), _as_first_said(older), cosine, False, words)
+        then = judge(_strip_said_at(newer), _strip_said_at(older), cosine, False, words)
         soon = newer.said_at - older.said_at < timedelta(hours=LATER_HOURS)
         if then is None or (then[0] != SUPERSEDES and soon):
             return then
@@ -146,7 +146,7 @@ def judge(older: Block, newer: Block, cosine: float, linked: bool, words: Words)
             )
             if speaks and not wide.isdisjoint(other):
                 findings += pair.between(old_claim, two, wide & other)
-    surest = max((f for f in map(pair.dated, findings) if f is not None), key=lambda f: f[1], default=None)
+    surest = max((f for f in map(pair.require_later, findings) if f is not None), key=lambda f: f[1], default=None)
     if surest is None:
         return None
     kind, sure, because = surest
@@ -154,7 +154,7 @@ def judge(older: Block, newer: Block, cosine: float, linked: bool, words: Words)
     return kind, min(_MOST_SURE, sure), because
 
 
-def _as_first_said(block: Block) -> Block:
+def _strip_said_at(block: Block) -> Block:
     return replace(block, meta={key: value for key, value in block.meta.items() if key != "said_at"})
 
 
@@ -182,7 +182,7 @@ class _Pair:
         values = tuple(v if v.beside else replace(v, beside=title) for v in claim.values)
         return replace(claim, values=values, topic=claim.topic | title)
 
-    def dated(self, finding: Finding | None) -> Finding | None:
+    def require_later(self, finding: Finding | None) -> Finding | None:
         """Return what supersedes must be later: of two texts of one time the one with another value only disagrees,
         unless it says that it corrects.
         """
@@ -213,24 +213,24 @@ class _Pair:
         """
         if not self.one_subject(old_claim, two):
             return []
-        renamed = self._renamed(old_claim, two, both)
+        renamed = self._find_replacement(old_claim, two, both)
         if renamed is not None:
-            return [] if self._named_apart(old_claim, two) else [renamed]
+            return [] if self._is_named_apart(old_claim, two) else [renamed]
         words = self.words
         own = words.shared(old_claim.topic, two.topic)
         findings = [self._find_retired_word(old_claim, two, own), self._find_reassignment(old_claim, two, both)]
         subject = max(own, words.shared(old_claim.topic | self.titles[0], two.topic | self.titles[1]))
         named = bool(old_claim.values and two.values) and words.rare(self.titles[0] & self.titles[1])
         if subject >= SUBJECT or (self.linked and two.change) or named:
-            findings.append(self._ended(old_claim, two, own))
+            findings.append(self._find_ending(old_claim, two, own))
             others = [self._compare_values(old_claim, two, subject, own), self._find_denial(old_claim, two)]
-            if any(others) and not self._named_apart(old_claim, two):
+            if any(others) and not self._is_named_apart(old_claim, two):
                 findings += others
-        if any(findings) and self._named_apart(old_claim, two, qualifying=True):
+        if any(findings) and self._is_named_apart(old_claim, two, qualifying=True):
             return []
         return [f for f in findings if f is not None]
 
-    def _named_apart(self, old_claim: Claim, two: Claim, *, qualifying: bool = False) -> bool:
+    def _is_named_apart(self, old_claim: Claim, two: Claim, *, qualifying: bool = False) -> bool:
         """Return whether the statements are about differently named things, or, where neither names anything, the
         titles are that share their other words ("The Orsa mill", "The Brenta mill") or are nothing but names ("Orsa",
         "Brenta").
@@ -242,7 +242,7 @@ class _Pair:
         if qualifying:
             ours, theirs = (tuple(m for m in side if m.qualifies) for side in (ours, theirs))
         elif not ours and not theirs and self._alike_titles():
-            ours, theirs = (self._titled(title) for title in self.titles)
+            ours, theirs = (self._list_title_mentions(title) for title in self.titles)
         return differ(ours, theirs, *wide)
 
     def _alike_titles(self) -> bool:
@@ -250,11 +250,11 @@ class _Pair:
             title and title <= self.names for title in self.titles
         )
 
-    def _titled(self, title: frozenset[str]) -> tuple[Mention, ...]:
+    def _list_title_mentions(self, title: frozenset[str]) -> tuple[Mention, ...]:
         named = title & self.names
         return (Mention(named),) if named else ()
 
-    def _renamed(self, old_claim: Claim, two: Claim, both: frozenset[str]) -> Finding | None:
+    def _find_replacement(self, old_claim: Claim, two: Claim, both: frozenset[str]) -> Finding | None:
         """Find where the later statement takes the old value back by name and gives another: "42, not 35"."""
         gone = {(v.kind, v.amount) for v in two.values if v.replaced} & {(v.kind, v.amount) for v in old_claim.values}
         for a in old_claim.values:
@@ -330,7 +330,7 @@ class _Pair:
                 return CONTRADICTS, 0.6, quote
         return None
 
-    def _ended(self, old_claim: Claim, two: Claim, own: float) -> Finding | None:
+    def _find_ending(self, old_claim: Claim, two: Claim, own: float) -> Finding | None:
         """Find a cue of change or of an end over mostly the same telling words, which the older statement does not
         have.
         """

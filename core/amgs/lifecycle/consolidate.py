@@ -212,7 +212,7 @@ def _names(entities: Sequence[Entity]) -> tuple[str, ...]:
     """Return the names that are kept, each in the form in which it came first."""
     by_key: dict[str, str] = {}
     for entity in entities:
-        name = entity.text if entity.kind == "identifier" else names.cleaned(entity.text)
+        name = entity.text if entity.kind == "identifier" else names.clean_name(entity.text)
         if name and entity.kind != "link":
             by_key.setdefault(names.key(name), name)
     return tuple(by_key.values())

@@ -44,7 +44,7 @@ class EdgeUsage:
 def faint(edges: Sequence[Edge], blocks: Mapping[str, Block], now: datetime, busy: Collection[str]) -> list[Proposal]:
     """Return inferred edges that are weak in strength as in confidence; they are taken out."""
     proposals = []
-    for e in _judged(edges, blocks, busy):
+    for e in _select_inferred_edges(edges, blocks, busy):
         strength = e.weight * e.confidence * relevance_at(e.decay_lambda, e.last_reinforced_at, now)
         if strength < WEAK_STRENGTH and e.confidence < WEAK_CONFIDENCE:
             parts = f"weight {e.weight:.2f}, confidence {e.confidence:.2f}"
@@ -63,7 +63,7 @@ def by_use(
     """
     proposals = []
     none: frozenset[str] = frozenset()
-    for e in _judged(edges, blocks, busy):
+    for e in _select_inferred_edges(edges, blocks, busy):
         a, b = usage.blocks.get(e.source_id, none), usage.blocks.get(e.target_id, none)
         together = len(a & b)
         walked = usage.walks.get((e.source_id, e.target_id, e.relation_type), 0)
@@ -124,7 +124,7 @@ def mismatches(
     return proposals
 
 
-def _judged(edges: Sequence[Edge], blocks: Mapping[str, Block], busy: Collection[str]) -> list[Edge]:
+def _select_inferred_edges(edges: Sequence[Edge], blocks: Mapping[str, Block], busy: Collection[str]) -> list[Edge]:
     """Inferred edges between blocks that are there and that no other proposal remakes."""
     return [
         e

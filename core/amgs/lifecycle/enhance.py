@@ -241,7 +241,7 @@ def _splits(
         () if len(parts) > 1 or "part" in b.meta else merge_split.paragraphs_of(b.content)
         for b, parts in zip(asked, divided, strict=True)
     ]
-    pieces = _bounded(whole, SPLIT_PARAGRAPHS)
+    pieces = _limit_paragraphs(whole, SPLIT_PARAGRAPHS)
     # One call for all: an embedder is many times faster in batches.
     texts = [p for own in pieces for p in own]
     vectors = embedder.embed(texts, progress) if texts else seen.matrix[:0]
@@ -257,7 +257,7 @@ def _splits(
             own_vectors = vectors[ends[n] : ends[n + 1]]
             parts, cosine = merge_split.semantic_break(block.content, own_vectors, SPLIT_WORDS, SPLIT_COSINE)
             if len(parts) < 2 and model is not None and n in shown:
-                parts, cosine = proposed_split.proposed_break(block.content, own_vectors, SPLIT_WORDS, model)
+                parts, cosine = proposed_split.propose_break(block.content, own_vectors, SPLIT_WORDS, model)
                 by = model.name
             reason, sure = f"its halves are alike by {cosine:.2f} only", 0.3 + 0.4 * (1 - max(cosine, 0.0))
         if len(parts) < 2:
@@ -284,7 +284,7 @@ def _splits(
     return proposals
 
 
-def _bounded(pieces: Sequence[Sequence[str]], most: int) -> list[Sequence[str]]:
+def _limit_paragraphs(pieces: Sequence[Sequence[str]], most: int) -> list[Sequence[str]]:
     """Return paragraphs to look for a break between, at most so many in all: those of the longest texts. A single
     paragraph has none.
     """

@@ -97,13 +97,13 @@ def related(storage: Storage, erased: Collection[str]) -> tuple[RelatedBlock, ..
         for origin in json.loads(value):
             offspring.setdefault(str(origin), set()).add(block)
             origins.setdefault(block, set()).add(str(origin))
-    reasons = dict.fromkeys(_reached(erased, origins), "it was made from this")
-    reasons |= dict.fromkeys(_reached(erased, offspring), "made from it")
+    reasons = dict.fromkeys(_find_reachable(erased, origins), "it was made from this")
+    reasons |= dict.fromkeys(_find_reachable(erased, offspring), "made from it")
     blocks = storage.blocks.get(sorted(reasons))
     return tuple(RelatedBlock(b.id, b.title, b.status, reasons[b.id]) for b in blocks.values())
 
 
-def _reached(start: Collection[str], steps: Mapping[str, set[str]]) -> set[str]:
+def _find_reachable(start: Collection[str], steps: Mapping[str, set[str]]) -> set[str]:
     closure: set[str] = set()
     waiting = list(start)
     while waiting:

@@ -186,7 +186,7 @@ def link(
         _sequence(fresh.nodes, known, first, now),
         _links(fresh.nodes, known, first, now),
         _likeness(fresh, known, first, read, settings, now),
-        _shared_names(fresh.nodes, known, first, now),
+        _link_shared_names(fresh.nodes, known, first, now),
     )
     for edges in proposals:
         for edge in edges:
@@ -237,7 +237,7 @@ def _links(nodes: Sequence[LinkNode], known: LinkContext, first: int, now: datet
 # --- shared names -----------------------------------------------------------------------------------------
 
 
-def _shared_names(nodes: Sequence[LinkNode], known: LinkContext, first: int, now: datetime) -> Iterator[Edge]:
+def _link_shared_names(nodes: Sequence[LinkNode], known: LinkContext, first: int, now: datetime) -> Iterator[Edge]:
     """`mentions_same` between blocks that share rare names.
 
     Weight by the rarest name and by how many are shared.

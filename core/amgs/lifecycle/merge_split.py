@@ -60,8 +60,8 @@ def merge(
         more: dict[str, Any] = {**keep.meta, "sources": _sources(keep, gone)}
         if gone.said_at > keep.said_at:
             more["said_at"] = gone.said_at.isoformat()
-        moved = _moved(edges, {gone.id: keep.id}, {keep.id, gone.id})
-        link = (None, derived(keep.id, gone.id, now))
+        moved = _move_edges(edges, {gone.id: keep.id}, {keep.id, gone.id})
+        link = (None, make_derivation(keep.id, gone.id, now))
         return Change(((gone, marked), (keep, replace(keep, meta=more))), edges=(*moved, link))
     if new_id in known:
         return Change()
@@ -88,8 +88,8 @@ def merge(
     archived = tuple(
         (parent, replace(parent, status="archived", meta={**parent.meta, "merged_into": new_id})) for parent in (a, b)
     )
-    moved = _moved(edges, {a.id: new_id, b.id: new_id}, {a.id, b.id})
-    derivations = tuple((None, derived(new_id, parent.id, now)) for parent in (a, b))
+    moved = _move_edges(edges, {a.id: new_id, b.id: new_id}, {a.id, b.id})
+    derivations = tuple((None, make_derivation(new_id, parent.id, now)) for parent in (a, b))
     return Change(archived, (new,), edges=(*moved, *derivations))
 
 
@@ -98,7 +98,7 @@ def _sources(*blocks: Block) -> list[str]:
     return list(dict.fromkeys(every))
 
 
-def _moved(
+def _move_edges(
     edges: Sequence[Edge], onto: Mapping[str, str], inside: set[str]
 ) -> tuple[tuple[Edge | None, Edge | None], ...]:
     """Copies of the edges that lead out, at the new block; those of the archived ones stay where they are.
@@ -237,11 +237,11 @@ def split(
         ends = (ids[part], e.target_id) if e.source_id == block.id else (e.source_id, ids[part])
         moved.append((None, replace(e, source_id=ends[0], target_id=ends[1])))
     chain = [(None, _edge(a, b, NEXT, 0.6, 0.99, now)) for a, b in pairwise(ids)]
-    origin = [(None, derived(i, block.id, now)) for i in ids]
+    origin = [(None, make_derivation(i, block.id, now)) for i in ids]
     return Change(((block, archived),), tuple(parts), edges=(*moved, *chain, *origin))
 
 
-def derived(new: str, old: str, now: datetime) -> Edge:
+def make_derivation(new: str, old: str, now: datetime) -> Edge:
     """Return the edge from what was made to what it was made from."""
     return _edge(new, old, DERIVED, 1.0, 1.0, now)
 

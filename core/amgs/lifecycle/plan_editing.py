@@ -91,19 +91,19 @@ def edited(
     item = item_of(draft.proposed, block_id)
     edit = draft.edit_of(block_id)
     if category is not None:
-        edit = _set_category(edit, item, _known(category, known), draft.whose, profiles)
+        edit = _set_category(edit, item, _resolve_category(category, known), draft.whose, profiles)
     if confidence is not None:
         value = check_confidence(confidence)
         edit = replace(edit, confidence=None if value == item.confidence else value)
     if left_out is not None:
         edit = replace(edit, left_out=left_out)
-    gone, back = {edge_named(item, w) for w in drop}, {edge_named(item, w) for w in keep}
+    gone, back = {find_edge(item, w) for w in drop}, {find_edge(item, w) for w in keep}
     if gone & back:
         raise UsageError("An edge cannot be both dropped and kept.", way_out="Name it once.")
     edit = replace(edit, dropped=(edit.dropped | gone) - back)
     if sure:
         proposed = {e.key: e.confidence for e in item.edges}
-        confidences = {edge_named(item, word): check_confidence(value) for word, value in sure.items()}
+        confidences = {find_edge(item, word): check_confidence(value) for word, value in sure.items()}
         corrections = {k: v for k, v in {**dict(edit.sure), **confidences}.items() if v != proposed[k]}
         edit = replace(edit, sure=tuple(sorted(corrections.items())))
     return _with(draft, edit)
@@ -139,7 +139,7 @@ def item_of(plan: ConsolidationPlan, block_id: str) -> ConsolidationItem:
     )
 
 
-def edge_named(item: ConsolidationItem, word: str) -> EdgeKey:
+def find_edge(item: ConsolidationItem, word: str) -> EdgeKey:
     """Return the key of an edge of an item: its number from 1, or the beginning of the other end's id.
 
     Raises UsageError for none and for several.
@@ -167,7 +167,7 @@ def far_end(item: ConsolidationItem, edge: Edge) -> str:
 # --- one item ---------------------------------------------------------------------------------------------
 
 
-def _known(category: str, known: Collection[str] | None) -> str:
+def _resolve_category(category: str, known: Collection[str] | None) -> str:
     name = check_category(category)
     if known is None or name in known:
         return name

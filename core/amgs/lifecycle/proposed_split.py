@@ -16,7 +16,7 @@ MOST_COSINE: Final = 0.45
 """Halves that are more alike are one subject whatever a model says. It may split where the rules alone do not."""
 
 
-def proposed_break(text: str, vectors: Vector, least_words: int, model: TextModel) -> tuple[tuple[str, ...], float]:
+def propose_break(text: str, vectors: Vector, least_words: int, model: TextModel) -> tuple[tuple[str, ...], float]:
     """Return the text cut where a model says that another subject begins, and the cosine across that cut. One part, and
     1.0, where it names no place, or one that leaves fewer words than `least_words` on a side, at which the halves are
     more alike than MOST_COSINE, or beside which another cut would leave them less alike.

@@ -192,18 +192,18 @@ class _Plan:
         pieces: list[PieceRevision] = []
         where = {p.block_id: p.source for p in (*self.dropped, *self.placed)}
         for block_id in lost:
-            changed[block_id] = self._ended(self.blocks[block_id], where[block_id], heirs.get(block_id))
+            changed[block_id] = self._end_block(self.blocks[block_id], where[block_id], heirs.get(block_id))
             pieces.append(self._report_lost(block_id, where[block_id], heirs.get(block_id)))
         for block_id in dict.fromkeys(p.block_id for p in self.placed):
             known = self.blocks.get(block_id)
-            if known is not None and is_hidden(known) and not self._was_held(block_id):
+            if known is not None and is_hidden(known) and not self._has_been_held(block_id):
                 changed[block_id] = self._valid_again(known, self.at[where[block_id]])
                 pieces.append(PieceRevision("restored", block_id, known.title, where[block_id]))
         for block_id, holders in self.holders.items():
             known = changed.get(block_id) or self.blocks.get(block_id)
             if known is None or not holders:
                 continue
-            block = self._said(known, holders)
+            block = self._update_metadata(known, holders)
             if block.meta != known.meta:
                 changed[block_id] = block
         block_ids = {piece.block_id for piece in pieces}
@@ -251,7 +251,7 @@ class _Plan:
         meta: Mapping[str, Any] = draft.meta if draft is not None else known.meta if known is not None else {}
         return HeldText(block_id, source, content, str(meta.get("title") or ""))
 
-    def _ended(self, block: Block, source: str, heir: Succession | None) -> Block:
+    def _end_block(self, block: Block, source: str, heir: Succession | None) -> Block:
         """Return a block that its sources no longer hold: superseded, or archived where nothing took its place."""
         if block.superseded:
             return replace(block, status="archived")
@@ -268,7 +268,7 @@ class _Plan:
             return self.at[source]
         return next(self.at[p.source] for p in self.placed if p.block_id == heir.successor)
 
-    def _was_held(self, block_id: str) -> bool:
+    def _has_been_held(self, block_id: str) -> bool:
         """Return whether a source held a text already: only what was gone can come back."""
         placed = set(self.placed)
         is_lost = any(p.block_id == block_id for p in self.dropped)
@@ -298,9 +298,9 @@ class _Plan:
         made = raw_blocks.block_of(self.texts[block_id], self.now)
         if block_id in heirs or self.before[source]:
             made = replace(made, valid_from=self.at[source])
-        return self._said(made, self.holders[block_id])
+        return self._update_metadata(made, self.holders[block_id])
 
-    def _said(self, block: Block, holders: Sequence[SourcePiece]) -> Block:
+    def _update_metadata(self, block: Block, holders: Sequence[SourcePiece]) -> Block:
         """Return the block with what its sources say of it now: which they are, what stands before it, its title and
         tags.
         """

@@ -137,7 +137,7 @@ def _keep(path: Path, value: Any) -> None:
         ) from error
 
 
-def _changed(kind: str, cell: Any, change: Change) -> Any:
+def _change_cell(kind: str, cell: Any, change: Change) -> Any:
     """Return a cell as it is after a change; JSON by its members."""
     if kind not in _TEXTS or not isinstance(cell, str):
         return cell
@@ -157,7 +157,7 @@ def _count_changed(storage: Storage, change: Change) -> dict[str, int]:
         for batch in storage.tables.rows(table, texts):
             for row in batch:
                 changed = any(
-                    _changed(column.type, cell, change) != cell for column, cell in zip(texts, row, strict=True)
+                    _change_cell(column.type, cell, change) != cell for column, cell in zip(texts, row, strict=True)
                 )
                 counts[table] = counts.get(table, 0) + changed
     return {table: count for table, count in counts.items() if count}
@@ -186,7 +186,8 @@ def _rewrite(storage: Storage, change: Change) -> None:
         for batch in tables.rows(table, columns):
             for row in batch:
                 cells = [
-                    name_anew(_changed(column.type, cell, change)) for column, cell in zip(columns, row, strict=True)
+                    name_anew(_change_cell(column.type, cell, change))
+                    for column, cell in zip(columns, row, strict=True)
                 ]
                 differ = differ or any(
                     isinstance(after, str) and after != before for after, before in zip(cells, row, strict=True)

@@ -47,7 +47,7 @@ def successions(
     before, after: the ids of a source's pieces in order, by source. Looks at what shares a source first.
     """
     aligned = {
-        (source, old): new for source, ids in before.items() for old, new in _aligned(ids, after.get(source, ()))
+        (source, old): new for source, ids in before.items() for old, new in _align_texts(ids, after.get(source, ()))
     }
     words = {piece.block_id: _words(piece.content) for piece in (*lost, *gained)}
     holders: dict[str, list[int]] = {}
@@ -65,7 +65,7 @@ def successions(
         best = max(
             (
                 judgement
-                for judgement in (_judged(piece, gained[row], own, words, aligned) for row in rows)
+                for judgement in (_judge_succession(piece, gained[row], own, words, aligned) for row in rows)
                 if judgement is not None
             ),
             key=lambda judgement: (judgement[0], judgement[1].share, judgement[1].successor),
@@ -79,7 +79,7 @@ def successions(
 _MOST_HOLDERS = 40
 
 
-def _judged(
+def _judge_succession(
     old: HeldText,
     new: HeldText,
     own: frozenset[str],
@@ -111,7 +111,7 @@ def _words(text: str) -> frozenset[str]:
     return words - _COMMON or words
 
 
-def _aligned(before: Sequence[str], after: Sequence[str]) -> Iterable[tuple[str, frozenset[str]]]:
+def _align_texts(before: Sequence[str], after: Sequence[str]) -> Iterable[tuple[str, frozenset[str]]]:
     """Yield each text that went, and those that stand between the neighbours that stayed."""
     if not after:
         return

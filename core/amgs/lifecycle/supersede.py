@@ -171,7 +171,7 @@ def _origin(block: Block) -> str:
     return file_of(str(block.meta.get("source") or block.id))
 
 
-def likely_replaced(newer: Block, others: Sequence[Block]) -> LikelyReplacement | None:
+def find_likely_replaced(newer: Block, others: Sequence[Block]) -> LikelyReplacement | None:
     """Return the block in the place of which a new text may have been written; None for none.
 
     others: what words find for it, the best first. That is what a review would call superseded or contradicted, else
@@ -227,12 +227,14 @@ def queue(storage: Storage, *, every: bool = False, limit: int | None = None) ->
         if r.older_id in blocks
         and r.newer_id in blocks
         # What was proposed before the older text was said again is said by nobody now.
-        and not (r.state == "open" and r.kind == SUPERSEDES and _turned(blocks[r.older_id], blocks[r.newer_id]))
+        and not (
+            r.state == "open" and r.kind == SUPERSEDES and _is_order_reversed(blocks[r.older_id], blocks[r.newer_id])
+        )
     ]
     return tuple(ReviewItem(r, blocks[r.older_id], blocks[r.newer_id]) for r in there[:limit])
 
 
-def _turned(older: Block, newer: Block) -> bool:
+def _is_order_reversed(older: Block, newer: Block) -> bool:
     return "said_at" in older.meta and older.said_at > newer.said_at
 
 

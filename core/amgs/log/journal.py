@@ -144,7 +144,7 @@ def detail(storage: Storage, operation_id: int, limit: int) -> JournalEntryDetai
     ids = [_block_of(row) for row in rows]
     known = storage.blocks.get(ids)
     blocks = tuple(
-        BlockChange(row_id, known[row_id].title if row_id in known else "", _told(row))
+        BlockChange(row_id, known[row_id].title if row_id in known else "", _describe_row(row))
         for row_id, row in zip(ids, rows, strict=True)
     )
     later = storage.journal.later_on_same(operation_id)
@@ -194,7 +194,7 @@ _META_WORDS = {
 }
 
 
-def _told(row: JournalRow) -> str:
+def _describe_row(row: JournalRow) -> str:
     """Return what a row of the journal did to its block, in words."""
     if row.target == "forecast":
         verdict = json.loads(row.after or "{}")

@@ -181,7 +181,7 @@ def _undo_blocks(storage: Storage, rows: Sequence[JournalRow]) -> None:
     missing = [r.key for r in changed if r.key not in now]
     if missing:
         raise StoreCorruptError(f"Block {missing[0][:12]} of the journal is not in the store.", way_out="Run verify.")
-    storage.blocks.update([_restored(now[r.key], r) for r in changed])
+    storage.blocks.update([_restore_block(now[r.key], r) for r in changed])
     storage.blocks.insert([_block_in(r) for r in taken])
     storage.blocks.recount([r.key for r in taken])
     bare = [r.key for r in changed if r.embedding is None and not json.loads(r.before or "{}")[KEPT]]
@@ -221,7 +221,7 @@ def _turn_back(storage: Storage, row: JournalRow) -> None:
 # --- JSON -------------------------------------------------------------------------------------------------
 
 
-def _restored(block: Block, row: JournalRow) -> Block:
+def _restore_block(block: Block, row: JournalRow) -> Block:
     data = json.loads(row.before or "{}")
     return Block(
         block.id,

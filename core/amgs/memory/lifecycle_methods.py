@@ -69,9 +69,9 @@ class LifecycleMethods(OpenMemory):
         Gives each batch's plan and the journal entry as it then stands, which one `undo` takes back. Stopping
         keeps the batches that were committed.
         """
-        return self._consolidated(bounds.count("A limit", limit), progress)
+        return self._run_consolidation(bounds.count("A limit", limit), progress)
 
-    def _consolidated(
+    def _run_consolidation(
         self, limit: int | None, progress: Progress | None
     ) -> Iterator[tuple[ConsolidationPlan, JournalEntry]]:
         from amgs.frames import registry

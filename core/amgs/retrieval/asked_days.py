@@ -82,7 +82,7 @@ class AskedDays:
         it was written in says no more than when that was.
         """
         written = block.written.date()
-        return any(self.overlap(days) and not days.first <= written <= days.last for days in _told(block))
+        return any(self.overlap(days) and not days.first <= written <= days.last for days in _read_told_days(block))
 
 
 def find_asked_days(text: str, now: datetime) -> AskedDays | None:
@@ -118,7 +118,7 @@ def holds_its_day(block: Block) -> bool:
     "Today" and "this week" name the day only to who knows when they were said: read from another day, they move.
     """
     written = block.written.date()
-    if not any(days.first <= written <= days.last for days in _told(block)):
+    if not any(days.first <= written <= days.last for days in _read_told_days(block)):
         return False
     read = [mention.interval for mention in dates_in(block.content, block.written + _ANOTHER_DAY)]
     sure = [interval.whole for interval in read if interval.confidence > LEAST_SURE]
@@ -138,5 +138,5 @@ def add_latest(evidence: Features, asked: str, blocks: Blocks) -> Features:
     return replace(evidence, values=values)
 
 
-def _told(block: Block) -> Iterable[ToldDays]:
+def _read_told_days(block: Block) -> Iterable[ToldDays]:
     return told_days(block.meta.get("dates") or ())

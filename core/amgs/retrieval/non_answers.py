@@ -102,7 +102,7 @@ def tells(text: str, asked: str, *, of_assistant: bool) -> bool:
     """Return whether a text may answer what is asked: it neither asks alone, nor says that it does not know; or it
     gives a name or a number that the question does not. of_assistant: then what is so in general is no answer either.
     """
-    known = _known(asked)
+    known = _list_question_words(asked)
     if not (
         is_question(text)
         or _IGNORANT.search(text)
@@ -131,6 +131,6 @@ def _bare(word: str) -> str:
 
 
 @lru_cache(maxsize=8)
-def _known(asked: str) -> frozenset[str]:
+def _list_question_words(asked: str) -> frozenset[str]:
     """Return the words of a question, and what is no word at all."""
     return frozenset(("", *map(_bare, _WORD.findall(asked))))

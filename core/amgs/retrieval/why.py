@@ -46,7 +46,7 @@ def why(
         LayerVerdict("prefilter", "passed", None, None, "it passes every condition"),
         *finders(request, block, number, gathered, sources),
     )
-    return _scored(request, block, number, gathered, layers, places, frame)
+    return _explain_score(request, block, number, gathered, layers, places, frame)
 
 
 def find_unmet_condition(block: Block, wanted: BlockFilter) -> str:
@@ -99,7 +99,7 @@ def turn_away(request: RetrievalRequest, block: Block, frame: str, because: str,
     )
 
 
-def _scored(
+def _explain_score(
     request: RetrievalRequest,
     block: Block,
     number: int,
@@ -227,12 +227,12 @@ def _vector(request: RetrievalRequest, number: int, sources: Sources) -> LayerVe
 def _graph(number: int, gathered: Gathered, sources: Sources) -> LayerVerdict:
     flow = next((c.graph for c in gathered.candidates if gathered.numbers[c.block.id] == number), 0.0)
     if flow > 0:
-        return LayerVerdict("graph", "passed", flow, 0.0, _linked(number, gathered, sources))
+        return LayerVerdict("graph", "passed", flow, 0.0, _describe_link(number, gathered, sources))
     because = f"no edge leads here from the {GRAPH_SEEDS} best matches"
     return LayerVerdict("graph", "missed", 0.0, 0.0, because)
 
 
-def _linked(number: int, gathered: Gathered, sources: Sources) -> str:
+def _describe_link(number: int, gathered: Gathered, sources: Sources) -> str:
     """Return the match that an edge leads here from, of several the one that sends most."""
     view = sources.graph.view()
     node = view.index_of(number)

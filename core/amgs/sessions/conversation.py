@@ -130,7 +130,7 @@ def messages_of(
 
     Words and calls of one answer of the model that stand together are one message. text: what a turn says, whole.
     """
-    pairs = _paired(turns)
+    pairs = _pair_calls(turns)
     mended: list[tuple[str, int]] = []
     messages: list[TurnMessage] = []
     before: Turn | None = None
@@ -157,7 +157,7 @@ class _Pairs:
     answered: frozenset[str]
 
 
-def _paired(turns: Sequence[Turn]) -> _Pairs:
+def _pair_calls(turns: Sequence[Turn]) -> _Pairs:
     waiting: dict[str, list[Turn]] = {}
     calls: dict[int, ToolCall] = {}
     results: dict[int, ToolCall] = {}
@@ -168,17 +168,17 @@ def _paired(turns: Sequence[Turn]) -> _Pairs:
         if turn.kind == "call" and turn.calls:
             waiting.setdefault(turn.calls[0].id, []).append(turn)
             if place > last:
-                calls[turn.number] = _named(turn, used)
+                calls[turn.number] = _name_call(turn, used)
         elif turn.kind == "result":
-            called = _called(turn, waiting.get(turn.answers, []))
+            called = _take_call(turn, waiting.get(turn.answers, []))
             if called is not None:
-                calls[called.number] = _named(called, used)
+                calls[called.number] = _name_call(called, used)
                 results[turn.number] = calls[called.number]
                 answered.add(turn.answers)
     return _Pairs(calls, results, frozenset(answered))
 
 
-def _called(result: Turn, waiting: list[Turn]) -> Turn | None:
+def _take_call(result: Turn, waiting: list[Turn]) -> Turn | None:
     """Return the call of a result, taken from those of its id: the latest; without an id, the first of its tool."""
     if result.answers or not waiting:
         return waiting.pop() if waiting else None
@@ -186,7 +186,7 @@ def _called(result: Turn, waiting: list[Turn]) -> Turn | None:
     return waiting.pop(places[0] if places else 0)
 
 
-def _named(turn: Turn, used: set[str]) -> ToolCall:
+def _name_call(turn: Turn, used: set[str]) -> ToolCall:
     """Return the call of a turn, with an id that no other call has."""
     call = turn.calls[0]
     if not call.id or call.id in used:

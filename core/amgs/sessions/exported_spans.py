@@ -127,8 +127,8 @@ def _of_langfuse(row: Mapping[str, Any]) -> RecordedSpan:
             "gen_ai.request.model": text(get_field("provided_model_name", "providedModelName", "model")),
             "gen_ai.usage.input_tokens": usage.get("input"),
             "gen_ai.usage.output_tokens": usage.get("output"),
-            "gen_ai.input.messages": _said(read, "user"),
-            "gen_ai.output.messages": _said(written, "assistant"),
+            "gen_ai.input.messages": _wrap_message(read, "user"),
+            "gen_ai.output.messages": _wrap_message(written, "assistant"),
         }
     elif kind == "retriever":
         documents = fields(written).get("documents", fields(written).get("results", written))
@@ -152,7 +152,7 @@ def _of_langfuse(row: Mapping[str, Any]) -> RecordedSpan:
     )
 
 
-def _said(value: Any, role: str) -> Any:
+def _wrap_message(value: Any, role: str) -> Any:
     if isinstance(value, str):
         return [{"role": role, "content": value}]
     return [value] if isinstance(value, dict) and "role" in value else value

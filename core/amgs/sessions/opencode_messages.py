@@ -55,7 +55,7 @@ def of_database(file: SqliteFile, id: str) -> Iterator[OpencodeMessage]:
             part_records = tuple(parse_object(str(part)) for (part,) in parts)
             messages.append(OpencodeMessage(str(message), parse_object(str(data)), part_records, agent))
         about = dict(zip(SESSION_COLUMNS, rows[0], strict=True)) if rows else {}
-        yield from _without_reverted(about, messages)
+        yield from _mark_reverted(about, messages)
         for (child,) in file.rows("session", ("id",), ("time_created",), parent_id=session_id):
             if str(child) not in seen:
                 seen.add(str(child))
@@ -72,7 +72,7 @@ def of_folders(storage: Path, about: Record, id: str) -> Iterator[OpencodeMessag
             folders = (storage / "part" / path.stem, storage / "session/part" / id / path.stem)
             parts = [beside(part) for folder in folders for part in sorted(folder.glob("*.json"))]
             messages.append(_message(path.stem, beside(path), parts))
-    yield from _without_reverted(about, messages)
+    yield from _mark_reverted(about, messages)
 
 
 def of_export(whole: Record) -> Iterator[OpencodeMessage]:
@@ -83,7 +83,7 @@ def of_export(whole: Record) -> Iterator[OpencodeMessage]:
         info, parts = fields(message).get("info"), fields(message).get("parts")
         id = text(fields(info).get("id")) or f"message {number}"
         session_messages.append(_message(id, info, parts if isinstance(parts, list) else []))
-    yield from _without_reverted(fields(whole.get("info")), session_messages)
+    yield from _mark_reverted(fields(whole.get("info")), session_messages)
 
 
 def _message(id: str, info: Any, parts: Sequence[Any]) -> OpencodeMessage:
@@ -91,7 +91,7 @@ def _message(id: str, info: Any, parts: Sequence[Any]) -> OpencodeMessage:
     return OpencodeMessage(id, info if isinstance(info, dict) else None, part_records)
 
 
-def _without_reverted(about: Record, messages: Sequence[OpencodeMessage]) -> Sequence[OpencodeMessage]:
+def _mark_reverted(about: Record, messages: Sequence[OpencodeMessage]) -> Sequence[OpencodeMessage]:
     """Return the messages, from the one on marked to which the user went back."""
     back = about.get("revert")
     first = text(fields(parse_object(back) if isinstance(back, str) else back).get("messageID"))

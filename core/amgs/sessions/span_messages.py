@@ -191,7 +191,7 @@ def messages_of(span: RecordedSpan) -> SpanMessages:
     """Return what the model of a span read and wrote."""
     attributes = told_by(span)
     read: list[Item] = []
-    written = _answered(attributes)
+    written = _read_answer(attributes)
     for messages, names, role in ((read, _READ, "user"), (written, _WRITTEN, "assistant")):
         for name in names:
             if not messages and not name.startswith("ai.response"):
@@ -203,7 +203,7 @@ def messages_of(span: RecordedSpan) -> SpanMessages:
     return SpanMessages((*system, *read), tuple(written))
 
 
-def _answered(attributes: Mapping[str, Any]) -> list[Item]:
+def _read_answer(attributes: Mapping[str, Any]) -> list[Item]:
     """Return the answer that the Vercel AI SDK tells in attributes of their own."""
     if "gen_ai.output.messages" in attributes:
         return []
@@ -258,10 +258,10 @@ def listed(attributes: Mapping[str, Any], name: str) -> list[Any]:
     for key, value in attributes.items():
         if key.startswith(f"{name}.") and (match := re.fullmatch(r"(\d{1,6})\.(.+)", key[len(name) + 1 :])):
             entries.setdefault(int(match[1]), {})[match[2]] = value
-    return [_nested(entries[place]) for place in sorted(entries)]
+    return [_nest_keys(entries[place]) for place in sorted(entries)]
 
 
-def _nested(flat: Mapping[str, Any]) -> dict[str, Any]:
+def _nest_keys(flat: Mapping[str, Any]) -> dict[str, Any]:
     """`{"message.role": "user"}` as `{"message": {"role": "user"}}`; numbered parts become lists."""
     tree: dict[str, Any] = {}
     heads = dict.fromkeys(key.partition(".")[0] for key in flat)
@@ -270,7 +270,7 @@ def _nested(flat: Mapping[str, Any]) -> dict[str, Any]:
         if inner and all(re.match(r"\d{1,6}(\.|$)", key) for key in inner):
             tree[head] = listed(flat, head) or list(inner.values())
         else:
-            tree[head] = _nested(inner) if inner else flat[head]
+            tree[head] = _nest_keys(inner) if inner else flat[head]
     return tree
 
 
@@ -358,7 +358,9 @@ def _part(part: Any) -> Any:
         return {"type": "text", "text": part} if isinstance(part, str) else part
     for key in ("toolUse", "functionCall", "function_call"):
         if isinstance(call := part.get(key), dict):
-            return _called(call.get("toolUseId", call.get("id")), call.get("name"), call.get("input", call.get("args")))
+            return _build_call(
+                call.get("toolUseId", call.get("id")), call.get("name"), call.get("input", call.get("args"))
+            )
     for key in ("toolResult", "functionResponse", "function_response"):
         if isinstance(result := part.get(key), dict):
             content = result.get("content", result.get("response"))
@@ -373,7 +375,9 @@ def _part(part: Any) -> Any:
             return {"type": "text", "text": part.get("content", part.get("text"))}
         case "tool_call" | "tool-call":
             arguments = part.get("arguments", part.get("input", part.get("args")))
-            return _called(part.get("toolCallId", part.get("id")), part.get("toolName", part.get("name")), arguments)
+            return _build_call(
+                part.get("toolCallId", part.get("id")), part.get("toolName", part.get("name")), arguments
+            )
         case "tool_call_response" | "tool-result":
             result = part.get("response", part.get("result", part.get("output")))
             if isinstance(result, dict) and set(result) == {"type", "value"}:
@@ -388,7 +392,7 @@ def _part(part: Any) -> Any:
     return part
 
 
-def _called(id: Any, name: Any, arguments: Any) -> Item:
+def _build_call(id: Any, name: Any, arguments: Any) -> Item:
     return {"type": "tool_use", "id": id or name, "name": name, "input": arguments}
 
 

@@ -62,15 +62,15 @@ class SqliteFile:
         Raises InputError for a table that is not there, and for a database that contradicts itself.
         """
         try:
-            there = {name for _, name, *_ in self._connection.execute(f"PRAGMA table_info({_named(table)})")}
+            there = {name for _, name, *_ in self._connection.execute(f"PRAGMA table_info({_check_name(table)})")}
             if not there or not there.issuperset(where):
                 raise InputError(f"{self._path} has no table {table} that is known.", way_out=_WAY_OUT)
-            chosen = ", ".join(_named(column) if column in there else "NULL" for column in columns)
-            condition = " AND ".join(f"{_named(column)} = ?" for column in where)
-            asked = f"SELECT {chosen} FROM {_named(table)}"
+            chosen = ", ".join(_check_name(column) if column in there else "NULL" for column in columns)
+            condition = " AND ".join(f"{_check_name(column)} = ?" for column in where)
+            asked = f"SELECT {chosen} FROM {_check_name(table)}"
             if condition:
                 asked += f" WHERE {condition}"
-            if ordered := ", ".join(_named(column) for column in order if column in there):
+            if ordered := ", ".join(_check_name(column) for column in order if column in there):
                 asked += f" ORDER BY {ordered}"
             return self._connection.execute(asked, tuple(where.values())).fetchall()
         except (sqlite3.Error, ValueError, OverflowError) as error:
@@ -80,7 +80,7 @@ class SqliteFile:
 _WAY_OUT: Final = "Give a whole database, with the `-wal` file beside it."
 
 
-def _named(name: str) -> str:
+def _check_name(name: str) -> str:
     if not _NAME.fullmatch(name):
         raise ValueError(f"no name of a table or column: {name}")
     return name

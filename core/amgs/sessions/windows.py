@@ -123,7 +123,7 @@ def tokens_of_all(session: Session, turns: Sequence[Turn]) -> int:
     return sum(tokens_of(session, turn) for turn in turns)
 
 
-def tokens_dropped(session: Session, boundary: Turn, remaining_numbers: Collection[int] = ()) -> int:
+def estimate_dropped_tokens(session: Session, boundary: Turn, remaining_numbers: Collection[int] = ()) -> int:
     """Tokens that a compaction dropped, or would have dropped had it kept some turns: estimated, and no more than their
     share of what the file counts for the window. Some of what stands in a file, such as thoughts, reaches no model.
     """

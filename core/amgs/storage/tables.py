@@ -80,7 +80,7 @@ class TableStorage(StoragePart, ABC):
         self._connection.edge_changes.forget()
         self._connection.clock_changes.forget()
         names = ", ".join(f'"{column.name}"' for column in columns)
-        values = ", ".join(_written(column) for column in columns)
+        values = ", ".join(_write_expression(column) for column in columns)
         offers = {
             column.name: OfferedColumn(column.type, [_value(column.type, row[place]) for row in batch])
             for place, column in enumerate(columns)
@@ -116,7 +116,7 @@ def _read(column: TableColumn) -> str:
     return f'"{column.name}"::VARCHAR AS "{column.name}"' if column.type == "JSON" else f'"{column.name}"'
 
 
-def _written(column: TableColumn) -> str:
+def _write_expression(column: TableColumn) -> str:
     if column.type == "TIMESTAMP":
         return f'make_timestamp("{column.name}")'
     return f'"{column.name}"::JSON' if column.type == "JSON" else f'"{column.name}"'

@@ -124,7 +124,7 @@ class BertEncoder:
     def embed(self, text: str) -> Vector:
         """Return the vector of one text, not scaled to unit length: (d,)."""
         with one_thread():
-            states = self._embedded(_cut(self._tokenizer.encode(text).ids, self._longest))
+            states = self._embed_tokens(_cut(self._tokenizer.encode(text).ids, self._longest))
             for layer in self._layers:
                 states, _ = layer(states, self._heads)
         return np.asarray(states.mean(axis=0))
@@ -150,7 +150,7 @@ class BertEncoder:
         ids = [around[0], *pieces, around[-1]]
         if len(ids) > self._longest:
             raise ValueError(f"{len(pieces)} tokens are more than {self._longest - len(around)}")
-        states = self._embedded(ids)
+        states = self._embed_tokens(ids)
         outputs, attended = [], []
         for layer in self._layers:
             states, attention = layer(states, self._heads)
@@ -158,7 +158,7 @@ class BertEncoder:
             attended.append(attention[:, 1:-1, 1:-1])
         return np.stack(outputs), np.stack(attended)
 
-    def _embedded(self, ids: Sequence[int]) -> Vector:
+    def _embed_tokens(self, ids: Sequence[int]) -> Vector:
         for i in ids:
             if i not in self._met:
                 self._met[i] = self._words[i : i + 1][0].astype(np.float32)

@@ -38,7 +38,7 @@ def best_passage(text: str, matches: Sequence[Match], most: int) -> tuple[int, i
         weight = sum(terms.values())
         if weight > best:
             best, chosen = weight, (start, end)
-    return _filled(chosen, pieces, most)
+    return _extend_start(chosen, pieces, most)
 
 
 def _short(text: str, start: int, end: int, most: int) -> list[tuple[int, int]]:
@@ -53,7 +53,7 @@ def _short(text: str, start: int, end: int, most: int) -> list[tuple[int, int]]:
     return [*pieces, (start, end)]
 
 
-def _filled(chosen: tuple[int, int], pieces: Sequence[tuple[int, int]], most: int) -> tuple[int, int]:
+def _extend_start(chosen: tuple[int, int], pieces: Sequence[tuple[int, int]], most: int) -> tuple[int, int]:
     """Return the same with what stands before, as far as there is room: at the end of a text, after the last match."""
     start, end = chosen
     return min((first for first, _ in pieces if first <= start and end - first <= most), default=start), end

@@ -151,14 +151,14 @@ def _about_one_thing(s: Sentence, t: Sentence) -> bool:
 
 def _alike(s: Sentence, t: Sentence, text: str) -> bool:
     """Return whether two sentences are one, but for words written apart or a slip in spelling."""
-    if _joined(s) == _joined(t):
+    if _join_words(s) == _join_words(t):
         return True
     return len(s) == len(t) and all(
         x == y or _slip(v, w, text) for v, w, x, y in zip(s, t, _forms(s), _forms(t), strict=True)
     )
 
 
-def _joined(sentence: Sentence) -> str:
+def _join_words(sentence: Sentence) -> str:
     return "".join(w if w.isalpha() else f" {w} " for w in sentence)
 
 

@@ -67,7 +67,7 @@ class EncoderProcess:
                 _send(child.stdin, json.dumps(list(texts)).encode())
                 answer = _receive(child.stdout)
             except (OSError, EOFError) as error:
-                raise _gone(_end(self._child)) from error
+                raise _make_exit_error(_end(self._child)) from error
             except BaseException:  # an answer that nobody has read would be taken for the next one
                 _end(self._child, wait=0.0)
                 raise
@@ -122,7 +122,7 @@ def _end(children: list[subprocess.Popen[bytes]], *, wait: float = _WAIT) -> int
         return child.wait()
 
 
-def _gone(status: int) -> ModelError:
+def _make_exit_error(status: int) -> ModelError:
     how = f"signal {-status}" if status < 0 else f"exit status {status}"
     return ModelError(
         f"The process that embeds texts ended before it answered ({how}).",

@@ -36,7 +36,7 @@ def read(text: str) -> tuple[FrontMatter, str]:
     unread: list[str] = []
     for key, first, more in _entries(lines[1:end], unread):
         try:
-            values[key] = _value(first) if not more else _nested(first, more)
+            values[key] = _value(first) if not more else _read_nested(first, more)
         except _UnreadableError:
             values[key] = _value(first)
             unread += [line for line in more if line.strip()]
@@ -75,7 +75,7 @@ def _bare(text: str) -> str:
     return text[1:-1] if len(text) > 1 and text[0] == text[-1] and text[0] in "\"'" else text
 
 
-def _nested(first: str, lines: list[str]) -> Any:
+def _read_nested(first: str, lines: list[str]) -> Any:
     """Return a value of several lines: a list of `- item`, or YAML of any depth, its scalars as texts."""
     items = [line.strip() for line in lines if line.strip()]
     if all(item.startswith("- ") for item in items) and not any(_KEY.match(item[2:].strip()) for item in items):

@@ -43,7 +43,7 @@ def references(text: str, labels: Mapping[str, str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(path for path in bare if path.strip("./ ")))
 
 
-def resolved(reference: str, source: str) -> str:
+def resolve_reference(reference: str, source: str) -> str:
     """Return the slug of the file that a source refers to; one that begins with a slash is looked for from the root."""
     folder = posixpath.dirname(file_of(source))
     path = posixpath.normpath(reference.lstrip("/") if reference.startswith("/") else posixpath.join(folder, reference))
@@ -60,4 +60,4 @@ def list_references(meta: Mapping[str, Any]) -> tuple[str, ...]:
     """Return the slugs of the files that a block refers to, from each of its sources."""
     targets = meta.get("refers_to") or ()
     sources = meta.get("sources") or [meta.get("source") or ""]
-    return tuple(dict.fromkeys(resolved(str(target), str(source)) for source in sources for target in targets))
+    return tuple(dict.fromkeys(resolve_reference(str(target), str(source)) for source in sources for target in targets))

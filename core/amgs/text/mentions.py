@@ -53,7 +53,9 @@ def mentions(sentence: str, known: frozenset[str] = frozenset()) -> tuple[Mentio
     while at < len(tokens):
         end = at
         while (
-            end < len(tokens) and _named(tokens, end, sentence, known) and (end == at or _joined(tokens, end, sentence))
+            end < len(tokens)
+            and _is_name(tokens, end, sentence, known)
+            and (end == at or _is_adjoining(tokens, end, sentence))
         ):
             end += 1
         if end > at:
@@ -79,7 +81,7 @@ def differ(
     return any(a.qualifies and b.qualifies and a.beside & b.beside for a in only for b in fresh)
 
 
-def _named(tokens: Sequence[re.Match[str]], at: int, sentence: str, known: frozenset[str]) -> bool:
+def _is_name(tokens: Sequence[re.Match[str]], at: int, sentence: str, known: frozenset[str]) -> bool:
     word = tokens[at][0]
     if not word[0].isupper() or word.lower() in _NO_NAMES or word.lower() in _SMALL:
         return False
@@ -87,7 +89,7 @@ def _named(tokens: Sequence[re.Match[str]], at: int, sentence: str, known: froze
     return not opens or bool(terms(word) & known)
 
 
-def _joined(tokens: Sequence[re.Match[str]], at: int, sentence: str) -> bool:
+def _is_adjoining(tokens: Sequence[re.Match[str]], at: int, sentence: str) -> bool:
     before = tokens[at - 1]
     return sentence[before.end() : tokens[at].start()] == " " and not before[0].endswith(("'s", "’s"))
 

@@ -144,7 +144,7 @@ def _use(line: str, run: list[re.Match[str]], running: bool) -> Iterator[NameUse
     if not run or any(t[0].lower() in _DATES for t in run):
         return
     start, end = run[0].start(), run[-1].end()
-    text = names.cleaned(_MADE_OF.sub("", _POSSESSIVE.sub("", line[start:end])))
+    text = names.clean_name(_MADE_OF.sub("", _POSSESSIVE.sub("", line[start:end])))
     if text and not (len(text) < 3 and not text.isupper()):
         yield NameUse(intern(text), opens, running, False, cues_beside(line, start, end, text, greeted=greeted))
 

@@ -30,7 +30,7 @@ _NO_NAME = re.compile(
 )
 
 
-def cleaned(name: str) -> str:
+def clean_name(name: str) -> str:
     """Return a name without quotes, brackets and a possessive at its ends, in one line; empty for what is no name.
 
     No name holds markup, an address, a path or code, is a number, a single small word or a heading that every manual

@@ -125,11 +125,11 @@ def _inline(line: str) -> str:
         return line
     links: list[str] = []
 
-    def hidden(link: re.Match[str]) -> str:
+    def hide_link(link: re.Match[str]) -> str:
         links.append(link[0])
         return f"\x00{len(links) - 1}\x00"
 
-    text = _MAIL.sub(" ", _ENTITY.sub(" ", _words(_IMAGE.sub(" ", _WIKI.sub(hidden, line)))))
+    text = _MAIL.sub(" ", _ENTITY.sub(" ", _words(_IMAGE.sub(" ", _WIKI.sub(hide_link, line)))))
     return re.sub(r"\x00(\d+)\x00", lambda m: links[int(m[1])], text)
 
 
@@ -170,11 +170,11 @@ def readable(text: str) -> str:
     Out are comments, tags, badges, pictures from elsewhere, link definitions, rulers and addresses; a link keeps its
     label, a picture beside the text what it is said to show. A text of nothing but markup is given back as it is.
     """
-    shown = "\n".join(_shown(part, code) for part, code in fenced(text)).strip("\n")
+    shown = "\n".join(_strip_markup(part, code) for part, code in fenced(text)).strip("\n")
     return shown if any(c.isalnum() for c in shown) else text
 
 
-def _shown(part: str, code: bool) -> str:
+def _strip_markup(part: str, code: bool) -> str:
     if code:
         return "\n".join(part.split("\n")[1:-1])
     bare = _HIDDEN.sub(" ", _COMMENT.sub(" ", without_plumbing(part)))

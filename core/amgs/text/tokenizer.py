@@ -67,11 +67,11 @@ class TokenCounter:
 
     def __call__(self, text: str, /) -> int:
         if self._found() is not None:
-            return self._count_encoded(text) if len(text) < _LONG else self._remembered(text)
+            return self._count_encoded(text) if len(text) < _LONG else self._look_up_count(text)
         model = self._loaded()
         return approximate_tokens(text) if model is None else len(model.encode(text))
 
-    def _remembered(self, text: str) -> int:
+    def _look_up_count(self, text: str) -> int:
         """Return the count of a text; the blocks that a memory is asked for come up again and again."""
         key = blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
         count = self._counts.get(key)

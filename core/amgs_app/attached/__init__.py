@@ -17,14 +17,14 @@ def engine_of(options: Options) -> Engine:
     """Return the engine that the options name: one that is served elsewhere, or one of this process."""
     if not options.connect:
         engine = Engine(options)
-        engine.join = partial(joined, engine)
+        engine.join = partial(join_process, engine)
         return engine
     from amgs_app.attached.remote_engine import RemoteEngine
 
     return RemoteEngine(options)
 
 
-def joined(engine: Engine) -> Engine | None:
+def join_process(engine: Engine) -> Engine | None:
     """Return an engine that works through the process which has the store of this one open and lets others in; None
     where none does.
     """

@@ -126,7 +126,7 @@ class UnpackedFiles:
         changed = [name for name, state in self._state().items() if self._before.get(name) != state]
         return {name: (self.folder / name).read_bytes() for name in changed}
 
-    def as_given(self, line: bytes) -> bytes:
+    def restore_client_paths(self, line: bytes) -> bytes:
         """Put the client's own paths in the place of those here, in a line of JSON."""
         for file in self.files:
             named = (str(self.folder / file.place), file.given)

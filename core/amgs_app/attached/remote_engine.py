@@ -19,7 +19,7 @@ from amgs_app.attached.files import SentFile, files_of, packed, take_back
 from amgs_app.calls.call import Call
 from amgs_app.engine import Engine, Options, Work
 from amgs_app.places.folders import data_folder
-from amgs_app.places.paths import unnamed_export
+from amgs_app.places.paths import choose_export_path
 from amgs_app.places.store_socket import LOCAL, READS, socket_of
 
 if TYPE_CHECKING:
@@ -150,7 +150,7 @@ class RemoteEngine(Engine):
         if name == "ingest" and arguments.get("text") == "-":
             asked = asked.having(text=self.read_piped_text())
         if name == "export" and arguments.get("path") is None:
-            asked = asked.having(path=unnamed_export(arguments["format"]))
+            asked = asked.having(path=choose_export_path(arguments["format"]))
         files = files_of(asked)
         payload = {"arguments": dict(asked.arguments), "files": files, **self._with_files(asked, files)}
         if operator is not None:

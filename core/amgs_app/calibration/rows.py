@@ -9,7 +9,7 @@ from amgs.text.plural import plural
 from amgs.types import COMPONENTS
 from amgs_app.render.catalogue import FigureOf, entry
 from amgs_app.render.rows import RowList, Rows
-from amgs_app.render.sentences import coverage_reviewed
+from amgs_app.render.sentences import describe_coverage_review
 from amgs_app.render.sheet import ResultTable, facts, sheet
 
 if TYPE_CHECKING:
@@ -88,7 +88,7 @@ def _plan(plan: CalibrationPlan, did: str) -> RowList[EdgeChange]:
     if plan.needs:
         asked = ", ".join(f"{plural(len(need.needed), 'question')} of {need.frame}" for need in plan.needs)
         notes.append(f"promises of coverage rest on {asked}")
-    notes += [] if plan.compared is None else _moved(plan.compared)
+    notes += [] if plan.compared is None else _describe_moves(plan.compared)
     forecasts = "the forecasts" if curve.used else "no forecast"
     title = (
         f"{plan.method} on {plural(plan.outcomes, 'outcome')} {did} {forecasts} and {plural(len(plan.edges), 'edge')}"
@@ -96,7 +96,7 @@ def _plan(plan: CalibrationPlan, did: str) -> RowList[EdgeChange]:
     return CHANGES.of(title, plan.edges, notes, digest=plan.edges[: 2 * _SHOWN])
 
 
-def _moved(compared: CaseComparison) -> list[str]:
+def _describe_moves(compared: CaseComparison) -> list[str]:
     """Return how many questions a change moves, and each of them with why."""
     asked, failing = compared.same + len(compared.moved), len(compared.failing)
     notes = [f"{len(compared.moved):,} of {plural(asked, 'question')} would move; {failing:,} that hold now would fail"]
@@ -112,7 +112,7 @@ def _weights(weights: Weights) -> tuple[float, ...]:
     return tuple(getattr(weights, name) for name in COMPONENTS)
 
 
-def _scored(score: Score) -> tuple[float, ...]:
+def _list_scores(score: Score) -> tuple[float, ...]:
     return score.recall, score.precision, score.mrr
 
 
@@ -137,12 +137,12 @@ def _draw(operator: Operator, table: Reliability, cases: Sequence[ForecastCase],
     return calibration(table, canvas, left, left.place_of(operator.selection), every=of, **more).render()
 
 
-def _noted(result: Outcome) -> str:
+def _describe_outcome(result: Outcome) -> str:
     verdict = "useful" if result.actual else "useless"
     return f"Noted as {verdict}: the forecast was {result.predicted:.2f}, its Brier score {result.brier or 0:.2f}"
 
 
-@entry(figure=_draw_outcome, sentence=_noted, stays=True)
+@entry(figure=_draw_outcome, sentence=_describe_outcome, stays=True)
 def outcome(result: Outcome) -> ResultTable:
     pairs = [
         ("forecast", result.predicted),
@@ -175,7 +175,7 @@ def reliability(result: Reliability) -> ResultTable:
             f" + uncertainty {result.uncertainty:.4f} + within bin {result.within_bin:.4f}"
         )
     title = f"{plural(result.forecasts, 'forecast')}, {plural(result.outcomes, 'outcome')}: {score}"
-    notes = (note, *map(coverage_reviewed, result.coverage))
+    notes = (note, *map(describe_coverage_review, result.coverage))
     return sheet(title, "forecast count:n mean:score came_true:score 95_%", rows, notes)
 
 
@@ -224,7 +224,7 @@ def calibration_plan(result: CalibrationPlan) -> RowList[EdgeChange]:
 
 
 @entry()
-def calibrated(result: Calibrated) -> RowList[EdgeChange]:
+def tabulate_calibration(result: Calibrated) -> RowList[EdgeChange]:
     return _plan(result.plan, f"operation {result.operation.id} changed")
 
 
@@ -238,10 +238,10 @@ def metrics(result: Metrics) -> ResultTable:
 @entry()
 def tuning(result: Tuning) -> ResultTable:
     rows = [
-        ("present, tuning", *_weights(result.present), *_scored(result.present_tuning)),
-        ("proposed, tuning", *_weights(result.proposed), *_scored(result.proposed_tuning)),
-        ("present, held out", *_weights(result.present), *_scored(result.present_held_out)),
-        ("proposed, held out", *_weights(result.proposed), *_scored(result.proposed_held_out)),
+        ("present, tuning", *_weights(result.present), *_list_scores(result.present_tuning)),
+        ("proposed, tuning", *_weights(result.proposed), *_list_scores(result.proposed_tuning)),
+        ("present, held out", *_weights(result.present), *_list_scores(result.present_held_out)),
+        ("proposed, held out", *_weights(result.proposed), *_list_scores(result.proposed_held_out)),
     ]
     verdict = "better on the held-out third" if result.better else "not better by every measure"
     difference, low, high = result.difference

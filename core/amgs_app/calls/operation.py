@@ -355,7 +355,7 @@ def _field(declared: inspect.Parameter) -> tuple[Any, Any]:
     kind, marks = split_annotation(declared.annotation)
     mark = next(candidate for candidate in marks if isinstance(candidate, Arg | Option))
     if mark.min is not None or mark.max is not None:
-        kind = _bounded(kind, Field(ge=mark.min, le=mark.max))
+        kind = _bound_type(kind, Field(ge=mark.min, le=mark.max))
     takes = next((candidate.kind for candidate in marks if isinstance(candidate, Takes)), None)
     if takes in _FORMATS:
         form = Field(json_schema_extra=_FORMATS[takes])
@@ -367,7 +367,7 @@ def _field(declared: inspect.Parameter) -> tuple[Any, Any]:
     return kind, Field(default=declared.default, description=mark.help)
 
 
-def _bounded(kind: Any, bounds: Any) -> Any:
+def _bound_type(kind: Any, bounds: Any) -> Any:
     """Return the type of a number, or of each number of a list, within bounds."""
     if get_origin(kind) is list:
         (element,) = get_args(kind)

@@ -90,7 +90,7 @@ def read_arguments(chosen: Operation[..., Any], words: list[Word], line: str) ->
             way_out=f"Use: {chosen.usage()}",
         ) from error
     many = {parameter.name: parameter for parameter in chosen.parameters if parameter.many}
-    return {name: _listed(value, many.get(name)) for name, value in arguments.items()}
+    return {name: _list_values(value, many.get(name)) for name, value in arguments.items()}
 
 
 _PAIRS = "pairs"
@@ -147,7 +147,7 @@ def for_typer(annotation: Any) -> Any:
     return Annotated[kind, typer.Option(*mark.flags, **settings)]
 
 
-def _listed(value: Any, many: Parameter | None) -> Any:
+def _list_values(value: Any, many: Parameter | None) -> Any:
     """Return a repeatable value as the function declares it: a list, or its default when nothing was given."""
     if many is None:
         return value

@@ -66,7 +66,7 @@ def serve_memory(
 
     _check_owner(options, root)
     return serve(
-        _told(options),
+        _resolve_options(options),
         host=host,
         port=port,
         root=root,
@@ -102,13 +102,13 @@ def serve_gateway(
     from amgs_app.gateway.running import serve
 
     _check_owner(options, root)
-    engine_options = _told(options)
+    engine_options = _resolve_options(options)
     return serve(
         engine_options, upstream, budget or 0, configuration, host=host, port=port, root=root, tokens=tokens, otlp=otlp
     )
 
 
-def _told(options: Globals) -> Options:
+def _resolve_options(options: Globals) -> Options:
     """Return what the engine of the user's own memory is told. Settings that are ignored are named on stderr, once."""
     from amgs_app.settings import ignored_settings
 
@@ -140,7 +140,7 @@ def speak_mcp(*, options: Globals) -> int:
     with extras.explained("server"):
         from amgs_app.attached.connection import place_of
         from amgs_app.server.mcp import stdio
-    engine_options = _told(options)
+    engine_options = _resolve_options(options)
     if engine_options.connect:
         return stdio.relay(*place_of(engine_options.connect), engine_options.token)
     return stdio.speak(engine_options)

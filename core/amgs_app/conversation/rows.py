@@ -9,7 +9,7 @@ from amgs.text.plural import plural, tell_again
 from amgs.types.conversation import SPAN_FATES
 from amgs.types.conversation_views import MEMORY_KINDS
 from amgs_app.render.catalogue import entry, title_of
-from amgs_app.render.drawing import places, tabled
+from amgs_app.render.drawing import draw_table, places
 from amgs_app.render.rows import RowList, Rows, Tone, join
 from amgs_app.render.sheet import ResultTable, facts, sheet
 
@@ -151,7 +151,7 @@ def _handles(handles: tuple[str, ...]) -> str:
 
 
 @entry(sentence=title_of)
-def conversation_added(result: ConversationAdded) -> ResultTable:
+def tabulate_added_messages(result: ConversationAdded) -> ResultTable:
     size = result.last - result.first + 1
     done = "".join(f"; {note}" for note in tell_again(result.again))
     done += f", as operation {result.operation}" if result.operation is not None else ""
@@ -161,7 +161,7 @@ def conversation_added(result: ConversationAdded) -> ResultTable:
     return facts(title, pairs, (*result.notes, after))
 
 
-@entry(figure=tabled)
+@entry(figure=draw_table)
 def conversation_list(result: ConversationList) -> RowList[ConversationSummary]:
     return HELD.of(plural(len(result.conversations), "conversation"), result.conversations)
 
@@ -177,8 +177,8 @@ def _read(result: ConversationShown, canvas: Canvas, now: datetime) -> Renderabl
     return transcript(title, shown, canvas, result.mentions)
 
 
-@entry(figure=tabled, page=_read)
-def conversation_shown(result: ConversationShown) -> RowList[tuple[Message, str]]:
+@entry(figure=draw_table, page=_read)
+def tabulate_messages(result: ConversationShown) -> RowList[tuple[Message, str]]:
     hidden = result.total - len(result.messages)
     notes = (f"{plural(hidden, 'earlier message')} not shown" if hidden else "", _waiting(result.waiting))
     beside: dict[int, list[str]] = defaultdict(list)
@@ -194,13 +194,13 @@ def _waiting(messages: int) -> str:
 
 
 @entry(sentence=title_of)
-def conversation_resolved(result: ConversationResolved) -> ResultTable:
+def tabulate_resolution(result: ConversationResolved) -> ResultTable:
     done = f", as operation {result.operation}" if result.operation is not None else ""
     title = f"{result.conversation}: {plural(result.messages, 'message')} resolved{done}"
     return facts(title, [("messages", result.messages), ("mentions", result.mentions)])
 
 
-@entry(figure=tabled)
+@entry(figure=draw_table)
 def conversation_entities(result: ConversationEntities) -> RowList[ConversationEntity]:
     total = plural(len(result.entities), "entity", "entities")
     notes = (
@@ -219,7 +219,7 @@ def _draw_context(operator: Operator, result: OptimisedContext, canvas: Canvas) 
 
 
 @entry(figure=_draw_context, sentence=title_of)
-def optimised_context(result: OptimisedContext) -> RowList[ContextSpan]:
+def tabulate_optimised_context(result: OptimisedContext) -> RowList[ContextSpan]:
     counts = {fate: result.count(fate) for fate in SPAN_FATES}
     fates = ", ".join(f"{number:,} {fate}" for fate, number in counts.items() if number or fate == "kept")
     about = "estimated tokens" if result.estimated else "tokens"
@@ -310,7 +310,7 @@ def _draw_restored(result: RestoredSpan, canvas: Canvas, now: datetime) -> Rende
 
 
 @entry(page=_draw_restored)
-def restored_span(result: RestoredSpan) -> ResultTable:
+def tabulate_restored_span(result: RestoredSpan) -> ResultTable:
     if result.level == "complete":
         title = f"{result.conversation} {result.handle}: {plural(len(result.messages), 'message')}"
         return MESSAGES.of(title, [(message, "") for message in result.messages]).table()
@@ -355,7 +355,7 @@ def _verdict(verdict: str, classes: tuple[ClassSurvival, ...]) -> str:
     return verdict if verdict == "whole" else f"{verdict}: {', '.join(worst)}"
 
 
-@entry(figure=tabled)
+@entry(figure=draw_table)
 def conversation_stats(result: ConversationStats) -> ResultTable:
     counted = f"tokens ({result.counter})"
     pairs: list[tuple[str, object]] = [
@@ -373,7 +373,7 @@ def conversation_stats(result: ConversationStats) -> ResultTable:
 
 
 @entry(sentence=title_of, quiet=True)
-def conversation_kept(result: ConversationKept) -> ResultTable:
+def tabulate_kept_messages(result: ConversationKept) -> ResultTable:
     done = f", as operation {result.operation}" if result.operation is not None else ""
     statement = (
         f"kept in every context that has room: {', '.join(result.kept)}" if result.kept else "nothing is kept by hand"
@@ -386,12 +386,12 @@ def conversation_kept(result: ConversationKept) -> ResultTable:
     return facts(f"{result.conversation}: {statement}{done}", pairs)
 
 
-@entry(figure=tabled)
+@entry(figure=draw_table)
 def conversation_topics(result: ConversationTopics) -> RowList[ConversationTopic]:
     return TOPICS.of(f"{result.conversation}: {plural(len(result.topics), 'topic')}", result.topics)
 
 
-@entry(figure=tabled)
+@entry(figure=draw_table)
 def conversation_memories(result: ConversationMemories) -> RowList[MemoryMember]:
     counted = [(memory, result.of(memory)) for memory in MEMORY_KINDS]
     sizes = "; ".join(
@@ -408,13 +408,13 @@ def conversation_memories(result: ConversationMemories) -> RowList[MemoryMember]
     return MEMBERS.of(title, result.members, notes)
 
 
-@entry(figure=tabled)
+@entry(figure=draw_table)
 def conversation_acts(result: ConversationActs) -> RowList[ConversationAct]:
     title = f"{result.conversation}: {sum(not act.closed_by for act in result.acts):,} open"
     return ACTS.of(title, result.acts, (f"{result.closed:,} closed, not listed" if result.closed else "",))
 
 
-@entry(figure=tabled)
+@entry(figure=draw_table)
 def conversation_extract(result: ConversationExtract) -> RowList[SummarySpan]:
     extent = f"{plural(len(result.spans), 'span')} of {plural(result.parts, 'part')}"
     return EXTRACTS.of(f"{result.conversation}, by {result.level}: {extent}", result.spans)

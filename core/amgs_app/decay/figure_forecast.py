@@ -15,7 +15,7 @@ from amgs.text.plural import plural
 from amgs.types import CategoryOutlook, Forecast, ForecastRow
 from amgs_app.decay.rows import list_falling
 from amgs_app.render.canvas import Region, clean, ink, width_of
-from amgs_app.render.format import count, day, days_told, share
+from amgs_app.render.format import count, day, format_days, share
 from amgs_app.render.glyphs import HeaderPart, bar, facts_line, histogram
 
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ def _facts(region: Region, result: Forecast) -> None:
     drop = "drops" if falling == 1 else "drop"
     facts = [
         HeaderPart(0, ((plural(falling, "block"), strong), (f" {drop} below {result.threshold:g}", plain))),
-        HeaderPart(1, ((f" {'within' if region.width >= 60 else 'in'} {days_told(result.days)}", plain),)),
+        HeaderPart(1, ((f" {'within' if region.width >= 60 else 'in'} {format_days(result.days)}", plain),)),
     ]
     if result.categories:
         above = sum(category.alive_then for category in result.categories)
@@ -112,12 +112,12 @@ def _categories(region: Region, result: Forecast) -> None:
         x = region.put(x + 1, row, change, ink(palette.warn), width=lost_w, align="right") + 2
         tail = f"mean {share(category.mean_now)} → {share(category.mean_then)}"
         wide = region.width - x - (width_of(tail) + 2 if region.width >= 64 else 1)
-        _kept(region, x, row, wide, category)
+        _draw_category_bar(region, x, row, wide, category)
         if region.width >= 64:
             region.put(region.width - width_of(tail) - 1, row, tail, muted)
 
 
-def _kept(region: Region, x: int, row: int, wide: int, category: CategoryOutlook) -> None:
+def _draw_category_bar(region: Region, x: int, row: int, wide: int, category: CategoryOutlook) -> None:
     """Draw a bar of the whole category: blocks that stay over the threshold, that fall, and that are under it."""
     if wide < 4 or not category.blocks:
         return
@@ -139,7 +139,7 @@ def _histograms(region: Region, result: Forecast) -> None:
     region.rule(0, "blocks by relevance", "log scale")
     histograms = (
         ("now", result.histogram_now, palette.accent),
-        (f"in {days_told(result.days)}", result.histogram_then, palette.heat_high),
+        (f"in {format_days(result.days)}", result.histogram_then, palette.heat_high),
     )
     for at, (name, counts, colour) in enumerate(histograms):
         if beside:

@@ -25,7 +25,7 @@ def markdown(tested: CasesTested) -> str:
     lines = [MARK, f"### Questions to the memory: {tested.summary}", "", f"Asked: {code(tested.path)}", ""]
     failing = [outcome for outcome in tested.outcomes if outcome.faults]
     if failing:
-        lines += ["**Failing**", "", *_told([_failing(outcome) for outcome in failing]), ""]
+        lines += ["**Failing**", "", *_limit_items([_failing(outcome) for outcome in failing]), ""]
     compared = tested.compared
     if compared is not None:
         if compared.moved:
@@ -37,10 +37,10 @@ def markdown(tested: CasesTested) -> str:
                 ]
                 for change in compared.moved
             ]
-            lines += ["**Moved**", "", *_told(moved), ""]
+            lines += ["**Moved**", "", *_limit_items(moved), ""]
         for title, questions in (("New", compared.added), ("No longer asked", compared.gone)):
             if questions:
-                lines += [f"**{title}**", "", *_told([[f"- {code(question)}"] for question in questions]), ""]
+                lines += [f"**{title}**", "", *_limit_items([[f"- {code(question)}"] for question in questions]), ""]
     return "\n".join(lines).rstrip() + "\n"
 
 
@@ -61,6 +61,6 @@ def _fate(outcome: CaseOutcome) -> str:
     return "fails" if outcome.faults else "holds"
 
 
-def _told(items: list[list[str]]) -> list[str]:
+def _limit_items(items: list[list[str]]) -> list[str]:
     lines = [line for item in items[:_MOST] for line in item]
     return lines if len(items) <= _MOST else [*lines, f"- … {len(items) - _MOST:,} more"]

@@ -115,7 +115,7 @@ def diagnose(
     if not apply:
         return diagnosis
     if diagnosis.trial is not None and diagnosis.trial.fix.kind == "expand":
-        return pinned(engine, diagnosis.trial.fix)
+        return pin_block(engine, diagnosis.trial.fix)
     return engine.memory.diagnosis.carry_out(diagnosis)
 
 
@@ -171,7 +171,7 @@ def _at(engine: Engine, view: FocusView, answer: str) -> tuple[int, Sequence[Ban
     return view.step, view.bands
 
 
-def pinned(engine: Engine, fix: ProposedFix) -> FixApplied:
+def pin_block(engine: Engine, fix: ProposedFix) -> FixApplied:
     """Pin the tokens of a block in the open working context. Raises UsageError where the context does not hold it."""
     from amgs.types.diagnosis import FixApplied
     from amgs_focus.records import NodeRef

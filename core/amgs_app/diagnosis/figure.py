@@ -58,7 +58,7 @@ def told(result: Diagnosis, palette: Palette, width: int) -> list[Line]:
     return lines
 
 
-def trial_told(trial: FixTrial) -> str:
+def describe_trial(trial: FixTrial) -> str:
     """Return what came of a fix: whether it works, and what else it moves."""
     works = "works" if trial.works else "does not work"
     if not trial.questions:
@@ -72,7 +72,7 @@ def _trial(title: str, trial: FixTrial, width: int, palette: Palette) -> list[Li
     head: list[Piece] = [(f"{title}: ", ink(palette.accent if proposed else palette.muted, bold=proposed))]
     lines = _hanging(head, trial.fix.told, width, palette, strong=proposed)
     colour = palette.good if trial.works else palette.bad
-    lines.append([("  ", None), (f"It {trial_told(trial)}.", ink(colour))])
+    lines.append([("  ", None), (f"It {describe_trial(trial)}.", ink(colour))])
     if not trial.fix.applies:
         lines.append([("  It is up to whoever asks: nothing in the memory changes.", ink(palette.muted))])
     for answer in trial.moved[:_MOVED] if proposed else ():

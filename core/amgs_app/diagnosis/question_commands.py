@@ -78,7 +78,7 @@ def test(
     if not record:
         read_cases(file)  # what cannot be read is said before anything is loaded
     engine.memory.load(progress)
-    recorded = _recorded(engine, file) if record else None
+    recorded = _record_questions(engine, file) if record else None
     cases = read_cases(file) if not record or file.exists() else ()
     if not cases:
         way_out = (
@@ -110,7 +110,7 @@ def _add(file: Path, question: str, contains: Sequence[str]) -> None:
     append_case(file, QuestionCase(question.strip(), tuple(contains)))
 
 
-def _recorded(engine: Engine, file: Path) -> int:
+def _record_questions(engine: Engine, file: Path) -> int:
     """Write the questions that were judged into a file, as far as they hold and it has none about them; how many."""
     from amgs.diagnosis.cases import holding
     from amgs.exchange.question_cases import append_case, read_cases

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from amgs.text.plural import plural
-from amgs_app.diagnosis.figure import trial_told
+from amgs_app.diagnosis.figure import describe_trial
 from amgs_app.render.catalogue import entry
 from amgs_app.render.glyphs import HOLDS_SIGNS
 from amgs_app.render.sheet import ResultTable, facts, sheet
@@ -27,7 +27,7 @@ def _verdict(result: Diagnosis) -> str:
     return result.verdict.removesuffix(".")
 
 
-def _done(result: FixApplied) -> str:
+def _describe_fix(result: FixApplied) -> str:
     return result.told
 
 
@@ -48,12 +48,13 @@ def diagnosis(result: Diagnosis) -> ResultTable:
     notes = []
     trial = result.trial
     if trial is not None:
-        notes.append(f"fix: {trial.fix.told} It {trial_told(trial)}.")
+        notes.append(f"fix: {trial.fix.told} It {describe_trial(trial)}.")
         for answer in trial.moved[:_MOST_MOVED]:
             lost = f", loses {', '.join(answer.lost[:3])}" if answer.lost else ""
             notes.append(f"  moves “{answer.question}”{lost}{', begins otherwise' if answer.first else ''}")
     notes += [
-        f"tried, not proposed: {other_trial.fix.told} It {trial_told(other_trial)}." for other_trial in result.others
+        f"tried, not proposed: {other_trial.fix.told} It {describe_trial(other_trial)}."
+        for other_trial in result.others
     ]
     if trial is not None:
         how = "`--apply` with the same words carries it out" if trial.fix.applies else "It is up to whoever asks"
@@ -61,8 +62,8 @@ def diagnosis(result: Diagnosis) -> ResultTable:
     return sheet(result.verdict, "_ step told*", rows, notes)
 
 
-@entry(sentence=_done, quiet=True)
-def fix_applied(result: FixApplied) -> ResultTable:
+@entry(sentence=_describe_fix, quiet=True)
+def tabulate_applied_fix(result: FixApplied) -> ResultTable:
     undo = ", ".join(f"`undo {operation.id}`" for operation in result.operations)
     back = f"taken back by {undo}, in this order" if len(result.operations) > 1 else f"taken back by {undo}"
     notes = [back] if undo else []
@@ -73,7 +74,7 @@ def fix_applied(result: FixApplied) -> ResultTable:
 
 
 @entry(sentence=_summarise_test)
-def cases_tested(result: CasesTested) -> ResultTable:
+def tabulate_tested_cases(result: CasesTested) -> ResultTable:
     moved = (
         {}
         if result.compared is None

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from amgs.text.plural import plural
 from amgs_app.render.catalogue import entry
-from amgs_app.render.drawing import tabled
+from amgs_app.render.drawing import draw_table
 from amgs_app.render.rows import RowList, Rows
 from amgs_app.render.sheet import ResultTable, sheet
 
@@ -28,14 +28,14 @@ NO_GATEWAY = (
 )
 
 
-def _told(result: ExchangeList) -> str:
+def _summarise_exchanges(result: ExchangeList) -> str:
     count = len(result.exchanges)
     if count:
         return plural(count, "request")
     return "No agent has asked anything yet" if result.served else NO_GATEWAY
 
 
-@entry(figure=tabled, sentence=_told)
+@entry(figure=draw_table, sentence=_summarise_exchanges)
 def exchange_list(result: ExchangeList) -> ResultTable:
     rows = [
         (
@@ -57,7 +57,7 @@ def exchange_list(result: ExchangeList) -> ResultTable:
     return sheet("Requests through the gateway", columns, rows, (note,) if note else ())
 
 
-@entry(figure=tabled)
+@entry(figure=draw_table)
 def gateway_exchange(result: GatewayExchange) -> ResultTable:
     context = result.context
     title = f"Request {result.number} to {result.model or 'a model'}, {result.interface}"
@@ -79,10 +79,12 @@ def gateway_exchange(result: GatewayExchange) -> ResultTable:
     notes = (
         sent,
         f"beside: {result.beside:,} tokens of system prompts and tools" if result.beside else "",
-        *_prompts_told(result),
+        *_describe_prompts(result),
         f"kept free for the answer: {result.reserved:,} tokens" if result.reserved else "",
-        f"the model's server counted {result.counted:,} tokens in all{_usage_told(result)}" if result.counted else "",
-        _prefix_told(result),
+        f"the model's server counted {result.counted:,} tokens in all{_describe_usage(result)}"
+        if result.counted
+        else "",
+        _describe_prefix(result),
         context.replanned if context else "",
         f"what was sent cannot be shown: {result.missing}" if result.missing else "",
         f"said: {result.said}" if result.said else f"outcome: {result.outcome}, {result.characters:,} characters",
@@ -92,7 +94,7 @@ def gateway_exchange(result: GatewayExchange) -> ResultTable:
     return sheet(title, "handle role fate tokens:n text*", rows, notes)
 
 
-def _prompts_told(result: GatewayExchange) -> Iterator[str]:
+def _describe_prompts(result: GatewayExchange) -> Iterator[str]:
     """Yield the first words of each prompt; of tools their names."""
     if result.prompts is None:
         yield "its system prompts and tools were not kept"
@@ -121,7 +123,7 @@ def _first_lines(text: str) -> str:
     return excerpt if excerpt == " ".join(lines) and len(excerpt) <= _SHOWN else f"{excerpt[:_SHOWN]} …"
 
 
-def _usage_told(result: GatewayExchange) -> str:
+def _describe_usage(result: GatewayExchange) -> str:
     used = result.usage
     if used is None:
         return ""
@@ -131,7 +133,7 @@ def _usage_told(result: GatewayExchange) -> str:
     )
 
 
-def _prefix_told(result: GatewayExchange) -> str:
+def _describe_prefix(result: GatewayExchange) -> str:
     """Return what a provider's cache could serve, and what it could not."""
     prefix = result.prefix
     if prefix is None:
@@ -151,7 +153,7 @@ def _prefix_told(result: GatewayExchange) -> str:
 NOT_SERVED = "This memory is not served. `amgs serve` serves it; `amgs --connect URL` then shows who asks what."
 
 
-def _traffic_told(result: TrafficList) -> str:
+def _describe_traffic(result: TrafficList) -> str:
     if not result.served:
         return NOT_SERVED
     if not result.events:
@@ -172,7 +174,7 @@ TRAFFIC: Final = Rows["ServiceEvent"](
 )
 
 
-@entry(sentence=_traffic_told)
+@entry(sentence=_describe_traffic)
 def traffic_list(result: TrafficList) -> RowList[ServiceEvent]:
     asked = ", ".join(f"{who or 'without a token'} {number:,}" for who, number in result.asked.items())
     notes = (f"Asked in all: {asked}." if asked else "", "" if result.served else NOT_SERVED)

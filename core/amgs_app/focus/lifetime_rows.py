@@ -99,7 +99,7 @@ def forgotten(result: Forgotten) -> RowList[Descriptor]:
 
 
 @entry(figure=draw_view)
-def brought(result: Brought) -> ResultTable:
+def tabulate_brought_gists(result: Brought) -> ResultTable:
     return facts(
         f"Act {result.act.id} brought {result.gists:,} gists back",
         [("why", result.act.why), ("branch", result.view.branch), ("step", result.view.step)],
@@ -122,7 +122,7 @@ def forgotten_list(result: ForgottenList) -> RowList[ActRow]:
 
 
 @entry()
-def tagged(result: Tagged) -> ResultTable:
+def tabulate_tags(result: Tagged) -> ResultTable:
     action = "Taken off" if result.released else "Tagged"
     rows = [(tag.word, tag.start, tag.end, tag.by, tag.at) for tag in result.tags]
     title = f"{action}: {result.tag.word} on tokens {result.tag.start:,} to {result.tag.end:,}"
@@ -136,7 +136,7 @@ def span_list(result: SpanList) -> RowList[SpanRow]:
 
 
 @entry()
-def span_described(result: SpanDescribed) -> ResultTable:
+def tabulate_span_description(result: SpanDescribed) -> ResultTable:
     before, after = result.before.plain(), result.after.plain()
     names = dict.fromkeys((*before, *after))
     rows = [(name, _plain(before.get(name)), _plain(after.get(name))) for name in names]

@@ -279,7 +279,7 @@ def answer_dependence(result: AnswerDependence) -> RowList[Any]:
 # --- opened, stepped, steered -------------------------------------------------------------------------------
 
 
-def _tell_opened(result: Opened) -> str:
+def _tell_opening(result: Opened) -> str:
     view = result.view
     line = f"{result.source} is open: {view.lifetime:,} tokens held in {view.used:,} of {view.window:,}"
     return f"{line} · {UNTRAINED}" if view.untrained else line
@@ -294,7 +294,7 @@ def _tell_reading(view: FocusView) -> str:
     return f"kept behind a change, computed anew every {view.full_read_every} changes"
 
 
-@entry(figure=draw_view, sentence=_tell_opened)
+@entry(figure=draw_view, sentence=_tell_opening)
 def opened(result: Opened) -> ResultTable:
     view = result.view
     pairs = [
@@ -328,7 +328,7 @@ def _tell_steps(result: Stepped) -> str:
 
 
 @entry(figure=draw_view, sentence=_tell_steps)
-def stepped(result: Stepped) -> ResultTable:
+def tabulate_steps(result: Stepped) -> ResultTable:
     rows = []
     for record in result.records:
         applied = record.refocus.applied if record.refocus is not None else ()
@@ -346,7 +346,7 @@ def stepped(result: Stepped) -> ResultTable:
     return sheet(title, "step:n token nll:score used:n dirty:n time:ms refocus*", rows, notes)
 
 
-def _tell_steered(result: Steered) -> str:
+def _tell_steering(result: Steered) -> str:
     node, branch = result.node, _tell_branch(result.view)
     if result.released:
         freed = {"pin": "unpinned: it may close again", "forbid": "released: it may open again"}
@@ -366,13 +366,13 @@ def _tell_branch(view: FocusView) -> str:
     return "" if len(view.branches) < 2 else f" · on branch {view.branch}"
 
 
-@entry(figure=draw_view, sentence=_tell_steered)
+@entry(figure=draw_view, sentence=_tell_steering)
 def list_steering(result: Steered) -> ResultTable:
     heard = "from the next refocus on"
     if result.word in ("expand", "collapse"):
         heard = "none while it is among the latest" if result.in_tail and not result.released else "at the next refocus"
     return facts(
-        _tell_steered(result),
+        _tell_steering(result),
         [("node", result.node), ("effect", heard), ("branch", result.view.branch), ("step", result.view.step)],
     )
 
@@ -404,6 +404,6 @@ def _tell_setting(result: SettingChanged) -> str:
 
 
 @entry(figure=draw_view, sentence=_tell_setting)
-def setting_changed(result: SettingChanged) -> ResultTable:
+def tabulate_changed_setting(result: SettingChanged) -> ResultTable:
     pairs = [("before", result.before), ("branch", result.view.branch), ("from step", result.view.step)]
     return facts(_tell_setting(result), pairs)

@@ -99,7 +99,7 @@ def _agrees(result: Replayed) -> str:
 
 
 @entry(sentence=_agrees)
-def replayed(result: Replayed) -> ResultTable:
+def tabulate_replay(result: Replayed) -> ResultTable:
     return facts(
         _agrees(result),
         [

@@ -12,7 +12,7 @@ from amgs_app.render.canvas import Canvas, Figure, Region, clean, cut, ink, widt
 from amgs_app.render.empty_state import notice_in
 from amgs_app.render.format import count, milliseconds
 from amgs_app.render.glyphs import HeaderPart, facts_line, gauge_pieces, scroll_note, wrap
-from amgs_app.render.sentences import coverage_told
+from amgs_app.render.sentences import describe_coverage
 
 if TYPE_CHECKING:
     from amgs_app.render.candidates import CandidateRow
@@ -58,7 +58,7 @@ def frame(
         y += 1
     foot = int(result.coverage is not None and sheet.height - y >= 12)
     if foot and result.coverage:
-        words = coverage_told(result.coverage)
+        words = describe_coverage(result.coverage)
         sheet.put(1, sheet.height - 1, words, ink(sheet.palette.muted), width=sheet.width - 2)
     every = list_frame(result)
     rows = every if listed is None else listed

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from amgs.text.plural import plural
 from amgs.types import COMPONENTS
 from amgs_app.render.catalogue import FigureOf, entry, sentence_of, table_of
-from amgs_app.render.sentences import coverage_told, layers_told
+from amgs_app.render.sentences import describe_coverage, describe_layers
 from amgs_app.render.sheet import ResultTable, facts, sheet
 
 if TYPE_CHECKING:
@@ -107,8 +107,8 @@ def frame(result: Frame) -> ResultTable:
     )
     notes = (
         f"{ledger}; entropy {result.entropy_bits:.2f} bit" if ledger else "",
-        coverage_told(result.coverage) if result.coverage else "",
-        layers_told(result.layers),
+        describe_coverage(result.coverage) if result.coverage else "",
+        describe_layers(result.layers),
         *result.remarks,
         *((f"\n{result.text.rstrip()}",) if result.text.strip() else ()),
     )
@@ -155,7 +155,7 @@ def frame_definition(result: FrameDefinition) -> ResultTable:
 
 
 @entry()
-def cached_frame(result: CachedFrame) -> ResultTable:
+def tabulate_cached_frame(result: CachedFrame) -> ResultTable:
     table = table_of(result.frame)
     how = "from the cache" if result.fresh else "assembled again"
     return ResultTable(table.title, table.columns, table.rows, (f"{how}: {result.because}", *table.notes), table.digest)

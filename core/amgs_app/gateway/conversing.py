@@ -98,7 +98,7 @@ class Conversing:
             return Fitted(None, _NOTHING)
         spoken = self._secrets.mask(spoken)  # of what is kept; what goes on is the request as it came
         with self._lock:
-            messages = _told(spoken)
+            messages = _select_messages(spoken)
             if not messages:
                 return Fitted(None, _NOTHING, spoken=tuple(spoken))
             name, numbers = self._conversation(messages, named)
@@ -116,7 +116,7 @@ class Conversing:
         """
         messages = [_message(reply) for reply in self._secrets.mask(replies) if reply.says]
         with self._lock:
-            history = self._kept(fitted.conversation)
+            history = self._read_history(fitted.conversation)
             if not messages or not history:
                 return 0, 0
             if history[-1].number == fitted.until:
@@ -162,7 +162,7 @@ class Conversing:
 
     def choose(self, form: Format, request: Body, fitted: Fitted) -> Fitted:
         """Choose what of a request that was taken in is sent; writes nothing. Raises ImpossibleBudgetError."""
-        by_number = dict(zip(fitted.numbers, _told(fitted.spoken), strict=True))
+        by_number = dict(zip(fitted.numbers, _select_messages(fitted.spoken), strict=True))
         beside, reserved = self._beside(request, fitted), self._reserve_tokens(request)
         if beside + reserved >= self._budget:
             free = f", {reserved:,} more are kept free for the answer" if reserved else ""
@@ -233,13 +233,13 @@ class Conversing:
         first = next((message.text for message in messages if message.role == "user"), messages[0].text)
         stem = named or f"chat-{hashlib.sha256(first.encode('utf-8', 'replace')).hexdigest()[:8]}"
         known = [summary.name for summary in self._memory.conversation.list() if _is_of(stem, summary.name)]
-        matches = [(overlap, name) for name in known if (overlap := aligned(self._kept(name), messages))]
+        matches = [(overlap, name) for name in known if (overlap := align_messages(self._read_history(name), messages))]
         if matches:
             numbers, name = max(matches, key=lambda match: (len(match[0]), match[1]))
             return name, numbers
         return (f"{stem}-{len(known) + 1}" if known else stem), ()
 
-    def _kept(self, name: str) -> tuple[Message, ...]:
+    def _read_history(self, name: str) -> tuple[Message, ...]:
         try:
             return self._memory.conversation.show(name)
         except AmgsError:
@@ -278,7 +278,7 @@ def _is_of(stem: str, name: str) -> bool:
     return name.startswith(stem) and (not rest or (rest[0] == "-" and rest[1:].isdecimal()))
 
 
-def _told(spoken: Sequence[Spoken]) -> list[Spoken]:
+def _select_messages(spoken: Sequence[Spoken]) -> list[Spoken]:
     """Return what a conversation keeps of a request's messages."""
     return [message for message in spoken if message.role != "system" and message.says]
 
@@ -296,7 +296,7 @@ def _message(spoken: Spoken) -> Message:
     return Message(0, role, spoken.text, calls=spoken.calls, answers=spoken.answers)
 
 
-def aligned(history: Sequence[Message], sent: Sequence[Spoken]) -> tuple[int, ...]:
+def align_messages(history: Sequence[Message], sent: Sequence[Spoken]) -> tuple[int, ...]:
     """For each of a request's messages the number of the kept one, as far as they are kept; none where the request is
     of another conversation.
 

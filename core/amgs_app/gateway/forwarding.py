@@ -23,7 +23,7 @@ from amgs.text.plural import plural
 from amgs.types.gateway import GatewayExchange, GatewayOutcome
 from amgs.types.usage import Usage
 from amgs_app.gateway.conversing import Conversing, Fitted
-from amgs_app.gateway.formats.spoken import Body, Format, Spoken, answer_said, body_of, usage_in
+from amgs_app.gateway.formats.spoken import Body, Format, Spoken, body_of, read_answer, usage_in
 from amgs_app.gateway.packed import unpack
 from amgs_app.gateway.upstream import Upstream, UpstreamAnswer
 from amgs_app.results.service_event import ServiceEvent
@@ -90,7 +90,7 @@ class Gateway:
         asked = None if unpacked is None else body_of(unpacked)
         fitted = Fitted(None, "it is packed in a way that is not read" if unpacked is None else "it is no JSON object")
         if asked is not None:
-            fitted = await self._fitted(form, asked, headers.get(NAMED, ""))
+            fitted = await self._fit_request(form, asked, headers.get(NAMED, ""))
             fitted = replace(fitted, request=asked)
         if fitted.body is not None:
             content = json.dumps(fitted.body, ensure_ascii=False).encode()
@@ -125,11 +125,11 @@ class Gateway:
             answer = await self.upstream.ask(request.method, request.url.path, request.url.query, headers, content)
         except httpx2.HTTPError as error:
             exchange = replace(exchange, all_ms=_milliseconds(time.perf_counter() - taken))
-            self._later(self._done(exchange, fitted))
+            self._later(self._finish_exchange(exchange, fitted))
             return unreachable(self.upstream, error, number)
         exchange = replace(exchange, status=answer.status, first_byte_ms=_milliseconds(time.perf_counter() - taken))
-        headers = {**answer.headers, CONTEXT: _told(fitted), **_numbered(number)}
-        pieces = self._copied(request, answer, form, exchange, fitted, taken)
+        headers = {**answer.headers, CONTEXT: _summarise_context(fitted), **_build_number_header(number)}
+        pieces = self._copy_answer(request, answer, form, exchange, fitted, taken)
         return StreamingResponse(pieces, answer.status, headers)
 
     @property
@@ -137,7 +137,7 @@ class Gateway:
         """Seconds that a request waits for the memory."""
         return MEMORY_SECONDS if self.answered.is_set() else FIRST_SECONDS
 
-    async def _fitted(self, form: Format, request: Body, named: str) -> Fitted:
+    async def _fit_request(self, form: Format, request: Body, named: str) -> Fitted:
         """Return what goes on of a request. A memory that fails or is slow never keeps an agent from its model."""
 
         fitted, patience = Fitted(None, ""), self._patience
@@ -161,7 +161,7 @@ class Gateway:
             reason = "the memory failed; the log says how"
         return replace(fitted, untouched=reason, spoken=fitted.spoken or tuple(form.read(request) or ()))
 
-    async def _copied(
+    async def _copy_answer(
         self,
         request: Request,
         answer: UpstreamAnswer,
@@ -210,7 +210,7 @@ class Gateway:
         if answer.status < 400:
             try:
                 usage = usage_in(read, streamed=answer.streams)
-                messages = answer_said(form, read, streamed=answer.streams)
+                messages = read_answer(form, read, streamed=answer.streams)
             except Exception:
                 log.exception("the answer could not be read")
             whole = whole or any(mark in read[-_TAIL:] for mark in _ENDS)
@@ -235,7 +235,7 @@ class Gateway:
                 await self.namespace.run("write", partial(self.conversing.log_uses, fitted, messages))
             except Exception:
                 log.exception("what the answer used could not be noted")
-        await self._done(exchange, fitted)
+        await self._finish_exchange(exchange, fitted)
 
     async def _number(self) -> int:
         """Return the number of a request that begins; 0 where the memory fails, which keeps nothing of it then."""
@@ -246,7 +246,7 @@ class Gateway:
             log.exception("the memory failed; the request has no number")
             return 0
 
-    async def _done(self, exchange: GatewayExchange, fitted: Fitted) -> None:
+    async def _finish_exchange(self, exchange: GatewayExchange, fitted: Fitted) -> None:
         """Keep what a request came to, and tell whoever watches."""
         if exchange.number:
             try:
@@ -272,7 +272,7 @@ class Gateway:
         )
 
 
-def _told(fitted: Fitted) -> str:
+def _summarise_context(fitted: Fitted) -> str:
     """Summarize the sent context for a header."""
     context = fitted.context
     if fitted.body is None or context is None:
@@ -286,10 +286,12 @@ def unreachable(upstream: Upstream, error: httpx2.HTTPError, number: int = 0) ->
     none.
     """
     message = f"The model's server at {upstream.address} does not answer: {error or type(error).__name__}"
-    return JSONResponse({"type": "error", "error": {"type": "api_error", "message": message}}, 502, _numbered(number))
+    return JSONResponse(
+        {"type": "error", "error": {"type": "api_error", "message": message}}, 502, _build_number_header(number)
+    )
 
 
-def _numbered(number: int) -> dict[str, str]:
+def _build_number_header(number: int) -> dict[str, str]:
     return {NUMBER: str(number)} if number else {}
 
 

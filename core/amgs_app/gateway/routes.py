@@ -81,7 +81,7 @@ def routes(
     async def answer(request: Request) -> Response:
         return await gateway_of(request).forward(request, FORMS[request.url.path])
 
-    async def passed(request: Request) -> Response:
+    async def pass_request(request: Request) -> Response:
         gateway_of(request)
         content = await request.body()
         path, query = request.scope["path"], request.url.query
@@ -94,7 +94,7 @@ def routes(
         return StreamingResponse(upstream_answer.pieces, upstream_answer.status, dict(upstream_answer.headers))
 
     async def beside(request: Request) -> Response:
-        answer = await passed(request)
+        answer = await pass_request(request)
         log.warning("%s %s went on unread: nothing of it is remembered", request.method, request.scope["path"])
         return answer
 
@@ -105,7 +105,9 @@ def routes(
         router.add_api_route(path, answer, methods=["POST"], operation_id=f"gateway {path}", include_in_schema=False)
         router.add_api_route(path, no_websocket, methods=["GET"], include_in_schema=False)
     for method, path in PASSED:
-        router.add_api_route(path, passed, methods=[method], operation_id=f"gateway {path}", include_in_schema=False)
+        router.add_api_route(
+            path, pass_request, methods=[method], operation_id=f"gateway {path}", include_in_schema=False
+        )
     for name in BESIDE.split():
         for path in (f"/v1/{name}", f"/v1/{name}/{{rest:path}}"):
             router.add_api_route(

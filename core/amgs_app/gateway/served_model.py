@@ -48,7 +48,7 @@ def model_app(load: Callable[[], BaseModel]) -> FastAPI:
         except ValueError:
             spoken = None
         if not spoken:
-            return _refused("invalid_request", "The request holds no messages.")
+            return _build_refusal("invalid_request", "The request holds no messages.")
         model = await asyncio.to_thread(load)
         most = asked.get("max_completion_tokens", asked.get("max_tokens"))
         most = most if isinstance(most, int) and most > 0 else ANSWER
@@ -58,7 +58,7 @@ def model_app(load: Callable[[], BaseModel]) -> FastAPI:
         ]
         window = model.card.positions or WINDOW
         if len(tokens) + most > window:
-            return _refused(
+            return _build_refusal(
                 "context_length_exceeded",
                 f"The messages have {len(tokens):,} tokens and the answer may have {most:,}; "
                 f"the window holds {window:,}.",
@@ -82,7 +82,7 @@ class _Reply:
             return StreamingResponse(self._events(), media_type="text/event-stream")
         pieces = await asyncio.to_thread(lambda: list(self._pieces()))
         message = {"role": "assistant", "content": "".join(pieces)}
-        return JSONResponse(self._told("chat.completion", {"message": message}, "stop", usage=len(pieces)))
+        return JSONResponse(self._build_body("chat.completion", {"message": message}, "stop", usage=len(pieces)))
 
     async def _events(self) -> AsyncIterator[str]:
         pieces = self._pieces()
@@ -94,9 +94,11 @@ class _Reply:
         yield "data: [DONE]\n\n"
 
     def _event(self, choice: dict[str, Any], finish: str | None) -> str:
-        return f"data: {json.dumps(self._told('chat.completion.chunk', choice, finish))}\n\n"
+        return f"data: {json.dumps(self._build_body('chat.completion.chunk', choice, finish))}\n\n"
 
-    def _told(self, kind: str, choice: dict[str, Any], finish: str | None, usage: int | None = None) -> dict[str, Any]:
+    def _build_body(
+        self, kind: str, choice: dict[str, Any], finish: str | None, usage: int | None = None
+    ) -> dict[str, Any]:
         body: dict[str, Any] = {
             "id": f"chatcmpl-{abs(hash(tuple(self.tokens))):x}",
             "object": kind,
@@ -127,6 +129,6 @@ class _Reply:
                     sent_text = text
 
 
-def _refused(code: str, message: str) -> JSONResponse:
+def _build_refusal(code: str, message: str) -> JSONResponse:
     error = {"message": message, "type": "invalid_request_error", "code": code, "param": None}
     return JSONResponse({"error": error}, 400)

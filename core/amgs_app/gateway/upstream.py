@@ -79,11 +79,11 @@ class Upstream:
         request = self._client.build_request(
             method,
             self.address + quote(path, safe="/:@!$&'()*+,;=~") + (f"?{query}" if query else ""),
-            headers={**passed(headers), **encoded, "accept-encoding": "identity"},
+            headers={**select_headers(headers), **encoded, "accept-encoding": "identity"},
             content=content or None,
         )
         response = await self._client.send(request, stream=True)
-        return UpstreamAnswer(response.status_code, passed(response.headers), _pieces(response))
+        return UpstreamAnswer(response.status_code, select_headers(response.headers), _pieces(response))
 
     async def close(self) -> None:
         """End all connections."""
@@ -98,7 +98,7 @@ async def _pieces(response: httpx2.Response) -> AsyncGenerator[bytes]:
         await response.aclose()
 
 
-def passed(headers: Mapping[str, str]) -> dict[str, str]:
+def select_headers(headers: Mapping[str, str]) -> dict[str, str]:
     """Headers that go on: neither about one connection, also those that `Connection` names, nor for the gateway."""
     named = ",".join(value for name, value in headers.items() if name.lower() == "connection")
     gone = _HOP.union(header.strip().lower() for header in named.split(","))

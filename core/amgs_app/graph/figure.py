@@ -78,7 +78,7 @@ def neighbourhood(
             body.put(0, row, line, ink(sheet.palette.muted), width=body.width, align="centre")
         _rings(body, result, letters, {}, selected, now)
         return sheet.render()
-    ids = [block.id for block in _ranked(result)][1:] if shown is None else shown
+    ids = [block.id for block in _rank_blocks(result)][1:] if shown is None else shown
     numbers = {block_id: at for at, block_id in enumerate(ids, start=1)}
     drawing, table = _split(body, result)
     if drawing is not None:
@@ -246,7 +246,7 @@ def _only(result: Neighbourhood, ids: Sequence[str]) -> Neighbourhood:
     )
 
 
-def _ranked(result: Neighbourhood) -> list[Block]:
+def _rank_blocks(result: Neighbourhood) -> list[Block]:
     """Return the centre, then by distance and by the strength of the strongest edge."""
     best = _strengths(result)
     return sorted(
@@ -263,7 +263,7 @@ def _rings(
     now: datetime | None,
 ) -> None:
     palette = region.palette
-    ranked = _ranked(result)
+    ranked = _rank_blocks(result)
     up = parents(result.distances, [(e.edge.source_id, e.edge.target_id, e.strength) for e in result.edges])
     rings = max([result.distances.get(block.id, 1) for block in ranked[1:]], default=1)
     room = min(26, max(6, region.width // (4 if rings == 1 else 5)))

@@ -177,7 +177,7 @@ def short_labels(titles: Mapping[str, str], room: int) -> dict[str, str]:
         words = {key: _innermost(titles[key]).split() for key in keys}
         if len({*map(tuple, words.values())}) > 1:
             for key in keys:
-                shared = max(_shared(words[key], words[other]) for other in keys if other != key)
+                shared = max(_count_shared_words(words[key], words[other]) for other in keys if other != key)
                 rest = " ".join(words[key][min(shared, len(words[key]) - 1) :])
                 labels[key] = cut(f"…{rest}" if shared else rest, room)
     return labels
@@ -199,7 +199,7 @@ def _innermost(title: str) -> str:
     return title.split(CRUMB)[-1]
 
 
-def _shared(words: list[str], other: list[str]) -> int:
+def _count_shared_words(words: list[str], other: list[str]) -> int:
     """Return how many words two titles begin with alike."""
     pairs = enumerate(zip(words, other, strict=False))
     return next((at for at, (mine, theirs) in pairs if mine != theirs), min(len(words), len(other)))

@@ -78,7 +78,7 @@ def enhance(
     return results.Enhanced(chosen, lifecycle.apply_enhancement(plan, only or ()) if chosen else None)
 
 
-def _planned(result: PrunePlan | Pruned | PruneAssessment | ErasureReceipt) -> list[str] | None:
+def _list_planned_blocks(result: PrunePlan | Pruned | PruneAssessment | ErasureReceipt) -> list[str] | None:
     """Return the blocks that a pruning takes; None where one block was only explained."""
     plan = getattr(result, "plan", result)
     candidates = getattr(plan, "candidates", None)
@@ -91,7 +91,7 @@ def _planned(result: PrunePlan | Pruned | PruneAssessment | ErasureReceipt) -> l
     synonyms=("forget", "clean up", "shrink"),
     example="prune --dry-run",
     writes=True,
-    lists=_planned,
+    lists=_list_planned_blocks,
 )
 def prune(
     engine: Engine,

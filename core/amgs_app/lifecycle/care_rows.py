@@ -80,7 +80,7 @@ def prune_assessment(result: PruneAssessment) -> ResultTable:
 
 
 @entry()
-def pruned(result: Pruned) -> ResultTable:
+def tabulate_pruning(result: Pruned) -> ResultTable:
     done, what = result.operation, "Deleted" if result.plan.hard else "Pruned"
     title = f"{what} {plural(len(result.plan.candidates), 'block')} as operation {done.id}"
     note = "The table deleted_blocks keeps them, and an export does." if result.plan.hard else ""
@@ -89,14 +89,14 @@ def pruned(result: Pruned) -> ResultTable:
 
 
 @entry()
-def deleted(result: Deleted) -> ResultTable:
+def tabulate_deletion(result: Deleted) -> ResultTable:
     rows = [(n, b.id, b.title, b.category, b.status) for n, b in enumerate(result.blocks, 1)]
     title = f"Deleted {plural(len(result.blocks), 'block')} as operation {result.operation.id}"
     notes = (f"They are kept as pruned; `undo {result.operation.id}` brings them back.",)
     return sheet(title, "#:n id:id title* category was", rows, notes)
 
 
-def _left(related: Sequence[RelatedBlock], sources: Sequence[str]) -> tuple[str, ...]:
+def _describe_remains(related: Sequence[RelatedBlock], sources: Sequence[str]) -> tuple[str, ...]:
     """Return what still may tell the same: blocks that stay, and files."""
     listing = ", ".join(f"{block.id[:8]} ({block.because})" for block in related)
     files = f"From {', '.join(sources)}: not touched, and taken in again it would come back." if sources else ""
@@ -108,7 +108,10 @@ def erasure_plan(result: ErasurePlan) -> ResultTable:
     rows = [(n, b.id, b.title, b.category, b.status) for n, b in enumerate(result.blocks, 1)]
     size = f" and a file of {result.bytes / 1e6:,.1f} MB be written anew" if result.bytes else ""
     title = f"Plan: {plural(len(rows), 'block')} would go with {plural(result.edges, 'edge')}{size}"
-    notes = ("Nothing has been changed yet. With --hard it cannot be undone.", *_left(result.related, result.sources))
+    notes = (
+        "Nothing has been changed yet. With --hard it cannot be undone.",
+        *_describe_remains(result.related, result.sources),
+    )
     return sheet(title, "#:n id:id title* category status", rows, notes)
 
 
@@ -124,7 +127,7 @@ def erasure_receipt(result: ErasureReceipt) -> ResultTable:
     ]
     title = f"Erased {plural(len(result.ids), 'block')} as operation {result.operation.id}, {result.at:%Y-%m-%d %H:%M}"
     later = "" if result.compacted else "The file is in use: it is written anew when the memory is closed."
-    notes = ("It cannot be undone.", later, *_left(result.related, result.sources))
+    notes = ("It cannot be undone.", later, *_describe_remains(result.related, result.sources))
     return sheet(title, "what name* now:n before:n", rows, notes)
 
 
@@ -155,7 +158,7 @@ def review_list(result: ReviewList) -> ResultTable:
 
 
 @entry()
-def exported(result: Exported) -> ResultTable:
+def tabulate_export(result: Exported) -> ResultTable:
     return sheet(
         "",
         "file* form blocks:n edges:n bytes:n",

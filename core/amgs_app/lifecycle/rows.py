@@ -31,7 +31,7 @@ _NO_NOTE = "no reader for it"
 _MOST_NAMED = 5
 
 
-def _named(names: tuple[str, ...]) -> str:
+def _list_names(names: tuple[str, ...]) -> str:
     more = len(names) - _MOST_NAMED
     return ", ".join(names[:_MOST_NAMED]) + (f" and {more:,} more" if more > 0 else "")
 
@@ -113,7 +113,7 @@ def ingest_report(result: IngestReport) -> ResultTable:
     rows += [("rejected", refusal.source, refusal.reason) for refusal in result.refused]
     rows += [("warning", warning.source, warning.reason) for warning in result.warnings]
     rows += [
-        ("skipped", f"{group.files:,} {group.ending or 'without an ending'}", f"{_NO_NOTE}: {_named(group.names)}")
+        ("skipped", f"{group.files:,} {group.ending or 'without an ending'}", f"{_NO_NOTE}: {_list_names(group.names)}")
         for group in result.skipped
     ]
     return sheet(ingested(result), "what source because*", rows)
@@ -266,7 +266,7 @@ def _draw_consolidation(operator: Operator, result: Consolidated, canvas: Canvas
 
 
 @entry(figure=_draw_consolidation)
-def consolidated(result: Consolidated) -> ResultTable:
+def tabulate_consolidation(result: Consolidated) -> ResultTable:
     rows = sorted(result.categories.items(), key=lambda pair: (-pair[1], pair[0]))
     blocks, edges = (sum(done.blocks for done in result.operations), sum(d.edges for d in result.operations))
     ids = [str(done.id) for done in result.operations]

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 from amgs.decay import profile_name
 from amgs.text.plural import plural
 from amgs_app.render.catalogue import FigureOf, entry, title_of
-from amgs_app.render.format import title_told
+from amgs_app.render.format import mark_title
 from amgs_app.render.rows import Line, RowList, Rows
 from amgs_app.render.sheet import ResultTable, facts, sheet
 
@@ -48,7 +48,7 @@ _BLOCKS = "#:n id:id title* category status conf:score created:at"
 
 
 def _block_rows(blocks: Sequence[Block]) -> list[tuple[Any, ...]]:
-    return [(n, b.id, title_told(b), b.category, b.status, b.confidence, b.created_at) for n, b in enumerate(blocks, 1)]
+    return [(n, b.id, mark_title(b), b.category, b.status, b.confidence, b.created_at) for n, b in enumerate(blocks, 1)]
 
 
 @entry()
@@ -113,15 +113,15 @@ def block_detail(result: BlockDetail) -> ResultTable:
         for name, value in block.meta.items()
         if name != "title"
     ]
-    return facts(title_told(block), pairs, ("", block.content))
+    return facts(mark_title(block), pairs, ("", block.content))
 
 
-def _selected(result: SelectedBlock) -> str:
+def _describe_selection(result: SelectedBlock) -> str:
     return f"“{result.block.title}” is selected"
 
 
-@entry(sentence=_selected, quiet=True)
-def selected_block(result: SelectedBlock) -> ResultTable:
+@entry(sentence=_describe_selection, quiet=True)
+def tabulate_selected_block(result: SelectedBlock) -> ResultTable:
     return sheet("Selected", _BLOCKS, _block_rows((result.block,)))
 
 
@@ -136,19 +136,19 @@ def _tell_correction(result: CorrectedBlock) -> str:
 
 
 @entry(sentence=_tell_correction)
-def corrected_block(result: CorrectedBlock) -> ResultTable:
+def tabulate_corrected_block(result: CorrectedBlock) -> ResultTable:
     return sheet("Selected", _BLOCKS, _block_rows((result.block,)))
 
 
-def _joined(result: EdgeAdded) -> str:
+def _describe_edge(result: EdgeAdded) -> str:
     return f"“{result.source}” → “{result.target}”: {result.edge.relation_type}"
 
 
-@entry(sentence=_joined, quiet=True)
-def edge_added(result: EdgeAdded) -> ResultTable:
+@entry(sentence=_describe_edge, quiet=True)
+def tabulate_added_edge(result: EdgeAdded) -> ResultTable:
     edge = result.edge
     row = (edge.source_id, edge.target_id, edge.relation_type, edge.weight, edge.confidence)
-    return sheet(_joined(result), "from:id to:id kind* weight:score conf:score", [row])
+    return sheet(_describe_edge(result), "from:id to:id kind* weight:score conf:score", [row])
 
 
 def _tell_confirmation(result: EdgeConfirmed) -> str:
@@ -156,7 +156,7 @@ def _tell_confirmation(result: EdgeConfirmed) -> str:
 
 
 @entry(sentence=_tell_confirmation, quiet=True)
-def edge_confirmed(result: EdgeConfirmed) -> ResultTable:
+def tabulate_confirmed_edge(result: EdgeConfirmed) -> ResultTable:
     edge = result.edge
     row = (edge.source_id, edge.target_id, edge.relation_type, edge.weight, edge.confidence)
     return sheet(_tell_confirmation(result), "from:id to:id kind* weight:score conf:score", [row])
@@ -206,7 +206,7 @@ REVISION: Final = Rows["RevisionRow"](
 )
 
 
-def _told(plan: RevisionPlan) -> str:
+def _summarise_plan(plan: RevisionPlan) -> str:
     """`2 superseded, 1 archived, 14 unchanged`."""
     from amgs.lifecycle.revision import KINDS
 
@@ -248,7 +248,7 @@ def _rows(plan: RevisionPlan) -> list[RevisionRow]:
 
 @entry(sentence=title_of)
 def revision_plan(result: RevisionPlan) -> RowList[RevisionRow]:
-    title = f"{result.about}: {_told(result)}; nothing has been changed yet"
+    title = f"{result.about}: {_summarise_plan(result)}; nothing has been changed yet"
     note = "" if result.empty else "`ingest --sync` or `source update` carries it out, and `undo` reverts it."
     return REVISION.of(title, _rows(result), (note,))
 
@@ -258,7 +258,7 @@ def revision(result: Revision) -> RowList[RevisionRow]:
     plan, done = result.plan, result.operation
     if done is None:
         return REVISION.of(f"{plan.about}: nothing to do, {plan.kept:,} unchanged", _rows(plan))
-    title = f"{plan.about}: {_told(plan)}, as operation {done.id}"
+    title = f"{plan.about}: {_summarise_plan(plan)}, as operation {done.id}"
     return REVISION.of(title, _rows(plan), (f"`undo {done.id}` reverts it.",))
 
 
@@ -280,7 +280,7 @@ def source_history(result: SourceHistory) -> ResultTable:
 
 
 @entry(figure=_INBOX, sentence=title_of)
-def watched(result: Watched) -> ResultTable:
+def tabulate_watched_folder(result: Watched) -> ResultTable:
     rows = [
         (source_revision.operation.id, source_revision.operation.at, source_revision.operation.summary)
         for source_revision in result.revisions

@@ -113,13 +113,13 @@ def _test(term: str, listing: Listing) -> Callable[[Row], bool]:
         raise UsageError(f"{term!r} is not a filter.", way_out=_way_out(listing))
     no, field, sign, wanted = match[1] == "!", match[2], match[3], match[4]
     if field is None:
-        return _turned(_in_any(wanted, listing.texts), no)
+        return _negate_test(_in_any(wanted, listing.texts), no)
     if field not in listing.fields:
         raise _unknown(field, listing.fields)
     if field in listing.texts:
         if sign not in (":", "="):
             raise UsageError(f"{field} is text.", way_out=f"Use {field}:WORD or {field}=WORD.")
-        return _turned(_in_text(field, wanted, whole=sign == "="), no)
+        return _negate_test(_in_text(field, wanted, whole=sign == "="), no)
     if sign == ":":
         sign = "="
     try:
@@ -128,10 +128,10 @@ def _test(term: str, listing: Listing) -> Callable[[Row], bool]:
         raise UsageError(
             f"{wanted!r} is not a number to compare {field} with.", way_out=f"For example {field}>0.5."
         ) from None
-    return _turned(_in_number(field, _COMPARE[sign], number), no)
+    return _negate_test(_in_number(field, _COMPARE[sign], number), no)
 
 
-def _turned(test: Callable[[Row], bool], no: bool) -> Callable[[Row], bool]:
+def _negate_test(test: Callable[[Row], bool], no: bool) -> Callable[[Row], bool]:
     return (lambda row: not test(row)) if no else test
 
 

@@ -92,7 +92,7 @@ def shipped(folder: str) -> Path:
 
 def sample_corpus() -> Corpus:
     """Return the corpus that ships with the program."""
-    return _described(shipped("sample_corpus"), is_sample=True)
+    return _read_corpus(shipped("sample_corpus"), is_sample=True)
 
 
 def open_corpus(folder: Path) -> Corpus:
@@ -100,10 +100,10 @@ def open_corpus(folder: Path) -> Corpus:
     if not is_folder(folder):
         fault = "is not a folder" if lies_there(folder) else "does not exist"
         raise InputError(f"{str(folder)[:200]} {fault}.", way_out="Give --corpus a folder of markdown files.")
-    return _described(folder, is_sample=real_path(folder) == real_path(shipped("sample_corpus")))
+    return _read_corpus(folder, is_sample=real_path(folder) == real_path(shipped("sample_corpus")))
 
 
-def _described(folder: Path, *, is_sample: bool) -> Corpus:
+def _read_corpus(folder: Path, *, is_sample: bool) -> Corpus:
     """Return the corpus with what its corpus.toml says; raises InputError for one that cannot be read."""
     file = folder / DESCRIPTION
     now: datetime | None = None

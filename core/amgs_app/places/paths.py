@@ -22,7 +22,7 @@ class SentText(str):
     __slots__ = ()
 
 
-def unnamed_export(format: str) -> Path:
+def choose_export_path(format: str) -> Path:
     """Give the file that `export` writes without a path. Raises UsageError where one is there."""
     path = Path(f"memory.{format}")
     if path.exists():

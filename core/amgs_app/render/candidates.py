@@ -12,7 +12,7 @@ from amgs.text.plural import plural
 from amgs.types import COMPONENTS, Candidate, Frame, LayerReport, SearchResult, Weights
 from amgs_app.panes.row_fields import fate_of, listed, reason_of, state_of
 from amgs_app.render.canvas import Figure, Piece, Region, clean, ink, width_of
-from amgs_app.render.format import milliseconds, share, short_id, title_told
+from amgs_app.render.format import mark_title, milliseconds, share, short_id
 from amgs_app.render.glyphs import HOLDS_SIGNS, apportion, wrap
 from amgs_app.render.passage import Run, in_lines, runs_of
 from amgs_app.render.rows import RowList, Rows, join
@@ -79,7 +79,7 @@ CANDIDATES: Final = Rows[CandidateRow](
         row.number,
         row.item.block.id,
         None if row.verdict is None else HOLDS_SIGNS[row.verdict >= 0.5],
-        title_told(row.item.block),
+        mark_title(row.item.block),
         row.item.score,
         row.item.tokens,
         row.item.child or None,

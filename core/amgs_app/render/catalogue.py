@@ -186,10 +186,10 @@ def draw(operator: Operator, result: Any, canvas: Canvas, look: Look) -> Text:
     if isinstance(figure, FigureOf):
         return draw(operator, look(figure.line), canvas, look)
     if figure is None:
-        from amgs_app.render.drawing import draw_list, tabled
+        from amgs_app.render.drawing import draw_list, draw_table
 
         listed = list_of(result)
-        return tabled(operator, result, canvas) if listed is None else draw_list(operator, listed, canvas)
+        return draw_table(operator, result, canvas) if listed is None else draw_list(operator, listed, canvas)
     return figure(operator, result, canvas)
 
 
@@ -235,11 +235,11 @@ def _by_fields(result: Any) -> ResultTable:
 
     return facts(
         _words(type(result).__name__),
-        [(field.name.replace("_", " "), _told(getattr(result, field.name))) for field in fields(result)],
+        [(field.name.replace("_", " "), _format_value(getattr(result, field.name))) for field in fields(result)],
     )
 
 
-def _told(value: Any) -> Any:
+def _format_value(value: Any) -> Any:
     import json
 
     from amgs_app.render.encode import plain

@@ -36,7 +36,7 @@ def titles_of_edges(operator: Operator, edges: Iterable[Edge]) -> dict[str, str]
     return operator.engine.memory.titles({end for edge in edges for end in (edge.source_id, edge.target_id)})
 
 
-def tabled(operator: Operator, result: Any, canvas: Canvas) -> Text:
+def draw_table(operator: Operator, result: Any, canvas: Canvas) -> Text:
     """Return a result's table as a figure: as many of its lines as there is room for."""
     del operator
     from amgs_app.render.canvas import Figure, ink

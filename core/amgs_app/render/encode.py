@@ -26,7 +26,7 @@ def to_json(result: Any) -> str:
 
     What fits on a line stays on one, so that it reads as a table and differences are short.
     """
-    return in_json(_laid_out(plain(result), 0)) + "\n"
+    return in_json(_lay_out_value(plain(result), 0)) + "\n"
 
 
 def compact(result: Any) -> str:
@@ -35,16 +35,18 @@ def compact(result: Any) -> str:
     return in_json(text) + "\n"
 
 
-def _laid_out(value: Any, depth: int) -> str:
+def _lay_out_value(value: Any, depth: int) -> str:
     short = json.dumps(value, ensure_ascii=False, allow_nan=False)
     if len(short) + depth <= LINE or not isinstance(value, (dict, list)) or not value:
         return short
     inner, outer = " " * (depth + 2), " " * depth
     if isinstance(value, dict):
-        parts = [f"{json.dumps(key, ensure_ascii=False)}: {_laid_out(item, depth + 2)}" for key, item in value.items()]
+        parts = [
+            f"{json.dumps(key, ensure_ascii=False)}: {_lay_out_value(item, depth + 2)}" for key, item in value.items()
+        ]
         opening, closing = "{", "}"
     else:
-        parts = [_laid_out(item, depth + 2) for item in value]
+        parts = [_lay_out_value(item, depth + 2) for item in value]
         opening, closing = "[", "]"
     return f"{opening}\n{inner}" + f",\n{inner}".join(parts) + f"\n{outer}{closing}"
 
@@ -93,7 +95,7 @@ def _of_none(value: Any) -> Any:
     raise TypeError(f"A result holds a {type(value).__name__}, which has no form in JSON.")
 
 
-def rounded(value: float) -> float | None:
+def round_float(value: float) -> float | None:
     """Return six significant digits; None for what is not finite, and never a negative zero."""
     if not math.isfinite(value):
         return None
@@ -137,7 +139,7 @@ def _passage(value: Candidate) -> dict[str, Any]:
 
 
 _FORMS: Mapping[type, Callable[[Any], Any]] = {
-    float: rounded,
+    float: round_float,
     str: _of_text,
     datetime: instant,
     Mapping: lambda value: {str(plain(key)): plain(item) for key, item in value.items()},

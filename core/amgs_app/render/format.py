@@ -61,7 +61,7 @@ def span(seconds: float) -> str:
     return f"{sign}{int(size / (365.25 * 86400))} y"
 
 
-def days_told(days: float) -> str:
+def format_days(days: float) -> str:
     """`30 days`, `1 day`, `0.5 days`."""
     return "1 day" if days == 1 else f"{days:g} days"
 
@@ -165,7 +165,7 @@ def undoing(plan: UndoPlan, now: datetime) -> str:
 _ENDINGS_TOLD = 4
 
 
-def title_told(block: Block) -> str:
+def mark_title(block: Block) -> str:
     """Return the title, with a mark where what the block says no longer holds."""
     return f"superseded · {block.title}" if block.superseded else block.title
 

@@ -58,7 +58,7 @@ class Columns:
 def columns(view: FocusView, width: int, zoom: float = 1.0, offset: int = 0) -> Columns:
     """Cut the view; offset: the lifetime token at the left edge, see offset_for."""
     entries = view.entries
-    table = _kept(entries, lambda: _rows(entries))
+    table = _cache_table(entries, lambda: _rows(entries))
     size = len(table)
     starts, ends, levels, scores = table[:, 0], table[:, 1], table[:, 2].astype(np.int64), table[:, 3]
     low, high = _bounds(view, width, zoom, offset)
@@ -102,7 +102,7 @@ def past_levels(bands: Sequence[Band], cut: Columns) -> Ints:
     size = len(bands)
     if not size:
         return np.full(len(cut.starts), NOTHING, np.int64)
-    table = _kept(bands, lambda: np.fromiter(chain.from_iterable(bands), np.int64, size * 3).reshape(size, 3))
+    table = _cache_table(bands, lambda: np.fromiter(chain.from_iterable(bands), np.int64, size * 3).reshape(size, 3))
     starts, ends, levels = table[:, 0], table[:, 1], table[:, 2]
     first = np.clip(np.searchsorted(ends, cut.starts, side="right"), 0, size - 1)
     last = np.clip(np.searchsorted(starts, cut.ends, side="left"), first + 1, size)
@@ -114,7 +114,7 @@ def past_levels(bands: Sequence[Band], cut: Columns) -> Ints:
 _KEPT: dict[int, tuple[object, NDArray[Any]]] = {}
 
 
-def _kept(values: object, build: Callable[[], NDArray[Any]]) -> NDArray[Any]:
+def _cache_table(values: object, build: Callable[[], NDArray[Any]]) -> NDArray[Any]:
     """Return the table built from a frozen tuple, remembered by the tuple itself: scrolling and zooming paint it again
     and again.
 

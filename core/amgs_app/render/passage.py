@@ -53,20 +53,20 @@ def in_lines(runs: Sequence[Run], width: int, most: int) -> list[list[Run]]:
         size = sum(cell_len(text) for text, _ in word)
         if used and used + 1 + size > width:
             if len(lines) == most:
-                return _ended(lines, width)
+                return _add_ellipsis(lines, width)
             lines.append([])
             used = 0
         gap = bool(used) and not (first and place == 1)
         lines[-1] += [(" ", False), *word] if gap else word
         used += size + gap
-    return [_joined(line) for line in lines if line]
+    return [_join_runs(line) for line in lines if line]
 
 
-def _ended(lines: list[list[Run]], width: int) -> list[list[Run]]:
+def _add_ellipsis(lines: list[list[Run]], width: int) -> list[list[Run]]:
     used = sum(cell_len(text) for text, _ in lines[-1])
     while used >= width and lines[-1]:
         used -= cell_len(lines[-1].pop()[0])
-    return [_joined([*line, ("…", False)] if line is lines[-1] else line) for line in lines]
+    return [_join_runs([*line, ("…", False)] if line is lines[-1] else line) for line in lines]
 
 
 def _first(words: Sequence[Sequence[Run]], room: int) -> int:
@@ -115,10 +115,10 @@ def _on_one_line(runs: Sequence[Run]) -> tuple[Run, ...]:
             blank = ends or (begins and not words)
     if flat:
         flat[-1] = (flat[-1][0].rstrip(), flat[-1][1])
-    return tuple(_joined(flat))
+    return tuple(_join_runs(flat))
 
 
-def _joined(runs: Sequence[Run]) -> list[Run]:
+def _join_runs(runs: Sequence[Run]) -> list[Run]:
     return [
         ("".join(text for text, _ in some), asked)
         for asked, some in groupby((run for run in runs if run[0]), key=lambda run: run[1])

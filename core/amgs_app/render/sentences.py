@@ -28,7 +28,7 @@ class AnswerFindings(Protocol):
     def unheld(self) -> tuple[str, ...]: ...
 
 
-def answer_told(result: AnswerFindings) -> list[str]:
+def describe_answer(result: AnswerFindings) -> list[str]:
     """Sentences: the words that no block holds, and the estimate where there is one that says something."""
     sentences = []
     if result.unheld:
@@ -61,7 +61,7 @@ def unheld(view: FocusView) -> str:
     return f"No room for what is pinned: {nodes}. Widen the window (focus set window N), or release a pin."
 
 
-def coverage_told(coverage: FrameCoverage) -> str:
+def describe_coverage(coverage: FrameCoverage) -> str:
     """`holds what the question needs with ≥ 87 % (64 labelled questions); 90 % would cost 640 tokens, 95 % 1,900`."""
     promise = f"holds what the question needs with ≥ {int(100 * coverage.share)} %"
     sentence = f"{promise} ({coverage.questions:,} labelled questions)"
@@ -73,7 +73,7 @@ def coverage_told(coverage: FrameCoverage) -> str:
     return f"{sentence}; {', '.join(costs)}" if costs else sentence
 
 
-def coverage_reviewed(review: CoverageReview) -> str:
+def describe_coverage_review(review: CoverageReview) -> str:
     """Return the promises of a frame, each with what came of it; or that there are too few questions for one."""
     asked = f"{review.frame}, {review.questions:,} labelled question{'' if review.questions == 1 else 's'}"
     if not review.levels:
@@ -87,7 +87,7 @@ def coverage_reviewed(review: CoverageReview) -> str:
     return f"{asked}: what a question needs is held with {', '.join(promises)}"
 
 
-def layers_told(layers: tuple[LayerReport, ...]) -> str:
+def describe_layers(layers: tuple[LayerReport, ...]) -> str:
     """Return what each layer of the waterfall brought, on one line."""
     parts = [
         f"{layer.layer} skipped ({layer.skipped})"

@@ -71,7 +71,7 @@ class Column:
             return age(value, now)
         if isinstance(value, float):
             return optional(value) if self.kind == "score" else f"{value:,.1f}"
-        return short_id(str(value)) if self.kind == "id" else _shown(value, self.kind)[:_MOST]
+        return short_id(str(value)) if self.kind == "id" else _format_cell(value, self.kind)[:_MOST]
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,7 +140,8 @@ def to_lines(table: ResultTable, width: int, *, marks: bool = False) -> list[Tex
         ]
         columns = [table.columns[place] for place in beside]
         cells = [
-            [_shown(row[place], column.kind) for place, column in zip(beside, columns, strict=True)] for row in shown
+            [_format_cell(row[place], column.kind) for place, column in zip(beside, columns, strict=True)]
+            for row in shown
         ]
         heads = [column.name for column in columns]
         places, widths = cut_columns(columns, [heads, *cells], width, len(GAP))
@@ -164,7 +165,7 @@ def to_cells(table: ResultTable) -> tuple[list[Column], list[list[str]]]:
     rows = table.rows if table.digest is None else table.digest
     positions = [n for n, column in enumerate(table.columns) if column.fills(row[n] for row in rows)]
     columns = [table.columns[n] for n in positions]
-    return columns, [[_shown(row[n], table.columns[n].kind) for n in positions] for row in rows]
+    return columns, [[_format_cell(row[n], table.columns[n].kind) for n in positions] for row in rows]
 
 
 def to_table(table: ResultTable) -> RenderableType:
@@ -323,7 +324,7 @@ def _column(word: str) -> Column:
     )
 
 
-def _shown(value: Any, kind: Kind) -> str:
+def _format_cell(value: Any, kind: Kind) -> str:
     """Return a cell for people, on one line."""
     if value is None:
         return "–"

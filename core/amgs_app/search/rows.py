@@ -10,7 +10,7 @@ from amgs.text.plural import plural
 from amgs.types import COMPONENTS
 from amgs_app.render.catalogue import entry, table_of
 from amgs_app.render.glyphs import HOLDS_SIGNS, holds_sign
-from amgs_app.render.sentences import answer_told, layers_told
+from amgs_app.render.sentences import describe_answer, describe_layers
 from amgs_app.render.sheet import ResultTable, cut, sheet
 
 if TYPE_CHECKING:
@@ -40,9 +40,9 @@ def _drawn(operator: Operator, result: SearchResult, canvas: Canvas) -> Text:
 def search_result(result: SearchResult) -> ResultTable:
     from amgs_app.render.candidates import list_hits
 
-    notes = [layers_told(result.layers)]
+    notes = [describe_layers(result.layers)]
     notes += [f"{reading.written!r} was read as {reading.read_as!r}" for reading in result.readings]
-    notes += answer_told(result)
+    notes += describe_answer(result)
     title = f"{plural(len(result.hits), 'hit')} for {result.query!r}"
     return replace(list_hits(result).table(), title=title, notes=tuple(filter(None, notes)))
 
@@ -62,7 +62,7 @@ _HOLDS: Mapping[Verdict, bool] = {"passed": True, "missed": False}
 """Weights of the evidence that an explanation names."""
 
 
-def _followed(result: Explanation, canvas: Canvas, now: datetime) -> RenderableType:
+def _render_layers(result: Explanation, canvas: Canvas, now: datetime) -> RenderableType:
     """Return a block on its way down the layers, each with its reason in full."""
     from rich.console import Group
     from rich.table import Table
@@ -92,7 +92,7 @@ def _or_budget(result: Explanation) -> str:
     return "and no budget up to twice as large " if over else ""
 
 
-def _minimum_told(change: MinimumChange) -> str:
+def _describe_minimum(change: MinimumChange) -> str:
     """Return which minimum of its frame keeps a block out, and what lets it in."""
     reason = f"not its weights keep it out, but {change.frame}'s `{change.minimum}` of {change.value:.2f}: "
     if change.lowered is None:
@@ -100,7 +100,7 @@ def _minimum_told(change: MinimumChange) -> str:
     return f"{reason}`frame define {change.frame} {change.minimum}={change.lowered:.2f}` would admit it"
 
 
-@entry(page=_followed, sentence=_rank)
+@entry(page=_render_layers, sentence=_rank)
 def explanation(result: Explanation) -> ResultTable:
     asked = f"{result.query!r} in {result.frame}" if result.frame else repr(result.query)
     verdict = "admitted" if result.admitted else f"dropped out at {result.fell_at}"
@@ -111,7 +111,7 @@ def explanation(result: Explanation) -> ResultTable:
     rank = f"rank {result.rank} of {result.of}, {result.places} admitted"
     notes = [rank if result.admitted else f"{rank}; {result.because}"]
     if result.candidate is not None:
-        notes.append(evidence_told(result.candidate.evidence))
+        notes.append(describe_evidence(result.candidate.evidence))
     if result.form:
         beside = f"; its neighbours and the rest of its conversation count {result.gate:.0%}"
         notes.append(f"a {result.form}{beside if result.gate > 0 else ''}")
@@ -126,7 +126,7 @@ def explanation(result: Explanation) -> ResultTable:
     elif result.as_of is not None:
         notes.append(f"as it was at {result.as_of:%Y-%m-%d %H:%M}, from what was kept with the assembly")
     elif result.minimum_change is not None:
-        notes.append(_minimum_told(result.minimum_change))
+        notes.append(_describe_minimum(result.minimum_change))
     elif result.budget_change is None and result.fell_at in ("score", "selection"):
         notes.append(f"no change of weights {_or_budget(result)}was found that admits it")
     title = f"{result.block.title}: {verdict} for {asked}"
@@ -161,19 +161,19 @@ _NOTHING = 0.05
 """What adds less than this to the linear score, whose scale is 2.2, changes a similarity by half a hundredth."""
 
 
-def part_told(name: str) -> str:
+def name_part(name: str) -> str:
     """Return what a feature is called; one that has no words here, as of a server of a newer version, keeps its
     name.
     """
     return PARTS.get(name, name)
 
 
-def evidence_told(evidence: Sequence[tuple[str, float]]) -> str:
+def describe_evidence(evidence: Sequence[tuple[str, float]]) -> str:
     """Return the parts that count, the strongest first, and the sum of the others; empty where there is no evidence."""
     if not any(value for _, value in evidence):
         return ""
     parts = sorted((part for part in evidence if abs(part[1]) >= _NOTHING), key=lambda part: -abs(part[1]))
-    phrases = [f"{part_told(name)} {value:+.2f}" for name, value in parts]
+    phrases = [f"{name_part(name)} {value:+.2f}" for name, value in parts]
     rest = len(evidence) - len(parts)
     if rest:
         left = round(sum(value for _, value in evidence) - sum(value for _, value in parts), 2)

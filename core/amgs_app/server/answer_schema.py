@@ -131,7 +131,7 @@ class AnswerSchemas:
         if issubclass(kind, PurePath):
             return {"type": "string"}
         if is_dataclass(kind):
-            return {"$ref": f"#/components/schemas/{self._named(kind)}"}
+            return {"$ref": f"#/components/schemas/{self._name_schema(kind)}"}
         if issubclass(kind, tuple) and hasattr(kind, "_fields"):
             return self._row(hints_of(kind).values())
         if issubclass(kind, (str, bool, int, float)):
@@ -166,7 +166,7 @@ class AnswerSchemas:
         schemas = [self.of(kind) for kind in kinds]
         return {"type": "array", "prefixItems": schemas, "minItems": len(schemas), "maxItems": len(schemas)}
 
-    def _named(self, kind: type) -> str:
+    def _name_schema(self, kind: type) -> str:
         """Return the name under `components`; two classes of one name are told apart by their modules."""
         if kind not in self._names:
             taken = kind.__name__ in self.components
@@ -179,7 +179,7 @@ class AnswerSchemas:
     def _dataclass(self, kind: type) -> Schema:
         hints = hints_of(kind)
         properties = {
-            field.name: _known(kind, field.name, hints[field.name]) or self.of(hints[field.name])
+            field.name: _find_known_schema(kind, field.name, hints[field.name]) or self.of(hints[field.name])
             for field in fields(kind)
             if not _is_array(hints[field.name])
         }
@@ -239,7 +239,7 @@ _OTHERS: Final[Mapping[str, Any]] = {
 """What the requests answer that have a handler of their own."""
 
 
-def _known(kind: type, name: str, declared: Any) -> Schema | None:
+def _find_known_schema(kind: type, name: str, declared: Any) -> Schema | None:
     """Return what is known of a field beyond its type."""
     if name in _BLOCK_IDS or (kind is Block and name == "id"):
         return {"anyOf": [ID, {"type": "null"}]} if NoneType in get_args(declared) else ID

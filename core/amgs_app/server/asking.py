@@ -207,7 +207,7 @@ def _ids(result: Any) -> tuple[str, ...]:
     return ()
 
 
-async def asked_by(
+async def identify_caller(
     request: Request,
     authorization: Annotated[str, Header(description="Bearer TOKEN; needed as soon as there are tokens.")] = "",
     amgs_namespace: Annotated[
@@ -249,7 +249,7 @@ async def _check_texts(request: Request) -> None:
 
 
 def identify(service: Service, authorization: str, namespace: str) -> tuple[Caller, Namespace]:
-    """Return who calls with this `Authorization`, and the namespace that is meant; raises what `asked_by` raises."""
+    """Return the caller of this `Authorization` and the namespace that is meant; raise what `identify_caller` raises."""
     scheme, _, token = authorization.partition(" ")
     bearer = token.strip() if scheme.lower() == "bearer" else ""
     caller = service.joined.get(bearer) or service.tokens.caller(bearer)
@@ -265,7 +265,7 @@ def identify(service: Service, authorization: str, namespace: str) -> tuple[Call
     return caller, service.namespaces.get(name)
 
 
-ByCaller = Annotated[Asked, Depends(asked_by)]
+ByCaller = Annotated[Asked, Depends(identify_caller)]
 
 
 def check_right(asked: Asked, right: Right, doing: str) -> None:

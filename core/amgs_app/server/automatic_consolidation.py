@@ -69,12 +69,12 @@ async def _keep_vectors(space: Namespace) -> None:
         return
     progress = Progress()
     try:
-        await space.run("long", partial(_kept, space.memory, progress))
+        await space.run("long", partial(_keep_derived, space.memory, progress))
     finally:
         progress.cancel()
 
 
-def _kept(memory: Memory, progress: Progress) -> None:
+def _keep_derived(memory: Memory, progress: Progress) -> None:
     # On a full disk, and while an erasure takes the files away, nothing is kept: the vectors are in memory as well.
     with suppress(Cancelled, OSError, RuntimeError):
         memory.lifecycle.keep_derived(progress)

@@ -60,7 +60,7 @@ class EventHub:
         with self._lock:
             if not own:
                 self._recent.append(event)
-            listeners = self._noted(event)
+            listeners = self._note_event(event)
         for listener in listeners:
             listener.loop.call_soon_threadsafe(_offer, listener, event)
 
@@ -79,12 +79,12 @@ class EventHub:
         with self._lock:
             self._recent.append(event)
             known = self._followed and event.kind == "changed"
-            listeners = () if known else self._noted(event)
+            listeners = () if known else self._note_event(event)
         self.told(event)
         for listener in listeners:
             listener.loop.call_soon_threadsafe(_offer, listener, event)
 
-    def _noted(self, event: ServiceEvent) -> tuple[_Listener, ...]:
+    def _note_event(self, event: ServiceEvent) -> tuple[_Listener, ...]:
         """Keep a change; gives who is to be told."""
         if event.kind == "changed":
             if len(self._kept) == KEPT:

@@ -179,7 +179,7 @@ async def _lines(asked: Asked, work: _Work, *, quiet: bool, folder: ExitStack) -
     progress = Progress(report)
     chosen, line = work.call.operation, work.call.line()
     if work.unpacked is not None:
-        line = work.unpacked.as_given(line.encode()).decode()
+        line = work.unpacked.restore_client_paths(line.encode()).decode()
 
     def carry_out() -> Any:
         with folder:
@@ -190,7 +190,7 @@ async def _lines(asked: Asked, work: _Work, *, quiet: bool, folder: ExitStack) -
     )
     task = asyncio.ensure_future(running)
     _running.add(task)
-    task.add_done_callback(_ended)
+    task.add_done_callback(_discard_task)
     try:
         shown, silent = latest[0], 0
         while not (await asyncio.wait({task}, timeout=BEAT_SECONDS))[0]:
@@ -209,7 +209,7 @@ _running: set[asyncio.Task[Any]] = set()
 """Work goes on until its next report when nobody waits for it any more."""
 
 
-def _ended(task: asyncio.Task[Any]) -> None:
+def _discard_task(task: asyncio.Task[Any]) -> None:
     _running.discard(task)
     if not task.cancelled():
         task.exception()  # taken note of: what went wrong was told, or nobody is left to tell
@@ -226,7 +226,7 @@ def _outcome(task: asyncio.Task[Any], work: _Work) -> bytes:
     else:
         log.error("fault in what an attached client asked", exc_info=error)
         line = _line({"problem": fault()})
-    return line if work.unpacked is None else work.unpacked.as_given(line)
+    return line if work.unpacked is None else work.unpacked.restore_client_paths(line)
 
 
 def _line(message: Mapping[str, Any]) -> bytes:

@@ -25,7 +25,7 @@ class ForeignPages:
         self._app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http" or not (because := refused(scope)):
+        if scope["type"] != "http" or not (because := explain_refusal(scope)):
             await self._app(scope, receive, send)
             return
         problem = {
@@ -38,7 +38,7 @@ class ForeignPages:
         await JSONResponse(problem, 403, media_type=MEDIA_TYPE)(scope, receive, send)
 
 
-def refused(scope: Scope) -> str:
+def explain_refusal(scope: Scope) -> str:
     """Return why a request is not answered; empty where it is."""
     hosts = [value.decode("latin-1") for name, value in scope["headers"] if name == b"host"]
     if len(hosts) != 1 or not of_this_machine(f"//{hosts[0]}"):

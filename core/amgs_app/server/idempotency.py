@@ -59,27 +59,27 @@ def once(
     with _turn(mark):
         if together:
             with memory.transaction():
-                record = _kept(memory, mark, now)
-                return _answer(record, request) if record is not None else _done(memory, mark, now, request, work)
+                record = _read_record(memory, mark, now)
+                return _answer(record, request) if record is not None else _do_work(memory, mark, now, request, work)
         with memory.transaction():  # another server may be asked the same at the same moment
-            record = _kept(memory, mark, now)
-            if record is not None and not _was_not_done(memory, record, request):
+            record = _read_record(memory, mark, now)
+            if record is not None and not _has_changed_nothing(memory, record, request):
                 return _answer(record, request)
             _keep(memory, mark, now, request, begun_at=memory.change_counter if counted else -1)
         try:
-            return _done(memory, mark, now, request, work)
+            return _do_work(memory, mark, now, request, work)
         except BaseException:
             memory.keep(_name(now, mark), None)  # it failed before its answer: it may be tried again
             raise
 
 
-def _done(memory: Memory, mark: str, now: datetime, request: str, work: Callable[[], Any]) -> Any:
+def _do_work(memory: Memory, mark: str, now: datetime, request: str, work: Callable[[], Any]) -> Any:
     result = work()
     _keep(memory, mark, now, request, answer=wire.dumps(result).decode())
     return result
 
 
-def _was_not_done(memory: Memory, record: dict[str, Any], request: str) -> bool:
+def _has_changed_nothing(memory: Memory, record: dict[str, Any], request: str) -> bool:
     """Return whether the begun request cannot have changed anything: the memory is at the same change, and no other
     server can use it.
     """
@@ -105,7 +105,7 @@ def _turn(mark: str) -> Iterator[None]:
         yield
 
 
-def _kept(memory: Memory, mark: str, now: datetime) -> dict[str, Any] | None:
+def _read_record(memory: Memory, mark: str, now: datetime) -> dict[str, Any] | None:
     for day in (now, earlier(now, timedelta(days=1))):
         for value in memory.kept(_name(day, mark)).values():
             record: dict[str, Any] = json.loads(value)

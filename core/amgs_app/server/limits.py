@@ -168,7 +168,7 @@ class RequestLog:
         length = headers.get(b"content-length", b"")
         too_large = length.isdigit() and int(length[:20]) > self._largest
 
-        async def counted() -> Message:
+        async def receive_within_limit() -> Message:
             nonlocal read
             message = await receive()
             read += len(message.get("body", b""))
@@ -176,7 +176,7 @@ class RequestLog:
                 raise HTTPException(413, f"A request has at most {self._largest:,} bytes")
             return message
 
-        async def marked(message: Message) -> None:
+        async def send_with_id(message: Message) -> None:
             nonlocal status
             if message["type"] == "http.response.start":
                 status = message["status"]
@@ -184,7 +184,7 @@ class RequestLog:
             await send(message)
 
         try:
-            await self._app(scope, counted, marked)
+            await self._app(scope, receive_within_limit, send_with_id)
         finally:
             if access.isEnabledFor(logging.INFO):
                 access.info(_line(scope, id, status, self._perf() - begun))

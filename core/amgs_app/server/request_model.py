@@ -231,10 +231,10 @@ def _pairs(value: Any) -> Any:
         raise PydanticCustomError("key", "the key {key} holds a =", {"key": repr(wrong[0])})
     if any(isinstance(item, (Mapping, list)) for item in value.values()):
         raise PydanticCustomError("value", "the values of metadata are texts, numbers or booleans", {})
-    return [f"{key}={_told(item)}" for key, item in value.items()]
+    return [f"{key}={_format_value(item)}" for key, item in value.items()]
 
 
-def _told(value: Any) -> str:
+def _format_value(value: Any) -> str:
     return "" if value is None else str(value).lower() if isinstance(value, bool) else str(value)
 
 

@@ -171,7 +171,7 @@ log = logging.getLogger("amgs.server")
 def answer_errors(app: FastAPI) -> None:
     """Have the application answer every error with problem details."""
 
-    async def refused(request: Request, error: Exception) -> Response:
+    async def answer_error(request: Request, error: Exception) -> Response:
         lossless = wire.MEDIA_TYPE in request.headers.get("Accept", "")
         form = wire.encode if lossless else plain
         more = {"changed": form(list(error.changed))} if isinstance(error, StaleError) else {}
@@ -213,11 +213,11 @@ def answer_errors(app: FastAPI) -> None:
 
     async def faulty(request: Request, error: Exception) -> Response:
         if is_intended(error):  # the focus engine's errors, known by their shape
-            return await refused(request, error)
+            return await answer_error(request, error)
         log.error("fault in %s %s", request.method, request.url.path, exc_info=error)
         return _problem(fault())
 
-    app.add_exception_handler(AmgsError, refused)
+    app.add_exception_handler(AmgsError, answer_error)
     app.add_exception_handler(RequestValidationError, invalid)
     app.add_exception_handler(HTTPException, unknown)
     app.add_exception_handler(Exception, faulty)

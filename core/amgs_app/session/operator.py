@@ -182,12 +182,14 @@ class Operator:
             if value is None and not parameter.is_option:
                 values[parameter.name] = self.selection
             elif isinstance(value, str) and value.startswith("@"):
-                values[parameter.name] = self._nth_listed(value)
+                values[parameter.name] = self._resolve_reference(value)
             elif isinstance(value, list) and any(word.startswith("@") for word in value):
-                values[parameter.name] = [self._nth_listed(word) if word.startswith("@") else word for word in value]
+                values[parameter.name] = [
+                    self._resolve_reference(word) if word.startswith("@") else word for word in value
+                ]
         return call.having(**values) if values else call
 
-    def _nth_listed(self, reference: str) -> str:
+    def _resolve_reference(self, reference: str) -> str:
         number = reference[1:]
         if not number.isdecimal() or not 1 <= int(number) <= len(self.listed):
             count = "1 block" if len(self.listed) == 1 else f"{len(self.listed)} blocks"

@@ -41,7 +41,7 @@ def run_shell(operator: Operator, registry: Registry, form: Format = "table") ->
     if not sys.stdin.isatty():
         return _run_piped(operator, registry, sys.stdin, form)
     sys.stderr.write(_WELCOME + "\n")
-    if words := _left(operator.take_up_drafts()):
+    if words := _describe_drafts(operator.take_up_drafts()):
         sys.stderr.write(words + "\n")
     for line in _read_prompt_lines(operator, registry):
         if line.strip() in LEAVE:
@@ -50,7 +50,7 @@ def run_shell(operator: Operator, registry: Registry, form: Format = "table") ->
     return 0
 
 
-def _left(edits: tuple[ItemEdit, ...]) -> str:
+def _describe_drafts(edits: tuple[ItemEdit, ...]) -> str:
     """Return what is said of drafts that the session before left; "" for none."""
     if not edits:
         return ""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from amgs.errors import UsageError
 from amgs_app.calls.marks import Arg, Option, Takes
 from amgs_app.calls.operation import operation
-from amgs_app.places.paths import unnamed_export
+from amgs_app.places.paths import choose_export_path
 
 if TYPE_CHECKING:
     from amgs.api.exchange import Exported, ForeignImport, Imported
@@ -45,7 +45,7 @@ def export(
 
     A PATH that is there is replaced, and the result says so; without a PATH no file is.
     """
-    return engine.memory.exchange.export(path or unnamed_export(format), format)
+    return engine.memory.exchange.export(path or choose_export_path(format), format)
 
 
 @operation(

@@ -63,7 +63,7 @@ def _word(line: str, start: int) -> tuple[str, int]:
     at = start
     while at < len(line) and not line[at].isspace():
         if line[at] in "\"'":
-            text, at = _quoted(line, at)
+            text, at = _read_quoted_text(line, at)
             parts.append(text)
         elif line[at] == "\\" and at + 1 < len(line):
             parts.append(line[at + 1])
@@ -74,7 +74,7 @@ def _word(line: str, start: int) -> tuple[str, int]:
     return "".join(parts), at
 
 
-def _quoted(line: str, start: int) -> tuple[str, int]:
+def _read_quoted_text(line: str, start: int) -> tuple[str, int]:
     """Return the text between the quote at `start` and its partner, and the place after it."""
     mark = line[start]
     parts: list[str] = []

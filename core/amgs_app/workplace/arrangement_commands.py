@@ -76,11 +76,11 @@ def arrange(
     if save:
         _save_layout(operator, name)
     elif pane is None:
-        operator.layout = _restored(operator, name)
+        operator.layout = _restore_layout(operator, name)
     return operator.layout
 
 
-def _restored(operator: Operator, name: str) -> Layout:
+def _restore_layout(operator: Operator, name: str) -> Layout:
     layouts = operator.engine.memory.kept(LAYOUT)
     text = layouts.get(LAYOUT + name)
     if text is None and name != LAST:

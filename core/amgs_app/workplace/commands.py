@@ -47,7 +47,7 @@ def status(operator: Operator, *, html: Html = None, redact: Redact = False) -> 
     if html is not None:
         from amgs_app.pages.memory_report import of_memory
 
-        used = engine.memory.lifecycle.most_used(_USED)
+        used = engine.memory.lifecycle.list_most_used(_USED)
         text = of_memory(operator, operator.look_at, used, palettes(), redacted=redact)
         write_page(html, engine.settings.memory.ingest.mask(text))
     store, facts = engine.memory.status(), engine.facts()
@@ -213,7 +213,7 @@ def help_command(
 
     registry = standard()
     if every:
-        return results.HelpList(tuple(_explained(command) for command in registry))
+        return results.HelpList(tuple(_explain_command(command) for command in registry))
     ways = tuple(EXAMPLES)
     if not words:
         return results.CommandGroups((*PANELS.items(), (FRONT_ENDS, ways)), len(registry) + len(ways))
@@ -227,16 +227,16 @@ def help_command(
         explanation = f"A way to work with a memory: `amgs {typed} --help` explains it."
         return results.HelpList((results.VerbHelp(typed, typed, "", explanation, (), example=EXAMPLES[typed]),))
     chosen, _ = registry.find(words)
-    matches = found_by(registry, typed) if len(words) == 1 or chosen is None else []
+    matches = find_commands(registry, typed) if len(words) == 1 or chosen is None else []
     if chosen is not None:
-        also = tuple(_explained(command) for command in matches if command is not chosen)
-        return results.HelpList((_explained(chosen),), also)
+        also = tuple(_explain_command(command) for command in matches if command is not chosen)
+        return results.HelpList((_explain_command(chosen),), also)
     below = [] if len(words) > 1 else registry.nouns().get(typed, [])
     matches = [*below, *(command for command in matches if command not in below)] or [registry[typed]]
-    return results.HelpList(tuple(_explained(command) for command in matches))
+    return results.HelpList(tuple(_explain_command(command) for command in matches))
 
 
-def found_by(registry: Registry, typed: str) -> list[Operation[..., Any]]:
+def find_commands(registry: Registry, typed: str) -> list[Operation[..., Any]]:
     """Find the commands whose names, synonyms or summaries contain words that begin with every typed word, the best
     first.
     """
@@ -255,7 +255,7 @@ def found_by(registry: Registry, typed: str) -> list[Operation[..., Any]]:
     )
 
 
-def _explained(command: Operation[..., Any]) -> results.VerbHelp:
+def _explain_command(command: Operation[..., Any]) -> results.VerbHelp:
     described: list[tuple[str, str]] = []
     for parameter in command.parameters:
         label = ", ".join(parameter.flags) if parameter.is_option else parameter.label

@@ -24,14 +24,14 @@ def topology_lines(status: StoreStatus, namespaces: Sequence[NamespaceSize]) -> 
 
 def _namespace(own: NamespaceSize, namespaces: Sequence[NamespaceSize]) -> str:
     place = f", one of {len(namespaces):,}" if len(namespaces) > 1 else ""
-    parts = [f"{clean(own.name)}{place}", plural(own.blocks or 0, "block"), size_told(own.bytes)]
+    parts = [f"{clean(own.name)}{place}", plural(own.blocks or 0, "block"), format_size(own.bytes)]
     parts += [] if own.changes is None else [f"change {count(own.changes)}"]
     if len(namespaces) > 1:
-        parts.append(f"all {size_told(sum(namespace.bytes for namespace in namespaces))}")
+        parts.append(f"all {format_size(sum(namespace.bytes for namespace in namespaces))}")
     return " · ".join(parts)
 
 
-def size_told(size: int) -> str:
+def format_size(size: int) -> str:
     """Return bytes in decimal units: `3.4 GB`."""
     for limit, unit in ((1e12, "TB"), (1e9, "GB"), (1e6, "MB"), (1e3, "kB")):
         if size >= limit:
@@ -69,6 +69,6 @@ def _namespaces(region: Region, topology: StoreTopology, namespaces: Sequence[Na
         )
         x = name_w + 2
         region.put(x, row, blocks, text, width=14, align="right")
-        region.put(x + 15, row, size_told(namespace.bytes), text, width=9, align="right")
+        region.put(x + 15, row, format_size(namespace.bytes), text, width=9, align="right")
         if namespace.changes is not None:
             region.put(x + 25, row, f"#{count(namespace.changes)}", ink(palette.muted), width=region.width - x - 25)

@@ -47,7 +47,7 @@ def _layout(layout: Layout) -> tuple[str, str, str]:
     return layout.pane, ", ".join(layout.beside) or "default", "●" if layout.large else ""
 
 
-def _told(value: object) -> str:
+def _format_setting(value: object) -> str:
     """Format a setting as TOML."""
     return json.dumps(value, ensure_ascii=False)
 
@@ -135,7 +135,7 @@ def theme_set(result: ThemeSet) -> ResultTable:
 
 
 @entry(sentence=title_of, quiet=True)
-def sifted(result: Sifted) -> ResultTable:
+def tabulate_filter(result: Sifted) -> ResultTable:
     sift = result.sift
     rows = [(result.pane, sift.words, sift.order, "●" if sift.reverse else "")]
     return sheet(f"{result.pane}: {said(sift)}", "pane filter* order reverse", rows)
@@ -174,23 +174,29 @@ def recording(result: Recording) -> ResultTable:
 @entry()
 def settings_list(result: SettingsList) -> ResultTable:
     rows = [
-        (setting.key, _told(setting.value), _told(setting.default), setting.place or "default", setting.description)
+        (
+            setting.key,
+            _format_setting(setting.value),
+            _format_setting(setting.default),
+            setting.place or "default",
+            setting.description,
+        )
         for setting in result.settings
     ]
     return sheet(f"Settings ({result.file})", "key value default from what_it_is*", rows)
 
 
-def _written(result: SnapshotFiles) -> str:
+def _describe_files(result: SnapshotFiles) -> str:
     return f"Wrote {', '.join(str(name) for name in result.files)}"
 
 
-@entry(sentence=_written)
+@entry(sentence=_describe_files)
 def snapshot_files(result: SnapshotFiles) -> ResultTable:
     return sheet("", "pane file*", [(result.pane, name) for name in result.files])
 
 
 @entry(quiet=True)
-def saved(result: Saved) -> ResultTable:
+def tabulate_saved_file(result: Saved) -> ResultTable:
     return sheet(f"Saved {result.lines:,} lines", "file*", [(result.file,)])
 
 
@@ -205,13 +211,13 @@ def _help(result: HelpList, canvas: Canvas, now: datetime) -> RenderableType:
     del canvas, now
     if len(result.verbs) != 1:
         return to_table(table_of(result))
-    parts: list[RenderableType] = [_explained(result.verbs[0])]
+    parts: list[RenderableType] = [_render_verb(result.verbs[0])]
     if result.also:
-        parts.append(to_table(replace(_listed(result.also), title="Also found")))
+        parts.append(to_table(replace(_tabulate_verbs(result.also), title="Also found")))
     return Group(*parts)
 
 
-def _explained(verb: VerbHelp) -> RenderableType:
+def _render_verb(verb: VerbHelp) -> RenderableType:
     from rich.text import Text
 
     text = Text()
@@ -225,14 +231,14 @@ def _explained(verb: VerbHelp) -> RenderableType:
     return text
 
 
-def _listed(verbs: tuple[VerbHelp, ...]) -> ResultTable:
+def _tabulate_verbs(verbs: tuple[VerbHelp, ...]) -> ResultTable:
     return sheet("", "command what_it_does*", [(verb.usage.split(" [")[0], verb.summary) for verb in verbs])
 
 
 @entry(page=_help)
 def help_list(result: HelpList) -> ResultTable:
     if len(result.verbs) != 1:
-        return _listed(result.verbs)
+        return _tabulate_verbs(result.verbs)
     only = result.verbs[0]
     also = f"Also found: {', '.join(verb.name for verb in result.also)}." if result.also else ""
     return sheet(only.usage, "argument meaning*", only.parameters, ("", only.text, also))

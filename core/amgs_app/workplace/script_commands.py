@@ -103,14 +103,14 @@ def expect(
     focus.utilization, focus.mean_residency: of its telemetry. forecasts, outcomes, brier: of the calibration. Where
     only one metric ends so, the end will do: swap_rate is focus.swap_rate.
     """
-    metric = _named(metric)
+    metric = _resolve_metric(metric)
     measurement = float(METRICS[metric](operator))
     if not _COMPARE[comparison](measurement, value):
         raise ExpectationError(f"{metric} is {measurement:g}, expected {comparison} {value:g}.")
     return results.Expectation(metric, comparison, value, measurement)
 
 
-def _named(metric: str) -> str:
+def _resolve_metric(metric: str) -> str:
     """Return the metric that a word names: in full, or by the end that only it has. Raises UsageError."""
     fitting = [metric] if metric in METRICS else [name for name in METRICS if name.endswith(f".{metric}")]
     if len(fitting) == 1:

@@ -62,7 +62,7 @@ def load_checkpoint(path: Path, model: BaseModel) -> GistNetEncoder:
     checkpoint.require_base(
         model, "Choose a checkpoint for this model, train one, or continue with pointer gists.", shapes["tokens"].width
     )
-    nets = {part: _filled(checkpoint, shape, part) for part, shape in shapes.items()}
+    nets = {part: _load_net(checkpoint, shape, part) for part, shape in shapes.items()}
     return GistNetEncoder(nets["tokens"], nets["gists"], name=path.stem, version=checkpoint.version, model=model)
 
 
@@ -79,7 +79,7 @@ def for_model(model: BaseModel, own: Path | None = None) -> GistEncoder:
     return encoder
 
 
-def _filled(checkpoint: checkpoint_file.CheckpointFile, shape: GistShape, part: str) -> GistNet:
+def _load_net(checkpoint: checkpoint_file.CheckpointFile, shape: GistShape, part: str) -> GistNet:
     net = GistNet(shape)
     own = {
         name.removeprefix(f"{part}."): value.float()

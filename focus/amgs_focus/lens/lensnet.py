@@ -156,9 +156,9 @@ class LensNetScorer:
 
     def score(self, view: LensView) -> Scores:
         """Return signed scores, one part for attention and one for each feature."""
-        return scores_of(view, self._named(view), self.floors, self._reader.question_words)
+        return scores_of(view, self._name_summands(view), self.floors, self._reader.question_words)
 
-    def _named(self, view: LensView) -> dict[str, Values]:
+    def _name_summands(self, view: LensView) -> dict[str, Values]:
         summands = self._summands(view)
         return {name: summands[:, at] for at, name in enumerate(("attention", *self.net.shape.features))}
 

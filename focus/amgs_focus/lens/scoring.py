@@ -50,7 +50,7 @@ class FocusScorer(Protocol):
     def score(self, view: LensView) -> Scores: ...
 
 
-def signed(parts: dict[str, Values], settled: NDArray[np.bool_], floor: float) -> dict[str, Values]:
+def scale_parts(parts: dict[str, Values], settled: NDArray[np.bool_], floor: float) -> dict[str, Values]:
     """Named summands, each (entries,), as parts of a score in (-1, 1).
 
     The sum is centred on the settled entries' median, scaled on each side by that side's own spread (at least
@@ -96,7 +96,7 @@ def scores_of(
     context = view.context
     entries = context.entries()
     settled = np.array([entry.end <= context.tail_start for entry in entries], bool)
-    parts = signed(dict(summands), settled, floors.asked if view.question else floors.plain)
+    parts = scale_parts(dict(summands), settled, floors.asked if view.question else floors.plain)
     costs = [entry.cost for entry in entries]
     spread = {name: np.repeat(np.where(settled, part, 0.0), costs) for name, part in parts.items()}
     total: Values = np.sum(list(spread.values()), axis=0) if entries else np.zeros(0)
@@ -148,14 +148,14 @@ class TailSimilarity:
             "recency": 1 / (1 + np.array([context.distance(entry) for entry in entries], np.float64) / 8),
         }
         settled = np.array([entry.end <= context.tail_start for entry in entries], bool)
-        parts = signed({name: self.weights[name] * raw[name] for name in raw}, settled, self.floor)
+        parts = scale_parts({name: self.weights[name] * raw[name] for name in raw}, settled, self.floor)
         costs = [entry.cost for entry in entries]
         spread = {name: np.repeat(part, costs) for name, part in parts.items()}
         total: Values = np.sum(list(spread.values()), axis=0) if entries else np.zeros(0)
-        share = self._share_asked(view, [node for node, out in zip(nodes, settled, strict=True) if out])
+        share = self._measure_question_share(view, [node for node, out in zip(nodes, settled, strict=True) if out])
         return Scores(np.clip(total, -1.0, 1.0), spread, share)
 
-    def _share_asked(self, view: LensView, nodes: Sequence[NodeRef]) -> float | None:
+    def _measure_question_share(self, view: LensView, nodes: Sequence[NodeRef]) -> float | None:
         """Return how much of the question alone the best block before the tail holds."""
         if not view.question or self._index is None:
             return None

@@ -39,19 +39,19 @@ class SimilarWords:
     def __init__(self, model: BaseModel) -> None:
         self._model = model
         vocabulary = model.card.vocabulary
-        sample = self._embedded(torch.linspace(0, vocabulary - 1, min(SAMPLE, vocabulary)).long())
+        sample = self._embed_tokens(torch.linspace(0, vocabulary - 1, min(SAMPLE, vocabulary)).long())
         self._mean: Rows = sample.mean(axis=0)
         self._shared = _directions(sample - self._mean)
         self._worded = np.full(vocabulary, -1, np.int8)
 
     def match(self, words: Sequence[Sequence[int]], weights: Values, tree: LifetimeTree, blocks: int) -> WordMatches:
         """Return how well each of the words, given by its tokens, is matched in the first blocks. weights: (words,)."""
-        means = [self._embedded(torch.tensor(list(word))).mean(axis=0) for word in words]
+        means = [self._embed_tokens(torch.tensor(list(word))).mean(axis=0) for word in words]
         asked = self._unit(np.stack(means))
         levels = np.zeros((self._model.card.vocabulary, len(words)), np.uint8)
         for first in range(0, len(levels), PIECE):
             ids = torch.arange(first, min(len(levels), first + PIECE))
-            cosines = self._unit(self._embedded(ids)) @ asked.T
+            cosines = self._unit(self._embed_tokens(ids)) @ asked.T
             levels[first : first + len(ids)] = np.clip(np.rint(TOP * cosines), 0, TOP)
         return WordMatches(self, levels, weights, tree, blocks)
 
@@ -63,7 +63,7 @@ class SimilarWords:
         mask: NDArray[np.bool_] = self._worded[tokens] > 0
         return mask
 
-    def _embedded(self, ids: torch.Tensor) -> Rows:
+    def _embed_tokens(self, ids: torch.Tensor) -> Rows:
         with torch.no_grad():
             rows: Rows = self._model.embed(ids).to("cpu", torch.float32).numpy()
         return rows

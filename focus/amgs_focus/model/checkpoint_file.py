@@ -81,7 +81,7 @@ def is_same_model(model: BaseModel, name: str, fingerprint: EmbeddingFingerprint
     Only where neither the file nor `known` has a fingerprint for the name do the names themselves decide, without the
     owner's.
     """
-    fingerprint = fingerprint or _known(known).get(_bare(name))
+    fingerprint = fingerprint or _read_fingerprints(known).get(_bare(name))
     if fingerprint is not None:
         return fingerprint.agrees(EmbeddingFingerprint.of(model))
     return bool(name) and _bare(name) == _bare(model.card.name)
@@ -93,7 +93,7 @@ def _bare(name: str) -> str:
 
 
 @cache
-def _known(path: Path) -> dict[str, EmbeddingFingerprint]:
+def _read_fingerprints(path: Path) -> dict[str, EmbeddingFingerprint]:
     fingerprints = json.loads(path.read_text(encoding="utf-8"))
     return {_bare(name): EmbeddingFingerprint(**fields) for name, fields in fingerprints.items()}
 

@@ -365,7 +365,7 @@ class FocusRuntime:
     def _due(self) -> bool:
         return self._state.fresh or self._state.since >= self.settings.cadence
 
-    def _grown(self, findings: Findings | None, turn: int) -> WorkingContext:
+    def _grow_context(self, findings: Findings | None, turn: int) -> WorkingContext:
         """Return the layout after new text: a new one for the first text or a large amount, else the old one extended.
 
         After a search that found blocks it is new, too, to leave room for them: only the latest text, from token `turn`
@@ -400,7 +400,7 @@ class FocusRuntime:
             if self._search is not None:
                 self._search.sync(self._tree, progress)
                 findings = self._search.find(self._tree, question, before) if question else None
-            context = self._grown(findings, max(turns, default=before))
+            context = self._grow_context(findings, max(turns, default=before))
         except BaseException:
             self._tree.truncate(before)
             raise

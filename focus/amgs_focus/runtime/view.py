@@ -13,7 +13,7 @@ from amgs_focus.tree.gist_tree import LifetimeTree
 from amgs_focus.tree.provenance import node_provenance
 from amgs_focus.views import REASON_SENTENCES, EntryExplanation, EntryView, FocusView, nothing_alike
 from amgs_focus.window.allocator import ReadingCosts
-from amgs_focus.window.candidates import FORGOTTEN, cooldown_left, reserve, say_stay
+from amgs_focus.window.candidates import FORGOTTEN, count_remaining_cooldown, reserve, say_stay
 from amgs_focus.window.working_context import SINKS, Entry, WorkingContext
 
 _HALF = "�"
@@ -167,8 +167,8 @@ def _entry_view(
     decision = _decision_of(entry, decisions, settings.block_size)
     parent = parent_of(entry.node, settings.block_size)
     waits = (
-        cooldown_left(allocator, entry.node, "expand", settings.cooldown),
-        cooldown_left(allocator, parent, "collapse", settings.cooldown),
+        count_remaining_cooldown(allocator, entry.node, "expand", settings.cooldown),
+        count_remaining_cooldown(allocator, parent, "collapse", settings.cooldown),
     )
     overrides = (allocator.overrides.get(entry.node), allocator.overrides.get(parent))
     measured = measurements.get(entry.node)

@@ -224,8 +224,8 @@ def diff(
         headers=_header_changes(*headers) if headers else (),
         shared=shared,
         what=_what(first, second),
-        ours_did=_told(first),
-        theirs_did=_told(second),
+        ours_did=_describe_move(first),
+        theirs_did=_describe_move(second),
         refocus_step=step,
         changed=changed,
         ours_text=_text(ours, shared),
@@ -316,7 +316,7 @@ _CHANGES: tuple[tuple[type[Record], Change], ...] = (
 )
 
 
-def _told(move: Record | None) -> str:
+def _describe_move(move: Record | None) -> str:
     """Return one move as a sentence."""
     if move is None:
         return "ends here"

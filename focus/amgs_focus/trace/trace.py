@@ -192,7 +192,7 @@ def read(source: Path | bytes, *, allow_incomplete: bool = False) -> Trace:
     waiting: Refocus | None = None
     running = 0
     for number, line in enumerate(lines[:-1], start=1):
-        running, body = _checked(line, number, running)
+        running, body = _check_line(line, number, running)
         if number == 1:
             header = _header(body)
             continue
@@ -209,7 +209,7 @@ def read(source: Path | bytes, *, allow_incomplete: bool = False) -> Trace:
     return Trace(header, tuple(events), complete)
 
 
-def _checked(line: bytes, number: int, running: int) -> tuple[int, bytes]:
+def _check_line(line: bytes, number: int, running: int) -> tuple[int, bytes]:
     """Return the running checksum and the JSON of one line."""
     checksum, _, body = line.partition(b" ")
     running = zlib.crc32(body, running)

@@ -73,7 +73,7 @@ def check(
         for number, path in enumerate(paths):
             if progress is not None:
                 progress(number, len(paths) + 1, path.name)
-            header, file_check = _checked(path, first, mend, purged)
+            header, file_check = _check_file(path, first, mend, purged)
             first = first or header
             files.append(file_check)
         files += [_check_vectors(path, mend) for path in vectors]
@@ -86,7 +86,7 @@ def check(
         lock.close()
 
 
-def _checked(
+def _check_file(
     path: Path, first: CtxHeader | None, mend: bool, purged: Sequence[NodeRun]
 ) -> tuple[CtxHeader | None, FileCheck]:
     """Return a file's header, and what is wrong with the file beside the lowest level's header."""
@@ -103,7 +103,7 @@ def _checked(
                 f"{first.model!r} and {first.block_size}."
             )
     except CtxError as error:
-        return _mended(path, error, purged) if mend else (None, FileCheck(path.name, 0, error.message))
+        return _mend_file(path, error, purged) if mend else (None, FileCheck(path.name, 0, error.message))
     return header, FileCheck(path.name, header.count, unsummed=unsummed)
 
 
@@ -151,7 +151,7 @@ def _read_purged_runs(folder: Path) -> Sequence[NodeRun]:
         return ()
 
 
-def _mended(path: Path, error: CtxError, purged: Sequence[NodeRun]) -> tuple[CtxHeader | None, FileCheck]:
+def _mend_file(path: Path, error: CtxError, purged: Sequence[NodeRun]) -> tuple[CtxHeader | None, FileCheck]:
     try:
         if path.name != "L0.ctx" and path.stat().st_size < HEADER_BYTES:
             path.unlink()

@@ -85,7 +85,7 @@ class CtxHeader:
     def unpack(cls, raw: bytes, name: str = "The file") -> CtxHeader:
         """Read the 64 bytes; raises CtxError that names what is wrong with them."""
         if len(raw) < HEADER_BYTES:
-            raise _damaged(f"{name} has {len(raw)} of the header's {HEADER_BYTES} bytes.")
+            raise _build_damage_error(f"{name} has {len(raw)} of the header's {HEADER_BYTES} bytes.")
         magic, version, level, block, width, dtype, model, count, gist, crc = _LAYOUT.unpack(raw[:64])
         if magic != MAGIC:
             raise CtxError(f"{name} is not a .ctx file.", way_out="Choose another file, or move it away.")
@@ -97,7 +97,7 @@ class CtxHeader:
         bare = bytearray(raw[:HEADER_BYTES])
         bare[_CRC] = bytes(4)
         if zlib.crc32(bytes(bare)) != crc:
-            raise _damaged(f"The header of {name} does not match its checksum.")
+            raise _build_damage_error(f"The header of {name} does not match its checksum.")
         text = model.split(b"\0", 1)[0].decode("utf-8", errors="replace")
         return cls(level, block, width, dtype, text, gist, count)
 
@@ -153,14 +153,14 @@ class CtxFile:
             header = CtxHeader.unpack(handle.read(HEADER_BYTES), path.name)
             size = path.stat().st_size - HEADER_BYTES
             if size < header.payload_bytes:
-                raise _damaged(
+                raise _build_damage_error(
                     f"{path.name} is truncated: it says {header.count} entries and holds {size // header.row_bytes}."
                 )
             if header.level == 0 and header.count % header.block_size:
-                raise _damaged(f"{path.name} ends inside a block.")
+                raise _build_damage_error(f"{path.name} ends inside a block.")
             opened = cls(path, handle, header, writable=writable)
             if opened._sums.size > header.payload_bytes:
-                raise _damaged(f"{path.name} has fewer rows than were written to it.")
+                raise _build_damage_error(f"{path.name} has fewer rows than were written to it.")
         except CtxError:
             handle.close()
             raise
@@ -186,7 +186,7 @@ class CtxFile:
         start, stop = max(0, start), min(stop, len(self))
         if start < stop:
             self._sums.check(start * self._header.row_bytes, stop * self._header.row_bytes)
-        mapped = self._mapped()[start : max(start, stop)]
+        mapped = self._map_rows()[start : max(start, stop)]
         if self._header.dtype == BF16:
             return (mapped.astype(np.uint32) << 16).view(np.float32)
         return mapped
@@ -202,7 +202,7 @@ class CtxFile:
         Raises CtxError when the disk is full; the file then holds what it held.
         """
         self._require_writable()
-        stored = self._stored(rows)
+        stored = self._encode_rows(rows)
         if self._header.level == 0 and len(stored) % self._header.block_size:
             raise CtxError(f"{self._path.name} accepts whole blocks, not {len(stored)} tokens.")
         if not len(stored):
@@ -219,7 +219,7 @@ class CtxFile:
     def overwrite(self, start: int, rows: Rows) -> None:
         """Put other rows in the place of some that are there. A crash leaves any of them old or new."""
         self._require_writable()
-        stored = self._stored(rows)
+        stored = self._encode_rows(rows)
         if start < 0 or start + len(stored) > len(self):
             raise CtxError(f"{self._path.name} has {len(self)} rows, and none at {start + len(stored)}.")
         at, raw = start * self._header.row_bytes, stored.tobytes()
@@ -254,7 +254,7 @@ class CtxFile:
                 at = 0
                 for start, stop in (*ranges, (len(self), len(self))):
                     while at < start:
-                        piece = self._mapped()[at : min(start, at + COPIED)]
+                        piece = self._map_rows()[at : min(start, at + COPIED)]
                         out.seek(HEADER_BYTES + at * size)
                         out.write(piece.tobytes())
                         at += len(piece)
@@ -300,7 +300,7 @@ class CtxFile:
     def __exit__(self, *exc: object) -> None:
         self.close()
 
-    def _mapped(self) -> Rows:
+    def _map_rows(self) -> Rows:
         """Return the counted rows as they are stored, mapped anew after growth."""
         count, width = self._header.count, self._header.width
         if self._map is None or len(self._map) < count:
@@ -311,7 +311,7 @@ class CtxFile:
             self._map = np.memmap(self._path, stored, "r", HEADER_BYTES, shape)
         return self._map[:count]
 
-    def _stored(self, rows: Rows) -> Rows:
+    def _encode_rows(self, rows: Rows) -> Rows:
         header = self._header
         expected = () if header.level == 0 else (header.width,)
         if rows.shape[1:] != expected:
@@ -406,7 +406,7 @@ def is_there(path: Path) -> bool:
     return True
 
 
-def _damaged(message: str) -> CtxError:
+def _build_damage_error(message: str) -> CtxError:
     return CtxError(message, way_out="Repair it: everything up to the last complete block is kept.")
 
 

@@ -59,7 +59,9 @@ class BlockVectors:
             vectors = np.zeros((len(blocks), encoder.dimension), np.float16)
             if places:
                 texts = [self._text(tree, at) for at in places]
-                vectors[[at - first for at in places]] = values_of(encoder, texts, partial(_embedded, encoder, texts))
+                vectors[[at - first for at in places]] = values_of(
+                    encoder, texts, partial(_embed_texts, encoder, texts)
+                )
             rows.append(vectors)
 
     def cosines(self, vector: NDArray[np.float32], blocks: int) -> Cosines:
@@ -93,7 +95,7 @@ class BlockVectors:
         return tree.model.decode(tree.tokens(block * size, (block + 1) * size).tolist())
 
 
-def _embedded(encoder: TextEncoder, texts: Sequence[str], places: Sequence[int]) -> NDArray[np.float16]:
+def _embed_texts(encoder: TextEncoder, texts: Sequence[str], places: Sequence[int]) -> NDArray[np.float16]:
     return encoder.embed([texts[at] for at in places]).astype(np.float16)
 
 

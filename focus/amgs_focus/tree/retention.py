@@ -114,7 +114,7 @@ def plan(
             if fate == "weak":
                 weak.append((float(assessment.strength[at]), level, at * width, at))
     chosen = NodeSet.of(NodeRef(level, at) for _, level, _, at in sorted(weak)[:limit])
-    described = tuple(_described(tree, run, assessments[run.level]) for run in chosen.runs)
+    described = tuple(_describe_run(tree, run, assessments[run.level]) for run in chosen.runs)
     return ForgetPlan(
         nodes=chosen,
         record=tuple(
@@ -191,7 +191,7 @@ def by_hand(tree: LifetimeTree, nodes: Iterable[NodeRef], now: RetentionContext)
     }
     return ForgetPlan(
         nodes=chosen,
-        record=tuple(_described(tree, run, assessment) for run, assessment in assessed.items()),
+        record=tuple(_describe_run(tree, run, assessment) for run, assessment in assessed.items()),
         fates=(),
         tokens=sum((run.stop - run.first) * tree.block_size for run in chosen.runs if run.level == 1),
         bytes=freed(tree, chosen),
@@ -312,7 +312,7 @@ def _lives(
     return longest, ~alive
 
 
-def _described(tree: LifetimeTree, run: NodeRun, assessment: Assessment) -> Descriptor:
+def _describe_run(tree: LifetimeTree, run: NodeRun, assessment: Assessment) -> Descriptor:
     """Return what stays on record of a run."""
     width = tree.block_size**run.level
     start, end = run.first * width, run.stop * width

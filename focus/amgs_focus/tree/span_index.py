@@ -239,15 +239,15 @@ class SpanIndex:
         looked, close_shares = [], []
         for block in best.tolist():
             looked.append(block)
-            close_shares.append(self._held(query, block * size, (block + 1) * size))
+            close_shares.append(self._weigh_tokens(query, block * size, (block + 1) * size))
         for edge in np.unique(np.concatenate([best, best + 1])).tolist():
             if 0 < edge < total:
-                around = self._held(query, edge * size - size // 2, edge * size + size // 2)
+                around = self._weigh_tokens(query, edge * size - size // 2, edge * size + size // 2)
                 looked += [edge - 1, edge]
                 close_shares += [OPTIONS.across * around] * 2
         return np.array(looked, np.int64), np.array(close_shares, np.float64)
 
-    def _held(self, query: Query, start: int, end: int) -> float:
+    def _weigh_tokens(self, query: Query, start: int, end: int) -> float:
         """Return the weight of the query's words and pairs in tokens [start, end)."""
         numbers = self._postings.words_of(np.asarray(self.tree.tokens(start, end), np.int64)).tolist()
         # exact sums, because word numbers, and so their order, depend on what came first

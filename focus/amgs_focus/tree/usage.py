@@ -114,10 +114,10 @@ class UseTable:
 
     def _page(self, number: int) -> Rows:
         if number not in self._pages:
-            self._pages[number] = np.zeros(PAGE, ROW) if self._path is None else self._mapped(self._path, number)
+            self._pages[number] = np.zeros(PAGE, ROW) if self._path is None else self._map_page(self._path, number)
         return self._pages[number]
 
-    def _mapped(self, path: Path, number: int) -> Rows:
+    def _map_page(self, path: Path, number: int) -> Rows:
         """Return a page of the file, written before it is mapped; in memory where the disk does not take it."""
         offset = number * PAGE * ROW.itemsize
         try:

@@ -144,11 +144,11 @@ class WindowState:
             shut = self._may_not_open(unit.node) is not None
         else:
             shut = self.pinned(unit.node) or self.stale(unit.node)
-        return not shut and cooldown_left(self.state, unit.node, unit.kind, REST) < 0
+        return not shut and count_remaining_cooldown(self.state, unit.node, unit.kind, REST) < 0
 
     def cooling(self, unit: Unit) -> Refusal | None:
         """Return whether the opposite was done to it too recently."""
-        left = cooldown_left(self.state, unit.node, unit.kind, self.settings.cooldown)
+        left = count_remaining_cooldown(self.state, unit.node, unit.kind, self.settings.cooldown)
         if left < 0:
             return None
         done = "closed" if unit.opens else "opened"
@@ -251,7 +251,7 @@ def say_stay(left: int) -> str:
     return f"for {left} more refocus{'es' * (left > 1)}" if left else "until the next refocus"
 
 
-def cooldown_left(state: AllocatorState, node: NodeRef, kind: Action, cooldown: int) -> int:
+def count_remaining_cooldown(state: AllocatorState, node: NodeRef, kind: Action, cooldown: int) -> int:
     """Refocuses after the present one for which an action on a node stays masked; −1 when it is not."""
     done = (state.opened if kind == "collapse" else state.closed).get(node)
     return -1 if done is None else max(-1, done + cooldown - state.refocus)

@@ -237,12 +237,12 @@ class WorkingContext:
         for entry in self.items:
             self._check_entry(entry)
             if entry.start != expected or entry.end <= entry.start:
-                raise _broken(f"{entry.node} begins at token {entry.start}, not at {expected}")
+                raise _build_invariant_error(f"{entry.node} begins at token {entry.start}, not at {expected}")
             expected = entry.end
         if expected != self.lifetime:
-            raise _broken(f"the entries end at token {expected} of {self.lifetime}")
+            raise _build_invariant_error(f"the entries end at token {expected} of {self.lifetime}")
         if self.used > self.window:
-            raise _broken(f"{self.used} positions are used of {self.window}")
+            raise _build_invariant_error(f"{self.used} positions are used of {self.window}")
 
     def tail_view(self, k: int = 256) -> tuple[Entry, ...]:
         """Return the last k entries, which is what a lens is told of the end."""
@@ -306,11 +306,11 @@ class WorkingContext:
         if entry.level == 0:
             aligned = entry.start == entry.index * self.block_size
             if not (aligned and entry.cost == entry.end - entry.start <= self.block_size):
-                raise _broken(f"{entry.node} is not one block")
+                raise _build_invariant_error(f"{entry.node} is not one block")
         elif entry != gist_entry(entry.node, self.block_size):
-            raise _broken(f"{entry.node} does not cover the span of its level")
+            raise _build_invariant_error(f"{entry.node} does not cover the span of its level")
         elif entry.end > self.tail_start:
-            raise _broken(f"{entry.node} stands in the tail, which stays tokens")
+            raise _build_invariant_error(f"{entry.node} stands in the tail, which stays tokens")
 
     def _with(self, items: tuple[Entry, ...], lifetime: int) -> WorkingContext:
         return WorkingContext(items, lifetime, self.window, self.block_size, self.tail_blocks)
@@ -345,7 +345,7 @@ def _rows(run: tuple[Entry, ...], tree: LifetimeTree) -> torch.Tensor:
     return tree.gists(run[0].level, run[0].index, run[-1].index + 1)
 
 
-def _broken(what: str) -> FocusError:
+def _build_invariant_error(what: str) -> FocusError:
     return FocusError(f"{what}.", title="The working context broke an invariant")
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from amgs.sessions.spans import instant_of
 from amgs.wings.recorder.audit import audit
-from amgs.wings.recorder.causes import beside, why_missed
+from amgs.wings.recorder.causes import beside, explain_miss
 from amgs.wings.recorder.foreign_memory import content_of, memory_of, of_store
 from amgs.wings.recorder.uses import review_scores, uses_of
 from tests.wings.recorder.spans_of import DAY, SpanWorld
@@ -223,6 +223,6 @@ def test_each_cause_of_a_miss_is_told(world: SpanWorld, fact: str, cause: str) -
     world.answer("what is up?", "The beds are watered every 9 hours.", "c")
     world.store("hose", "The hose is green.")
     found = memory_of(world.spans)
-    told = why_missed(found, found.searches()[0], fact)
+    told = explain_miss(found, found.searches()[0], fact)
     assert told.cause == cause
     assert (told.record is None) == (cause == "never stored")

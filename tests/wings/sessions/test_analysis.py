@@ -16,10 +16,10 @@ import amgs_app.views.sessions as sessions_views
 from amgs.sessions.turn import Place, Session, Turn
 from amgs.sessions.windows import (
     characters_a_token,
+    estimate_dropped_tokens,
     find_dropped_turns,
     opening_after,
     requests,
-    tokens_dropped,
     tokens_of_all,
     window_at,
 )
@@ -234,9 +234,9 @@ def test_no_more_is_dropped_than_the_window_held(file: ClaudeFile) -> None:
     (boundary,) = session.boundaries
     assert tokens_of_all(session, find_dropped_turns(session, boundary)) > 3_000
     (loss,) = losses(session)
-    assert loss.tokens == harness(session, ()).dropped == tokens_dropped(session, boundary) == 3_000
+    assert loss.tokens == harness(session, ()).dropped == estimate_dropped_tokens(session, boundary) == 3_000
     kept = {turn.number for turn in session.main[:30]}
-    assert 0 < tokens_dropped(session, boundary, kept) < 3_000
+    assert 0 < estimate_dropped_tokens(session, boundary, kept) < 3_000
 
 
 def test_a_price_is_none_where_the_same_is_as_frequent_elsewhere(file: ClaudeFile) -> None:

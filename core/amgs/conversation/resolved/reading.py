@@ -238,7 +238,7 @@ class _Reading:
             bare = _EDGES.sub("", text)
             parts = _WORD.findall(bare)
             one_small = len(parts) == 1 and small[bare.lower()] > capitals[bare]
-            if one_small or not names.cleaned(bare) or all(part.lower() in _NO_NAMES for part in parts):
+            if one_small or not names.clean_name(bare) or all(part.lower() in _NO_NAMES for part in parts):
                 continue
             turn = self.turns[mention.turn]
             label = next((of for a, b, of in turn.names if a <= mention.start < b), "PERSON")

@@ -57,9 +57,11 @@ def _take(records: Records, conversation: dict[str, Any], mapping: dict[str, Any
     chosen = choose_branch(records, mapping, conversation.get("current_node"), path)
     messages = [message for node in chosen for message in _message(records, mapping[node], _place(path, node))]
     for node, tree_node in mapping.items():
-        if not isinstance(tree_node, dict) or (tree_node.get("message") is not None and _said(tree_node) is None):
+        if not isinstance(tree_node, dict) or (
+            tree_node.get("message") is not None and _read_message(tree_node) is None
+        ):
             records.leave("message", _place(path, node), "it is no object")
-        elif node not in set(chosen) and _said(tree_node) is not None:
+        elif node not in set(chosen) and _read_message(tree_node) is not None:
             records.leave("message", _place(path, node), OTHER_BRANCH)
     at = records.instant(conversation.get("create_time"), _at(path, "create_time"))
     meta = records.original(conversation, path, without=("mapping", "title", "current_node", "create_time"))
@@ -88,13 +90,13 @@ def choose_branch(records: Records, mapping: dict[str, Any], current: Any, path:
     return list(reversed(chain))
 
 
-def _said(node: Any) -> dict[str, Any] | None:
+def _read_message(node: Any) -> dict[str, Any] | None:
     message = node.get("message") if isinstance(node, dict) else None
     return message if isinstance(message, dict) else None
 
 
 def _message(records: Records, node: Any, path: str) -> Iterator[ForeignMessage]:
-    message = _said(node)
+    message = _read_message(node)
     if message is None:
         return
     author = message.get("author")

@@ -44,7 +44,7 @@ def read_document(data: Any, settings: IngestSettings, format: ForeignFormat | N
 
     Raises InputError for a document of no known format, or of several, and where nothing in it was found.
     """
-    importer = _named(format) if format is not None else recognise_importer(data)
+    importer = _find_importer(format) if format is not None else recognise_importer(data)
     records = importer.read(data, settings)
     if not records.found:
         raise InputError(
@@ -55,7 +55,7 @@ def read_document(data: Any, settings: IngestSettings, format: ForeignFormat | N
     return records
 
 
-def _named(format: str) -> Importer:
+def _find_importer(format: str) -> Importer:
     importer = next((candidate for candidate in IMPORTERS if candidate.name == format), None)
     if importer is None:
         names = ", ".join(candidate.name for candidate in IMPORTERS)

@@ -64,7 +64,7 @@ def _take_memory(records: Records, memory: dict[str, Any], path: str) -> None:
     expires = records.instant(memory.get("expiration_date"), f"{path}.expiration_date")
     at = records.instant(memory.get("created_at"), f"{path}.created_at")
     records.fact(
-        "memory", path, content, source=records.source(id or _numbered(path)), at=at, meta=meta, valid_to=expires
+        "memory", path, content, source=records.source(id or _name_memory(path)), at=at, meta=meta, valid_to=expires
     )
     _take_relations(records, memory.get("relations"), f"{path}.relations", _names(memory.get("entities")))
 
@@ -95,5 +95,5 @@ def _take_relations(records: Records, relations: Any, path: str, names: Mapping[
         )
 
 
-def _numbered(path: str) -> str:
+def _name_memory(path: str) -> str:
     return f"memory {path}"

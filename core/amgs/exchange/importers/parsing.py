@@ -41,7 +41,7 @@ def parse(path: Path) -> Any:
             f"{path} is an archive.", way_out="Unpack it and import the JSON file in it, such as conversations.json."
         )
     try:
-        return _parsed(raw.decode("utf-8-sig"))
+        return _parse_text(raw.decode("utf-8-sig"))
     except RecursionError as error:
         raise _unfit(path, "it is nested too deeply") from error
     except UnicodeDecodeError as error:
@@ -50,7 +50,7 @@ def parse(path: Path) -> Any:
         raise _unfit(path, f"it is not whole JSON: {error}") from error
 
 
-def _parsed(written: str) -> Any:
+def _parse_text(written: str) -> Any:
     try:
         return _value(written)
     except _TwiceError:
@@ -127,7 +127,7 @@ def instant(value: Any) -> datetime | None:
             return (
                 datetime.strptime(spoken[0], _AS_SPOKEN).replace(tzinfo=UTC)
                 if spoken
-                else _machine_made(parse_instant(value), value)
+                else _strip_machine_zone(parse_instant(value), value)
             )
         if isinstance(value, bool) or not isinstance(value, int | float):
             return None
@@ -136,7 +136,7 @@ def instant(value: Any) -> datetime | None:
         return None
 
 
-def _machine_made(at: datetime, written: str) -> datetime:
+def _strip_machine_zone(at: datetime, written: str) -> datetime:
     return at.replace(tzinfo=UNPLACED) if written.strip().endswith(("Z", "z")) else at
 
 

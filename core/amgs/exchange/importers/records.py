@@ -139,7 +139,7 @@ class Records:
         if data is None:
             return
         if not isinstance(data, list):
-            self.leave(kind, path, f"it is {_told(data)}, not a list")
+            self.leave(kind, path, f"it is {_describe_kind(data)}, not a list")
             return
         for n, item in enumerate(data):
             here = f"{path}[{n}]"
@@ -148,7 +148,7 @@ class Records:
             elif isinstance(item, Unread):
                 self.leave(kind, f"line {item.line}", item.reason)
             else:
-                self.leave(kind, here, f"it is {_told(item)}, not an object")
+                self.leave(kind, here, f"it is {_describe_kind(item)}, not an object")
 
     def instant(self, value: Any, path: str) -> datetime | None:
         """Return an instant that a record tells; one that cannot be read is named."""
@@ -295,7 +295,7 @@ def _unfit(message: ForeignMessage) -> str:
     return ""
 
 
-def _told(value: Any) -> str:
+def _describe_kind(value: Any) -> str:
     kinds = {dict: "an object", list: "a list", str: "a text", bool: "true or false", type(None): "null"}
     return kinds.get(type(value), "a number")
 

@@ -66,7 +66,7 @@ def headings(lines: Sequence[str]) -> tuple[TextHeading, ...]:
     paragraphs = [run for run in runs(lines, 0, len(lines)) if run[0] not in taken]
     for first, end, title in _in_capitals(lines, paragraphs):
         by_line[first] = TextHeading(first, end, above + 1, title)
-    numbered = _in_order(_numbered(lines, paragraphs))
+    numbered = _in_order(_find_numbered_paragraphs(lines, paragraphs))
     depths = sorted({len(heading.number) for heading in numbered})
     for heading in numbered:
         level = above + 1 + depths.index(len(heading.number))
@@ -90,7 +90,7 @@ def _find_underlined(lines: Sequence[str]) -> Iterator[TextHeading]:
         yield TextHeading(i - 1 if over else i, i + 2, level, shown)
 
 
-def _numbered(lines: Sequence[str], paragraphs: Sequence[tuple[int, int]]) -> Iterator[_Numbered]:
+def _find_numbered_paragraphs(lines: Sequence[str], paragraphs: Sequence[tuple[int, int]]) -> Iterator[_Numbered]:
     """Yield paragraphs that begin with a number and may be headings."""
     for (first, end), (after, _) in pairwise([*paragraphs, (len(lines), len(lines))]):
         match = _NUMBERED.match(lines[first])

@@ -110,13 +110,13 @@ class ClaudeReading(RecordReading):
                 common["model"] = model
             usage = usage_of(message.get("usage"))
             common["usage"] = usage if usage.window else None
-        text_kind, speaker, human = self._told(who, record, side=side)
+        text_kind, speaker, human = self._classify_message(who, record, side=side)
         for part in parts_of(message.get("content")):
             for role, kind, words, more in turns_of_part(part, who, text_kind, human=human):
                 named: dict[str, Any] = {"speaker": speaker} if kind == "injected" and speaker else {}
                 self.turn(place, role, kind, words, **common, **named | more)
 
-    def _told(self, who: str, record: Record, *, side: bool) -> tuple[TurnKind | None, str, bool]:
+    def _classify_message(self, who: str, record: Record, *, side: bool) -> tuple[TurnKind | None, str, bool]:
         """Return (what the text of a message is, where its record says so; whose words it is; whether a person typed
         it).
         """

@@ -92,7 +92,7 @@ class _Reading(SessionBuilder):
             self.know(model=text(about.get("modelId") or about.get("id")))
             usage = _usage(fields(message.get("metrics")))
             common |= {"usage": usage if usage.window else None, "request": f"message {index}"}
-        for number, part in enumerate(_joined(parts_of(message.get("content")))):
+        for number, part in enumerate(_join_results(parts_of(message.get("content")))):
             for who, kind, words, more in self._split(part, role, text_kind, f"{index}.{number}"):
                 self.turn(place, who, kind, words, **common, **more)
 
@@ -137,7 +137,7 @@ class _Reading(SessionBuilder):
         self.compact(place, Boundary(), **common)
 
 
-def _joined(parts: Sequence[Any]) -> Iterator[Any]:
+def _join_results(parts: Sequence[Any]) -> Iterator[Any]:
     """Parts, a text that says of which call a result is in one with the result, which is the next text."""
     waiting = ""
     for part in parts:

@@ -227,7 +227,7 @@ class _Reading(RecordReading):
             return
         self._told = repr(token_counts)
         if not last.get("input_tokens"):  # it tells the window that a compaction left
-            self._left(count(last.get("total_tokens")))
+            self._record_tokens_left(count(last.get("total_tokens")))
             return
         output, cached = count(last.get("output_tokens")), last.get("cached_input_tokens")
         self._last = usage_with_cache(last.get("input_tokens"), output, cached)
@@ -237,7 +237,7 @@ class _Reading(RecordReading):
             self.change(now, usage=self._last, request=f"request {self._requests}", model=self._model)
         self._unpaid = []
 
-    def _left(self, tokens: int) -> None:
+    def _record_tokens_left(self, tokens: int) -> None:
         latest = next((turn for turn in reversed(self.turns) if turn.boundary), None)
         if latest is not None and latest.boundary is not None and latest.boundary.after is None and tokens:
             self.change(latest, boundary=replace(latest.boundary, after=tokens))

@@ -106,7 +106,7 @@ class _Reading(SessionBuilder):
         ids = [text(message.get("id")) for message in messages]
         results = {turn.answers: turn.text for turn in self.turns if turn.kind == "result"}
         calls = [call for message in messages for call in items(message.get("toolCalls"))]
-        outputs = {text(call.get("id")): _told(call) for call in calls}
+        outputs = {text(call.get("id")): _read_output(call) for call in calls}
         masked = [id for id, result in outputs.items() if not result.startswith(results.get(id, ""))]
         before = len(self.turns)
         whole = bool(self._live - {*ids})
@@ -167,7 +167,7 @@ class _Reading(SessionBuilder):
             failed = call.get("status") in ("error", "cancelled")
             if failed or "result" in call:
                 answer = more | {"usage": None, "answers": text(call.get("id")) or text(call.get("name"))}
-                self.turn(place, "tool", "result", _told(call), failed=failed, **answer)
+                self.turn(place, "tool", "result", _read_output(call), failed=failed, **answer)
 
     def _read_compression(self, match: re.Match[str], record: Record, place: Place, *, abandoned: bool) -> None:
         """Add a compaction known only from the program's words, with tokens or shares of the window."""
@@ -201,7 +201,7 @@ class _Reading(SessionBuilder):
         self.turn(place, "assistant", "call", "", (tool_call,), **more)
 
 
-def _told(call: Record) -> str:
+def _read_output(call: Record) -> str:
     """Return what a call gave back, as text."""
     texts = [
         response_text(fields(fields(part.get("functionResponse")).get("response"))) or content_text(part)

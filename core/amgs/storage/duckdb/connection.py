@@ -246,7 +246,7 @@ class Connection(SqlConnection):
         self._in_transaction()
         # The type of a column of objects is that of all its values, not of a sample.
         self._writer.execute(f"SET pandas_analyze_sample = {1 << 62}")
-        self._writer.register(name, {field: _scanned(column) for field, column in columns.items()})
+        self._writer.register(name, {field: _prepare_column(column) for field, column in columns.items()})
         try:
             yield
         finally:
@@ -437,7 +437,7 @@ def _translate_error(error: Exception, path: str) -> AmgsError:
     )
 
 
-def _scanned(column: OfferedColumn) -> NDArray[Any]:
+def _prepare_column(column: OfferedColumn) -> NDArray[Any]:
     """Return a column as DuckDB scans it: numbers as they are, texts and vectors as objects."""
     if isinstance(column.values, np.ndarray):
         return column.values

@@ -148,7 +148,7 @@ class Note:
 
     def read(self) -> LastCommit | None:
         """Return what was noted; None where there is no note, or none that can be trusted."""
-        note = self._said()
+        note = self._read_note()
         try:
             return LastCommit(str(note["store"]), int(note["changes"]), int(note["operation"]))
         except (KeyError, TypeError, ValueError):
@@ -159,11 +159,11 @@ class Note:
         opened, which reads it.
         """
         try:
-            return self._write_ahead.differs(Written(*(int(part) for part in self._said()["ahead"])))
+            return self._write_ahead.differs(Written(*(int(part) for part in self._read_note()["ahead"])))
         except (KeyError, TypeError, ValueError):
             return False
 
-    def _said(self) -> dict[str, Any]:
+    def _read_note(self) -> dict[str, Any]:
         try:
             with self.path.open("rb") as file:
                 body, _, check = file.read(_BYTES).rstrip().rpartition(b" ")

@@ -61,7 +61,7 @@ class Address:
         rest = urlencode([(key, value) for key, value in options if key != "namespace"], safe="/")
         base = f"postgresql://{place}{parts.path}"
         connection = f"{base}?{rest}" if rest else base
-        return cls(_shown(connection, namespace), connection, namespace, "namespace" in dict(options))
+        return cls(_append_namespace(connection, namespace), connection, namespace, "namespace" in dict(options))
 
     def with_namespace(self, namespace: str) -> Address:
         """Return another namespace of the same database; raises UsageError where this address names one, or for a name
@@ -72,8 +72,8 @@ class Address:
                 f"{self.shown} names one namespace of the database.",
                 way_out="Leave the namespace out of the address where all of them are meant.",
             )
-        return Address.of(_shown(self.connection, namespace))
+        return Address.of(_append_namespace(self.connection, namespace))
 
 
-def _shown(connection: str, namespace: str) -> str:
+def _append_namespace(connection: str, namespace: str) -> str:
     return f"{connection}{'&' if '?' in connection else '?'}namespace={namespace}"

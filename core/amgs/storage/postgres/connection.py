@@ -150,7 +150,7 @@ class PostgresConnection(SqlConnection):
 
     def columns(self, sql: str, parameters: Sequence[Any] = (), *, whole: bool = False) -> dict[str, NDArray[Any]]:
         with self._translate(), self._reader() as connection, connection.cursor(binary=True) as cursor:
-            if whole and (copied := _copied(cursor, _read(sql), list(parameters))) is not None:
+            if whole and (copied := _copy_columns(cursor, _read(sql), list(parameters))) is not None:
                 return copied
             rows = cursor.execute(_read(sql), list(parameters)).fetchall()
             described = cursor.description or []
@@ -160,7 +160,7 @@ class PostgresConnection(SqlConnection):
     @contextmanager
     def _one_state(self) -> Iterator[None]:
         with self._translate():
-            connection = self._pooled()
+            connection = self._take_connection()
         try:
             with self._translate():
                 # A state is chosen by the first statement that reads, not by BEGIN.
@@ -182,13 +182,13 @@ class PostgresConnection(SqlConnection):
         if own is not None:
             yield own
             return
-        connection = self._pooled()
+        connection = self._take_connection()
         try:
             yield connection
         finally:
             self._pool.putconn(connection)
 
-    def _pooled(self) -> psycopg.Connection[Any]:
+    def _take_connection(self) -> psycopg.Connection[Any]:
         if self._closed:
             raise self._gone()
         return self._pool.getconn()
@@ -377,7 +377,7 @@ def _read(sql: str) -> bytes:
     return translate_statement(sql).encode()
 
 
-def _copied(cursor: psycopg.Cursor[Any], sql: bytes, parameters: list[Any]) -> dict[str, NDArray[Any]] | None:
+def _copy_columns(cursor: psycopg.Cursor[Any], sql: bytes, parameters: list[Any]) -> dict[str, NDArray[Any]] | None:
     """Return the columns of a query by COPY; None where its rows are not all of one width."""
     cursor.execute(b"SELECT * FROM (" + sql + b") AS asked LIMIT 0", parameters)
     described = cursor.description or []

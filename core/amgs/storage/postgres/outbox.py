@@ -49,7 +49,7 @@ class Outbox(StoragePart):
         """Keep what a change touched, and who made it; inside its transaction."""
         execute = self._execute
         details = json.dumps({"program": program, **signature()})
-        row = [revision, details, _written(edges), _written(clocks)]
+        row = [revision, details, _encode_keys(edges), _encode_keys(clocks)]
         execute("INSERT INTO outbox VALUES (?, ?, ?, ?)", row, structural=False)
         if revision % _FORGOTTEN_EVERY == 0:
             execute("DELETE FROM outbox WHERE revision <= ?", [revision - KEPT], structural=False)
@@ -96,5 +96,5 @@ def _change(revision: int, details: dict[str, Any]) -> StoreChange:
     return StoreChange(revision, str(details.get("program", "")), **words)
 
 
-def _written(keys: Collection[str | Sequence[str]] | None) -> str | None:
+def _encode_keys(keys: Collection[str | Sequence[str]] | None) -> str | None:
     return None if keys is None or len(keys) > _MOST else json.dumps(sorted(keys))

@@ -25,10 +25,10 @@ def translating(path: str) -> Iterator[None]:
             "The text holds half a surrogate pair, which cannot be stored.", way_out="Remove that character."
         ) from error
     except psycopg.Error as error:
-        raise _told(error, path) from error
+        raise _translate_error(error, path) from error
 
 
-def _told(error: psycopg.Error, path: str) -> AmgsError:
+def _translate_error(error: psycopg.Error, path: str) -> AmgsError:
     """Return the engine's error for one of the server or of the way to it."""
     text = (error.diag.message_primary or str(error)).strip().split("\n", 1)[0]
     if isinstance(error, errors.DiskFull):

@@ -44,7 +44,7 @@ def kept(text: str) -> str:
     return text
 
 
-def given(text: str) -> str:
+def restore_text(text: str) -> str:
     """Return a text of the tables as it went in."""
     return _MARKED.sub(lambda match: _BACK[match[0]], text) if _MARK in text else text
 
@@ -67,7 +67,7 @@ class _TextOutBinary(_TextOut):
 
 class _TextIn(adapt.Loader):
     def load(self, data: Buffer) -> str:
-        return given(str(data, "utf-8"))
+        return restore_text(str(data, "utf-8"))
 
 
 class _TextInBinary(_TextIn):

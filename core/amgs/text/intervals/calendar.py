@@ -114,7 +114,7 @@ def stem(words: Iterable[str]) -> tuple[str, ...]:
     return tuple(re.sub(r"(?<=..)s$", "", word.lower()) for word in words if word not in ("'", "'s", "’", "’s", "."))
 
 
-def _fixed(at: str) -> Holiday:
+def _make_fixed_holiday(at: str) -> Holiday:
     return lambda year: date.fromisoformat(f"{year:04}-{at}")
 
 
@@ -129,7 +129,7 @@ def _easter(days: str) -> Holiday:
 
 HOLIDAYS: dict[tuple[str, ...], Holiday] = {
     stem(name.split()): day(at)
-    for kind, day in (("fixed", _fixed), ("nth", _nth), ("easter", _easter))
+    for kind, day in (("fixed", _make_fixed_holiday), ("nth", _nth), ("easter", _easter))
     for at, names in words_of_language(ENGLISH)["dates"][kind].items()
     for name in names.split(", ")
 }

@@ -43,7 +43,7 @@ def _holiday(r: Reading, i: int, side: int) -> Found | None:
     return None
 
 
-def named_day(r: Reading, i: int) -> Found | None:
+def read_named_day(r: Reading, i: int) -> Found | None:
     """Today, yesterday, the day after tomorrow."""
     for days, sure in ((NAMED_DAYS, True), (_TOLD_DAYS, False)):
         for phrase, shift in days.items():
@@ -55,7 +55,7 @@ def named_day(r: Reading, i: int) -> Found | None:
     return None
 
 
-def pointed_weekday(r: Reading, i: int) -> Found | None:
+def read_pointed_weekday(r: Reading, i: int) -> Found | None:
     """Return last Friday, next Mon, this coming Sunday, Tuesday of next week, next week Monday, a week from Friday."""
     j = r.skip(i, "the", "on")
     word = r.at(j)
@@ -94,7 +94,7 @@ def _weekday_by(r: Reading, weekday: tuple[int, int], word: str, *, of_week: boo
     return Found(end, interval((on, on), "day", 0.85))
 
 
-def pointed_date(r: Reading, i: int) -> Found | None:
+def read_pointed_date(r: Reading, i: int) -> Found | None:
     """Return next 6th of April, this Friday 5/12, last Christmas."""
     word = r.at(i)
     if word not in LAST | NEXT | THIS:
@@ -112,4 +112,4 @@ def pointed_date(r: Reading, i: int) -> Found | None:
     return _holiday(r, i + 1, 0 if word in THIS else side)
 
 
-DAYS = (named_day, pointed_weekday, pointed_date, holiday)
+DAYS = (read_named_day, read_pointed_weekday, read_pointed_date, holiday)

@@ -51,7 +51,7 @@ def counted(r: Reading, i: int) -> tuple[int, list[tuple[Count, str]]] | None:
     return (j, counts) if counts else None
 
 
-def _moved(day: date, counts: list[tuple[Count, str]], sign: int) -> DayInterval:
+def _move_day(day: date, counts: list[tuple[Count, str]], sign: int) -> DayInterval:
     """Return the day that far off; where a count is not exact, all the days it may be, and vague."""
     near = far = day
     for count, unit in counts:
@@ -74,7 +74,7 @@ def _read_offset_ago(r: Reading, i: int) -> Found | None:
         if len(duration[1]) == 1 and duration[1][0][1] == "weekend":
             return _weekends(r, end, duration[1][0][0], sign)
         back = phrase == "back" and r.at(end) in ("to", "in", "at", "from", "home")
-        return None if back else Found(end, _moved(r.today, duration[1], sign), phrase not in ("earlier", "later"))
+        return None if back else Found(end, _move_day(r.today, duration[1], sign), phrase not in ("earlier", "later"))
     return None
 
 
@@ -97,7 +97,7 @@ def _read_offset_ahead(r: Reading, i: int) -> Found | None:
     elif r.at(end) in ("of", "or", "since", "after", "before", "from"):
         return None
     few = len(duration[1]) == 1 and duration[1][0][1] == "day" and r.at(duration[0] - 1).startswith("night")
-    return None if few else Found(end, _moved(r.today, duration[1], _AHEAD), r.side >= 0)
+    return None if few else Found(end, _move_day(r.today, duration[1], _AHEAD), r.side >= 0)
 
 
 def _from_a_day(r: Reading, i: int) -> Found | None:
@@ -119,7 +119,7 @@ def _from_a_day(r: Reading, i: int) -> Found | None:
         if is_single and unit != "day":
             beside = around(shifted(day.means.first if sign < 0 else day.means.last, sign, unit), unit)
             return Found(day.end, interval(beside, unit, sure * _ROUGH), day.sure)
-        moved = _moved(day.means.first, duration[1], sign)
+        moved = _move_day(day.means.first, duration[1], sign)
         return Found(day.end, replace(moved, confidence=min(moved.confidence, sure)), day.sure)
     return None
 

@@ -98,7 +98,7 @@ def _around_day(day: date, unit: str) -> Days:
     return around(day, unit)
 
 
-def _numbered_week(r: Reading, i: int) -> Found | None:
+def _read_numbered_week(r: Reading, i: int) -> Found | None:
     """Week 31, week 3 of 2027."""
     j = r.skip(i, "the")
     number = r.number(j + 1) if r.at(j) == "week" else None
@@ -183,4 +183,4 @@ def _from_start(r: Reading, i: int) -> Found | None:
     )
 
 
-PARTS = (_part, _week_of, _numbered_week, _nth_week, _from_start)
+PARTS = (_part, _week_of, _read_numbered_week, _nth_week, _from_start)

@@ -12,19 +12,19 @@ from amgs.text.language_tables import words_of_language
 DATES = words_of_language(ENGLISH)["dates"]
 
 
-def _numbered(kind: str, first: int = 0, step: int = 1) -> dict[str, int]:
+def _number_words(kind: str, first: int = 0, step: int = 1) -> dict[str, int]:
     return {word: first + step * place for place, word in enumerate(DATES[kind].split())}
 
 
-MONTHS = _numbered("months", 1)
+MONTHS = _number_words("months", 1)
 MONTHS |= {name[:3]: i for name, i in MONTHS.items()} | {"sept": 9}
-WEEKDAYS = _numbered("weekdays")
+WEEKDAYS = _number_words("weekdays")
 SHORT_WEEKDAYS = {name[:3]: i for name, i in WEEKDAYS.items()} | {"tues": 1, "weds": 2, "thur": 3, "thurs": 3}
 UNITS: Mapping[str, str] = DATES["units"] | {f"{name}s": unit for name, unit in DATES["units"].items()}
 UNITS = {**UNITS, "centuries": "century"}
 SEASONS: Mapping[str, int] = DATES["seasons"]
-ONES, TENS = _numbered("ones"), _numbered("tens", 20, 10)
-ORDINALS = _numbered("ordinals", 1) | {"thirtieth": 30}
+ONES, TENS = _number_words("ones"), _number_words("tens", 20, 10)
+ORDINALS = _number_words("ordinals", 1) | {"thirtieth": 30}
 DECADES = {f"{word[:-1]}ies": tens for word, tens in TENS.items()}
 LAST, NEXT, THIS = (frozenset(DATES[kind].split()) for kind in ("last", "next", "this"))
 FEW, SEVERAL = (2, 5), (3, 7)

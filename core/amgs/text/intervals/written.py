@@ -113,12 +113,12 @@ def _two_parts(end: int, numbers: list[int], named: list[int], long: list[int], 
         month, other = numbers[named[0]], 1 - named[0]
         if long:
             return Found(end, Fields(numbers[other], month))
-        return _checked(end, Fields(month=month, day=numbers[other]))
+        return _check_fields(end, Fields(month=month, day=numbers[other]))
     if long:
         year, month = (numbers[0], numbers[1]) if long[0] == 0 else (numbers[1], numbers[0])
         return Found(end, Fields(year, month), sep != ".") if 1 <= month <= 12 and year >= 1500 else None
-    first = _checked(end, Fields(month=numbers[0], day=numbers[1]))
-    hit = first or _checked(end, Fields(month=numbers[1], day=numbers[0]))
+    first = _check_fields(end, Fields(month=numbers[0], day=numbers[1]))
+    hit = first or _check_fields(end, Fields(month=numbers[1], day=numbers[0]))
     return hit._replace(sure=False) if hit else None
 
 
@@ -127,10 +127,10 @@ def _near_year(r: Reading, written: str) -> int:
 
 
 def _full(end: int, year: int, month: int, day: int) -> Found | None:
-    return _checked(end, Fields(year, month, day)) if 1000 <= year <= 2999 else None
+    return _check_fields(end, Fields(year, month, day)) if 1000 <= year <= 2999 else None
 
 
-def _checked(end: int, fields: Fields, *, sure: bool = True) -> Found | None:
+def _check_fields(end: int, fields: Fields, *, sure: bool = True) -> Found | None:
     try:
         date(fields.year or 2000, fields.month or 1, fields.day or 1)
     except ValueError:
@@ -188,8 +188,8 @@ def _with_year(r: Reading, end: int, month: int, day: int) -> Found | None:
         k = r.skip(k, "of", "in")
         year = r.year(k) or _short_year(r, k, joined=k > j and r.at(k - 1) == "of")
         if year is not None and (k > j or r.at(j).isdigit() or year[1] >= 1500):
-            return _checked(year[0], Fields(year[1], month, day))
-    return _checked(end, Fields(month=month, day=day))
+            return _check_fields(year[0], Fields(year[1], month, day))
+    return _check_fields(end, Fields(month=month, day=day))
 
 
 def _short_year(r: Reading, i: int, *, joined: bool) -> tuple[int, int] | None:

@@ -60,7 +60,7 @@ def beside(memory: ForeignMemory, search: MemoryOperation, most: int = _NEAR) ->
     return [LaidBeside(place, *there[n]) for place, n in enumerate(ranked, 1) if id(there[n][0]) not in brought][:most]
 
 
-def why_missed(memory: ForeignMemory, search: MemoryOperation, fact: str) -> MissedCause:
+def explain_miss(memory: ForeignMemory, search: MemoryOperation, fact: str) -> MissedCause:
     """Return what became of a fact at a search. fact: in the words of its record; most of them and all its numbers
     do.
     """

@@ -77,7 +77,7 @@ def uses_of(memory: ForeignMemory, only: MemoryOperation | None = None) -> list[
     for number, search in enumerate(memory.searches() if only is None else [only]):
         reply = "\n".join(_between(answers.get(search.conversation, []), searches[search.conversation], search))
         other = _another(others, search.conversation, number)
-        uses += list(_judged(search, reply, other)) if reply else []
+        uses += list(_judge_records(search, reply, other)) if reply else []
     return uses
 
 
@@ -101,7 +101,7 @@ def _another(others: Sequence[tuple[str, str]], conversation: str, number: int) 
     return None
 
 
-def _judged(search: MemoryOperation, reply: str, other: str | None) -> Iterator[RecordUse]:
+def _judge_records(search: MemoryOperation, reply: str, other: str | None) -> Iterator[RecordUse]:
     reply_stems, asked = stems(reply), stems(search.query)
     apart = None if other is None else stems(other)
     for rank, record in enumerate(search.records, 1):

@@ -202,10 +202,10 @@ def _failures(turns: Sequence[Turn]) -> Iterator[tuple[int, str]]:
         call = calls.get(turn.answers)
         action = None if call is None else action_of(call)
         what = f"`{action.target[:160]}`: " if action is not None and action.target else ""
-        yield turn.number, f"{what}{error or turn.text[:200]}{_mended(turns[place + 1 :], action, calls)}"
+        yield turn.number, f"{what}{error or turn.text[:200]}{_describe_mending(turns[place + 1 :], action, calls)}"
 
 
-def _mended(after: Sequence[Turn], action: object, calls: dict[str, Turn]) -> str:
+def _describe_mending(after: Sequence[Turn], action: object, calls: dict[str, Turn]) -> str:
     changed = ""
     for turn in after:
         step = action_of(turn)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from amgs.sessions.turn import Session
-from amgs.sessions.windows import after_boundary, tokens_dropped, tokens_of_all, window_at
+from amgs.sessions.windows import after_boundary, estimate_dropped_tokens, tokens_of_all, window_at
 from amgs.wings.sessions.regrets import CAUSED, REGRET_KINDS, Regret, RegretKind, regrets_between
 
 PLACES: Final = 12
@@ -76,7 +76,7 @@ def by_kind(
 
 def count_dropped_tokens(session: Session) -> int:
     """Tokens that all compactions of a session dropped, estimated."""
-    return sum(tokens_dropped(session, boundary) for boundary in session.boundaries)
+    return sum(estimate_dropped_tokens(session, boundary) for boundary in session.boundaries)
 
 
 def counted(regrets: Sequence[Regret]) -> list[Regret]:

@@ -163,10 +163,10 @@ def _read_shell_calls(script: str) -> Iterator[tuple[str, str]]:
         end = places[number + 1].start() if number + 1 < len(places) else len(script)
         rest = script[match.end() : end]
         folder = _FOLDER.search(rest)
-        yield _quoted(match[1]), _quoted(folder[1]) if folder else ""
+        yield _read_literal(match[1]), _read_literal(folder[1]) if folder else ""
 
 
-def _quoted(literal: str) -> str:
+def _read_literal(literal: str) -> str:
     """Return what a string of a script says."""
     try:
         return text(json.loads(literal)) if literal[0] == '"' else literal[1:-1].replace("\\n", "\n")

@@ -124,7 +124,7 @@ def list_sessions(
             more += subagents or not _is_side(form, path, _head(path))
             continue
         in_time = not full and monotonic() < end
-        row = _listed(form, path, changed, size, counted=in_time)
+        row = _list_session(form, path, changed, size, counted=in_time)
         if row.subagent and not subagents:
             continue
         if project and project.lower() not in row.project.lower():
@@ -165,12 +165,12 @@ def short_ids(sessions: Sequence[ListedSession]) -> list[str]:
     least = {}
     for place, id in enumerate(ids):
         near = [other for other in ids[max(0, place - 1) : place + 2] if other != id]
-        shared = max((_shared(id, other) for other in near), default=0)
+        shared = max((_count_common_prefix(id, other) for other in near), default=0)
         least[id] = id if len(id) <= 12 else id[: max(8, shared + 2)]
     return [least[session.id] for session in sessions]
 
 
-def _shared(id: str, other: str) -> int:
+def _count_common_prefix(id: str, other: str) -> int:
     """Count the characters of the common prefix of two ids."""
     pairs = enumerate(zip(id, other, strict=False))
     return next((place for place, (a, b) in pairs if a != b), min(len(id), len(other)))
@@ -206,7 +206,7 @@ def search_sessions(home: Path, words: str, *, limit: int = 20, progress: Progre
             continue
         with suppress(AmgsError):
             session = form.read(path)
-            listed = _listed(form, path, changed, size, counted=False)
+            listed = _list_session(form, path, changed, size, counted=False)
             for turn in reversed(session.main):
                 text = f"{session.text(turn)} {turn.words}".lower()
                 if turn.kind in _SEARCHED and all(word in text for word in wanted):
@@ -344,7 +344,7 @@ def _format_of(form: SessionFormat, path: Path) -> SessionFormat:
         return form
 
 
-def _listed(form: SessionFormat, path: Path, changed: float, size: int, *, counted: bool) -> ListedSession:
+def _list_session(form: SessionFormat, path: Path, changed: float, size: int, *, counted: bool) -> ListedSession:
     marks, head = form.marks, b""
     row = ListedSession("", form.agent, str(path), path.parent.name, changed_at(changed), size, None, None, None)
     try:
@@ -380,7 +380,7 @@ def _of_bytes(
     by_hand, *others = [*marks.titles, None]  # the one that counts is looked for in all of the file
     places = [(by_hand, data), *((pattern, part) for pattern in (by_hand, *others) for part in (tail, head))]
     what = next((title for pattern, part in places if pattern is not None and (title := _last(pattern, part))), "")
-    lines = (_typed(data[start:end]) for start, end in _prompts(data, marks))
+    lines = (_read_user_line(data[start:end]) for start, end in _prompts(data, marks))
     prompts = [*lines] if counted else [*islice(lines, 0 if what else _TRIED)]
     what = what or next((words for human, words in prompts if human and words), "")
     what = what or next((words for _, words in prompts if words), "")
@@ -427,7 +427,7 @@ def _last(pattern: re.Pattern[bytes], data: mmap.mmap | bytes) -> str:
     return _string(literal).strip() if literal else ""
 
 
-def _typed(line: bytes) -> tuple[bool, str]:
+def _read_user_line(line: bytes) -> tuple[bool, str]:
     """Return (whether a person typed it, words) of a line of the user; of what a program put in, its command or whose
     words they are.
     """

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from amgs.sessions.turn import Session, Turn
-from amgs.sessions.windows import find_dropped_turns, opening_after, tokens_dropped, tokens_of_all
+from amgs.sessions.windows import estimate_dropped_tokens, find_dropped_turns, opening_after, tokens_of_all
 from amgs.wings.sessions.findings import FINDING_CLASSES, FindingClass, SessionFinding, findings_in
 
 _WORD = re.compile(r"[A-Za-z_][\w.-]{2,}|\d[\d.,]*")
@@ -81,7 +81,7 @@ def loss_at(session: Session, boundary: Turn) -> Loss:
         mark.trigger if mark else "",
         mark.before if mark else None,
         mark.after if mark else None,
-        tokens_dropped(session, boundary),
+        estimate_dropped_tokens(session, boundary),
         tokens_of_all(session, opening),
         tuple(turn.number for turn in dropped),
         classes_of(dropped, "\n".join(turn.words for turn in opening)),

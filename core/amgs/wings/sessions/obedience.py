@@ -45,10 +45,10 @@ class BrokenRule:
 
 def find_broken_rules(session: Session) -> tuple[BrokenRule, ...]:
     """Return the user's prohibitions in the main conversation that a later command broke, without duplicates."""
-    return tuple(_broken(session))
+    return tuple(_find_broken_rules(session))
 
 
-def _broken(session: Session) -> Iterator[BrokenRule]:
+def _find_broken_rules(session: Session) -> Iterator[BrokenRule]:
     forbidden: list[tuple[Turn, str, str]] = []
     dropped: dict[int, int] = {}
     for turn in session.main:

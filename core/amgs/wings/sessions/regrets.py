@@ -139,7 +139,7 @@ def _of_steps(
         for target in step.targets:
             known[step.action.kind, target].append(step)
             if step.action.kind == "write":
-                written[target].update(_lines(_written(step.call)))
+                written[target].update(_lines(_read_written_text(step.call)))
         where.update((line, step.call.number) for line in step.lines)
     settled = max((step.call.number for step in before if _changes(step.action)), default=0)
     changed: set[str] = set()
@@ -159,12 +159,12 @@ def _of_steps(
         kinds = ("write", "read") if step.action.kind == "read" else (step.action.kind,)
         same = [earlier_step for kind in kinds for target in step.targets for earlier_step in known[kind, target]]
         own = [written[target] for target in step.targets if target in written]
-        kind, source = _needed(step, same, own, where, changed, settled)
+        kind, source = _classify_need(step, same, own, where, changed, settled)
         if kind is not None:
             yield _regret(session, kind, boundary, source, step, step.action.target)
 
 
-def _needed(
+def _classify_need(
     step: AgentStep,
     known: Sequence[AgentStep],
     own: Sequence[set[str]],
@@ -185,11 +185,13 @@ def _needed(
         return ("searched", where[dropped_lines[-1]]) if enough else (None, 0)
     written = {line for lines in own for line in lines}
     same = [
-        earlier_step for earlier_step in known if share_known(step.lines, {*earlier_step.lines, *written}) >= SAME_LINES
+        earlier_step
+        for earlier_step in known
+        if measure_known_share(step.lines, {*earlier_step.lines, *written}) >= SAME_LINES
     ]
     if not same and len(step.targets) > 1:  # several files, each of which was read by itself
         every = {line for earlier_step in known for line in earlier_step.lines} | written
-        same = list(known[-1:]) if share_known(step.lines, every) >= SAME_LINES else []
+        same = list(known[-1:]) if measure_known_share(step.lines, every) >= SAME_LINES else []
     if not same or changed & {*step.targets}:
         return None, 0
     if step.action.kind == "read":
@@ -293,12 +295,12 @@ def _lines(output: str) -> tuple[str, ...]:
     return tuple(line for line in plain if len(line) >= 12)
 
 
-def share_known(lines: Sequence[str], known: set[str]) -> float:
+def measure_known_share(lines: Sequence[str], known: set[str]) -> float:
     """Return the share of lines that are known, from 0 to 1."""
     return sum(line in known for line in lines) / len(lines) if lines else 0.0
 
 
-def _written(call: Turn) -> str:
+def _read_written_text(call: Turn) -> str:
     """Return what a call writes into a file, as its arguments say."""
     raw_arguments = call.calls[0].arguments if call.calls else ""
     arguments = parse_object(raw_arguments)

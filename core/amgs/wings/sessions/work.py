@@ -17,7 +17,7 @@ from amgs.sessions.turn import Session, Turn, TurnKind
 from amgs.sessions.windows import tokens_of, window_at
 from amgs.types.conversation import Role
 from amgs.wings.sessions.findings import SHELLS, action_of, findings_in
-from amgs.wings.sessions.regrets import SAME_LINES, AgentStep, share_known, steps_of
+from amgs.wings.sessions.regrets import SAME_LINES, AgentStep, measure_known_share, steps_of
 
 LARGEST: Final = 10
 """Results that are told of as the largest."""
@@ -141,7 +141,7 @@ def files_of(session: Session) -> tuple[FileUse, ...]:
         again = tokens = 0
         reads = [step for step in steps if step.action.kind == "read"]
         for step in reads:
-            again += bool(step.lines) and share_known(step.lines, known) >= SAME_LINES
+            again += bool(step.lines) and measure_known_share(step.lines, known) >= SAME_LINES
             known.update(step.lines)
             tokens += tokens_of(session, step.result) if step.result else 0
         changes = len(steps) - len(reads)

@@ -42,10 +42,10 @@ class AnthropicMessages:
             numbers = by_item.get(place, [])
             if numbers and all(number in changes and changes[number].text is None for number in numbers):
                 continue
-            new_item = _changed(item, [(spoken[number], changes.get(number)) for number in numbers])
+            new_item = _change_item(item, [(spoken[number], changes.get(number)) for number in numbers])
             note = "\n".join(notes[number] for number in numbers if number in notes)
             if note and new_item.get("role") == "user":
-                new_item = {**new_item, "content": _noted(note, new_item["content"])}
+                new_item = {**new_item, "content": _add_note(note, new_item["content"])}
             elif note:
                 written.append({"role": "user", "content": note})
             written.append(new_item)
@@ -77,7 +77,7 @@ class AnthropicMessages:
         return self.answer({"content": [blocks[place] for place in sorted(blocks)]})
 
 
-def _changed(item: dict[str, Any], changes: Sequence[tuple[Spoken, MessageChange | None]]) -> dict[str, Any]:
+def _change_item(item: dict[str, Any], changes: Sequence[tuple[Spoken, MessageChange | None]]) -> dict[str, Any]:
     """Return the item with what becomes of its messages; the very item where nothing does."""
     if all(change is None for _, change in changes):
         return item
@@ -100,7 +100,7 @@ def _changed(item: dict[str, Any], changes: Sequence[tuple[Spoken, MessageChange
     return {**item, "content": parts}
 
 
-def _noted(note: str, content: Any) -> list[Any]:
+def _add_note(note: str, content: Any) -> list[Any]:
     """Return a content with a note; results of tools have to stay in front of every text."""
     parts = with_note(note, content)
     results = [part for part in items(parts) if part.get("type") == "tool_result"]

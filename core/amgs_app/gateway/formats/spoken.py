@@ -107,7 +107,7 @@ def string(value: Any) -> str:
     return value if isinstance(value, str) else ""
 
 
-def answer_said(form: Format, content: bytes, *, streamed: bool) -> Sequence[Spoken]:
+def read_answer(form: Format, content: bytes, *, streamed: bool) -> Sequence[Spoken]:
     """Return the messages of an answer, whole or in server-sent events; nothing for one that cannot be read."""
     if streamed:
         return form.collected(_events(content))

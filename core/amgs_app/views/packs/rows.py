@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 from amgs.text.plural import plural
 from amgs_app.render.catalogue import entry, title_of
-from amgs_app.render.format import short_id, title_told
+from amgs_app.render.format import mark_title, short_id
 from amgs_app.render.glyphs import HOLDS_SIGNS
 from amgs_app.render.rows import Line, RowList, Rows, join
-from amgs_app.render.sentences import answer_told
+from amgs_app.render.sentences import describe_answer
 from amgs_app.render.sheet import ResultTable, facts, sheet
 
 if TYPE_CHECKING:
@@ -51,8 +51,8 @@ PACKS: Final = Rows["PackUsage"](
 )
 ROLES: Final = Rows[tuple[int, str, "Block"]](
     "#:n- id:id- role member*! category? created:day?",
-    lambda row: (row[0], row[2].id, row[1], title_told(row[2]), row[2].category, row[2].created_at),
-    lambda row: [(title_told(row[2]), row[1]), ("", row[2].content)],
+    lambda row: (row[0], row[2].id, row[1], mark_title(row[2]), row[2].category, row[2].created_at),
+    lambda row: [(mark_title(row[2]), row[1]), ("", row[2].content)],
     key=lambda row: row[2].id,
     tones={"learning": "accent"},
     empty=("None of its members is held any more.",),
@@ -130,10 +130,10 @@ def list_routed(result: PackAssembly) -> RowList[RoutedPack]:
         *((stage.name, f"{stage.did} ({stage.tokens_in:,} → {stage.tokens_out:,} tokens)") for stage in result.stages),
         *((f"agent {name}", reason) for name, reason in result.rationale),
     ]
-    return replace(ROUTED, detail=lambda _: below).of(_assembled(result), result.packs)
+    return replace(ROUTED, detail=lambda _: below).of(_summarise_assembly(result), result.packs)
 
 
-def _assembled(result: PackAssembly) -> str:
+def _summarise_assembly(result: PackAssembly) -> str:
     logged = f", as {plural(len(result.uses), 'reading')} {' '.join(map(str, result.uses))}" if result.uses else ""
     chosen = sum(routed.chosen for routed in result.packs)
     return f"{plural(chosen, 'pack')}, {result.tokens:,} of {result.budget:,} tokens{logged}"
@@ -150,7 +150,7 @@ def pack_assembly(result: PackAssembly) -> ResultTable:
     notes = [f"{named(r.pack)} {'in' if r.chosen else 'out'}: {r.because}" for r in result.packs]
     notes += [f"agent {name}: {reason}" for name, reason in result.rationale]
     notes.append("No pack is kept." if not result.packs else result.text or "No pack says anything of it.")
-    return sheet(_assembled(result), columns, rows, notes)
+    return sheet(_summarise_assembly(result), columns, rows, notes)
 
 
 @entry()
@@ -161,7 +161,7 @@ def pack_proposals(result: PackProposals) -> RowList[PackProposal]:
 
 
 @entry(sentence=title_of, quiet=True)
-def pack_kept(result: PackKept) -> ResultTable:
+def tabulate_kept_pack(result: PackKept) -> ResultTable:
     from amgs.retrieval.answerable import UNLIKELY
 
     pack, chance = result.pack, result.answerable
@@ -172,7 +172,7 @@ def pack_kept(result: PackKept) -> ResultTable:
         ("keywords", ", ".join(pack.keywords)),
     ]
     pairs += [("query", pack.query or None), ("frame", pack.frame or None)]
-    notes = [f"{sentence[0].upper()}{sentence[1:]}." for sentence in answer_told(result)]
+    notes = [f"{sentence[0].upper()}{sentence[1:]}." for sentence in describe_answer(result)]
     if chance is None and result.unestimated:
         notes.append(f"Whether the memory holds an answer was not estimated: {result.unestimated}.")
     if result.unheld or (chance is not None and chance < UNLIKELY):

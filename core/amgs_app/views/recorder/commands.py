@@ -186,7 +186,7 @@ def recorded(
     folder, most = _folder(engine), limit or _SHOWN
     spans, torn, everything = _read(folder)
     if not spans and view != "traffic":
-        raise _nothing_recorded()
+        raise _build_empty_error()
     if view == "conversations":
         return showing.show_conversations(spans, find, most, out)
     memory = of_store(everything, store)
@@ -231,7 +231,7 @@ Everything = tuple[tuple["RecordedSpan", ...], int, "ForeignMemory"]
 """The spans that were recorded, how many bodies are not whole, and the memory that they tell of."""
 
 
-def _nothing_recorded() -> InputError:
+def _build_empty_error() -> InputError:
     return InputError(
         "Nothing is recorded here.", way_out="`record` listens for spans, `record FILE` takes them from a file."
     )
@@ -241,12 +241,12 @@ def _read(folder: Path) -> Everything:
     from amgs.wings.recorder.span_files import sizes_in
 
     sizes = sizes_in(folder)
-    read = _parsed if sum(sizes.values()) <= _HELD else _parsed.__wrapped__
+    read = _parse_folder if sum(sizes.values()) <= _HELD else _parse_folder.__wrapped__
     return read(folder, tuple(sizes.items()))
 
 
 @lru_cache(maxsize=1)
-def _parsed(folder: Path, sizes: tuple[tuple[Path, int], ...]) -> Everything:
+def _parse_folder(folder: Path, sizes: tuple[tuple[Path, int], ...]) -> Everything:
     """Return what lies in a folder; sizes: of its files, which tell whether it is still the same."""
     from amgs.sessions.spans import joined
     from amgs.wings.recorder.bodies import contents_of

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from amgs.text.plural import plural
 from amgs_app.render.catalogue import entry
-from amgs_app.render.drawing import tabled
+from amgs_app.render.drawing import draw_table
 from amgs_app.render.rows import Line, RowList, Rows, join
 from amgs_app.render.sheet import ResultTable, facts, sheet
 
@@ -56,7 +56,7 @@ def _describe_recording(result: SpansRecorded) -> str:
 
 
 @entry(sentence=_describe_recording)
-def spans_recorded(result: SpansRecorded) -> ResultTable:
+def tabulate_recorded_spans(result: SpansRecorded) -> ResultTable:
     rows = [
         ("listened at", result.address),
         ("kept in", result.folder),
@@ -69,11 +69,11 @@ def spans_recorded(result: SpansRecorded) -> ResultTable:
     return facts("Recorded", [row for row in rows if row[1] != ""], notes)
 
 
-def _traffic_told(result: MemoryTraffic) -> str:
+def _summarise_traffic(result: MemoryTraffic) -> str:
     return f"{plural(result.total, 'operation')} of {plural(len(result.stores), 'memory', 'memories')}"
 
 
-def asked(operation: MemoryOperation) -> str:
+def describe_operation(operation: MemoryOperation) -> str:
     """Return what an operation was about: its query, else its records, else the id of one."""
     subject = (
         operation.query
@@ -83,7 +83,7 @@ def asked(operation: MemoryOperation) -> str:
     return " ".join(subject.split())
 
 
-def _scored(id: str, score: float | None) -> str:
+def _label_record(id: str, score: float | None) -> str:
     return id if score is None else f"{id} {score:.2f}"
 
 
@@ -92,7 +92,7 @@ def _tell_operation(operation: MemoryOperation) -> list[Line]:
     return [
         (operation.act, " · ".join(where)),
         *([("asked", operation.query)] if operation.query else []),
-        *((_scored(record.id, record.score), record.content) for record in operation.records),
+        *((_label_record(record.id, record.score), record.content) for record in operation.records),
     ]
 
 
@@ -106,7 +106,7 @@ TRAFFIC: Final = Rows["MemoryOperation"](
         operation.count,
         operation.records[0].score if operation.records else None,
         round(operation.milliseconds) if operation.milliseconds else None,
-        asked(operation),
+        describe_operation(operation),
     ),
     _tell_operation,
     tones={"search": "accent", "✗": "bad"},
@@ -116,7 +116,7 @@ TRAFFIC: Final = Rows["MemoryOperation"](
 RECALL: Final = Rows["RecalledRow"](
     "place:n what! score:score= id:id~ content*!",
     lambda row: (row.place, _use_of(row), row.score, row.id or None, row.content),
-    lambda row: [(_use_of(row), dict(TERMS)[_use_of(row)]), (_scored(row.id, row.score), row.content)],
+    lambda row: [(_use_of(row), dict(TERMS)[_use_of(row)]), (_label_record(row.id, row.score), row.content)],
     tones={"used": "good", "not used": "warn"},
     empty=("The span does not tell what the search brought.",),
     pane="recorder",
@@ -148,7 +148,7 @@ def _use_of(row: RecalledRow) -> str:
     return {True: "used", False: "not used", None: "untold"}[row.used] if row.brought else "lay there"
 
 
-@entry(sentence=_traffic_told)
+@entry(sentence=_summarise_traffic)
 def memory_traffic(result: MemoryTraffic) -> RowList[MemoryOperation]:
     stores = ", ".join(f"{name or 'unnamed'} ({count:,})" for name, count in result.stores)
     notes = [
@@ -166,7 +166,7 @@ def memory_traffic(result: MemoryTraffic) -> RowList[MemoryOperation]:
 
 
 @entry()
-def recall_shown(result: RecallShown) -> RowList[RecalledRow]:
+def tabulate_recall(result: RecallShown) -> RowList[RecalledRow]:
     operation = result.operation
     beside = sum(not row.brought for row in result.rows)
     notes = (
@@ -175,7 +175,9 @@ def recall_shown(result: RecallShown) -> RowList[RecalledRow]:
         "used: an answer after it holds half of the words that the record brought along",
     )
     return RECALL.of(
-        f"{operation.act} {operation.number}, {operation.at:%Y-%m-%d %H:%M:%S}: {asked(operation)}", result.rows, notes
+        f"{operation.act} {operation.number}, {operation.at:%Y-%m-%d %H:%M:%S}: {describe_operation(operation)}",
+        result.rows,
+        notes,
     )
 
 
@@ -190,12 +192,12 @@ def memory_records(result: MemoryRecords) -> RowList[RecordRow]:
     return RECORDS.of("Records that are there", result.records, notes)
 
 
-def _audit_told(result: MemoryAudit) -> str:
+def _summarise_audit(result: MemoryAudit) -> str:
     total = sum(count for _, count in result.counts)
     return f"{total:,} of {plural(result.records, 'record')} are of no use, or cannot be right"
 
 
-@entry(sentence=_audit_told)
+@entry(sentence=_summarise_audit)
 def memory_audit(result: MemoryAudit) -> RowList[AuditRow]:
     counted = ", ".join(f"{count:,} {reason}" for reason, count in result.counts if count)
     notes = [
@@ -263,11 +265,11 @@ def recall_scores(result: RecallScores) -> ResultTable:
     return sheet("Scores as forecasts of use", "score count:n mean:score used:score 95_%", rows, notes)
 
 
-@entry(figure=tabled)
-def missed_fact(result: MissedFact) -> ResultTable:
+@entry(figure=draw_table)
+def tabulate_missed_fact(result: MissedFact) -> ResultTable:
     rows: list[tuple[str, Any]] = [
         ("missed", result.fact),
-        ("asked", asked(result.operation)),
+        ("asked", describe_operation(result.operation)),
         ("cause", f"{result.cause}: {result.meant}"),
     ]
     if result.record or result.content:
@@ -280,8 +282,8 @@ def missed_fact(result: MissedFact) -> ResultTable:
     return facts("Why it was missed", rows)
 
 
-@entry(figure=tabled)
-def recorded_conversations(result: RecordedConversations) -> ResultTable:
+@entry(figure=draw_table)
+def tabulate_recorded_conversations(result: RecordedConversations) -> ResultTable:
     rows = [
         (conversation.id, conversation.ended, conversation.turns, conversation.answers, conversation.recalls)
         for conversation in result.conversations

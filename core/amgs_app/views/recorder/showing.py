@@ -137,9 +137,9 @@ def show_audit(memory: ForeignMemory, now: datetime, days: int, limit: int, out:
 
 def show_why(memory: ForeignMemory, search: MemoryOperation, fact: str) -> MissedFact:
     """Return what became of a fact at a search."""
-    from amgs.wings.recorder.causes import MEANT, why_missed
+    from amgs.wings.recorder.causes import MEANT, explain_miss
 
-    miss = why_missed(memory, search, fact)
+    miss = explain_miss(memory, search, fact)
     record, content = ("", "") if miss.record is None else (miss.record.id, miss.record.content)
     return MissedFact(
         search, fact, miss.cause, MEANT[miss.cause], record, content, miss.rank, miss.place, miss.recalled

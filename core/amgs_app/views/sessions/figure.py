@@ -14,7 +14,7 @@ from amgs.text.plural import plural
 from amgs_app.render.canvas import Canvas, Figure, Piece, Region, clean, ink
 from amgs_app.render.format import count, short_count, span
 from amgs_app.render.glyphs import LEVELS, HeaderPart, facts_line, window_of
-from amgs_app.views.sessions.first_page import CLASSES, PageRow, rate_told, rows_of
+from amgs_app.views.sessions.first_page import CLASSES, PageRow, describe_rate, rows_of
 
 if TYPE_CHECKING:
     from amgs.wings.sessions.cache import CacheLine
@@ -57,7 +57,7 @@ def head(region: Region, result: SessionReview, view: str) -> int:
         x, 0, clean(facts.title or facts.project or facts.path), ink(palette.text, bold=True), width=region.width - x
     )
     quiet = ink(palette.muted)
-    parts = [*_facts(facts), *_use_told(result)]
+    parts = [*_facts(facts), *_describe_use(result)]
     facts_line(region, 1, [HeaderPart(n, ((part, quiet),)) for n, part in enumerate(parts)], x=1)
     wrong = " · ".join(result.wrong)
     line = f"✗ {wrong}" if wrong else "✓ nothing went wrong, as far as rules can tell"
@@ -106,7 +106,7 @@ def _facts(facts: SessionFacts) -> list[str]:
     return parts
 
 
-def _use_told(result: SessionReview) -> list[str]:
+def _describe_use(result: SessionReview) -> list[str]:
     """Return its compactions, requests, cache and cost, each in a few words."""
     used = result.used
     parts = [plural(len(result.losses), "compaction") if result.losses else "never compacted"]
@@ -254,7 +254,7 @@ def _page_pieces(row: PageRow, palette: Palette) -> tuple[Piece, ...]:
     )
 
 
-def _lost_row(lost: SessionFinding, boundary: int, palette: Palette) -> SessionRow:
+def _build_lost_row(lost: SessionFinding, boundary: int, palette: Palette) -> SessionRow:
     """Something that is gone, with the turn that said it last."""
     pieces: tuple[Piece, ...] = (
         (f"    turn {lost.turn:<5} ", ink(palette.muted)),
@@ -263,14 +263,14 @@ def _lost_row(lost: SessionFinding, boundary: int, palette: Palette) -> SessionR
     return SessionRow(pieces, lost.turn, boundary, lost)
 
 
-def lost_rows(losses: Sequence[Loss], palette: Palette, width: int) -> list[SessionRow]:
+def build_lost_rows(losses: Sequence[Loss], palette: Palette, width: int) -> list[SessionRow]:
     """Return what each compaction dropped and the window does not hold, by class."""
     rows: list[SessionRow] = []
     for loss in losses:
         rows.append(SessionRow(_loss_pieces(loss, palette), loss.boundary, loss.boundary))
         for loss_class in loss.classes:
             rows.append(SessionRow(_class_pieces(loss_class, palette, width), None, loss.boundary))
-            rows += [_lost_row(lost, loss.boundary, palette) for lost in loss_class.lost]
+            rows += [_build_lost_row(lost, loss.boundary, palette) for lost in loss_class.lost]
     return rows
 
 
@@ -308,7 +308,7 @@ def regret_rows(regrets: Sequence[Regret], palette: Palette, kinds: Sequence[Kin
     for regret in regrets:
         more = () if regret.kind in counted else (note,)
         rows.append(SessionRow((*_regret_pieces(regret, palette), *more), regret.after, regret.boundary))
-    return [*rows, *(SessionRow(((f"{row.kind}: {rate_told(row)}", ink(palette.muted)),)) for row in kinds)]
+    return [*rows, *(SessionRow(((f"{row.kind}: {describe_rate(row)}", ink(palette.muted)),)) for row in kinds)]
 
 
 def cache_rows(cache: CacheLine, palette: Palette) -> list[SessionRow]:

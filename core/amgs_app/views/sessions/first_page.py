@@ -55,7 +55,7 @@ class PageRow:
 def rows_of(review: SessionReview) -> tuple[PageRow, ...]:
     """Return all rows, part by part: what went wrong before what there was."""
     return (
-        *_broken(review),
+        *_list_broken_rules(review),
         *_compactions(review),
         *_again(review),
         *_failures(review),
@@ -80,7 +80,7 @@ def lay_out_page_rows(rows: Sequence[PageRow]) -> Iterator[tuple[object, ...]]:
         yield "", f"· {kind}", turn or "", times or "", size, "" if seconds is None else seconds, what
 
 
-def _broken(review: SessionReview) -> Iterator[PageRow]:
+def _list_broken_rules(review: SessionReview) -> Iterator[PageRow]:
     for rule in sorted(review.broken, key=lambda rule: (rule.dropped is None, rule.done)):
         dropped = "" if rule.dropped is None else f", dropped at {rule.dropped}"
         what = f"{rule.command} · rule of turn {rule.said}{dropped}: {rule.rule}"
@@ -98,7 +98,7 @@ def _compactions(review: SessionReview) -> Iterator[PageRow]:
         yield PageRow("compactions", loss.trigger or "not said", what, loss.boundary, tokens=loss.tokens)
 
 
-def rate_told(row: KindRate) -> str:
+def describe_rate(row: KindRate) -> str:
     """Return how much was needed again, beside other places of the session, and whether that stands out."""
     anyway = "" if row.elsewhere is None else f", {row.elsewhere:,.1f} elsewhere"
     return f"{row.rate:,.1f} tokens for 1,000 dropped{anyway}: {row.standing}"
@@ -113,7 +113,7 @@ def _again(review: SessionReview) -> Iterator[PageRow]:
                 "needed again", regret.kind, what, regret.after, None, regret.tokens, regret.seconds, alarm=True
             )
     for row in counted.values():
-        yield PageRow("needed again", "in all", rate_told(row), None, row.regrets, row.tokens)
+        yield PageRow("needed again", "in all", describe_rate(row), None, row.regrets, row.tokens)
 
 
 def _window(review: SessionReview) -> Iterator[PageRow]:

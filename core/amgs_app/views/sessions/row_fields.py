@@ -61,16 +61,16 @@ def cells_of(sessions: Sequence[ListedSession], now: datetime) -> list[tuple[str
             session.project.rstrip("/").rpartition("/")[2],
             session.agent,
             "" if session.seconds is None else span(session.seconds),
-            _told(session.turns),
+            _format_number(session.turns),
             "" if session.tokens is None else short_count(session.tokens),
-            _told(session.compactions or None),
-            _told(session.errors or None),
-            _told(session.again or None),
+            _format_number(session.compactions or None),
+            _format_number(session.errors or None),
+            _format_number(session.again or None),
             session.what or "nothing was said",
         )
         for session, id in zip(sessions, short_ids(sessions), strict=True)
     ]
 
 
-def _told(number: int | None) -> str:
+def _format_number(number: int | None) -> str:
     return "" if number is None else f"{number:,}"

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 from amgs.text.plural import plural
 from amgs_app.render.catalogue import entry
-from amgs_app.render.drawing import tabled
+from amgs_app.render.drawing import draw_table
 from amgs_app.render.sheet import ResultTable, cut, facts, sheet
 from amgs_app.views.sessions.figure import CAUSES
-from amgs_app.views.sessions.first_page import CLASSES, COLUMNS, lay_out_page_rows, rate_told, rows_of
+from amgs_app.views.sessions.first_page import CLASSES, COLUMNS, describe_rate, lay_out_page_rows, rows_of
 from amgs_app.views.sessions.row_fields import CELLS, cells_of
 
 if TYPE_CHECKING:
@@ -57,11 +57,11 @@ _ONE_LINE = 76
 """Cells of what a session was about: a line of a terminal of 80."""
 
 
-def _listing_told(result: SessionListing) -> str:
+def _summarise_listing(result: SessionListing) -> str:
     return plural(len(result.sessions), "session") if result.sessions else "No session lies here"
 
 
-@entry(figure=tabled, sentence=_listing_told)
+@entry(figure=draw_table, sentence=_summarise_listing)
 def session_listing(result: SessionListing) -> ResultTable:
     rows = tuple(
         (
@@ -100,7 +100,7 @@ def session_listing(result: SessionListing) -> ResultTable:
 _FROM = {"subagent": "subagent", "fork": "fork", "continues": "goes on", "copy": "copy"}
 
 
-@entry(figure=tabled)
+@entry(figure=draw_table)
 def session_tree(result: SessionTree) -> ResultTable:
     rows = [
         (
@@ -120,7 +120,7 @@ def session_tree(result: SessionTree) -> ResultTable:
     return sheet("Sessions and what came from them", columns, rows, [note if rows else NONE_HERE])
 
 
-@entry(figure=tabled)
+@entry(figure=draw_table)
 def session_usage(result: SessionUsage) -> ResultTable:
     rows = [(row.name, row.sessions, row.requests, *_tokens(row)) for row in result.rows]
     notes = [
@@ -156,19 +156,19 @@ def _drawn(operator: Operator, result: SessionReview, canvas: Canvas) -> Text:
     return overview(result, canvas)
 
 
-def _review_told(result: SessionReview) -> str:
+def _summarise_review(result: SessionReview) -> str:
     tokens, seconds = result.price
     compactions = f"{plural(len(result.losses), 'compaction')}"
     return f"{compactions}, {tokens:,} tokens and {seconds:,.0f} s needed again" if tokens else compactions
 
 
-@entry(figure=_drawn, sentence=_review_told)
+@entry(figure=_drawn, sentence=_summarise_review)
 def session_review(result: SessionReview) -> ResultTable:
     rows = rows_of(result)
     notes = [
-        *_facts_told(result.facts),
-        _cache_told(result),
-        _price_told(result),
+        *_describe_facts(result.facts),
+        _describe_cache(result),
+        _describe_price(result),
         "" if result.losses else "It was never compacted.",
         "--view turns, window, lost, regret, cache, rules, outlook look closer",
     ]
@@ -181,7 +181,7 @@ def _title(facts: SessionFacts) -> str:
     return f"{facts.agent}: {name}"
 
 
-def _facts_told(facts: SessionFacts) -> Iterator[str]:
+def _describe_facts(facts: SessionFacts) -> Iterator[str]:
     kinds = ", ".join(f"{number:,} {kind}" for kind, number in facts.turns.items() if kind != "boundary")
     span = f", {facts.started:%Y-%m-%d %H:%M} to {facts.ended:%H:%M}" if facts.started and facts.ended else ""
     yield f"id {facts.id}{span}" + (f", {facts.model}" if facts.model else "")
@@ -214,7 +214,7 @@ def _aside(facts: SessionFacts) -> str:
     return f", {', '.join(parts)}; of the main conversation" if parts else ""
 
 
-def _cache_told(result: SessionReview) -> str:
+def _describe_cache(result: SessionReview) -> str:
     cache = result.cache
     if not cache.requests:
         return "the file counts no tokens"
@@ -222,7 +222,7 @@ def _cache_told(result: SessionReview) -> str:
     return f"cache: {cache.share:.0%} of what was read came from it" + (missed if cache.missed else "")
 
 
-def _price_told(result: SessionReview) -> str:
+def _describe_price(result: SessionReview) -> str:
     tokens, seconds = result.price
     if not result.losses:
         return ""
@@ -231,7 +231,7 @@ def _price_told(result: SessionReview) -> str:
     return f"needed again after a compaction: {tokens:,} tokens, {seconds:,.0f} s; `--view regret` shows each"
 
 
-@entry(figure=tabled)
+@entry(figure=draw_table)
 def session_turns(result: SessionTurns) -> ResultTable:
     shown = f"{len(result.turns):,} of {plural(result.total, 'turn')}"
     if result.facts.side and not result.find:
@@ -248,8 +248,8 @@ def _turn_rows(turns: Sequence[TurnRow]) -> Iterator[tuple[Any, ...]]:
         yield turn.number, kind, turn.at, turn.tokens, turn.agent or None, what
 
 
-@entry(figure=tabled)
-def session_window_shown(result: SessionWindowShown) -> ResultTable:
+@entry(figure=draw_table)
+def tabulate_session_window(result: SessionWindowShown) -> ResultTable:
     title = f"The window at turn {result.turn}: {result.tokens:,} tokens" + (" (estimated)" if result.estimated else "")
     rest = result.tokens - result.described
     notes = [
@@ -286,20 +286,20 @@ def _text_page(result: SessionText, canvas: Canvas, now: datetime) -> Text:
     return page
 
 
-@entry(figure=tabled, page=_text_page)
+@entry(figure=draw_table, page=_text_page)
 def session_text(result: SessionText) -> ResultTable:
     turn = result.turn
     lines = [*turn.text.splitlines(), *result.diff] if result.diff else turn.words.split("\n")
     return sheet(f"Turn {turn.number}: {turn.kind}, {turn.role}", "text:line*", [(line,) for line in lines])
 
 
-@entry(figure=tabled)
+@entry(figure=draw_table)
 def session_hand_over(result: SessionHandOver) -> ResultTable:
     title = f"Hand-over, {result.tokens:,} tokens (estimated)"
     return sheet(title, "text:line*", [(line,) for line in result.message.splitlines()])
 
 
-@entry(figure=tabled)
+@entry(figure=draw_table)
 def session_why(result: SessionWhy) -> ResultTable:
     reason = result.reason
     fates = {
@@ -322,7 +322,7 @@ def session_why(result: SessionWhy) -> ResultTable:
     return facts("Why it is lost" if reason.fate == "gone" else "What became of it", rows)
 
 
-@entry(figure=tabled)
+@entry(figure=draw_table)
 def session_losses(result: SessionLosses) -> ResultTable:
     rows: list[tuple[Any, ...]] = []
     notes = ["" if result.losses else "It was never compacted."]
@@ -331,7 +331,7 @@ def session_losses(result: SessionLosses) -> ResultTable:
             if result.kind in ("", loss_class.kind):
                 shown = loss_class.lost if result.kind else loss_class.lost[:_LOST_SHOWN]
                 rows += [(loss.boundary, loss_class.kind, lost.turn, lost.text) for lost in shown]
-                notes.append(_class_told(loss_class, loss.boundary))
+                notes.append(_describe_class(loss_class, loss.boundary))
         if loss.sealed:
             notes.append(f"what the summary at turn {loss.boundary} says, the provider alone can read")
     if (
@@ -342,14 +342,14 @@ def session_losses(result: SessionLosses) -> ResultTable:
     return sheet("Lost to compactions", "compacted:n class turn:n what*", rows, notes)
 
 
-def _class_told(loss_class: LostClass, boundary: int) -> str:
+def _describe_class(loss_class: LostClass, boundary: int) -> str:
     """`paths at turn 46: 6, of which 0 word for word, 3 in other words, 3 gone`."""
     survivors = f"{loss_class.verbatim} word for word, {loss_class.reworded} in other words"
     dropped = f"{CLASSES[loss_class.kind]} dropped at turn {boundary}: {loss_class.held}"
     return f"{dropped}, of which {survivors}, {loss_class.gone} gone"
 
 
-@entry(figure=tabled)
+@entry(figure=draw_table)
 def session_regrets(result: SessionRegrets) -> ResultTable:
     rows = [
         (
@@ -358,14 +358,14 @@ def session_regrets(result: SessionRegrets) -> ResultTable:
             regret.before,
             regret.after,
             regret.tokens,
-            _rounded(regret.seconds),
+            _round_seconds(regret.seconds),
             regret.what,
         )
         for regret in _order_regrets(result)
     ]
     notes = [
         "" if rows else "Nothing that a compaction dropped was needed again.",
-        *(_kind_told(row) for row in result.kinds),
+        *(_describe_kind(row) for row in result.kinds),
         "elsewhere: at places of this session where nothing was compacted" if result.kinds else "",
     ]
     columns = "kind compacted:n dropped:n again:n tokens:n s:n what*"
@@ -378,20 +378,20 @@ def _order_regrets(result: SessionRegrets) -> list[Regret]:
     return sorted(result.regrets, key=lambda regret: (regret.kind not in counted, -regret.tokens))
 
 
-def _kind_told(row: KindRate) -> str:
+def _describe_kind(row: KindRate) -> str:
     apart = "" if row.counted else "; not counted as a price, see docs/results/sessions.md"
-    return f"{row.kind}: {_WHY[row.kind]}: {plural(row.regrets, 'time')}, {rate_told(row)}{apart}"
+    return f"{row.kind}: {_WHY[row.kind]}: {plural(row.regrets, 'time')}, {describe_rate(row)}{apart}"
 
 
-def _rounded(seconds: float | None) -> int | None:
+def _round_seconds(seconds: float | None) -> int | None:
     return None if seconds is None else round(seconds)
 
 
-@entry(figure=tabled)
+@entry(figure=draw_table)
 def session_cache(result: SessionCache) -> ResultTable:
     cache = result.cache
     rows = [
-        (miss.turn, miss.lost, round(miss.cost), _rounded(miss.seconds), CAUSES[miss.cause], miss.span)
+        (miss.turn, miss.lost, round(miss.cost), _round_seconds(miss.seconds), CAUSES[miss.cause], miss.span)
         for miss in cache.missed
     ]
     if not cache.requests:
@@ -407,7 +407,7 @@ def session_cache(result: SessionCache) -> ResultTable:
     return sheet("Prefixes that were read again", "turn:n tokens:n price:n pause:n because* span:n", rows, notes)
 
 
-@entry(figure=tabled)
+@entry(figure=draw_table)
 def session_rules(result: SessionRules) -> ResultTable:
     rows: list[tuple[Any, ...]] = [
         ("loaded", rule_file.turn, len(rule_file.text), rule_file.path, " ".join(rule_file.text[:200].split()))
@@ -428,7 +428,7 @@ def _dropped(boundary: int | None) -> str:
     return ")" if boundary is None else f", dropped at turn {boundary})"
 
 
-@entry(figure=tabled)
+@entry(figure=draw_table)
 def session_outlook(result: SessionOutlook) -> ResultTable:
     outlook = result.outlook
     rows: list[tuple[Any, ...]] = [
@@ -444,7 +444,7 @@ def session_outlook(result: SessionOutlook) -> ResultTable:
     return sheet("A compaction now would drop", "place:n what* uses:n spoken:n tokens:n", rows, notes)
 
 
-@entry(figure=tabled)
-def found_turns(result: FoundTurns) -> ResultTable:
+@entry(figure=draw_table)
+def tabulate_found_turns(result: FoundTurns) -> ResultTable:
     rows = [(hit.session.id, hit.session.project, hit.turn.number, hit.turn.at, hit.turn.what) for hit in result.found]
     return sheet(f"{plural(len(rows), 'turn')} with {result.words!r}", "id:id project turn:n at:at what*", rows)

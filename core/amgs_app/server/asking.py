@@ -249,7 +249,7 @@ async def _check_texts(request: Request) -> None:
 
 
 def identify(service: Service, authorization: str, namespace: str) -> tuple[Caller, Namespace]:
-    """Return the caller of this `Authorization` and the namespace that is meant; raise what `identify_caller` raises."""
+    """Return the caller of this `Authorization` and the namespace meant; raise what `identify_caller` raises."""
     scheme, _, token = authorization.partition(" ")
     bearer = token.strip() if scheme.lower() == "bearer" else ""
     caller = service.joined.get(bearer) or service.tokens.caller(bearer)

@@ -400,8 +400,8 @@ class Pane(Widget, can_focus=True):
     # --- marking with the mouse -----------------------------------------------------------------------------
 
     def letter_under(self, x: int, y: int) -> Offset:
-        """Return the letter under a place of the screen, as (index in its line, line); the nearest one outside the
-        picture.
+        """Return the letter under a place of the screen, as (index in its line, line); outside the picture the
+        letter nearest to it.
         """
         left, top = self.content_region.offset
         if not self._lines:

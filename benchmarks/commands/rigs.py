@@ -107,10 +107,10 @@ def embedder_of(engine: Engine) -> Embedder:
 
 def scorers_of(engine: Engine, model: BaseModel, lens: Path | None = None) -> list[FocusScorer]:
     """That of `lens` or of the settings first, then the baseline, where that is another."""
-    from amgs_focus.lens.checkpoint import for_model
+    from amgs_focus.lens.checkpoint import find_scorer
     from amgs_focus.lens.scoring import TailSimilarity
 
-    own = for_model(model, str(lens) if lens else engine.settings.focus.lens, engine.checkpoints)
+    own = find_scorer(model, str(lens) if lens else engine.settings.focus.lens, engine.checkpoints)
     return [own] if own.name == TailSimilarity.name else [own, TailSimilarity()]
 
 

@@ -68,7 +68,7 @@ def label(
     N is always the same.
     """
     from amgs_app.models.choice import gist_encoder
-    from amgs_focus.lens.checkpoint import for_model as lens_for
+    from amgs_focus.lens.checkpoint import find_scorer as lens_for
     from benchmarks.focus_training.lens_labels import label_runs
     from benchmarks.focus_training.lens_runs import LensRuns
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Literal, get_args
 
 from amgs_focus.errors import CheckpointError, ConfigurationError
-from amgs_focus.gist.checkpoint import for_model, load_checkpoint, save_checkpoint
+from amgs_focus.gist.checkpoint import find_gist_encoder, load_checkpoint, save_checkpoint
 from amgs_focus.gist.gistnet import GistEncoder, GistNet, GistNetEncoder, GistShape
 from amgs_focus.model.base_model import BaseModel
 from amgs_focus.protocols import PerfClock, ProgressCallback
@@ -175,7 +175,7 @@ def _begin(
 def starting_nets(config: RunConfig, model: BaseModel) -> GistNetEncoder:
     """The nets that `gistnet.start` names. Raises CheckpointError when there is none."""
     told = config.gistnet.start
-    encoder = for_model(model) if told == "shipped" else starting_gists(config, model)
+    encoder = find_gist_encoder(model) if told == "shipped" else starting_gists(config, model)
     if not isinstance(encoder, GistNetEncoder):
         raise CheckpointError(
             f"No gists ship for {model.card.name}.", way_out="Leave out gistnet.start to begin from scratch."
@@ -186,7 +186,7 @@ def starting_nets(config: RunConfig, model: BaseModel) -> GistNetEncoder:
 def starting_gists(config: RunConfig, model: BaseModel) -> GistEncoder:
     """The gists that `gistnet.start` names; where it names none, those that ship for the model."""
     if config.gistnet.start in ("", "shipped"):
-        return for_model(model)
+        return find_gist_encoder(model)
     return load_checkpoint(Path(config.gistnet.start), model)
 
 

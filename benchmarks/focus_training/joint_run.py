@@ -169,7 +169,7 @@ class _JointRun:
         self._model = base_model(config, progress)
         self._corpus = open_corpus(config.data, self._model, progress)
         self._trio = Trio(
-            starting_gists(config, self._model), lens_checkpoint.for_model(self._model, config.focus.lens)
+            starting_gists(config, self._model), lens_checkpoint.find_scorer(self._model, config.focus.lens)
         )
         self._record = RunRecord.open(config.out, config, self._model.card, schedule.kind)
         self._judge, self._stopper = (self._held_out(half) for half in (1, 0))

@@ -62,8 +62,8 @@ def test_what_was_trained_on_a_model_is_found_for_its_copy_of_another_name_and_p
     lens(own / "my-lens.safetensors", original)
     copy = load(tmp_path / "models--Somebody--copy" / "snapshots" / "0a1b2c", precision="bf16")
     assert copy.card.name == "Somebody/copy"
-    assert gist_checkpoint.for_model(copy, own=own).name == "mine"
-    assert lens_checkpoint.for_model(copy, own=own).name == "my-lens"
+    assert gist_checkpoint.find_gist_encoder(copy, own=own).name == "mine"
+    assert lens_checkpoint.find_scorer(copy, own=own).name == "my-lens"
 
 
 def test_an_adapter_follows_the_embeddings_and_not_the_name(tmp_path: Path) -> None:
@@ -81,17 +81,17 @@ def test_the_latest_of_the_own_folder_comes_first(tmp_path: Path, own: Path) -> 
     for at, name in enumerate(("old", "new")):
         path = gists(own / f"{name}.safetensors", model, seed=at)
         os.utime(path, (1000 + at, 1000 + at))
-    assert gist_checkpoint.for_model(model, own=own).name == "new"
-    assert isinstance(gist_checkpoint.for_model(model, own=tmp_path / "nowhere"), PointerEncoder)
+    assert gist_checkpoint.find_gist_encoder(model, own=own).name == "new"
+    assert isinstance(gist_checkpoint.find_gist_encoder(model, own=tmp_path / "nowhere"), PointerEncoder)
 
 
 def test_a_file_without_a_fingerprint_goes_by_the_name(tmp_path: Path, own: Path) -> None:
     model = load(tmp_path / "llama")
     path = gists(own / "old.safetensors", model)
     without_fingerprint(path, "Owner/Llama")
-    assert gist_checkpoint.for_model(model, own=own).name == "old"
+    assert gist_checkpoint.find_gist_encoder(model, own=own).name == "old"
     without_fingerprint(lens(own / "lens.safetensors", model), "mistral")
-    assert isinstance(lens_checkpoint.for_model(model, own=own), TailSimilarity)
+    assert isinstance(lens_checkpoint.find_scorer(model, own=own), TailSimilarity)
     with pytest.raises(CheckpointError, match="only the name tells"):
         lens_checkpoint.load_checkpoint(own / "lens.safetensors", model)
 
@@ -100,5 +100,5 @@ def test_a_damaged_file_in_the_own_folder_is_named(tmp_path: Path, own: Path) ->
     model = load(tmp_path / "llama")
     (own / "torn.safetensors").write_bytes(b"no weights")
     with pytest.raises(CheckpointError, match=r"torn.safetensors cannot be read") as told:
-        gist_checkpoint.for_model(model, own=own)
+        gist_checkpoint.find_gist_encoder(model, own=own)
     assert "move it out" in told.value.way_out

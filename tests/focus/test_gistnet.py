@@ -11,7 +11,7 @@ import pytest
 import torch
 
 from amgs_focus.errors import CheckpointError
-from amgs_focus.gist.checkpoint import for_model, load_checkpoint, save_checkpoint
+from amgs_focus.gist.checkpoint import find_gist_encoder, load_checkpoint, save_checkpoint
 from amgs_focus.gist.gistnet import BLOCK, GistNet, GistShape, PointerEncoder, pointer_gist
 from amgs_focus.model.tiny import TinyModel
 
@@ -76,6 +76,6 @@ def test_a_damaged_missing_or_foreign_checkpoint_is_named(tmp_path: Path) -> Non
 
 
 def test_a_model_without_a_trained_net_gets_pointer_gists() -> None:
-    encoder = for_model(TinyModel(seed=7))
+    encoder = find_gist_encoder(TinyModel(seed=7))
     assert isinstance(encoder, PointerEncoder)
     assert encoder.version == 0

@@ -69,8 +69,8 @@ def test_the_packaged_model_under_another_name_has_the_gists_and_the_lens_that_w
     renamed.symlink_to(copy, target_is_directory=True)
     model = loading.load(str(renamed), precision="bf16")
     assert model.card.name == "0a1b2c3d4e5f"
-    assert gist_checkpoint.for_model(model).name == "gistnet-smollm2-135m"
-    net = checkpoint.for_model(model)
+    assert gist_checkpoint.find_gist_encoder(model).name == "gistnet-smollm2-135m"
+    net = checkpoint.find_scorer(model)
     assert (net.name, net.version) == ("attention-lens-smollm2-135m", 261476317)
     assert model.turn("Who?") == "\n\nWho?<|im_end|>\n<|im_start|>assistant\n"
 
@@ -79,7 +79,7 @@ def test_the_shipped_net_beats_its_pointer_and_the_gist_of_another_block_on_code
     packaged: tuple[BaseModel, Path],
 ) -> None:
     model, _ = packaged
-    encoder = gist_checkpoint.for_model(model)
+    encoder = gist_checkpoint.find_gist_encoder(model)
     assert isinstance(encoder, GistNetEncoder)
     assert sum(file.stat().st_size for file in SHIPPED.glob("*.safetensors")) < 40e6
     tokens = model.encode(Path(email.message.__file__).read_text(encoding="utf-8"))

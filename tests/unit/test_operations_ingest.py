@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from amgs.errors import UsageError
-from amgs.types import Block, BlockFilter
+from amgs.types import Block, BlockFilter, ConsolidationPlan
 from amgs_app.engine import Engine, Options
 from amgs_app.lifecycle import care_commands as maintenance
 from amgs_app.lifecycle import commands as lifecycle
@@ -95,3 +95,13 @@ def test_an_empty_inbox_and_a_graph_that_needs_nothing_leave_no_entry_in_the_jou
     with pytest.raises(UsageError, match="holds no block"):
         operator.run(lifecycle.consolidate(draft=True))
     assert operator.engine.memory.operations() == before
+
+
+def test_a_draft_tried_dry_is_shown_and_stays_a_draft(operator: Operator) -> None:
+    operator.run(lifecycle.ingest("The dome stalls."))
+    operator.run(consolidation_plan.plan())
+    before = operator.engine.memory.operations()
+    plan = operator.run(lifecycle.consolidate(draft=True, dry_run=True))
+    assert isinstance(plan, ConsolidationPlan)
+    assert [item.block.content for item in plan.items] == ["The dome stalls."]
+    assert operator.draft is not None and operator.engine.memory.operations() == before

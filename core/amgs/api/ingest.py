@@ -22,8 +22,12 @@ if TYPE_CHECKING:
 
 
 _ID = re.compile(r"[0-9a-f]{4,64}")
-_FEW, _LONGEST, _NEAR = 3, 600, 12
-"""New texts of which it is asked what they correct, the characters of a short one, and what it is held against."""
+_FEW = 3
+"""Corrections are looked for where an intake adds at most so many texts,"""
+_LONGEST = 600
+"""in texts of at most so many characters,"""
+_NEAR = 12
+"""each of which is compared with so many hits."""
 _LIKELY = 50
 """Hits among which what a correction quotes is looked for."""
 
@@ -92,7 +96,7 @@ class Intake(MemoryPart):
                 f"The text was not ingested: {report.refused[0].reason}.",
                 way_out="Give a text with at least one visible character; everything else is kept as is.",
             )
-        return self._with_likely(report)
+        return self._add_likely_corrections(report)
 
     def resolve_corrected(self, named: Sequence[str]) -> tuple[str, ...]:
         """Return the ids of what corrections name, each by its id or by what it said.
@@ -125,8 +129,10 @@ class Intake(MemoryPart):
             way_out=f"Name one by its id: {listed}." if listed else "Name it by its id.",
         )
 
-    def _with_likely(self, report: IngestReport) -> IngestReport:
-        """Return the report with what its few new texts may correct, unless their writer has said what they do."""
+    def _add_likely_corrections(self, report: IngestReport) -> IngestReport:
+        """Return the report with what its new texts may correct; as it is where they are many or the
+        writer named what they correct.
+        """
         from amgs.api.retrieval import Retrieval
         from amgs.lifecycle.supersede import find_likely_replaced
         from amgs.storable import why_unstorable
@@ -178,7 +184,7 @@ class Intake(MemoryPart):
         report = raw_blocks.ingest(
             self._storage, drafts, now, origin=origin, source_of=lambda piece: sources.get(piece, piece)
         )
-        return self._with_likely(report)
+        return self._add_likely_corrections(report)
 
     def ingest_file(
         self, path: Path, *, created_at: datetime | None = None, meta: Mapping[str, Any] | None = None

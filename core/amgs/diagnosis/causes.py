@@ -212,20 +212,20 @@ def _find_needed_budget(context: MemoryContext, request: DiagnosedRequest, fact:
     return most
 
 
-_MOST = 0.5
-"""Of a sentence that shares no word with the fact, so much may be a gist before the fact is."""
+_COLLAPSED_SHARE = 0.5
+"""A sentence that shares no word with the fact has collapsed once more than this share of it stands as gists."""
 
 
 def find_decoded(
     context: MemoryContext, finding: FactFate, block: Block, fact: str, reading: DecodedContext
 ) -> FactFate:
-    """Return the finding about a block that was in the context; "collapsed" where the tokens of it that were left do
-    not say what its sentence that carries the fact says.
+    """Return the finding about a block that was in the context, as "collapsed" where what stood there word for word no
+    longer says the fact.
     """
     spans = [span for span in reading.spans if span.block == block.id]
     start, end = facts.place(fact, block, context)
-    over = [span for span in spans if span.level and span.start < end and start < span.end]
-    if not over:
+    gists = [span for span in spans if span.level and span.start < end and start < span.end]
+    if not gists:
         return finding
     length = len(block.content)
     carrying = block.content[round(start * length) : round(end * length)]
@@ -237,11 +237,11 @@ def find_decoded(
         )
         gone = facts.says_less(left, carrying, fact)
     else:
-        covered = sum(min(span.end, end) - max(span.start, start) for span in over)
-        gone = covered > _MOST * (end - start)
+        covered = sum(min(span.end, end) - max(span.start, start) for span in gists)
+        gone = covered > _COLLAPSED_SHARE * (end - start)
     if not gone:
         return finding
-    level = max(span.level for span in over)
+    level = max(span.level for span in gists)
     reason = f"a gist of level {level} stood for it at step {reading.step}"
     step = DiagnosisStep("working context", False, reason)
     return replace(finding, cause="collapsed", verdict=f"Collapsed: {reason}.", steps=(*finding.steps, step))

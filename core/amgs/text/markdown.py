@@ -106,7 +106,7 @@ def fenced(text: str) -> tuple[tuple[str, bool], ...]:
 
 
 def _fences(lines: Sequence[str]) -> Iterator[tuple[int, int]]:
-    """Yield (first, last) line of each fence that is closed; one that never is, is none."""
+    """Yield (first, last) line of each fence; an unclosed one is not yielded."""
     open_at, sign = -1, ""
     for i, line in enumerate(lines):
         match = _FENCE.match(line)

@@ -82,11 +82,13 @@ def routes(
         return await gateway_of(request).forward(request, FORMS[request.url.path])
 
     async def pass_request(request: Request) -> Response:
-        gateway_of(request)
+        gateway_of(request)  # for its check of the token and the right
         content = await request.body()
         path, query = request.scope["path"], request.url.query
         if leads_elsewhere(path):
-            raise NotFoundError(f"{path!r} leads out of what goes on.", way_out="Ask for the path itself.")
+            raise NotFoundError(
+                f"The gateway does not forward {path!r}.", way_out="Write the path without `.`, `..` and encoded signs."
+            )
         try:
             upstream_answer = await upstream.ask(request.method, path, query, request.headers, content)
         except httpx2.HTTPError as error:

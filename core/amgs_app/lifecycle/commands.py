@@ -316,6 +316,8 @@ def consolidate(
     engine = operator.engine
     if draft:
         applied = drafted(operator)
+        if dry_run:
+            return applied.plan
         if not applied.plan.items:
             raise UsageError(
                 "The draft holds no block.",

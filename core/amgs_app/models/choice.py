@@ -136,10 +136,10 @@ def gist_encoder(model: BaseModel, settings: ModelSettings, own: Path | None = N
 
     Raises CheckpointError for a file that is none or was trained on another model.
     """
-    from amgs_focus.gist.checkpoint import for_model, load_checkpoint
+    from amgs_focus.gist.checkpoint import find_gist_encoder, load_checkpoint
 
     if not settings.gists:
-        return for_model(model, own=own)
+        return find_gist_encoder(model, own=own)
     return load_checkpoint(Path(settings.gists).expanduser(), model)
 
 
@@ -164,7 +164,7 @@ def focus_runtime(
     the folder of the user's own. encoder: by which questions are searched by meaning, with these options. Raises
     TraceError.
     """
-    from amgs_focus.gist.checkpoint import for_model
+    from amgs_focus.gist.checkpoint import find_gist_encoder
     from amgs_focus.lens import checkpoint
     from amgs_focus.lens.question_search import QuestionSearch
     from amgs_focus.lens.scoring import BridgedScorer
@@ -173,8 +173,8 @@ def focus_runtime(
     from amgs_focus.trace.trace import TraceWriter
 
     chosen = settings.model_copy(update={"seed": seed})
-    scorer = BridgedScorer(checkpoint.for_model(model, chosen.lens, checkpoints), chosen.bridge_share)
-    gist = gist or for_model(model, own=checkpoints)
+    scorer = BridgedScorer(checkpoint.find_scorer(model, chosen.lens, checkpoints), chosen.bridge_share)
+    gist = gist or find_gist_encoder(model, own=checkpoints)
     search = None if encoder is None else QuestionSearch(encoder, search_options)
     silent = FocusRuntime(model, gist, scorer, chosen, clock=clock, tree=tree, search=search)
     writer = TraceWriter(trace, header_of(silent, created=clock.now().isoformat(), folder=str(tree_folder or "")))

@@ -66,7 +66,7 @@ def load_checkpoint(path: Path, model: BaseModel) -> GistNetEncoder:
     return GistNetEncoder(nets["tokens"], nets["gists"], name=path.stem, version=checkpoint.version, model=model)
 
 
-def for_model(model: BaseModel, own: Path | None = None) -> GistEncoder:
+def find_gist_encoder(model: BaseModel, own: Path | None = None) -> GistEncoder:
     """Return the encoder that was trained for this model, known by its embeddings; pointer gists where there is none.
 
     own: a folder of checkpoints, which come before those that ship.

@@ -65,10 +65,11 @@ def load_checkpoint(path: Path, model: BaseModel) -> LensNetScorer:
     return LensNetScorer(net, name=path.stem, version=checkpoint.version, floors=floors)
 
 
-def for_model(model: BaseModel, lens: str = "attention", own: Path | None = None) -> FocusScorer:
-    """Return what the setting `lens` names: `attention`, the LensNet that was trained for the model, known by its
-    embeddings, and `search` where none was; `search`, likeness to the question and the last tokens; or a checkpoint's
-    path.
+def find_scorer(model: BaseModel, lens: str = "attention", own: Path | None = None) -> FocusScorer:
+    """Return the scorer that the setting `lens` names.
+
+    `attention`: the LensNet that was trained on this model (known by the model's embeddings), else `search`. `search`:
+    likeness to the question and the last tokens. Anything else: the path of a checkpoint.
 
     own: a folder of checkpoints, which come before those that ship. Raises CheckpointError as `load_checkpoint` does.
     """

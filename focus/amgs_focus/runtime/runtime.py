@@ -13,7 +13,7 @@ from dataclasses import replace
 import torch
 
 from amgs_focus.errors import FocusError, WindowBudgetError
-from amgs_focus.gist.checkpoint import for_model
+from amgs_focus.gist.checkpoint import find_gist_encoder
 from amgs_focus.gist.gistnet import GistEncoder
 from amgs_focus.lens.question_search import QuestionScorer, QuestionSearch
 from amgs_focus.lens.scoring import FocusScorer, TailSimilarity
@@ -82,7 +82,7 @@ class FocusRuntime:
         self._trace = trace
         self._clock = clock
         if tree is None:
-            tree = LifetimeTree(model, gist or for_model(model), block_size=settings.block_size)
+            tree = LifetimeTree(model, gist or find_gist_encoder(model), block_size=settings.block_size)
         self._tree = tree
         if self._tree.block_size != settings.block_size:
             raise FocusError(f"The lifetime has blocks of {self._tree.block_size}, not {settings.block_size}.")

@@ -228,7 +228,7 @@ _OF_ATTACHMENT: Final = ("content", "prompt", "addedBlocks", "addedLines", "snip
 
 
 def _sender(record: Record) -> tuple[str, str]:
-    """Return (typed or sent where a person sent the words, else ""; whose words they are, where nobody did)."""
+    """Return (how a person sent the words: "typed", "sent", or "" where no person did; the program that sent them)."""
     raw_origin = record.get("origin")
     origin = fields(raw_origin)
     kind = text(origin.get("kind")) or text(raw_origin) or text(record.get("turnOrigin"))

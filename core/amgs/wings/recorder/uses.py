@@ -140,9 +140,7 @@ def review_scores(memory: ForeignMemory) -> ScoreReview:
 
 
 def auroc(ups: Sequence[float], downs: Sequence[float]) -> float | None:
-    """Return the chance that one of the first scores over one of the second, ties by halves; None where one side is
-    empty.
-    """
+    """Return the chance that a score of `ups` is above one of `downs`, ties by halves; None where one side is empty."""
     if not ups or not downs:
         return None
     ordered = sorted(downs)

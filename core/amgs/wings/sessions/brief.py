@@ -50,8 +50,9 @@ class SessionBrief:
 def write_brief(
     session: Session, budget: int, turns: Sequence[Turn] | None = None, *, mask: Callable[[str], str] = mask_secrets
 ) -> SessionBrief:
-    """Return a hand-over of at most so many tokens. turns: of them; else all of the main conversation. mask: takes
-    secrets out of a text, before it is cut.
+    """Return a hand-over of at most so many tokens.
+
+    turns: those to hand over; None for the whole main conversation. mask: takes secrets out of a text before it is cut.
     """
     chosen = [turn for turn in (session.main if turns is None else turns) if not turn.copied]
     head = f"# Hand-over of {session.agent} session {session.id}\n"
@@ -219,7 +220,7 @@ def _describe_mending(after: Sequence[Turn], action: object, calls: dict[str, Tu
 
 
 def _rank_sayings(session: Session, turns: Sequence[Turn]) -> Iterator[tuple[int, str]]:
-    """Yield what was said, the latest first: sentences with numbers, names of files or demands before others."""
+    """Yield the sentences that hold a number, a name of a file or a demand, the latest turn first."""
     for turn in reversed(turns):
         if turn.kind in ("said", "summary"):
             findings = [finding.text for finding in findings_in(turn)]

@@ -253,8 +253,10 @@ def recall_scores(result: RecallScores) -> ResultTable:
     notes = [
         f"{plural(review.judged, 'recalled record')}: {review.used:.0%} used{anyway}",
         f"{review.untold:,} more whose use cannot be told" if review.untold else "",
-        f"a used one scored higher with a chance of {review.auroc:.2f}" if review.auroc is not None else "",
-        "below .5: lower scores are better ones here, such as distances"
+        f"a used record scored above an unused one with a chance of {review.auroc:.2f}"
+        if review.auroc is not None
+        else "",
+        "well below .5: lower scores seem to mean better records here, as distances do"
         if review.auroc is not None and review.auroc < 0.4
         else "",
         "scores lie outside [0, 1] and were stretched over it" if review.scaled else "",

@@ -93,6 +93,7 @@ def session_listing(result: SessionListing) -> ResultTable:
         if rows
         else "",
     ]
+    # Rows are the newest first, for files and pipes; people read the newest last, where the prompt is.
     shown = [(*cells, cut(what, _ONE_LINE)) for *cells, what in cells_of(result.sessions, result.at)]
     return replace(sheet("Sessions", CELLS, rows, notes), digest=tuple(reversed(shown)))
 

@@ -176,7 +176,7 @@ def test_on_the_command_line_it_is_refused(
     store = ["--store", str(tmp_path / "a.duckdb"), "--model", "tiny"]
     assert run([*store, "ingest", NOTE]) == 0
     capsys.readouterr()
-    words = [os.fsdecode(odd) if word == "{}" else word for word in line.split()]
+    words = [word.replace("{}", os.fsdecode(odd)) for word in line.split()]
     assert run([*store, *words]) in (2, 3)
     said = capsys.readouterr().err
     assert "Traceback" not in said and ("@1" in line or SAID.search(said) or "UTF-8" in said), said

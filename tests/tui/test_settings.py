@@ -141,9 +141,21 @@ def test_settings_that_are_set_stand_in_the_file_beside_its_comments(amgs: Amgs,
         "memory.decay.threshold=7": "takes a number above 0 below 1, not '7'",
         "memory.decay.profiles.durable=.5": "memory.decay.profiles.durable: ",
         "screen.symbols=runes": "takes one of auto, braille, block, ascii, not 'runes'",
+        "memory.decay=1": "memory.decay is a section: set one of its keys",
     }.items():
         assert amgs("--settings", str(file), "settings", "model.device=cuda", pair) == 2
         assert says in amgs.err
     assert file.read_bytes() == before, "one that is wrong keeps the others out"
     assert amgs("--settings", str(file), "settings", "set", "memory.decay.threshold=default") == 0
     assert load_settings(file).memory.decay.threshold == 0.05
+
+
+def test_a_linked_settings_file_stays_a_link_and_keeps_its_mode(amgs: Amgs, tmp_path: Path) -> None:
+    target = tmp_path / "dotfiles.toml"
+    target.write_text("", encoding="utf-8")
+    target.chmod(0o600)
+    link = tmp_path / "settings.toml"
+    link.symlink_to(target)
+    assert amgs("--settings", str(link), "settings", "screen.symbols=ascii") == 0
+    assert link.is_symlink() and "ascii" in target.read_text(encoding="utf-8")
+    assert target.stat().st_mode & 0o777 == 0o600

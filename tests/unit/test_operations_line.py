@@ -45,6 +45,8 @@ def test_keys_and_values_give_what_the_model_of_the_command_takes() -> None:
     [
         ("frame define P budgt=8", "There is no key 'budgt'; did you mean budget?", 16),
         ("frame define P budget=0", "budget takes a whole number of 1 or more, not '0'.", 16),
+        ("frame define P budget=3 budget=4", "budget is given twice.", 25),
+        ("frame define P weights=.2,.2,.2,.2,.2 weights.recency=.4", "weights is given twice.", 39),
         ("frame define P threshold=2", "threshold takes a number from 0 to 1, not '2'.", 16),
         ("frame define P dedup=nan", "dedup takes a number from 0 to 1, not 'nan'.", 16),
         ("frame define P gather=all", "gather takes one of query, known, task, filter, identity, not 'all'.", 16),

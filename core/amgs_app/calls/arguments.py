@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypedDict
 
@@ -87,7 +88,9 @@ def read_weights(text: str | None, start: Weights | None = None) -> Weights | No
         values = [float(number) for number in numbers]
     except ValueError:
         values = []
-    if values and start is not None and all(signs) and set(names) <= set(COMPONENTS):
+    if start is not None and all(signs) and set(names) <= set(COMPONENTS):
+        if not values or not all(map(isfinite, values)):
+            raise UsageError(f"{text!r} sets no weight.", way_out="Give a number from 0 to 1, such as recency=.4.")
         return hold_weights(start, dict(zip(names, values, strict=True)))
     if len(values) != len(COMPONENTS) or any(signs):
         raise WeightsError(
@@ -113,7 +116,7 @@ def read_pair(text: str) -> tuple[str, str]:
     """KEY=VALUE as its two parts; raises UsageError for anything else."""
     key, sign, value = text.partition("=")
     if not sign or not key:
-        raise UsageError(f"{text!r} is not KEY=VALUE.", way_out="For example --meta kind=dialogue.")
+        raise UsageError(f"{text!r} is not KEY=VALUE.", way_out="For example kind=dialogue.")
     return key, value
 
 

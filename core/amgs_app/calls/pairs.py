@@ -53,6 +53,8 @@ def read_pairs(chosen: Operation[..., Any], words: Sequence[str]) -> dict[str, A
             raise PairError(f"Too many words: {word}.", word=word, way_out=f"Use: {chosen.usage()}")
         free = [open_parameter for open_parameter in free if open_parameter is not parameter]
         before = values.get(parameter.name)
+        if before is not None and not parameter.many and not (pair and pair[2] and "=" in before):
+            raise PairError(f"{parameter.key} is given twice.", word=word, way_out="Give it once.")
         if parameter.many:
             values[parameter.name] = [*(before or ()), text]
         elif pair is not None and pair[2]:
@@ -121,8 +123,22 @@ _BOUNDS: Final = {
 }
 
 
+def is_section(kind: object) -> bool:
+    """Return whether a setting is a section, with settings in it."""
+    from pydantic import BaseModel
+
+    return isinstance(kind, type) and issubclass(kind, BaseModel)
+
+
+def say_section(key: str) -> str:
+    """Say that a key is a section and has no value of its own."""
+    return f"{key} is a section: set one of its keys, {key}.KEY."
+
+
 def say_domain(key: str, model: type[BaseModel], fault: Any) -> str:
     """Say which values a field takes, as the schema of its model has them, instead of the one that was given."""
+    if fault["type"] == "model_type":
+        return say_section(key)
     kind: dict[str, Any] = model.model_json_schema()["properties"][fault["loc"][0]] if fault["loc"] else {}
     kind = next((option for option in kind.get("anyOf", ()) if option.get("type") != "null"), kind)
     kind = kind.get("items", kind)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields as dataclass_fields
 from dataclasses import replace
 from datetime import datetime
@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, TypedDict
 from typing_extensions import Unpack
 
 from amgs.errors import UsageError
+from amgs.types.block import STATUSES
 from amgs.types.frame import Assembly, BudgetStrategy, Gather, Merge, Order, Selection
 from amgs_app.calls.arguments import FrameBudget, FrameQuery, Limit, Reference, WeightsText, read_pair, read_weights
 from amgs_app.calls.marks import Arg, Key, Option, Takes
@@ -153,6 +154,13 @@ def _child(text: str) -> ChildFrame:
     return ChildFrame(name.strip().upper().replace("-", "_"), part)
 
 
+def _read_statuses(names: Sequence[str]) -> tuple[str, ...]:
+    """Return the statuses; raises UsageError for one that no block can have."""
+    if unknown := [name for name in names if name not in STATUSES]:
+        raise UsageError(f"There is no status {unknown[0]!r}.", way_out=f"One of {', '.join(STATUSES)}.")
+    return tuple(names)
+
+
 _FIELDS: Final = {
     "category": "categories",
     "status": "statuses",
@@ -166,7 +174,7 @@ _FIELDS: Final = {
 """Fields of a definition that a request calls by another name."""
 _READ: Final[Mapping[str, Callable[[Any], Any]]] = {
     "categories": lambda names: tuple(_drop_none(names)) or None,
-    "statuses": tuple,
+    "statuses": _read_statuses,
     "meta": lambda pairs: dict(map(read_pair, _drop_none(pairs))),
     "without": lambda name: "" if name == _NONE else name,
     **dict.fromkeys(("since", "until", "reinforced_since"), _instant),

@@ -7,6 +7,7 @@ from __future__ import annotations
 import os
 import re
 from pathlib import Path
+from shutil import copymode
 
 from amgs.errors import UsageError
 from amgs_app.terminal.printable import UNSAFE
@@ -73,12 +74,15 @@ def is_folder(path: Path) -> bool:
 def write_whole(path: Path, text: str) -> None:
     """Put a text in the place of a file's own, in UTF-8: a reader sees the old text or the new one, never half of it.
 
-    Makes its folder. A link is replaced, and nothing is written to where it leads. Raises OSError.
+    Makes its folder; the file keeps its mode. A link is replaced, and nothing is written to where it leads. Raises
+    OSError.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     fresh = path.with_name(f"{path.name}.new")
     fresh.unlink(missing_ok=True)
     with fresh.open("x", encoding="utf-8", newline="\n") as file:
+        if path.is_file() and not path.is_symlink():
+            copymode(path, fresh)
         file.write(text)
     fresh.replace(path)
 

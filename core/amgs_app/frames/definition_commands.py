@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, TypedDict
 from typing_extensions import Unpack
 
 from amgs.errors import UsageError
-from amgs.types.block import STATUSES
 from amgs.types.frame import Assembly, BudgetStrategy, Gather, Merge, Order, Selection
 from amgs_app.calls.arguments import FrameBudget, FrameQuery, Limit, Reference, WeightsText, read_pair, read_weights
 from amgs_app.calls.marks import Arg, Key, Option, Takes
@@ -156,6 +155,8 @@ def _child(text: str) -> ChildFrame:
 
 def _read_statuses(names: Sequence[str]) -> tuple[str, ...]:
     """Return the statuses; raises UsageError for one that no block can have."""
+    from amgs.types import STATUSES
+
     if unknown := [name for name in names if name not in STATUSES]:
         raise UsageError(f"There is no status {unknown[0]!r}.", way_out=f"One of {', '.join(STATUSES)}.")
     return tuple(names)

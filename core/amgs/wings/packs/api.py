@@ -203,9 +203,20 @@ class Packs:
                 values.RoutedPack(pack_read, task.tokens(name), task.worth[name], name in task.chosen, because)
             )
         text, spans, tokens, _, blocks, shortened = written
-        rationale = tuple(task.rationale.items())
-        head = (query, allowed, tokens, text, spans, tuple(packs), blocks, shortened)
-        return values.PackAssembly(*head, stages, wanted, rationale, tuple(uses))
+        return values.PackAssembly(
+            query,
+            allowed,
+            tokens,
+            text,
+            spans,
+            tuple(packs),
+            blocks,
+            shortened,
+            stages,
+            layers=wanted,
+            rationale=tuple(task.rationale.items()),
+            uses=tuple(uses),
+        )
 
     def _task(self, query: str, budget: int, session: str, sources: Sources, pack: str = "") -> PackTask:
         context = self._context
@@ -220,7 +231,6 @@ class Packs:
             votes = self._packs.votes()
         evidence = sentences.evidence_of(query, numbers, sources)
         likely = sentences.likely_of(evidence)
-        known = (usages, members, likely, uses, agents.accuracies(votes), context.count_tokens, context.embedder)
 
         def stems(text: str) -> frozenset[str]:
             return frozenset(sentences.stems_of(text, sources.keyword))
@@ -228,8 +238,23 @@ class Packs:
         def rate(asked: str, some: Sequence[PackSentence]) -> Floats:
             return sentences.worth_of_sentences(asked, some, evidence, sources.keyword)
 
-        now, blocks = context.clock.now(), context.storage.blocks
-        task = PackTask(query, budget, session, now, *known, stems, self.proposals, blocks.get, rate)
+        task = PackTask(
+            query,
+            budget,
+            session,
+            context.clock.now(),
+            usages,
+            members,
+            likely,
+            uses,
+            accuracy=agents.accuracies(votes),
+            count_tokens=context.count_tokens,
+            embedder=context.embedder,
+            stems=stems,
+            proposals=self.proposals,
+            blocks=context.storage.blocks.get,
+            relevance=rate,
+        )
         worth = {name: sum(likely.get(b.id, 0.0) for _, b in own) for name, own in members.items()}
         task.worth = dict.fromkeys(members, 1.0) if pack else worth
         return task

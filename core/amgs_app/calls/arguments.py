@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypedDict
 
@@ -89,8 +88,11 @@ def read_weights(text: str | None, start: Weights | None = None) -> Weights | No
     except ValueError:
         values = []
     if start is not None and all(signs) and set(names) <= set(COMPONENTS):
-        if not values or not all(map(isfinite, values)):
-            raise UsageError(f"{text!r} sets no weight.", way_out="Give a number from 0 to 1, such as recency=.4.")
+        if not values or not all(0 <= value <= 1 for value in values) or sum(values) > 1 + 1e-9:
+            raise UsageError(
+                f"{text!r} cannot be weights.",
+                way_out="Give each part from 0 to 1, and at most 1 together: recency=.4.",
+            )
         return hold_weights(start, dict(zip(names, values, strict=True)))
     if len(values) != len(COMPONENTS) or any(signs):
         raise WeightsError(

@@ -71,6 +71,8 @@ def is_mended(memory: Memory, found: Diagnosis) -> bool:
 def test_a_fact_that_was_never_stored(memory: Memory) -> None:
     found = diagnosed(memory)
     assert found.cause == "not stored" and found.block is None
+    assert found.trial is not None
+    assert all("edge" not in trial.fix.told for trial in (found.trial, *found.others)), "no block is there to lead to"
     assert is_mended(memory, found)
 
 

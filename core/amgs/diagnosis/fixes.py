@@ -30,7 +30,8 @@ def proposed(
     """Return what could be done about a cause, the smallest change first."""
     called = ProposedFix(
         "also called",
-        "Add a block with the words of the question and the fact, and an edge to the block that holds it.",
+        "Add a block with the words of the question and the fact"
+        + ("." if block is None else ", and an edge to the block that holds it."),
         text=f"{request.query}\n\n{fact}",
         block="" if block is None else block.id,
     )

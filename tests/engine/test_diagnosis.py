@@ -71,9 +71,13 @@ def is_mended(memory: Memory, found: Diagnosis) -> bool:
 def test_a_fact_that_was_never_stored(memory: Memory) -> None:
     found = diagnosed(memory)
     assert found.cause == "not stored" and found.block is None
-    assert found.trial is not None
-    assert all("edge" not in trial.fix.told for trial in (found.trial, *found.others)), "no block is there to lead to"
     assert is_mended(memory, found)
+
+
+def test_a_fact_that_was_never_stored_and_shares_no_word_with_the_question_gets_no_edge(memory: Memory) -> None:
+    found = memory.diagnosis.diagnose("", "zzz is purple", question="hello", frame="ATTENTION")
+    assert found.cause == "not stored" and found.trial is not None
+    assert "words of the question" in found.trial.fix.told and "edge" not in found.trial.fix.told
 
 
 def test_a_fact_that_another_took_the_place_of(memory: Memory) -> None:

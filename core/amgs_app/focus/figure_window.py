@@ -219,7 +219,7 @@ def tell_dependence(depends: AnswerDependence, view: FocusView) -> str:
     lit, names = number_blocks(depends), Names(view)
     gains = {block.index: gain for block, gain in zip(depends.blocks, depends.gains, strict=True)}
     clauses = [
-        f"[{lit[index]}] {names.at(index * view.block_size)}, L0#{index}: {gains[index]:+.1f}"
+        f"[{lit[index]}] {names.at(index * view.block_size)}: {gains[index]:+.1f}"
         for index in sorted(lit, key=lambda index: -gains[index])[:3]
     ]
     control = sum(word.control for word in depends.words)

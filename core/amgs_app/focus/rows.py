@@ -191,7 +191,8 @@ def explain(result: EntryExplanation) -> list[Line]:
         ("next", result.would),
     ]
     if hit is not None:
-        rank = f"L0#{hit.block} is number {result.found_rank} of the blocks that the search found for the question"
+        subject = "it" if entry.level == 0 else "the best block in it"
+        rank = f"{subject} is number {result.found_rank} of the blocks that the search found for the question"
         alike = f"its meaning is like the question's by {hit.meaning:+.2f} of 1, it holds {hit.words:.0%} of its words"
         similar = f"words like them count {hit.similar:+.1f} standard deviations above those of the average block"
         lines.append(("question", f"{rank}: {alike}, and {similar}"))

@@ -155,12 +155,15 @@ class _Pass:
         best, block = gists[0], raw[0]
         spread = float(np.std([self.scores[entry.node] for entry in entries]))
         if best.score - block.score < MARGIN * spread or best.score == block.score:
-            closing = f"L0#{block.node.index}, the block farthest back, which would have to close"
             comparison = f"{with_sign(best.score)} is not {MARGIN * spread:.2f} above {with_sign(block.score)}"
-            self.decide(best, "below_threshold", f"its score {comparison}, that of {closing}")
+            self.decide(
+                best,
+                "below_threshold",
+                f"its score {comparison}, that of the block farthest back, which would have to close",
+            )
             return
         self.ranks[best.node, best.kind] = (1, len(gists))
-        self.act(block, f"farthest back, it made room for {best.node}, whose score is {with_sign(best.score)}")
+        self.act(block, f"the block farthest back, it made room for a gist whose score is {with_sign(best.score)}")
         self.act(best)
 
     def sort(self, queue: list[Unit]) -> None:
@@ -196,9 +199,7 @@ class _Pass:
             elif expands and collapses:
                 self.act(collapses.pop(0))
             elif expands:
-                self.act(
-                    yielding[0], f"it made room for {expands[0].node}, whose score is {with_sign(expands[0].score)}"
-                )
+                self.act(yielding[0], f"it made room for a passage whose score is {with_sign(expands[0].score)}")
             else:
                 break
             applied += 1

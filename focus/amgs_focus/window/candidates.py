@@ -191,7 +191,7 @@ class WindowState:
             return "illegal_level", "there is no such passage"
         entry = self.context.entries()[place]
         if entry.level > node.level:
-            return "parent_not_open", f"the gist {entry.node} stands for it and would have to open first"
+            return "parent_not_open", "a coarser gist stands for it and would have to open first"
         if kind == "collapse" and entry.level < node.level:
             return "mixed_siblings", "something below it is open"
         return "superseded", "it is so already"

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from amgs.wings.sessions.listing import list_sessions
-from amgs.wings.sessions.review import facts_of
+from amgs.wings.sessions.review import facts_of, review
 from amgs_app.render.canvas import Canvas
 from amgs_app.render.catalogue import table_of
 from amgs_app.render.sheet import to_lines
@@ -182,6 +182,18 @@ def test_numbers_of_turns_agree_wherever_they_are_told(tmp_path: Path, capsys: p
     assert "turns: 3, 1 of 1 subagent; of the main conversation: 2 said" in told(capsys, str(file.path))
     assert "3 of 3 turns, 1 of them of 1 subagent" in told(capsys, str(file.path), "--view", "turns")
     assert "3 turns" in figures._facts(facts)
+
+
+def test_a_session_of_one_request_has_a_line_in_place_of_a_strip_and_is_not_said_to_be_0_percent_full(
+    tmp_path: Path,
+) -> None:
+    file = ClaudeFile(tmp_path / "a.jsonl")
+    file.window = 40
+    file.say("Mow the meadow.")
+    file.answer("It is mown.")
+    drawn = figures.overview(review(file.open()), Canvas(100, 40)).plain
+    assert "turn 2: 404 of 200,000 tokens" in drawn and "turn 2 to" not in drawn
+    assert "404 tokens stand in the window, less than 1% of it" in drawn
 
 
 @pytest.mark.parametrize(

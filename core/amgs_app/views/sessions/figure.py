@@ -14,7 +14,7 @@ from amgs.text.plural import plural
 from amgs_app.render.canvas import Canvas, Figure, Piece, Region, clean, ink
 from amgs_app.render.format import count, short_count, span
 from amgs_app.render.glyphs import LEVELS, HeaderPart, facts_line, window_of
-from amgs_app.views.sessions.first_page import CLASSES, PageRow, describe_rate, rows_of
+from amgs_app.views.sessions.first_page import CLASSES, PageRow, describe_rate, describe_window, rows_of
 
 if TYPE_CHECKING:
     from amgs.wings.sessions.cache import CacheLine
@@ -119,13 +119,14 @@ def _describe_use(result: SessionReview) -> list[str]:
 
 def strip(region: Region, fills: Sequence[FillPoint], limit: int | None, cursor: int | None = None) -> None:
     """Draw the window's fill over the session, a column per request or the fullest of several, compactions marked
-    above.
+    above. Of one request, or none, a line tells all.
 
     cursor: the turn that is looked at. The last line names the first and the last turn.
     """
     palette = region.palette
-    if not fills or region.height < 2:
-        region.put(0, 0, "The file counts no tokens.", ink(palette.muted))
+    caption = _describe_strip(fills, limit)
+    if len(fills) < 2:
+        region.put(0, 0, caption, ink(palette.muted), width=region.width)
         return
     top = limit or max(fill.tokens for fill in fills) or 1
     rows = region.height - 1
@@ -140,9 +141,21 @@ def strip(region: Region, fills: Sequence[FillPoint], limit: int | None, cursor:
         if compacted and x not in marked:
             marked.update(range(x, x + _columns_of(fills, region.width)))
             region.put(x, 0, "▼", ink(palette.bad, bold=True))
-    first, last = fills[0].turn, fills[-1].turn
-    caption = f"turn {first} to {last}; full at {count(top)} tokens" + ("" if limit else ", the most there were")
     region.put(0, rows, caption, ink(palette.muted), width=region.width)
+
+
+def _describe_strip(fills: Sequence[FillPoint], limit: int | None) -> str:
+    """Return the turns of a strip and what its full height means; the tokens of one request, which needs no strip."""
+    if not fills:
+        return "The file counts no tokens."
+    if len(fills) == 1:
+        return f"turn {fills[0].turn}: {count(fills[0].tokens)}{f' of {count(limit)}' if limit else ''} tokens"
+    top = (
+        f"{count(limit)} tokens"
+        if limit
+        else f"{count(max(fill.tokens for fill in fills))} tokens, the most there were"
+    )
+    return f"turn {fills[0].turn} to {fills[-1].turn}; full at {top}"
 
 
 def _columns(fills: Sequence[FillPoint], width: int) -> list[Sequence[FillPoint]]:
@@ -193,7 +206,7 @@ def page(
     """Return the head, the strip, and the rows of a view. at: the turn that the strip marks."""
     sheet = Figure(canvas)
     body = sheet.part(0, head(sheet, result, view))
-    tall = _strip_height(canvas)
+    tall = _strip_height(canvas) if len(result.fills) > 1 else 0
     strip(body.part(1, 0, body.width - 2, tall + 1), result.fills, result.facts.window, at)
     region = body.part(0, tall + 2)
     first = window_of(len(rows), region.height, cursor)
@@ -373,8 +386,7 @@ def outlook_rows(outlook: Outlook | None, palette: Palette) -> list[SessionRow]:
     """Return what a compaction now would drop, one a line."""
     if outlook is None:
         return [SessionRow((("It holds no turns.", ink(palette.muted)),))]
-    full = "" if outlook.fill is None else f", {outlook.fill:.0%} of it"
-    heading = f"A compaction at turn {outlook.turn} would drop, of {outlook.tokens:,} tokens in the window{full}:"
+    heading = f"What a compaction at turn {outlook.turn} would drop; {describe_window(outlook)}:"
     rows = [PageRow("", "file", file.path, file.spoken, file.uses, file.tokens) for file in outlook.files]
     rows += [PageRow("", "asked for", finding.text, finding.turn) for finding in outlook.asked]
     return [

@@ -11,6 +11,7 @@ from amgs_app.render.format import short_count
 
 if TYPE_CHECKING:
     from amgs.wings.sessions.controls import KindRate
+    from amgs.wings.sessions.outlook import Outlook
     from amgs.wings.sessions.review import SessionReview
     from amgs.wings.sessions.work import FileUse, WindowShare
 
@@ -104,6 +105,14 @@ def describe_rate(row: KindRate) -> str:
     return f"{row.rate:,.1f} tokens for 1,000 dropped{anyway}: {row.standing}"
 
 
+def describe_window(outlook: Outlook) -> str:
+    """Return how much stands in the window, and how full it is with that."""
+    tokens = f"{outlook.tokens:,} tokens stand in the window"
+    if outlook.fill is None:
+        return tokens
+    return f"{tokens}, {f'{outlook.fill:.0%}' if outlook.fill >= 0.01 else 'less than 1%'} of it"
+
+
 def _again(review: SessionReview) -> Iterator[PageRow]:
     counted = {row.kind: row for row in review.kinds if row.counted and row.regrets}
     for regret in sorted(review.regrets, key=lambda regret: -regret.tokens):
@@ -183,9 +192,7 @@ def _ahead(review: SessionReview) -> Iterator[PageRow]:
     ahead = review.outlook
     if ahead is None:
         return
-    fill = "" if ahead.fill is None else f", {ahead.fill:.0%} of it"
-    description = f"{ahead.tokens:,} tokens stand in the window{fill}"
-    yield PageRow("a compaction now", "window", description, ahead.turn, None, ahead.tokens)
+    yield PageRow("a compaction now", "window", describe_window(ahead), ahead.turn, None, ahead.tokens)
     for file in ahead.files[:_AHEAD]:
         yield PageRow("a compaction now", "file", _short(review, file.path), file.spoken, file.uses, file.tokens)
     for asked in ahead.asked[:_AHEAD]:

@@ -11,7 +11,14 @@ from amgs_app.render.catalogue import entry
 from amgs_app.render.drawing import draw_table
 from amgs_app.render.sheet import ResultTable, cut, facts, sheet
 from amgs_app.views.sessions.figure import CAUSES
-from amgs_app.views.sessions.first_page import CLASSES, COLUMNS, describe_rate, lay_out_page_rows, rows_of
+from amgs_app.views.sessions.first_page import (
+    CLASSES,
+    COLUMNS,
+    describe_rate,
+    describe_window,
+    lay_out_page_rows,
+    rows_of,
+)
 from amgs_app.views.sessions.row_fields import CELLS, cells_of
 
 if TYPE_CHECKING:
@@ -436,9 +443,8 @@ def session_outlook(result: SessionOutlook) -> ResultTable:
         (place, file.path, file.uses, file.spoken, file.tokens) for place, file in enumerate(outlook.files, 1)
     ]
     rows += [(None, finding.text, None, finding.turn, None) for finding in outlook.asked]
-    fill = "" if outlook.fill is None else f", {outlook.fill:.0%} of it"
     notes = (
-        f"turn {outlook.turn}: {outlook.tokens:,} tokens stand in the window{fill}",
+        f"turn {outlook.turn}: {describe_window(outlook)}",
         "A compaction is near." if outlook.near else "",
         "files by when they were last spoken of: of the first five 30 % are touched again within 80 turns, of all 16 %",
     )

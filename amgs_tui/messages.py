@@ -200,8 +200,8 @@ class Opening:
     @classmethod
     def of(cls, operator: Any) -> Opening:
         """Read off an Operator; reading the theme reads the settings, which may be wrong."""
-        from amgs_app.places.folders import theme_folders
         from amgs_app.session.operator import Operator
+        from amgs_app.terminal.themes import theme_folders
 
         if not isinstance(operator, Operator):
             return cls()

@@ -214,5 +214,5 @@ class Settings(SettingsSection):
             if name:
                 ZoneInfo(name)
         except (OSError, ValueError, ZoneInfoNotFoundError):
-            raise ValueError("a time zone has a name such as Europe/Berlin") from None
+            raise ValueError(f"takes the name of a time zone, such as Europe/Berlin, not {name!r}") from None
         return name

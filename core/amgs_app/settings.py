@@ -8,17 +8,21 @@ from __future__ import annotations
 
 import inspect
 import os
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, Literal, cast, get_args, get_origin
+from typing import Any, Final, Literal, cast, get_args, get_origin
 
 from pydantic import BaseModel, Field, ValidationError
 from pydantic.fields import FieldInfo
 
-from amgs.errors import UsageError
+from amgs.addresses import check_address
+from amgs.errors import InputError, UsageError
+from amgs.regular_file import is_folder, lies_there, read_toml
 from amgs.settings import Settings, SettingsSection
+from amgs_app.terminal.plain_refusals import is_section, say_domain
 from amgs_focus.settings import FocusSettings, ForgetRules
 
 _PREFIX, _DELIMITER = "AMGS_", "__"
@@ -37,11 +41,7 @@ class ModelSettings(SettingsSection):
     precision: Literal["auto", "bf16", "fp16", "fp32"] = Field(
         default="auto", description="Number format of the language model; auto: bf16 where it is fast."
     )
-    device: str = Field(
-        default="cpu",
-        pattern=r"^(cpu|cuda(:\d+)?)$",
-        description="Where the language model runs: cpu, or cuda if available.",
-    )
+    device: str = Field(default="cpu", description="Where the language model runs: cpu, or cuda if available.")
     adapter: str = Field(default="", description="A LoRA adapter, as a training run wrote it; empty for none.")
     gists: str = Field(
         default="",
@@ -141,16 +141,99 @@ def load_settings(file: Path | None = None) -> WorkstationSettings:
     are none are ignored, see `ignored_settings`: an earlier version may have had them.
     """
     path = file if file is not None else default_file()
-    values, _ = _split_known(_read_values(path, named=file is not None), WorkstationSettings)
+    settings, faults = check_settings(_read_values(path, named=file is not None))
+    raise_faults(faults, path, named=file is not None)
+    return settings
+
+
+def check_settings(given: Mapping[str, Any]) -> tuple[WorkstationSettings, dict[str, str]]:
+    """Return the settings that values give, and a sentence for each key whose value is wrong."""
+    values, _ = _split_known(given, WorkstationSettings)
+    plain = WorkstationSettings.model_construct()
     try:
-        return WorkstationSettings(**values)
+        settings = WorkstationSettings(**values)
     except ValidationError as error:
-        faults = [_fault(fault, path) for fault in error.errors()]
-        raise UsageError(
-            "; ".join(f"{sentence} ({place})" for sentence, place in faults) + ".",
-            title="Invalid setting",
-            way_out="Correct " + " and ".join(dict.fromkeys(place for _, place in faults)) + ".",
-        ) from error
+        return plain, dict(map(_say_fault, error.errors()))
+    return settings, {
+        key: f"{key} takes {form}, not {value!r}."
+        for key, value, default, _ in _walk("", settings, plain)
+        if key in _FORMS and value != default and (form := _FORMS[key](value))
+    }
+
+
+def raise_faults(faults: Mapping[str, str], file: Path, *, named: bool, given: Sequence[str] = ()) -> None:
+    """Raise UsageError for settings that are wrong, if any are. given: keys that were typed, which stand nowhere."""
+    if not faults:
+        return
+    typed = [key for key in faults if any(f"{word}.".startswith(f"{key}.") for word in given)]
+    places = {key: "" if key in typed else _place(key.split("."), file, {}) or str(file) for key in faults}
+    sentences = [f"{faults[key].removesuffix('.')}{place and f' ({place})'}." for key, place in places.items()]
+    variables = [place for place in dict.fromkeys(places.values()) if place not in ("", str(file))]
+    ways = [f"Correct {' and '.join(variables)}."] if variables else []
+    if keys := [f"{key}=default" for key, place in places.items() if place == str(file)]:
+        option = f"--settings {file} " if named else ""
+        ways.append(f"Correct {file}, or take it out: `amgs {option}settings {' '.join(keys)}`.")
+    raise UsageError(" ".join(sentences), title="Invalid setting", way_out=" ".join(ways))
+
+
+def _say_fault(fault: Any) -> tuple[str, str]:
+    """Return the key of a fault, and what its setting takes."""
+    kind: type[BaseModel] = WorkstationSettings
+    steps = [str(step) for step in fault["loc"]]
+    key = ".".join(steps)
+    while len(steps) > 1 and is_section(below := kind.model_fields[steps[0]].annotation):
+        kind, steps = below, steps[1:]
+    return key, say_domain(key, kind, {**fault, "loc": steps[:1]} if len(steps) == 1 else {**fault, "loc": []})
+
+
+def _require_server(address: str) -> str:
+    try:
+        check_address(address, "", "", fragment=True)
+    except UsageError:
+        return "an address such as http://127.0.0.1:8000/v1#NAME, without a key, a user or a query"
+    return ""
+
+
+def _require_theme(name: str) -> str:
+    from amgs_app.terminal.themes import explain, load_all, theme_folders
+
+    known, skipped = load_all(theme_folders())
+    why = f" ({' '.join(explain(skipped).split())})" if skipped else ""
+    return "" if name in known else f"one of {', '.join(known)}{why}"
+
+
+def _require_device(name: str) -> str:
+    return "" if re.fullmatch(r"cpu|cuda(:\d+)?", name) else "cpu, cuda or cuda:N"
+
+
+def _require_folder(text: str) -> str:
+    path = Path(text).expanduser()
+    return "the path of a folder" if lies_there(path) and not is_folder(path) else ""
+
+
+def _require_file(text: str) -> str:
+    return "" if lies_there(Path(text)) else "the path of a file that is there"
+
+
+def _require_base(spec: str) -> str:
+    known = spec in ("smollm2", "tiny") or lies_there(Path(spec)) or re.fullmatch(r"[\w.-]+/[\w.-]+", spec)
+    return "" if known else "smollm2, tiny, the path of a model, or the hub id of one that is in the local cache"
+
+
+_FORMS: Final[Mapping[str, Callable[[str], str]]] = MappingProxyType(
+    {
+        "model.adapter": _require_file,
+        "model.base": _require_base,
+        "model.device": _require_device,
+        "model.gists": _require_file,
+        "model.server": _require_server,
+        "paths.cache": _require_folder,
+        "paths.checkpoints": _require_folder,
+        "paths.data": _require_folder,
+        "screen.theme": _require_theme,
+    }
+)
+"""Settings that are texts of a form: each gives what such a setting takes, "" where the text is one."""
 
 
 def ignored_settings(file: Path | None = None) -> tuple[str, ...]:
@@ -187,7 +270,7 @@ def _split_known(
 def _read_values(file: Path, *, named: bool) -> dict[str, Any]:
     """Return what the file says, which need not be there unless it was named, with the variables laid over it."""
     _refuse_unknown_variables()
-    content = _read(file) if named or file.is_file() else {}
+    content = read_settings(file) if named or file.is_file() else {}
     short = {field: os.environ[name] for name, field in _SHORT.items() if name in os.environ}
     return _over(_over(content, {"paths": short} if short else {}), _variables())
 
@@ -214,7 +297,7 @@ class Setting:
 def every_setting(file: Path | None = None) -> tuple[Setting, ...]:
     """Return every key with its value in this run and where that comes from; raises what `load_settings` raises."""
     path = file if file is not None else default_file()
-    content = _read(path) if file is not None or path.is_file() else {}
+    content = read_settings(path) if file is not None or path.is_file() else {}
     settings = load_settings(file)
     return tuple(
         Setting(
@@ -263,16 +346,12 @@ def default_file() -> Path:
     return Path(platformdirs.user_config_dir("amgs", appauthor=False)) / "settings.toml"
 
 
-def _read(path: Path) -> dict[str, Any]:
-    from pydantic_settings import BaseSettings, TomlConfigSettingsSource
-
+def read_settings(path: Path) -> dict[str, Any]:
+    """Return what a file of settings says. Raises UsageError, which names the line that is wrong."""
     try:
-        with path.open("rb"):  # a file that was named must be there
-            return TomlConfigSettingsSource(cast("type[BaseSettings]", WorkstationSettings), path)()
-    except (OSError, ValueError) as error:
-        raise UsageError(
-            f"{path} cannot be read: {error}.", title="The settings cannot be read", way_out="Give a TOML file."
-        ) from error
+        return read_toml(path, "Give a TOML file.")
+    except InputError as error:
+        raise UsageError(error.message, title="The settings cannot be read", way_out=error.way_out) from error
 
 
 def _variables() -> dict[str, Any]:
@@ -318,15 +397,6 @@ def _refuse_unknown_variables() -> None:
                     title="Invalid setting",
                     way_out=f"Start its name with AMGS_ and one of {', '.join(sorted(known))}; or unset it.",
                 )
-
-
-def _fault(fault: Any, file: Path) -> tuple[str, str]:
-    """Return what is wrong with which key, and where the key stands."""
-    from amgs_app.terminal.plain_refusals import say_value
-
-    steps = [str(step) for step in fault["loc"]]
-    key, place = ".".join(steps), _place(steps, file, {}) or str(file)
-    return say_value(key, fault["msg"]), place
 
 
 def say_unknown_setting(key: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, PositiveInt, ValidationError
 
 from amgs_focus.errors import SettingError
 
@@ -128,7 +128,7 @@ class ForgetRules(BaseModel):
     half_life: int = Field(
         default=65_536, gt=0, description="Tokens of the lifetime after which a span that is not opened counts half."
     )
-    half_lives: dict[str, int] = Field(
+    half_lives: dict[str, PositiveInt] = Field(
         default_factory=dict, description='The same by domain: "log" = 8192 fades fast, "spec" = 1048576 slowly.'
     )
     recent: int = Field(default=4096, ge=0, description="Number of last tokens whose detail is never forgotten.")

@@ -34,7 +34,7 @@ BUDGETS = {
     "amgs/wings/packs": 18_400,
     "amgs/wings/recorder": 9_600,
     "amgs/wings/sessions": 23_400,
-    "amgs_app": 11_100,
+    "amgs_app": 11_300,
     "amgs_app/attached": 5_100,
     "amgs_app/calibration": 6_600,
     "amgs_app/calls": 14_300,

@@ -139,7 +139,7 @@ def test_settings_that_are_set_stand_in_the_file_beside_its_comments(amgs: Amgs,
         "memory.decay.treshold=1": "did you mean memory.decay.threshold?",
         "memory.decay.threshold.x=1": "there is no such setting",
         "memory.decay.threshold=7": "takes a number above 0 below 1, not '7'",
-        "memory.decay.profiles.durable=.5": "memory.decay.profiles.durable: ",
+        "memory.decay.profiles.durable=.5": "memory.decay.profiles: each of ephemeral, standard, ",
         "screen.symbols=runes": "takes one of auto, braille, block, ascii, not 'runes'",
         "memory.decay=1": "memory.decay is a section: set one of its keys",
     }.items():
@@ -159,3 +159,87 @@ def test_a_linked_settings_file_stays_a_link_and_keeps_its_mode(amgs: Amgs, tmp_
     assert amgs("--settings", str(link), "settings", "screen.symbols=ascii") == 0
     assert link.is_symlink() and "ascii" in target.read_text(encoding="utf-8")
     assert target.stat().st_mode & 0o777 == 0o600
+
+
+def test_a_file_that_is_wrong_is_mended_by_the_command_that_its_error_names(amgs: Amgs, tmp_path: Path) -> None:
+    wrong = "# mine\n[memory.decay]\nthreshold = 'low'\ntreshold = 1\n[forgetting.half_lives]\n'a.b' = -5\n"
+    file = written(tmp_path, wrong)
+    assert amgs("--settings", str(file), "status") == 2
+    said = amgs.err.splitlines()
+    assert f"memory.decay.threshold takes a number above 0 below 1, not 'low' ({file})." in said[0]
+    assert "forgetting.half_lives.a.b takes more than 0" in said[0]
+    keys = "memory.decay.threshold=default forgetting.half_lives.a.b=default"
+    command = f"amgs --settings {file} settings {keys}"
+    assert said[1] == f"Correct {file}, or take it out: `{command}`."
+    assert amgs("--settings", str(file), "settings", "memory.decay.threshold=.2") == 2
+    assert "half_lives" in amgs.err, "what stays wrong keeps the change out"
+    assert file.read_text(encoding="utf-8") == wrong
+    assert amgs(*command.split()[1:], "memory.decay.treshold=default") == 0
+    assert ignored_settings(file) == ()
+    assert load_settings(file).memory.decay.threshold == 0.05
+    file.write_text("memory = 3\n", encoding="utf-8")
+    assert amgs("--settings", str(file), "settings", "memory.decay.threshold=.2") == 2
+    assert "memory is a section" in amgs.err
+    assert amgs("--settings", str(file), "settings", "memory=default", "memory.decay.threshold=.2") == 0
+
+
+@pytest.mark.parametrize(
+    ("content", "says"),
+    [
+        (b"[memory]\n[focus\nwindow = 1\n", "line 2: expected ']'"),
+        (b"[focus]\nwindow = 256\n\nwindow = 384", "line 4: it gives a value that was given before"),
+        (b"[focus]\n[model]\n[focus]\n", "line 3: its table was begun before"),
+        (b"\x00\xff\xfe", "is not UTF-8 (byte 1)"),
+        (None, "cannot be read: No such file or directory."),
+    ],
+)
+def test_a_file_that_is_no_toml_is_refused_with_its_line(
+    amgs: Amgs, tmp_path: Path, content: bytes | None, says: str
+) -> None:
+    file = tmp_path / "settings.toml"
+    if content is not None:
+        file.write_bytes(content)
+    assert amgs("--settings", str(file), "status") == 2
+    assert says in amgs.err and amgs.err.count(str(file)) == 1
+    assert "codec" not in amgs.err
+    if content is not None:
+        assert amgs("--settings", str(file), "settings", "focus.window=256") == 2
+        assert says in amgs.err and file.read_bytes() == content
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "says"),
+    [
+        ("model.server", "notaurl", "takes an address such as http://127.0.0.1:8000/v1#NAME"),
+        ("model.server", "http://KEY@host/v1", "takes an address such as http://127.0.0.1:8000/v1#NAME, without a key"),
+        ("model.device", "tpu", "takes cpu, cuda or cuda:N, not 'tpu'"),
+        ("model.base", "nosuch", "takes smollm2, tiny, the path of a model"),
+        ("model.adapter", "/no/such", "takes the path of a file that is there"),
+        ("screen.theme", "nope", "takes one of observatory, contrast"),
+        ("paths.data", __file__, "takes the path of a folder"),
+        ("memory.time_zone", "Mars/Phobos", "takes the name of a time zone, such as Europe/Berlin"),
+        ("forgetting.half_lives.log", "-5", "takes more than 0"),
+    ],
+)
+def test_a_text_of_a_known_form_is_refused_where_it_is_set_and_where_it_is_read(
+    amgs: Amgs, tmp_path: Path, key: str, value: str, says: str
+) -> None:
+    file = written(tmp_path, "")
+    assert amgs("--settings", str(file), "settings", f"{key}={value}") == 2
+    assert f"{key} {says}" in amgs.err and "KEY" not in amgs.err
+    assert file.read_bytes() == b""
+    section, _, name = key.rpartition(".")
+    file.write_text(f"[{section}]\n{name} = {value if value == '-5' else repr(value)}\n", encoding="utf-8")
+    with pytest.raises(UsageError, match=re.escape(f"{key} {says}")):
+        load_settings(file)
+
+
+def test_an_entry_of_a_table_is_set_by_its_name_and_no_key_twice(amgs: Amgs, tmp_path: Path) -> None:
+    file = written(tmp_path, "")
+    assert amgs("--settings", str(file), "settings", "screen.keys.focus.step=x", "forgetting.half_lives.log=9") == 0
+    settings = load_settings(file)
+    assert (settings.screen.keys, settings.forgetting.half_lives) == ({"focus.step": "x"}, {"log": 9})
+    assert amgs("--settings", str(file), "settings", "focus.window=256", "focus.window=384") == 2
+    assert "focus.window is given twice" in amgs.err
+    assert amgs("--settings", str(file), "settings", "screen.keys={}") == 2
+    assert "set one of its entries" in amgs.err

@@ -15,8 +15,7 @@ from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any, Final
 
 from amgs.errors import InputError, NotFoundError
-from amgs.regular_file import real_path
-from amgs_app.places.paths import lies_there
+from amgs.regular_file import lies_there, real_path
 
 if TYPE_CHECKING:
     from amgs_app.calls.call import Call

@@ -20,6 +20,7 @@ from amgs_app.terminal.line import quote
 if TYPE_CHECKING:
     from typing_extensions import TypeIs
 
+    from amgs.settings import IngestSettings
     from amgs.types import Progress
     from amgs_app.calls.operation import Operation, Right
     from amgs_app.engine import Engine
@@ -91,7 +92,7 @@ class Call(Generic[R_co]):
         if self.operation.wants_progress:
             arguments["progress"] = progress
         with extras.explained(), signed(operation=self.operation.name):
-            secrets = (on.engine if _is_operator(on) else on).settings.memory.ingest
+            secrets = _ingest_settings(on.engine if _is_operator(on) else on)
             arguments |= {n: secrets.mask(value) for n, value in self._texts.items() if n in arguments}
             return secrets.mask(self.operation.function(on, **arguments))
 
@@ -128,6 +129,18 @@ class Call(Generic[R_co]):
                     raise UsageError(
                         f"{value.isoformat()} lies beyond the calendar in UTC.", way_out="Write a time with Z."
                     ) from error
+
+
+def _ingest_settings(engine: Engine) -> IngestSettings:
+    """Return the settings by which secrets are masked: the defaults where those of this run are wrong. `settings`
+    mends them, and whatever else needs them says so.
+    """
+    from amgs.settings import IngestSettings
+
+    try:
+        return engine.settings.memory.ingest
+    except UsageError:
+        return IngestSettings()
 
 
 def _is_operator(on: Engine | HasEngine) -> TypeIs[HasEngine]:

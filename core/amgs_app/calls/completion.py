@@ -228,8 +228,7 @@ def _operations(known: _Known, typed: str) -> Iterable[Found]:
 
 def _themes(known: _Known, typed: str) -> Iterable[Found]:
     del known
-    from amgs_app.places.folders import theme_folders
-    from amgs_app.terminal.themes import load_all
+    from amgs_app.terminal.themes import load_all, theme_folders
 
     yield from ((name, name, "") for name in load_all(theme_folders())[0] if name.startswith(typed))
 

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 from amgs.errors import UsageError
 from amgs_app.calls.left import say_now
 from amgs_app.calls.marks import PAIR
 from amgs_app.terminal.line import near
-from amgs_app.terminal.plain_refusals import say_value
+from amgs_app.terminal.plain_refusals import say_domain
 
 if TYPE_CHECKING:
-    from pydantic import BaseModel
-
     from amgs_app.calls.marks import Parameter
     from amgs_app.calls.operation import Operation
 
@@ -111,45 +109,3 @@ def _refuse_option(chosen: Operation[..., Any], word: str, after: Sequence[str])
         return PairError(say_unknown("option", flag[2:], known), word=word, way_out=f"Use: {chosen.usage()}")
     value = value if sign else next(iter(after), "VALUE")
     return PairError(say_now(word if sign else f"{flag} {value}", f"{key}={value}"), word=word)
-
-
-_KINDS: Final = {"integer": "a whole number", "number": "a number", "boolean": "true or false"}
-
-_BOUNDS: Final = {
-    "minimum": "of {:g} or more",
-    "exclusiveMinimum": "above {:g}",
-    "maximum": "of {:g} or less",
-    "exclusiveMaximum": "below {:g}",
-}
-
-
-def is_section(kind: object) -> bool:
-    """Return whether a setting is a section, with settings in it."""
-    from pydantic import BaseModel
-
-    return isinstance(kind, type) and issubclass(kind, BaseModel)
-
-
-def say_section(key: str) -> str:
-    """Say that a key is a section and has no value of its own."""
-    return f"{key} is a section: set one of its keys, {key}.KEY."
-
-
-def say_domain(key: str, model: type[BaseModel], fault: Any) -> str:
-    """Say which values a field takes, as the schema of its model has them, instead of the one that was given."""
-    if fault["type"] == "model_type":
-        return say_section(key)
-    kind: dict[str, Any] = model.model_json_schema()["properties"][fault["loc"][0]] if fault["loc"] else {}
-    kind = next((option for option in kind.get("anyOf", ()) if option.get("type") != "null"), kind)
-    kind = kind.get("items", kind)
-    if "enum" in kind:
-        domain = f"one of {', '.join(map(str, kind['enum']))}"
-    elif kind.get("type") in _KINDS:
-        if "minimum" in kind and "maximum" in kind:
-            bounds = [f"from {kind['minimum']:g} to {kind['maximum']:g}"]
-        else:
-            bounds = [words.format(kind[bound]) for bound, words in _BOUNDS.items() if bound in kind]
-        domain = " ".join((_KINDS[kind["type"]], *bounds))
-    else:
-        return f"{say_value(key, fault['msg'])}."
-    return f"{key} takes {domain}, not {fault['input']!r}."

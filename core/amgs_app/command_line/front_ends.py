@@ -70,8 +70,8 @@ def open_workstation(options: Globals) -> int:
     screen = _screen_of(options)
     engine_options = options.options()
     from amgs_app.attached import engine_of
-    from amgs_app.places.folders import theme_folders
     from amgs_app.session.operator import Operator
+    from amgs_app.terminal.themes import theme_folders
 
     operator = Operator(engine_of(engine_options))
     operator.engine.reads_at_least = True
@@ -207,10 +207,12 @@ def _recall(operator: Operator) -> None:
     It lies in a small file beside the store. An open lifetime is too large for that, and drafts are taken up by the
     shell and the workstation alone: two commands in a row would draft a consolidation anew.
     """
-    path = operator.engine.beside_store(".last")
-    if path is None:
-        return
-    with suppress(OSError, ValueError, TypeError, AttributeError):
+    with suppress(
+        AmgsError, OSError, ValueError, TypeError, AttributeError
+    ):  # settings may be wrong: `settings` mends them
+        path = operator.engine.beside_store(".last")
+        if path is None:
+            return
         state = json.loads(path.read_text(encoding="utf-8"))
         listed, selected = state.get("listed", []), state.get("selected")
         operator.listed = tuple(block_id for block_id in listed if isinstance(block_id, str))
@@ -219,8 +221,8 @@ def _recall(operator: Operator) -> None:
 
 def _remember(operator: Operator) -> None:
     """Leave for the next command what this one listed and selected."""
-    path = operator.engine.beside_store(".last")
-    if path is None or not operator.engine.memory_is_open:
+    path = operator.engine.beside_store(".last") if operator.engine.memory_is_open else None
+    if path is None:
         return
     state = {"listed": operator.listed[:_MOST_LISTED], "selected": operator.selection}
     with suppress(OSError):

@@ -107,8 +107,7 @@ def _formats() -> Sequence[str]:
 
 
 def _theme_names() -> Sequence[str]:
-    from amgs_app.places.folders import theme_folders
-    from amgs_app.terminal.themes import load_all
+    from amgs_app.terminal.themes import load_all, theme_folders
 
     return tuple(load_all(theme_folders())[0])
 

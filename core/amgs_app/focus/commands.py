@@ -75,7 +75,7 @@ def open_context(
     near-duplicate sections, each section with its path, language, version and time. With --lifetime only new or changed
     documents are added, and older versions count as superseded.
     """
-    from amgs_app.places.paths import is_folder
+    from amgs.regular_file import is_folder
 
     if check or mend:
         from amgs_focus.tree.check import check as check_files

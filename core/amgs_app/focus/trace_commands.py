@@ -6,11 +6,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from amgs.errors import InputError, UsageError
+from amgs.regular_file import lies_there
 from amgs_app import results
 from amgs_app.calls.marks import Arg, Option, Takes
 from amgs_app.calls.operation import operation
 from amgs_app.focus.commands import node_of
-from amgs_app.places.paths import lies_there
 
 if TYPE_CHECKING:
     from amgs.types import Progress

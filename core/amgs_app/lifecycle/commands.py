@@ -10,13 +10,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
 from amgs.errors import UsageError
+from amgs.regular_file import lies_there
 from amgs_app import results
 from amgs_app.calls.arguments import DryRun, Limit, MostBlocks, Offset
 from amgs_app.calls.marks import Arg, Option, Takes
 from amgs_app.calls.operation import operation
 from amgs_app.panes.row_fields import shown
 from amgs_app.panes.row_filter import ListFilter
-from amgs_app.places.paths import SentText, lies_there
+from amgs_app.places.paths import SentText
 
 if TYPE_CHECKING:
     from amgs.lifecycle.plan_editing import PlanDraft

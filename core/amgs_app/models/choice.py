@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from amgs.errors import InputError, ModelError
+from amgs.regular_file import lies_there
 from amgs_app.places.folders import checkpoint_folder, model_cache
-from amgs_app.places.paths import lies_there
 
 if TYPE_CHECKING:
     from amgs.clock import Clock

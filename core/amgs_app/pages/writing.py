@@ -32,8 +32,7 @@ def write_page(path: Path, text: str) -> None:
 
 def palettes() -> tuple[Palette, Palette]:
     """Return what a light page is drawn with, and a dark one."""
-    from amgs_app.places.folders import theme_folders
-    from amgs_app.terminal.themes import Palette, load_all
+    from amgs_app.terminal.themes import Palette, load_all, theme_folders
 
     known, _ = load_all(theme_folders())
     return known.get(_LIGHT, Palette()), Palette()

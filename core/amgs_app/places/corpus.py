@@ -17,8 +17,7 @@ from typing import TYPE_CHECKING
 
 from amgs.clock import Clock, ShiftedClock, SystemClock, as_utc, parse_instant
 from amgs.errors import AmgsError, InputError
-from amgs.regular_file import real_path
-from amgs_app.places.paths import is_folder, lies_there
+from amgs.regular_file import is_folder, lies_there, real_path
 
 if TYPE_CHECKING:
     from amgs.memory import Memory

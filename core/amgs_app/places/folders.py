@@ -1,4 +1,4 @@
-"""Default locations of stores, checkpoints, unpacked models and themes; the store that a run works on, and the address
+"""Default locations of stores, checkpoints and unpacked models; the store that a run works on, and the address
 that serves it.
 
 A server writes the address into a file beside the store, and holds a lock on the file. The system lets go of the lock
@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
 from amgs.errors import StoreError
-from amgs_app.places.corpus import Corpus, shipped
+from amgs_app.places.corpus import Corpus
 from amgs_app.places.paths import check_place
 
 if TYPE_CHECKING:
@@ -50,13 +50,6 @@ def model_cache(paths: PathSettings) -> Path | None:
         return Path(paths.cache).expanduser()
     folder = Path(platformdirs.user_cache_dir("amgs", appauthor=False))
     return folder / "models" if folder.is_absolute() else None
-
-
-def theme_folders() -> tuple[Path, ...]:
-    """Return where themes are looked for: what ships with the program, then the user's own."""
-    import platformdirs
-
-    return shipped("themes"), Path(platformdirs.user_config_dir("amgs", appauthor=False)) / "themes"
 
 
 OWN_STORE = "memory.duckdb"

@@ -10,6 +10,7 @@ from pathlib import Path
 from shutil import copymode
 
 from amgs.errors import UsageError
+from amgs.regular_file import lies_there
 from amgs_app.terminal.printable import UNSAFE
 
 LONGEST_NAME, LONGEST_PATH = 255, 4000  # bytes, on every file system in use
@@ -51,24 +52,6 @@ def check_place(path: Path, *, example: str) -> None:
     name = _WITH_ENDING if "." in example else _BARE_NAME
     if len(path.parts) == 1 and not name.fullmatch(word) and not lies_there(path):
         raise _none(word, f"Give a name such as {example}, or the full path.")
-
-
-def lies_there(path: Path) -> bool:
-    """Return whether there is anything at a path that may be none: too long for a name, with a null byte in it, or in
-    the home of nobody.
-    """
-    try:
-        return path.expanduser().exists()
-    except (OSError, ValueError, RuntimeError):
-        return False
-
-
-def is_folder(path: Path) -> bool:
-    """Return whether a folder is there, for the same paths."""
-    try:
-        return path.is_dir()
-    except (OSError, ValueError):
-        return False
 
 
 def write_whole(path: Path, text: str) -> None:

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from amgs.errors import StoreLockedError, UsageError
 from amgs_app.panes.layout import Layout, PaneState
-from amgs_app.places.folders import theme_folders
 from amgs_app.session.kept_drafts import keep_drafts, read_drafts
 from amgs_app.session.snapshot_target import Target
+from amgs_app.terminal.themes import theme_folders
 
 if TYPE_CHECKING:
     from amgs.lifecycle.plan_editing import ItemEdit, PlanDraft

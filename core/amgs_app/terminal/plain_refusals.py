@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import re
-from typing import Final
+from typing import TYPE_CHECKING, Any, Final, TypeGuard
 
 from amgs_app.terminal.line import near
+
+if TYPE_CHECKING:
+    from pydantic import BaseModel
 
 _KINDS: Final = (
     (r".*valid integer.*|.*as an integer.*", "takes a whole number"),
     (r".*valid number.*|.*as a number.*|.*finite number.*", "takes a number"),
     (r".*valid datetime.*|.*valid date.*", "takes a day or an instant, as 2026-03-01 or 2026-03-01T09:00:00Z"),
     (r".*valid boolean.*", "takes true or false"),
+    (r".*valid dictionary.*", "takes a table"),
+    (r".*valid string.*", "takes a text"),
+    (r".*at least 1 character.*", "takes a text that is not empty"),
     (r"Input should be greater than or equal to (.+)", r"takes \1 or more"),
     (r"Input should be less than or equal to (.+)", r"takes \1 at most"),
     (r"Input should be greater than (.+)", r"takes more than \1"),
@@ -35,6 +41,8 @@ _VALUE: Final = re.compile(r"Invalid value for '(.+?)': (.*)", re.DOTALL)
 def say_value(name: str, message: str) -> str:
     """Return what is wrong with the value of an option, an argument or a setting, without its full stop."""
     message = message.removeprefix("Value error, ").rstrip(".")
+    if message.startswith("takes "):
+        return f"{name} {message}"
     for pattern, words in _KINDS:
         if re.fullmatch(pattern, message, re.DOTALL):
             return f"{name} {re.sub(pattern, words, message, count=1, flags=re.DOTALL)}"
@@ -57,3 +65,45 @@ def say_usage(message: str) -> str:
         for pattern, words in _WHOLE:
             message = re.sub(f"^(?:{pattern})$", words, message)
     return message if message.endswith(("?", ".")) else f"{message}."
+
+
+_TYPES: Final = {"integer": "a whole number", "number": "a number", "boolean": "true or false"}
+
+_BOUNDS: Final = {
+    "minimum": "of {:g} or more",
+    "exclusiveMinimum": "above {:g}",
+    "maximum": "of {:g} or less",
+    "exclusiveMaximum": "below {:g}",
+}
+
+
+def is_section(kind: object) -> TypeGuard[type[BaseModel]]:
+    """Return whether a setting is a section, with settings in it."""
+    from pydantic import BaseModel
+
+    return isinstance(kind, type) and issubclass(kind, BaseModel)
+
+
+def say_section(key: str) -> str:
+    """Say that a key is a section and has no value of its own."""
+    return f"{key} is a section: set one of its keys, {key}.KEY."
+
+
+def say_domain(key: str, model: type[BaseModel], fault: Any) -> str:
+    """Say which values a field takes, as the schema of its model has them, instead of the one that was given."""
+    if fault["type"] == "model_type":
+        return say_section(key)
+    kind: dict[str, Any] = model.model_json_schema()["properties"][fault["loc"][0]] if fault["loc"] else {}
+    kind = next((option for option in kind.get("anyOf", ()) if option.get("type") != "null"), kind)
+    kind = kind.get("items", kind)
+    if "enum" in kind:
+        domain = f"one of {', '.join(map(str, kind['enum']))}"
+    elif kind.get("type") in _TYPES:
+        if "minimum" in kind and "maximum" in kind:
+            bounds = [f"from {kind['minimum']:g} to {kind['maximum']:g}"]
+        else:
+            bounds = [words.format(kind[bound]) for bound, words in _BOUNDS.items() if bound in kind]
+        domain = " ".join((_TYPES[kind["type"]], *bounds))
+    else:
+        return f"{say_value(key, fault['msg'])}."
+    return f"{key} takes {domain}, not {fault['input']!r}."

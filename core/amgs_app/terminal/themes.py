@@ -271,6 +271,13 @@ def find_shipped_folder() -> Path:
     return packaged if packaged.is_dir() else here.parents[1] / "themes"
 
 
+def theme_folders() -> tuple[Path, ...]:
+    """Return where themes are looked for: what ships with the program, then the user's own."""
+    import platformdirs
+
+    return find_shipped_folder(), Path(platformdirs.user_config_dir("amgs", appauthor=False)) / "themes"
+
+
 def to_textual(palette: Palette) -> Theme:
     """Return the palette as a Textual theme of the same name; every semantic colour is a variable (`$lod0`,
     `$part-recency`).

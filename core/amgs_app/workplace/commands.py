@@ -141,8 +141,7 @@ def theme(
     name: Annotated[str | None, Arg(metavar="NAME", help="A theme; default: list them."), Takes("theme")] = None,
 ) -> results.ThemeSet:
     """Choose the palette of the screen and of snapshots; without NAME, list the palettes."""
-    from amgs_app.places.folders import theme_folders
-    from amgs_app.terminal.themes import load_all
+    from amgs_app.terminal.themes import load_all, theme_folders
 
     known = tuple(load_all(theme_folders())[0])
     if name is not None and name not in known:
@@ -179,7 +178,11 @@ def settings(
     if changes := [word for word in words or () if "=" in word]:
         starts = [*(word for word in starts if word != "set"), *change_settings(changes, engine.options.settings)]
     every = every_setting(engine.options.settings)
-    matches = tuple(setting for setting in every if setting.key.startswith(tuple(starts)))
+    matches = tuple(  # an entry of a table is listed with the table
+        setting
+        for setting in every
+        if any(setting.key.startswith(w) or w.startswith(f"{setting.key}.") for w in starts)
+    )
     if not matches:
         sections = dict.fromkeys(setting.key.rsplit(".", 1)[0] for setting in every)
         raise UsageError(f"No setting starts with {starts[0]!r}.", way_out=f"Sections: {', '.join(sections)}.")

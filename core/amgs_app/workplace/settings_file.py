@@ -5,48 +5,87 @@ from __future__ import annotations
 import inspect
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args, get_origin
 
-from pydantic import ValidationError
+from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from amgs.errors import UsageError
-from amgs_app.calls.pairs import is_section, say_domain, say_section
 from amgs_app.places.paths import write_whole
-from amgs_app.settings import WorkstationSettings, default_file, say_unknown_setting
+from amgs_app.settings import (
+    WorkstationSettings,
+    check_settings,
+    default_file,
+    raise_faults,
+    read_settings,
+    say_unknown_setting,
+)
+from amgs_app.terminal.plain_refusals import is_section, say_domain, say_section
 
 
 def change_settings(pairs: Sequence[str], file: Path | None = None) -> list[str]:
-    """Write `key=value` pairs into the file, made where there is none, and give the keys. Raises UsageError for a key
-    that is none and for a value that its field does not take, and changes nothing.
+    """Write `key=value` pairs into the file, made where there is none, and give the keys. What is wrong in the file is
+    mended so, too. Raises UsageError where anything in it would be wrong afterwards, and changes nothing.
     """
     import tomlkit
 
-    path = (file if file is not None else default_file()).resolve()  # a link stays one
-    document: Any = tomlkit.parse(path.read_text(encoding="utf-8")) if path.is_file() else tomlkit.document()
+    path = file if file is not None else default_file()
+    if path.exists():
+        read_settings(path)  # says which line is wrong
+    document: Any = tomlkit.parse(path.read_text(encoding="utf-8-sig")) if path.exists() else tomlkit.document()
     keys: list[str] = []
     for key, _, text in (pair.partition("=") for pair in pairs):
-        *sections, name = steps = key.strip().split(".")
-        kind: Any = WorkstationSettings
-        for section in sections:
-            below = kind.model_fields[section].annotation if section in kind.model_fields else None
-            kind = below if is_section(below) else None
-            if kind is None:
-                break
-        if kind is None or name not in inspect.get_annotations(kind):
-            raise UsageError(f"{key}: {say_unknown_setting(key)}", way_out="`settings` lists them.")
-        if is_section(kind.model_fields[name].annotation):
-            raise UsageError(say_section(key), way_out=f"`settings {key}` lists them.", title="Invalid setting")
-        table = document
-        for section in sections:
-            table = table.setdefault(section, tomlkit.table(is_super_table=section != sections[-1]))
-        if text == "default":
-            table.pop(name, None)
-        else:
-            beside = {field: value for field, value in table.unwrap().items() if field in kind.model_fields}
-            try:
-                table[name] = kind.model_validate({**beside, name: text}).model_dump(mode="json")[name]
-            except ValidationError as error:
-                raise UsageError(say_domain(key, kind, error.errors()[0]), title="Invalid setting") from error
-        keys.append(".".join(steps))
-    write_whole(path, tomlkit.dumps(document))
+        if key in keys:
+            raise UsageError(f"{key} is given twice.", way_out="Give it once.", title="Invalid setting")
+        if text != "default" or not _take_out(document, key):
+            _put(document, key, text)
+        keys.append(key)
+    _, faults = check_settings(document.unwrap())
+    raise_faults(faults, path, named=file is not None, given=keys)
+    write_whole(path.resolve(), tomlkit.dumps(document))  # a link stays one
     return keys
+
+
+def _take_out(table: Any, key: str) -> bool:
+    """Take a key out of a table, in which it may be wrong or unknown; whether it was there."""
+    if key in table:
+        del table[key]
+        return True
+    first, _, rest = key.partition(".")
+    return bool(rest) and isinstance(table.get(first), dict) and _take_out(table[first], rest)
+
+
+def _put(document: Any, key: str, text: str) -> None:
+    """Put what a text gives for a key into a document. Raises UsageError for no setting and for no such value."""
+    import tomlkit
+
+    steps, table = key.split("."), document
+    kind: type[BaseModel] = WorkstationSettings
+    while is_section(below := _type_of(kind, steps[0])):
+        if len(steps) == 1:
+            raise UsageError(say_section(key), way_out=f"`settings {key}` lists them.", title="Invalid setting")
+        if not isinstance(table.setdefault(steps[0], tomlkit.table(is_super_table=len(steps) > 2)), dict):
+            section = key.removesuffix("." + ".".join(steps[1:]))
+            raise UsageError(say_section(section), way_out=f"`settings {section}=default` takes out what stands there.")
+        kind, table, steps = below, table[steps[0]], steps[1:]
+    name, entry = steps[0], ".".join(steps[1:])
+    is_table = get_origin(below) is dict
+    if below is None or (entry and not is_table):
+        raise UsageError(f"{key or '='!r}: {say_unknown_setting(key)}", way_out="`settings` lists them.")
+    if is_table and not entry:
+        raise UsageError(f"{key} is a table: set one of its entries, {key}.NAME=VALUE.", title="Invalid setting")
+    if text == "default":
+        return
+    takes = get_args(below)[1] if is_table else kind.model_fields[name].rebuild_annotation()
+    try:
+        value = TypeAdapter(takes).validate_python(text)
+    except ValidationError as error:
+        fault = {**error.errors()[0], "loc": [] if is_table else [name]}
+        raise UsageError(say_domain(key, kind, fault), title="Invalid setting") from error
+    if is_table:
+        table, name = table.setdefault(name, tomlkit.table()), entry
+    table[name] = value
+
+
+def _type_of(kind: type[BaseModel], name: str) -> Any:
+    """Return the type of a section's own setting; None for a name that is none."""
+    return kind.model_fields[name].annotation if name in inspect.get_annotations(kind) else None

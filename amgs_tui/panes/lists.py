@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Final, TypeVar
 
 from rich.text import Text
 from textual import events
 
+from amgs_app.render.catalogue import list_of
 from amgs_app.render.empty_state import notice
 from amgs_tui.keys import hide
 from amgs_tui.panes.base import Pane
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
     from amgs_tui.host import Host
 
 R = TypeVar("R")
+_EVERY: Final = 1.0
+"""Seconds between two looks at whether files have grown."""
 
 
 class ListPane(Pane):
@@ -158,10 +161,12 @@ class ListPane(Pane):
 class ViewsPane(ListPane):
     """A pane of several lists, one of them on view; it comes back to the first with the cursor where it was.
 
-    VIEW_OF: the view of a result, by its type. results, lists: what each view shows.
+    VIEW_OF: the view of a result, by its type. VIEWS: those that a key goes through. results, lists: what each view
+    shows.
     """
 
     VIEW_OF: ClassVar[Mapping[str, str]] = {}
+    VIEWS: ClassVar[Sequence[str]] = ()
 
     def __init__(self, host: Host) -> None:
         super().__init__(host)
@@ -174,6 +179,33 @@ class ViewsPane(ListPane):
     def page(self) -> RowList[Any] | None:
         return self.lists.get(self.view)
 
+    def take(self, result: object) -> None:
+        view = self.VIEW_OF.get(type(result).__name__)
+        if view is not None:
+            self.results[view], self.lists[view] = result, self.list_result(result)
+            self.take_view(view)
+            self.clip_cursor()
+
+    def list_result(self, result: Any) -> RowList[Any] | None:
+        """Return the list of a result."""
+        return list_of(result)
+
+    def take_view(self, view: str) -> None:
+        """Do what is due after a view has got its result."""
+
+    def show_to_operator(self, command: str, result: object) -> None:
+        """Bring the view of a result to the front; show what is in none on a page."""
+        view = self.VIEW_OF.get(type(result).__name__)
+        if view is None:
+            self.host.show_page(command.capitalize(), result)
+        else:
+            self.turn_to(view)
+
+    @property
+    def next_view(self) -> str:
+        """Return the view that the key goes to."""
+        return next_of(self.VIEWS, self.view)
+
     def turn_to(self, view: str) -> None:
         """Bring a view to the front."""
         if view != self.view:
@@ -182,6 +214,34 @@ class ViewsPane(ListPane):
         self.clip_cursor()
         self.follow_cursor()
         self.show_change()
+
+
+class FollowingPane(ViewsPane):
+    """A pane of files that other programs write: it looks again when they have grown."""
+
+    def __init__(self, host: Host) -> None:
+        super().__init__(host)
+        self._stamp: object = None
+
+    def on_mount(self) -> None:
+        self.set_interval(_EVERY, self._follow)
+
+    def stamp(self) -> object:
+        """Return what is another when the files have grown; None where none is followed."""
+        raise NotImplementedError
+
+    def look(self) -> None:
+        self._stamp = self.stamp()  # what comes while it is read is looked for again
+        super().look()
+
+    def _follow(self) -> None:
+        if self.has_place and self.busy is None and self.stamp() not in (None, self._stamp):
+            self.look()
+
+
+def next_of(values: Sequence[R], now: object, by: int = 1) -> R:
+    """Return the value some places after one, round the end; the first where that is none of them."""
+    return values[(values.index(now) + by) % len(values)] if now in values else values[0]
 
 
 def find_marked_line(picture: Text, selection: str) -> int | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -14,35 +14,41 @@ from amgs_app.render.empty_state import notice
 from amgs_app.views.sessions import commands
 from amgs_app.views.sessions.row_fields import list_found
 from amgs_tui.keys import show
-from amgs_tui.panes.lists import ListPane
+from amgs_tui.panes.lists import FollowingPane, ListPane
 
 if TYPE_CHECKING:
-    from amgs.wings.sessions.listing import ListedSession, SessionListing
     from amgs.wings.sessions.review import SessionReview
     from amgs_app.calls.call import Call
     from amgs_app.render.rows import RowList
     from amgs_app.views.sessions.figure import SessionRow
-    from amgs_app.views.sessions.results import SessionText, SessionWhy
     from amgs_tui.host import Host
 
-VIEWS: tuple[commands.View, ...] = ("overview", "turns", "window", "lost", "regret", "cache", "rules", "outlook")
-"""The views of a session, in the order of their tabs."""
 AT_ONCE = 16 * 1024 * 1024
 """Bytes up to which a session is read whole before it is shown: a fifth of a second."""
-_EVERY = 1.0
-"""Seconds between two looks at the file of the session that is shown, which may still grow."""
 
 
-class SessionsPane(ListPane):
+class SessionsPane(FollowingPane):
     """The sessions that lie here, or one of them in one of its views.
 
-    listing: what lies here. review: of the session that is open. view: which of its views; shown: the results of the
-    others, by view. at: the turn whose window is shown, None for the last.
+    path: of the session that is open, "" for none. at: the turn whose window is shown, None for the last. words: those
+    that the turns on view hold.
     """
 
     NAME = "sessions"
     OF_MEMORY = False
     SHOWS = frozenset({"session", "follow"})
+    VIEWS = ("overview", "turns", "window", "lost", "regret", "cache", "rules", "outlook")
+    VIEW_OF = {  # noqa: RUF012
+        "SessionListing": "sessions",
+        "SessionReview": "overview",
+        "SessionTurns": "turns",
+        "SessionWindowShown": "window",
+        "SessionLosses": "lost",
+        "SessionRegrets": "regret",
+        "SessionCache": "cache",
+        "SessionRules": "rules",
+        "SessionOutlook": "outlook",
+    }
     PURPOSE = """\
 The sessions that coding agents left on this machine, newest first; enter opens one. The strip shows how full the
 model's window was at each request, ▼ where it was compacted. Below: of what each compaction dropped, by class, what the
@@ -67,166 +73,121 @@ written is followed."""
 
     def __init__(self, host: Host) -> None:
         super().__init__(host)
-        self.listing: SessionListing | None = None
-        self._found: RowList[Any] | None = None
-        self.review: SessionReview | None = None
-        self.view: commands.View = "overview"
-        self.shown: dict[str, object] = {}
+        self.path = self.words = ""
         self.at: int | None = None
-        self.words = ""
-        self._copying = False
-        self._moved = False
-        self._stamp = 0.0
-
-    def on_mount(self) -> None:
-        self.set_interval(_EVERY, self._follow)
+        self._copying = self._moved = False
 
     # --- what is looked at ----------------------------------------------------------------------------------
 
+    @property
+    def review(self) -> SessionReview | None:
+        """Session that is open; None where the list is on view."""
+        return self.results.get("overview") if self.view != self.first else None
+
     def asks(self) -> Iterable[Call[Any]]:
-        if self.review is None:
+        if self.view == self.first:
             yield commands.session()
         else:
-            yield self._asks_review()
+            yield commands.session(self.path)
             yield from self._asks_view()
-
-    def _asks_review(self) -> Call[Any]:
-        return commands.session(self._path)
 
     def _asks_view(self) -> Iterable[Call[Any]]:
         """Return what the view shows beside the review."""
         if self.view == "turns":
-            yield commands.session(self._path, view="turns", find=self.words, at=self.at)
+            yield commands.session(self.path, view="turns", find=self.words, at=self.at)
         elif self.view == "window":
-            yield commands.session(self._path, view="window", at=self.at)
+            yield commands.session(self.path, view="window", at=self.at)
 
     def slot_of(self, call: Call[Any]) -> str:
         return f"{call.operation.name} {call.arguments.get('view', '')}"
 
-    @property
-    def _path(self) -> str:
-        return self.review.facts.path if self.review is not None else ""
+    def stamp(self) -> float | None:
+        return _read_change_time(self.path) if self.review is not None else None
 
-    def take(self, result: object) -> None:
-        from amgs.wings.sessions.listing import FoundTurns, SessionListing
-        from amgs.wings.sessions.review import SessionReview
-        from amgs_app.views.sessions.results import (
-            SessionCache,
-            SessionLosses,
-            SessionOutlook,
-            SessionRegrets,
-            SessionText,
-            SessionTurns,
-            SessionWhy,
-            SessionWindowShown,
-        )
+    def list_result(self, result: Any) -> RowList[Any] | None:
+        return list_found(result) if self.VIEW_OF[type(result).__name__] == self.first else super().list_result(result)
 
-        match result:
-            case SessionListing():
-                self.listing, self._found = result, list_found(result)
-                self.clip_cursor()
-            case SessionReview():
-                if self.review is None or self.review.facts.path != result.facts.path:
-                    self._begin(result)
-                self.review = result
-                self.clip_cursor()
-            case SessionTurns():
-                self._show(result.facts.path, "turns", result)
-            case SessionWindowShown():
-                self._show(result.facts.path, "window", result)
-            case SessionLosses():
-                self._show(result.facts.path, "lost", result)
-            case SessionRegrets():
-                self._show(result.facts.path, "regret", result)
-            case SessionCache():
-                self._show(result.facts.path, "cache", result)
-            case SessionText():
-                self._read(result)
-            case SessionWhy():
-                self._explain(result)
-            case FoundTurns():
-                self.host.show_page("Found in all sessions", result)
-            case SessionOutlook():
-                self.host.show_page("A compaction now would drop", result)
+    def take_view(self, view: str) -> None:
+        from amgs_app.views.sessions.rows import list_views
 
-    def _begin(self, result: SessionReview) -> None:
-        """Another session is open."""
-        self.view, self.shown, self.at, self.words, self.cursor = "overview", {}, None, "", 0
-        self._stamp = _read_change_time(result.facts.path)
-
-    def _show(self, path: str, view: commands.View, result: object) -> None:
-        """Keep what a view shows; one that the operator asked for comes to the front."""
-        if self.review is None or self.review.facts.path != path:
-            self.ask(commands.session(path), origin="screen")
-        fresh = view not in self.shown or self._moved
-        self.shown[view] = result
-        if self.view != view and view in VIEWS and self.busy is not None:
-            self.view = view
-        if fresh and view == self.view and view in ("turns", "window"):
-            self._moved = False
-            self.cursor = self._place_of(self.at)
-        self.clip_cursor()
-
-    def _place_of(self, turn: int | None) -> int:
-        """Return the row of a turn, or the last one before it; the last row for None."""
-        places = [n for n, row in enumerate(self.lines) if turn is None or (row.turn or 0) <= turn]
-        return places[-1] if places else 0
-
-    def _follow(self) -> None:
-        """Look again at a session that has grown since."""
-        if self.review is None or not self.has_place or self.busy is not None:
+        if view == self.first:
             return
-        stamp = _read_change_time(self._path)
-        if stamp != self._stamp:
-            self._stamp = stamp
-            self.look()
+        result = self.results[view]
+        if result.facts.path != self.path:
+            self._begin(view)
+        if view == "overview":
+            self.lists |= {"overview": None, **list_views(result)}
+        elif view == self.view and self._moved:
+            self._stand_on_turn()
+
+    def _begin(self, view: str) -> None:
+        """Another session is open: nothing is left of the one before."""
+        for shown in (self.results, self.lists):
+            for other in shown.keys() - {self.first, view}:
+                del shown[other]
+        self.path, self.at, self.words = self.results[view].facts.path, None, ""
+        self._stamp = _read_change_time(self.path)
+        if view != "overview":
+            self.ask(commands.session(self.path), origin="screen")
+
+    def _stand_on_turn(self) -> None:
+        """Put the cursor on the turn that is looked at, or the last row before it."""
+        self._moved = False
+        if self.view in ("turns", "window"):
+            places = (n for n, turn in enumerate(self.items) if self.at is None or turn.number <= self.at)
+            self.cursor = max(places, default=0)
+
+    def show_to_operator(self, command: str, result: Any) -> None:
+        """Bring the view of a result to the front; copy a turn that was asked for to be copied."""
+        if self._copying and type(result).__name__ == "SessionText":
+            self.host.copy(result.turn.words)
+        else:
+            super().show_to_operator(command, result)
+            self._stand_on_turn()
+        self._copying = False
 
     # --- rows -----------------------------------------------------------------------------------------------
 
     @property
     def empty(self) -> bool:
-        return self.review is None and (self.listing is None or not self.listing.sessions)
+        return self.review is None and not self.rows
 
     @property
-    def page(self) -> RowList[Any] | None:
-        return self._found if self.review is None else None
+    def shown_places(self) -> tuple[int, ...] | None:
+        return super().shown_places if self.review is None else None
 
     @property
-    def lines(self) -> Sequence[SessionRow]:
-        """Rows of the view."""
-        from amgs_app.views.sessions import figure as figures
-        from amgs_app.views.sessions.results import SessionTurns, SessionWindowShown
+    def lines(self) -> list[SessionRow]:
+        """Lines of the first page, where that is on view."""
+        from amgs_app.views.sessions.figure import overview_rows
 
-        palette, review = self.host.palette, self.review
-        if review is None:
-            return ()
-        result = self.shown.get(self.view)
-        if isinstance(result, SessionTurns | SessionWindowShown):
-            return figures.turn_rows(result.turns, palette)
-        match self.view:
-            case "lost":
-                return figures.build_lost_rows(review.losses, palette, self.content_size.width)
-            case "regret":
-                return figures.regret_rows(review.regrets, palette, review.kinds)
-            case "cache":
-                return figures.cache_rows(review.cache, palette)
-            case "rules":
-                return figures.rules_rows(review, palette)
-            case "outlook":
-                return figures.outlook_rows(review.outlook, palette)
-            case "turns" | "window":
-                return ()
-        return figures.overview_rows(review, palette, self.canvas().width)
+        if self.review is None or self.view != "overview":
+            return []
+        return overview_rows(self.review, self.host.palette, self.canvas().width)
 
     @property
     def rows(self) -> int:
-        return len(self.items) if self.review is None else len(self.lines)
+        return len(self.lines) or super().rows
 
     @property
-    def row(self) -> SessionRow | None:
-        """Row under the cursor, of a session that is open."""
-        rows = self.lines if self.review is not None else ()
-        return rows[self.cursor] if 0 <= self.cursor < len(rows) else None
+    def turn(self) -> int | None:
+        """Turn that the row under the cursor is about."""
+        line = self.at_cursor(self.lines)
+        turn = line.turn if line is not None else self.block_at_cursor()
+        return None if turn is None else int(turn)
+
+    @property
+    def lost(self) -> tuple[int, str] | None:
+        """Compaction that dropped what is under the cursor, and what that said."""
+        if self.view == "lost" and self.row is not None:
+            return self.row[0], self.row[1].text
+        line = self.at_cursor(self.lines)
+        if line is None or line.lost is None or line.boundary is None:
+            return None
+        return line.boundary, line.lost.text
+
+    def follow_cursor(self) -> None:
+        self.refresh_bindings()
 
     # --- the picture ----------------------------------------------------------------------------------------
 
@@ -237,72 +198,63 @@ written is followed."""
         query = f"“{self.words}” · " if self.words and self.view == "turns" else ""
         return f"{where}{query}v next tab"
 
-    def rows_on_screen(self) -> Mapping[int, int] | None:
-        return {} if self.empty else self._figure(self.canvas()).rows
+    def figure(self, canvas: Canvas) -> Figure | None:
+        from amgs_app.views.sessions.figure import page
+
+        if self.review is None:
+            return super().figure(canvas)
+        at = self.turn if self.at is None else self.at
+        return page(canvas, self.review, self.cursor, at, self.view, self.kept)
 
     def draw(self, canvas: Canvas) -> Text:
         from amgs_app.views.sessions.rows import NONE_HERE
 
-        if self.empty and self.listing is None:
+        if self.empty and self.first in self.results:
+            ways = (":session FILE  open one by its path", ":session sample  open one that comes with the program")
+            return notice(canvas, "No session lies here", ways, NONE_HERE)
+        if self.page is None and self.review is None:
             return notice(canvas, "Sessions", (), "Looking for sessions …")
-        if self.empty:
-            return notice(
-                canvas,
-                "No session lies here",
-                (":session FILE  open one by its path", ":session sample  open one that comes with the program"),
-                NONE_HERE,
-            )
-        return self._figure(canvas).render()
-
-    def _figure(self, canvas: Canvas) -> Figure:
-        from amgs_app.views.sessions import figure as figures
-
-        if self.review is not None:
-            row = self.row
-            at = self.at if self.at is not None else row.turn if row is not None else None
-            return figures.page(canvas, self.review, self.lines, self.cursor, at, self.view)
-        return super().figure(canvas) or Figure(canvas)
+        return super().draw(canvas)
 
     # --- what the keys do -----------------------------------------------------------------------------------
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        row = self.row
         match action:
             case "open":
-                return bool(self.rows) if self.review is None else row is not None and row.turn is not None
+                return bool(self.rows) if self.review is None else self.turn is not None
             case "view" | "step" | "find" | "back" | "live":
                 return self.review is not None
             case "why":
-                return row is not None and row.lost is not None
+                return self.lost is not None
             case "restore":
-                return row is not None and row.turn is not None
+                return self.turn is not None
             case "filter_rows" | "sort_rows":
                 return self.review is None
         return super().check_action(action, parameters)
 
     def action_open(self) -> None:
-        """Open the session on the list; of a row, read its turn in full."""
-        if self.review is None:
-            if self.rows:
-                self._ask_for(self.items[self.cursor][0])
-            return
-        row = self.row
-        if row is not None and row.turn is not None:
-            self._copying = False
-            self.ask(commands.session(self._path, view="text", at=row.turn))
+        """Open the session on the list, of a large file the end while the rest is read; of a row, read its turn."""
+        if self.review is not None:
+            self._read()
+        elif self.row is not None:
+            session = self.row[0]
+            if session.size > AT_ONCE:
+                self.ask(commands.session(session.path, end=True), slot="sessions:end")
+            self.ask(commands.session(session.path))
 
-    def _ask_for(self, session: ListedSession) -> None:
-        """Open a session; of a large file the end is shown while the rest is read."""
-        if session.size > AT_ONCE:
-            self.ask(commands.session(session.path, end=True), slot="sessions:end")
-        self.ask(commands.session(session.path))
+    def _read(self, *, copying: bool = False) -> None:
+        if self.turn is not None:
+            self._copying = copying
+            self.ask(commands.session(self.path, view="text", at=self.turn))
 
     def action_view(self) -> None:
-        self._open_view(VIEWS[(VIEWS.index(self.view) + 1) % len(VIEWS)])
+        self._open_view(self.next_view)
 
-    def _open_view(self, view: commands.View) -> None:
-        self.view, self.cursor = view, 0
-        self._look_at_view()
+    def _open_view(self, view: str) -> None:
+        self.turn_to(view)
+        self._moved = True
+        for call in self._asks_view():
+            self.ask(call, origin="screen")
 
     def on_click(self, event: events.Click) -> None:
         """Open the view of a clicked tab, or put the cursor on a clicked row."""
@@ -310,8 +262,8 @@ written is followed."""
 
         offset = event.get_content_offset(self)
         tab = tab_at(offset.x, offset.y) if offset is not None and self.review is not None else None
-        if view := next((name for name in VIEWS if name == tab), None):
-            self._open_view(view)
+        if tab is not None:
+            self._open_view(tab)
         else:
             super().on_click(event)
 
@@ -320,60 +272,37 @@ written is followed."""
         if self.review is None or not self.review.fills:
             return
         turns = [fill.turn for fill in self.review.fills]
-        now = self.at if self.at is not None else turns[-1]
+        now = turns[-1] if self.at is None else self.at
         place = min(range(len(turns)), key=lambda n: abs(turns[n] - now))
         self.at = turns[max(0, min(place + by, len(turns) - 1))]
-        if self.view not in ("turns", "window"):
-            self.view = "window"
-        self._look_at_view()
+        self._open_view(self.view if self.view == "turns" else "window")
 
     def action_live(self) -> None:
         self.at = None
-        self._look_at_view()
-
-    def _look_at_view(self) -> None:
-        self._moved = True
-        for call in self._asks_view():
-            self.ask(call, origin="screen")
-        self.show_change()
+        self._open_view(self.view)
 
     def action_why(self) -> None:
-        row = self.row
-        if row is not None and row.lost is not None and row.boundary is not None:
-            self.ask(commands.session(self._path, view="why", at=row.boundary, find=row.lost.text))
+        if self.lost is not None:
+            boundary, text = self.lost
+            self.ask(commands.session(self.path, view="why", at=boundary, find=text))
 
     def action_restore(self) -> None:
         """Have the turn read, and copy it when it comes."""
-        row = self.row
-        if row is not None and row.turn is not None:
-            self._copying = True
-            self.ask(commands.session(self._path, view="text", at=row.turn))
+        self._read(copying=True)
 
     def action_find(self) -> None:
         hint = "Words that a turn must hold, all of them. Blank: every turn."
         self.ask_line("words", self._search, self.words, hint=hint, replace=True, blank=True)
 
     def _search(self, line: str) -> None:
-        self.words, self.view, self.cursor = line.strip(), "turns", 0
-        self.at = None
-        self._look_at_view()
+        self.words, self.at = line.strip(), None
+        self._open_view("turns")
 
     def action_back(self) -> None:
-        self.review, self.shown, self.cursor = None, {}, 0
-        if self.listing is None:
+        self.turn_to(self.first)
+        self.path = ""
+        if self.first not in self.results:
             self.ask(commands.session(), origin="screen")
-        self.show_change()
-
-    def _read(self, result: SessionText) -> None:
-        """Copy or show the turn that has arrived."""
-        if not self._copying:
-            self.host.show_page(f"Turn {result.turn.number}", result)
-            return
-        self._copying = False
-        self.host.copy(result.turn.words)
-
-    def _explain(self, result: SessionWhy) -> None:
-        self.host.show_page("Why it is lost", result)
 
 
 def has_sessions() -> bool:

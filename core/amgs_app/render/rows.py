@@ -151,16 +151,24 @@ class RowList(Generic[T]):
     # --- the picture ----------------------------------------------------------------------------------------
 
     def draw(self, canvas: Canvas, cursor: int | None = None, *, filtered: bool = False, marked: str = "") -> Figure:
-        """Return the title, the notes, the list, and below it the chosen row in full where there is room. filtered:
-        some rows may be hidden. marked: the label of the line that is chosen in the row.
-        """
-        from amgs_app.render.canvas import Figure, clean, ink, width_of
-        from amgs_app.render.glyphs import wrap
+        """Return the list as a picture, as `draw_in` draws it."""
+        from amgs_app.render.canvas import Figure
 
         sheet = Figure(canvas)
+        self.draw_in(sheet, cursor, filtered=filtered, marked=marked)
+        return sheet
+
+    def draw_in(self, sheet: Region, cursor: int | None = None, *, filtered: bool = False, marked: str = "") -> None:
+        """Draw the title, the notes, the list, and below it the chosen row in full where there is room. filtered: some
+        rows may be hidden. marked: the label of the line that is chosen in the row.
+        """
+        from amgs_app.render.canvas import clean, ink, width_of
+        from amgs_app.render.glyphs import wrap
+
         palette = sheet.palette
         if not self.items and (filtered or not self.notes):
-            return self._say_nothing(sheet, filtered)
+            self._say_nothing(sheet, filtered)
+            return
         notes = " · ".join(note for note in self.notes if "`" not in note) if sheet.height > 5 else ""
         lines = wrap(notes, max(8, sheet.width - 2), 1 if sheet.height < 16 else 4) if notes else []
         for y, line in enumerate(lines, 1):
@@ -175,16 +183,14 @@ class RowList(Generic[T]):
         chosen = self.at(self.before if cursor is None else cursor)
         if high < body.height and chosen is not None:
             self.draw_detail(body.part(0, high), chosen, marked)
-        return sheet
 
-    def _say_nothing(self, sheet: Figure, filtered: bool) -> Figure:
+    def _say_nothing(self, sheet: Region, filtered: bool) -> None:
         from amgs_app.render.empty_state import notice_in
 
         sentence, *ways = self.kind.empty
         if filtered:
             sentence, ways = "F changes the filter; a blank one clears it.", []
         notice_in(sheet, "No row matches the filter" if filtered else self.title, ways, sentence)
-        return sheet
 
     def draw_rows(self, region: Region, cursor: int | None = None) -> str:
         """Return the heads and the page of rows that holds the cursor, as wide as the region; gives what part they are

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from rich.style import Style
 from rich.text import Text
@@ -14,26 +14,15 @@ from amgs.text.plural import plural
 from amgs_app.render.canvas import Canvas, Figure, Piece, Region, clean, ink
 from amgs_app.render.format import count, short_count, span
 from amgs_app.render.glyphs import LEVELS, HeaderPart, facts_line, window_of
-from amgs_app.views.sessions.first_page import CLASSES, PageRow, describe_rate, describe_window, rows_of
+from amgs_app.views.sessions.first_page import CLASSES, PageRow, rows_of
 
 if TYPE_CHECKING:
-    from amgs.wings.sessions.cache import CacheLine
-    from amgs.wings.sessions.controls import KindRate
     from amgs.wings.sessions.findings import SessionFinding
     from amgs.wings.sessions.losses import Loss, LostClass
-    from amgs.wings.sessions.outlook import Outlook
-    from amgs.wings.sessions.regrets import Regret
     from amgs.wings.sessions.review import FillPoint, SessionFacts, SessionReview
-    from amgs.wings.sessions.turn_rows import TurnRow
+    from amgs_app.render.rows import RowList
     from amgs_app.terminal.themes import Palette
 
-CAUSES = {
-    "compaction": "a compaction began a new window",
-    "taken back": "the user went back",
-    "pause": "a pause longer than the cache lives",
-    "put in": "the program put something in",
-    "unknown": "nothing that the file shows",
-}
 TABS = ("overview", "turns", "window", "lost", "regret", "cache", "rules", "outlook")
 """The views of a session as its head names them."""
 _HEAD = 4
@@ -46,7 +35,7 @@ _NEAR = 0.8
 
 def overview(result: SessionReview, canvas: Canvas) -> Text:
     """Return the whole session: the strip of the window, then its first page."""
-    return page(canvas, result, overview_rows(result, canvas.palette, canvas.width), None).render()
+    return page(canvas, result, None).render()
 
 
 def head(region: Region, result: SessionReview, view: str) -> int:
@@ -187,7 +176,7 @@ def _colour(palette: Palette, share: float, *, compacted: bool) -> Style:
 
 @dataclass(frozen=True, slots=True)
 class SessionRow:
-    """A line of a view. turn: what enter reads, None for nothing. boundary, lost: of what a compaction dropped."""
+    """A line of the first page. turn: what enter reads, None for nothing. boundary, lost: what a compaction dropped."""
 
     pieces: tuple[Piece, ...]
     turn: int | None = None
@@ -198,17 +187,23 @@ class SessionRow:
 def page(
     canvas: Canvas,
     result: SessionReview,
-    rows: Sequence[SessionRow],
     cursor: int | None,
     at: int | None = None,
     view: str = TABS[0],
+    listed: RowList[Any] | None = None,
 ) -> Figure:
-    """Return the head, the strip, and the rows of a view. at: the turn that the strip marks."""
+    """Return the head, the strip, and the list of a view, or the first page where there is none. at: the turn that the
+    strip marks.
+    """
     sheet = Figure(canvas)
     body = sheet.part(0, head(sheet, result, view))
     tall = _strip_height(canvas) if len(result.fills) > 1 else 0
     strip(body.part(1, 0, body.width - 2, tall + 1), result.fills, result.facts.window, at)
     region = body.part(0, tall + 2)
+    if listed is not None:
+        listed.draw_in(region, cursor)
+        return sheet
+    rows = overview_rows(result, canvas.palette, canvas.width)
     first = window_of(len(rows), region.height, cursor)
     for y, row in enumerate(rows[first : first + region.height]):
         region.lists(y, first + y)
@@ -224,7 +219,7 @@ def _strip_height(canvas: Canvas) -> int:
     return max(2, min(12, (canvas.height - _HEAD) // 4))
 
 
-# --- the rows of each view -----------------------------------------------------------------------------------
+# --- the first page ------------------------------------------------------------------------------------------
 
 
 def overview_rows(result: SessionReview, palette: Palette, width: int) -> list[SessionRow]:
@@ -267,78 +262,6 @@ def _page_pieces(row: PageRow, palette: Palette) -> tuple[Piece, ...]:
     )
 
 
-def _build_lost_row(lost: SessionFinding, boundary: int, palette: Palette) -> SessionRow:
-    """Something that is gone, with the turn that said it last."""
-    pieces: tuple[Piece, ...] = (
-        (f"    turn {lost.turn:<5} ", ink(palette.muted)),
-        (clean(lost.text), ink(palette.text)),
-    )
-    return SessionRow(pieces, lost.turn, boundary, lost)
-
-
-def build_lost_rows(losses: Sequence[Loss], palette: Palette, width: int) -> list[SessionRow]:
-    """Return what each compaction dropped and the window does not hold, by class."""
-    rows: list[SessionRow] = []
-    for loss in losses:
-        rows.append(SessionRow(_loss_pieces(loss, palette), loss.boundary, loss.boundary))
-        for loss_class in loss.classes:
-            rows.append(SessionRow(_class_pieces(loss_class, palette, width), None, loss.boundary))
-            rows += [_build_lost_row(lost, loss.boundary, palette) for lost in loss_class.lost]
-    return rows
-
-
-def turn_rows(turns: Sequence[TurnRow], palette: Palette) -> list[SessionRow]:
-    """Turns, one a line."""
-    colours = {
-        "said": palette.text,
-        "summary": palette.warn,
-        "boundary": palette.bad,
-        "thinking": palette.faint,
-        "injected": palette.muted,
-    }
-    rows = []
-    for turn in turns:
-        who = turn.role if turn.kind == "said" else turn.kind
-        colour = palette.bad if turn.failed else colours.get(turn.kind, palette.text)
-        accent = palette.accent if turn.kind == "said" and turn.role == "user" else palette.muted
-        pieces: tuple[Piece, ...] = (
-            (f"{turn.number:>5} ", ink(palette.muted)),
-            (f"{who:<9.9} ", ink(accent, bold=turn.kind == "boundary")),
-            (f"{count(turn.tokens):>6} ", ink(palette.faint)),
-            (clean(turn.what), ink(colour, dim=turn.abandoned)),
-        )
-        rows.append(SessionRow(pieces, turn.number))
-    return rows
-
-
-def regret_rows(regrets: Sequence[Regret], palette: Palette, kinds: Sequence[KindRate]) -> list[SessionRow]:
-    """Return what was needed again, one a line, and whether each kind stands out. kinds: marks those that are not
-    counted.
-    """
-    counted = {row.kind for row in kinds if row.counted}
-    note: Piece = (", not counted", ink(palette.faint))
-    rows = []
-    for regret in regrets:
-        more = () if regret.kind in counted else (note,)
-        rows.append(SessionRow((*_regret_pieces(regret, palette), *more), regret.after, regret.boundary))
-    return [*rows, *(SessionRow(((f"{row.kind}: {describe_rate(row)}", ink(palette.muted)),)) for row in kinds)]
-
-
-def cache_rows(cache: CacheLine, palette: Palette) -> list[SessionRow]:
-    """Return the requests whose prefix was read again, one a line."""
-    rows = []
-    for miss in cache.missed:
-        pause = "" if miss.seconds is None else f" after {miss.seconds:,.0f} s"
-        pieces: tuple[Piece, ...] = (
-            (f"turn {miss.turn:<5} ", ink(palette.muted)),
-            (f"{miss.lost:,} tokens read again", ink(palette.warn)),
-            (f"{pause}: {CAUSES[miss.cause]}", ink(palette.text)),
-            ("" if miss.span is None else f" (turn {miss.span})", ink(palette.muted)),
-        )
-        rows.append(SessionRow(pieces, miss.span or miss.turn))
-    return rows or [SessionRow((("No prefix was read again.", ink(palette.muted)),))]
-
-
 def _loss_pieces(loss: Loss, palette: Palette) -> tuple[Piece, ...]:
     before = f"{loss.before:,}" if loss.before else f"about {loss.tokens:,}"
     sealed = "; its summary can be read by the provider alone" if loss.sealed else ""
@@ -368,36 +291,3 @@ def _class_pieces(loss_class: LostClass, palette: Palette, width: int) -> tuple[
         (f", {loss_class.reworded} in other words", styles[1]),
         (f", {loss_class.gone} gone", styles[2]),
     )
-
-
-def _regret_pieces(regret: Regret, palette: Palette) -> tuple[Piece, ...]:
-    """`↻ reopened store.py  of turn 63, again at 305: 6,840 tokens, 3 s`."""
-    name = regret.what if regret.kind in ("rerun", "repeated", "searched") else regret.what.rsplit("/", 1)[-1]
-    seconds = "" if regret.seconds is None else f", {regret.seconds:,.0f} s"
-    return (
-        ("  ↻ ", ink(palette.bad, bold=True)),
-        (f"{regret.kind} ", ink(palette.bad)),
-        (clean(name), ink(palette.text)),
-        (f"  of turn {regret.before}, again at {regret.after}: {regret.tokens:,} tokens{seconds}", ink(palette.muted)),
-    )
-
-
-def outlook_rows(outlook: Outlook | None, palette: Palette) -> list[SessionRow]:
-    """Return what a compaction now would drop, one a line."""
-    if outlook is None:
-        return [SessionRow((("It holds no turns.", ink(palette.muted)),))]
-    heading = f"What a compaction at turn {outlook.turn} would drop; {describe_window(outlook)}:"
-    rows = [PageRow("", "file", file.path, file.spoken, file.uses, file.tokens) for file in outlook.files]
-    rows += [PageRow("", "asked for", finding.text, finding.turn) for finding in outlook.asked]
-    return [
-        SessionRow(((heading, ink(palette.muted)),)),
-        *(SessionRow(_page_pieces(row, palette), row.turn) for row in rows),
-    ]
-
-
-def rules_rows(result: SessionReview, palette: Palette) -> list[SessionRow]:
-    """Return what the user forbade and was done, then the instructions that were loaded, one a line."""
-    rows = [row for row in rows_of(result) if row.part in ("broken rules", "rules loaded")]
-    nothing = "No command did what the user had forbidden, and the file does not say which instructions were loaded."
-    shown = [SessionRow(_page_pieces(row, palette), row.turn) for row in rows]
-    return shown or [SessionRow(((nothing, ink(palette.muted)),))]

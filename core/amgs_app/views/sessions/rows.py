@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from amgs.text.plural import plural
-from amgs_app.render.catalogue import entry
+from amgs_app.render.catalogue import entry, list_of
 from amgs_app.render.drawing import draw_table
+from amgs_app.render.rows import RowList, Rows
 from amgs_app.render.sheet import ResultTable, cut, facts, sheet
-from amgs_app.views.sessions.figure import CAUSES
 from amgs_app.views.sessions.first_page import (
     CLASSES,
     COLUMNS,
@@ -26,7 +26,9 @@ if TYPE_CHECKING:
 
     from rich.text import Text
 
+    from amgs.wings.sessions.cache import CacheMiss
     from amgs.wings.sessions.controls import KindRate
+    from amgs.wings.sessions.findings import SessionFinding
     from amgs.wings.sessions.listing import FoundTurns, SessionListing
     from amgs.wings.sessions.losses import LostClass
     from amgs.wings.sessions.regrets import Regret
@@ -59,6 +61,14 @@ _WHY = {
     "searched": "searched for what it had found",
     "repeated": "was told again by the user",
 }
+CAUSES: Final = {
+    "compaction": "a compaction began a new window",
+    "taken back": "the user went back",
+    "pause": "a pause longer than the cache lives",
+    "put in": "the program put something in",
+    "unknown": "nothing that the file shows",
+}
+"""Why a prefix was read again."""
 _LOST_SHOWN = 12
 _ONE_LINE = 76
 """Cells of what a session was about: a line of a terminal of 80."""
@@ -239,25 +249,93 @@ def _describe_price(result: SessionReview) -> str:
     return f"needed again after a compaction: {tokens:,} tokens, {seconds:,.0f} s; `--view regret` shows each"
 
 
-@entry(figure=draw_table)
-def session_turns(result: SessionTurns) -> ResultTable:
+TURNS: Final = Rows["TurnRow"](
+    "turn:n! kind at:at- tokens:n agent~ what*!",
+    lambda turn: (turn.number, _kind_of(turn), turn.at, turn.tokens, turn.agent or None, _mark_of(turn) + turn.what),
+    key=lambda turn: str(turn.number),
+    tones={"boundary": "bad", "summary": "warn", "said (user)": "accent"},
+    empty=("No turn is here.",),
+)
+WINDOW: Final = Rows["TurnRow"](
+    "turn:n! kind tokens:n what*!",
+    lambda turn: (turn.number, turn.kind, turn.tokens, turn.what),
+    key=lambda turn: str(turn.number),
+    tones={"boundary": "bad", "summary": "warn"},
+    empty=("The window is empty.",),
+)
+LOST: Final = Rows["tuple[int, SessionFinding]"](
+    "compacted:n class! turn:n what*!",
+    lambda row: (row[0], row[1].kind, row[1].turn, row[1].text),
+    key=lambda row: str(row[1].turn),
+    empty=("No compaction dropped anything that the window does not hold.",),
+)
+REGRETS: Final = Rows["Regret"](
+    "kind! compacted:n dropped:n again:n tokens:n s:n what*!",
+    lambda regret: (
+        regret.kind,
+        regret.boundary,
+        regret.before,
+        regret.after,
+        regret.tokens,
+        _round_seconds(regret.seconds),
+        regret.what,
+    ),
+    key=lambda regret: str(regret.after),
+    empty=("Nothing that a compaction dropped was needed again.",),
+)
+MISSES: Final = Rows["CacheMiss"](
+    "turn:n! tokens:n price:n pause:n because*! span:n",
+    lambda miss: (miss.turn, miss.lost, round(miss.cost), _round_seconds(miss.seconds), CAUSES[miss.cause], miss.span),
+    key=lambda miss: str(miss.span or miss.turn),
+    empty=("No prefix was read again, as far as the file tells.",),
+)
+RULES: Final = Rows["tuple[Any, ...]"](
+    "what! turn:n characters:n of* says*!",
+    tuple,
+    key=lambda row: str(row[1]),
+    tones={"broken": "bad"},
+    empty=("No rule is known.",),
+)
+OUTLOOK: Final = Rows["tuple[Any, ...]"](
+    "place:n what*! uses:n spoken:n tokens:n", tuple, key=lambda row: str(row[3]), empty=("Nothing would be dropped.",)
+)
+
+
+def list_views(review: SessionReview) -> dict[str, RowList[Any] | None]:
+    """Return the views of a session that its review holds, as lists."""
+    from amgs_app.views.sessions import results
+
+    facts, outlook = review.facts, review.outlook
+    return {
+        "lost": list_of(results.SessionLosses(facts, review.losses)),
+        "regret": list_of(results.SessionRegrets(facts, review.regrets, review.kinds)),
+        "cache": list_of(results.SessionCache(facts, review.cache)),
+        "rules": list_of(results.SessionRules(facts, review.rules, review.broken)),
+        "outlook": list_of(results.SessionOutlook(facts, outlook))
+        if outlook is not None
+        else OUTLOOK.of("No turn", ()),
+    }
+
+
+@entry()
+def session_turns(result: SessionTurns) -> RowList[TurnRow]:
     shown = f"{len(result.turns):,} of {plural(result.total, 'turn')}"
     if result.facts.side and not result.find:
         shown += f", {result.facts.side:,} of them of {plural(result.facts.subagents, 'subagent')}"
     title = f"{shown} with {result.find!r}" if result.find else shown
-    return sheet(title, "turn:n kind at:at tokens:n agent~ what*", _turn_rows(result.turns))
+    return TURNS.of(title, result.turns)
 
 
-def _turn_rows(turns: Sequence[TurnRow]) -> Iterator[tuple[Any, ...]]:
-    for turn in turns:
-        kind = f"{turn.kind} ({turn.role})" if turn.kind in ("said", "injected") else turn.kind
-        mark = "✗ " if turn.failed else "(taken back) " if turn.abandoned else "(copied) " if turn.copied else ""
-        what = f"{mark}{turn.what}"
-        yield turn.number, kind, turn.at, turn.tokens, turn.agent or None, what
+def _kind_of(turn: TurnRow) -> str:
+    return f"{turn.kind} ({turn.role})" if turn.kind in ("said", "injected") else turn.kind
 
 
-@entry(figure=draw_table)
-def tabulate_session_window(result: SessionWindowShown) -> ResultTable:
+def _mark_of(turn: TurnRow) -> str:
+    return "✗ " if turn.failed else "(taken back) " if turn.abandoned else "(copied) " if turn.copied else ""
+
+
+@entry()
+def list_window(result: SessionWindowShown) -> RowList[TurnRow]:
     title = f"The window at turn {result.turn}: {result.tokens:,} tokens" + (" (estimated)" if result.estimated else "")
     rest = result.tokens - result.described
     notes = [
@@ -266,8 +344,7 @@ def tabulate_session_window(result: SessionWindowShown) -> ResultTable:
         f"{rest:,} tokens are of what the file does not hold" if not result.estimated and rest > 0 else "",
         f"{plural(result.masked, 'result was', 'results were')} cleared by the program" if result.masked else "",
     ]
-    rows = ((turn.number, turn.kind, turn.tokens, turn.what) for turn in result.turns)
-    return sheet(title, "turn:n kind tokens:n what*", rows, notes)
+    return WINDOW.of(title, result.turns, notes)
 
 
 def _part(name: str, text: str | None) -> str:
@@ -330,24 +407,23 @@ def session_why(result: SessionWhy) -> ResultTable:
     return facts("Why it is lost" if reason.fate == "gone" else "What became of it", rows)
 
 
-@entry(figure=draw_table)
-def session_losses(result: SessionLosses) -> ResultTable:
-    rows: list[tuple[Any, ...]] = []
+@entry()
+def session_losses(result: SessionLosses) -> RowList[tuple[int, SessionFinding]]:
+    rows: list[tuple[int, SessionFinding]] = []
+    shown: list[tuple[int, SessionFinding]] = []
     notes = ["" if result.losses else "It was never compacted."]
     for loss in result.losses:
         for loss_class in loss.classes:
             if result.kind in ("", loss_class.kind):
-                shown = loss_class.lost if result.kind else loss_class.lost[:_LOST_SHOWN]
-                rows += [(loss.boundary, loss_class.kind, lost.turn, lost.text) for lost in shown]
+                lost = [(loss.boundary, finding) for finding in loss_class.lost]
+                rows += lost
+                shown += lost if result.kind else lost[:_LOST_SHOWN]
                 notes.append(_describe_class(loss_class, loss.boundary))
         if loss.sealed:
             notes.append(f"what the summary at turn {loss.boundary} says, the provider alone can read")
-    if (
-        any(len(loss_class.lost) > _LOST_SHOWN for loss in result.losses for loss_class in loss.classes)
-        and not result.kind
-    ):
-        notes.append(f"at most {_LOST_SHOWN} of each class; --class NAME shows all")
-    return sheet("Lost to compactions", "compacted:n class turn:n what*", rows, notes)
+    if len(shown) < len(rows):
+        notes.append(f"at most {_LOST_SHOWN} of each class; `--class NAME` shows all")
+    return LOST.of("Lost to compactions", rows, notes, digest=tuple(shown))
 
 
 def _describe_class(loss_class: LostClass, boundary: int) -> str:
@@ -357,27 +433,13 @@ def _describe_class(loss_class: LostClass, boundary: int) -> str:
     return f"{dropped}, of which {survivors}, {loss_class.gone} gone"
 
 
-@entry(figure=draw_table)
-def session_regrets(result: SessionRegrets) -> ResultTable:
-    rows = [
-        (
-            regret.kind,
-            regret.boundary,
-            regret.before,
-            regret.after,
-            regret.tokens,
-            _round_seconds(regret.seconds),
-            regret.what,
-        )
-        for regret in _order_regrets(result)
-    ]
+@entry()
+def session_regrets(result: SessionRegrets) -> RowList[Regret]:
     notes = [
-        "" if rows else "Nothing that a compaction dropped was needed again.",
         *(_describe_kind(row) for row in result.kinds),
         "elsewhere: at places of this session where nothing was compacted" if result.kinds else "",
     ]
-    columns = "kind compacted:n dropped:n again:n tokens:n s:n what*"
-    return sheet("Needed again after a compaction", columns, rows, notes)
+    return REGRETS.of("Needed again after a compaction", _order_regrets(result), notes)
 
 
 def _order_regrets(result: SessionRegrets) -> list[Regret]:
@@ -395,13 +457,9 @@ def _round_seconds(seconds: float | None) -> int | None:
     return None if seconds is None else round(seconds)
 
 
-@entry(figure=draw_table)
-def session_cache(result: SessionCache) -> ResultTable:
+@entry()
+def session_cache(result: SessionCache) -> RowList[CacheMiss]:
     cache = result.cache
-    rows = [
-        (miss.turn, miss.lost, round(miss.cost), _round_seconds(miss.seconds), CAUSES[miss.cause], miss.span)
-        for miss in cache.missed
-    ]
     if not cache.requests:
         notes = ["The file counts no tokens."]
     else:
@@ -409,14 +467,13 @@ def session_cache(result: SessionCache) -> ResultTable:
             f"{plural(len(cache.requests), 'request')}: {cache.cached:,} tokens read from the cache, {cache.written:,}"
             f" put into it, {cache.fresh:,} at full price, {cache.output:,} written",
             f"{cache.share:.1%} of what was read came from the cache",
-            "" if rows else "Its prefix was never read again.",
             "price: tokens of input at full price; a cached one costs .1, one that is put in 1.25",
         ]
-    return sheet("Prefixes that were read again", "turn:n tokens:n price:n pause:n because* span:n", rows, notes)
+    return MISSES.of("Prefixes that were read again", cache.missed, notes)
 
 
-@entry(figure=draw_table)
-def session_rules(result: SessionRules) -> ResultTable:
+@entry()
+def session_rules(result: SessionRules) -> RowList[tuple[Any, ...]]:
     rows: list[tuple[Any, ...]] = [
         ("loaded", rule_file.turn, len(rule_file.text), rule_file.path, " ".join(rule_file.text[:200].split()))
         for rule_file in result.rules
@@ -429,15 +486,15 @@ def session_rules(result: SessionRules) -> ResultTable:
         "" if result.rules else "This file does not say which instructions were loaded.",
         "" if result.broken else "No command did what the user had forbidden, as far as rules can tell.",
     )
-    return sheet("Rules", "what turn:n characters:n of* says*", rows, notes)
+    return RULES.of("Rules", rows, notes)
 
 
 def _dropped(boundary: int | None) -> str:
     return ")" if boundary is None else f", dropped at turn {boundary})"
 
 
-@entry(figure=draw_table)
-def session_outlook(result: SessionOutlook) -> ResultTable:
+@entry()
+def session_outlook(result: SessionOutlook) -> RowList[tuple[Any, ...]]:
     outlook = result.outlook
     rows: list[tuple[Any, ...]] = [
         (place, file.path, file.uses, file.spoken, file.tokens) for place, file in enumerate(outlook.files, 1)
@@ -448,7 +505,7 @@ def session_outlook(result: SessionOutlook) -> ResultTable:
         "A compaction is near." if outlook.near else "",
         "files by when they were last spoken of: of the first five 30 % are touched again within 80 turns, of all 16 %",
     )
-    return sheet("A compaction now would drop", "place:n what* uses:n spoken:n tokens:n", rows, notes)
+    return OUTLOOK.of("A compaction now would drop", rows, notes)
 
 
 @entry(figure=draw_table)

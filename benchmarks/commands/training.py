@@ -242,7 +242,7 @@ def _read(model: BaseModel, named: list[Path]) -> list[LensText]:
     Raises InputError for what cannot be read.
     """
     from amgs.errors import InputError
-    from amgs_app.models.choice import text_of
+    from amgs.regular_file import read_text
     from benchmarks.focus_training.lens_runs import LensText
 
     found = []
@@ -255,7 +255,7 @@ def _read(model: BaseModel, named: list[Path]) -> list[LensText]:
         for file in files:
             group = path.stem
             told = str(file.relative_to(path)) if path.is_dir() else file.stem
-            found.append(LensText(told, group, tuple(model.encode(text_of(file)))))
+            found.append(LensText(told, group, tuple(model.encode(read_text(file, "Give a text file.")))))
     return found
 
 

@@ -45,7 +45,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Final
 
-_REFUSED: Final = frozenset({errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
+_REFUSED: Final = frozenset(
+    {
+        *(errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO),
+        *(errno.EISDIR, errno.ENOTDIR, errno.ELOOP, errno.ENAMETOOLONG),
+    }
+)
 """What the system says where it does not let a folder or a file be read or written."""
 
 UNWRITABLE: Final = frozenset({"room", "unwritable"})
@@ -176,7 +181,7 @@ class StoreAwayError(StoreError):
     retry_after = 2
 
 
-def as_refusal(error: BaseException) -> BaseException:
+def as_refusal(error: BaseException, *, about: str = "") -> BaseException:
     """Give a StoreError in words for a file or folder that the system refuses; any other error as it is."""
     if not isinstance(error, OSError) or error.errno not in _REFUSED:
         return error
@@ -184,17 +189,17 @@ def as_refusal(error: BaseException) -> BaseException:
         f"{error.filename or 'The output'}: {error.strerror}.",
         title="The disk refuses",
         way_out="Check its permissions and the room there, or choose another place.",
-        about="place",
+        about=about,
     )
 
 
 @contextmanager
 def saying_refusals() -> Iterator[None]:
-    """Raise what the system refuses inside as a StoreError."""
+    """Raise what the system refuses inside, where a store is opened, as a StoreError."""
     try:
         yield
     except OSError as error:
-        if (refusal := as_refusal(error)) is error:
+        if (refusal := as_refusal(error, about="place")) is error:
             raise
         raise refusal from error
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import tomllib
@@ -55,16 +56,24 @@ def read_text(path: Path, way_out: str) -> str:
     try:
         with path.open("rb") as file:
             raw = file.read(LARGEST + 1)
-    except (OSError, ValueError) as error:  # ValueError: a null byte in the path
-        raise InputError(
-            f"{path} cannot be read: {getattr(error, 'strerror', None) or error}.", way_out=way_out
-        ) from error
+    except (OSError, ValueError) as error:
+        why = getattr(error, "strerror", None) or "its name holds a null byte"
+        raise InputError(f"{path} cannot be read: {why}.", way_out=way_out) from error
     if len(raw) > LARGEST:
         raise InputError(f"{path} holds more than {LARGEST // 2**20} MiB.", way_out=way_out)
     try:
         return raw.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise InputError(f"{path} is not UTF-8 (byte {error.start}).", way_out=way_out) from error
+
+
+def say_json_fault(error: ValueError | RecursionError) -> str:
+    """Say why a text is no JSON, without the library's words."""
+    if isinstance(error, json.JSONDecodeError):
+        return f"it is not whole JSON (line {error.lineno}, column {error.colno})"
+    if isinstance(error, UnicodeDecodeError):
+        return f"it is not UTF-8 (byte {error.start})"
+    return "it is nested too deeply" if isinstance(error, RecursionError) else "a number in it is too long"
 
 
 def read_toml(path: Path, way_out: str) -> dict[str, Any]:

@@ -485,6 +485,7 @@ class Engine:
             if not self.reads_at_least or error.about not in UNWRITABLE:
                 raise
             memory = self._wait_for_store(lambda: open_store_memory(read_only=True))
+            self.warn(f"{self.store_name} cannot be written: it is open for reading.")
         self._memory = memory
         if shipped:
             memory.sources.follow(self.corpus.path)

@@ -132,7 +132,8 @@ def ran(*words: str, home: Path, piped: str = "") -> subprocess.CompletedProcess
         (["--read-only", "search", "winch"], 0),
         (["--read-only", "frame", "assemble", "SESSION", "--query", "winch"], 0),
         (["--read-only", "status"], 0),
-        (["search", "winch"], 4),
+        (["search", "winch"], 0),
+        (["frame", "assemble", "SESSION", "--query", "winch"], 0),
         (["ingest", "The tide is out."], 4),
     ],
 )
@@ -152,6 +153,8 @@ def test_a_store_that_cannot_be_written_is_read(tmp_path: Path, words: list[str]
             place.chmod(0o755)
     assert done.returncode == code, done.stderr
     assert ("winch" in done.stdout or "raw" in done.stdout) if code == 0 else "--read-only" in done.stderr
+    said = "s.duckdb cannot be written: it is open for reading." in done.stderr
+    assert said == (code == 0 and "--read-only" not in words)
     assert "Traceback" not in done.stderr and "nanobind" not in done.stderr
 
 

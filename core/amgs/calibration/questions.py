@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from amgs.errors import InputError
+from amgs.regular_file import read_text
 
 SHARE = 3
 """One question in so many is held out."""
@@ -41,10 +42,7 @@ def load(path: Path) -> tuple[Question, ...]:
 
     Raises InputError, which names the line, for a file that cannot be read.
     """
-    try:
-        text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"{path} cannot be read: {error}.", way_out="Give a .jsonl file in UTF-8.") from error
+    text = read_text(path, "Give a .jsonl file in UTF-8.")
     questions = []
     for number, line in enumerate(text.splitlines(), 1):
         if not line.strip():

@@ -9,7 +9,18 @@ from pathlib import Path
 from typing import Any
 
 from amgs.errors import InputError
-from amgs.exchange.values import VERSION, Header, StoreDocument, damaged, inward, of_another_form, outward, unreadable
+from amgs.exchange.values import (
+    VERSION,
+    Header,
+    StoreDocument,
+    damaged,
+    inward,
+    of_another_form,
+    outward,
+    say_gap,
+    unreadable,
+)
+from amgs.regular_file import say_json_fault
 from amgs.storage.store import Storage
 from amgs.storage.tables import TableColumn
 
@@ -58,7 +69,7 @@ def read(path: Path) -> StoreDocument:
     except OSError as error:
         raise unreadable(path, error) from error
     except (ValueError, RecursionError) as error:
-        raise damaged(path, f"it is not whole JSON: {error}") from error
+        raise damaged(path, say_json_fault(error)) from error
     if not isinstance(data, dict) or data.get("form") != FORM:
         raise InputError(
             f"{path} is JSON, but not an exported memory.",
@@ -72,7 +83,7 @@ def read(path: Path) -> StoreDocument:
             data["schema"], data["counter"], {str(name): _table(table) for name, table in data["tables"].items()}
         )
     except (KeyError, TypeError, ValueError, AttributeError) as error:
-        raise damaged(path, repr(error)) from error
+        raise damaged(path, say_gap(error)) from error
 
 
 def _table(table: dict[str, Any]) -> tuple[tuple[TableColumn, ...], list[tuple[Any, ...]]]:

@@ -13,7 +13,17 @@ from xml.etree import ElementTree
 from xml.sax.saxutils import escape, quoteattr
 
 from amgs.errors import InputError
-from amgs.exchange.values import VERSION, Header, StoreDocument, damaged, inward, of_another_form, outward, unreadable
+from amgs.exchange.values import (
+    VERSION,
+    Header,
+    StoreDocument,
+    damaged,
+    inward,
+    of_another_form,
+    outward,
+    say_gap,
+    unreadable,
+)
 from amgs.storage.store import Storage
 from amgs.storage.tables import TableColumn
 
@@ -69,7 +79,7 @@ def read(path: Path) -> StoreDocument:
     except OSError as error:
         raise unreadable(path, error) from error
     except (ElementTree.ParseError, ValueError, LookupError, RecursionError) as error:
-        raise damaged(path, f"it is not whole XML: {error}") from error
+        raise damaged(path, f"it is not whole XML (line {getattr(error, 'position', (1,))[0]})") from error
     graph = root.find(f"{{{_SPACE}}}graph")
     try:
         header = None if graph is None else _values(graph).get("header")
@@ -84,7 +94,7 @@ def read(path: Path) -> StoreDocument:
             raise of_another_form(path, opening["version"])
         return _document(graph, opening)
     except (KeyError, TypeError, ValueError, AttributeError, RecursionError) as error:
-        raise damaged(path, repr(error)) from error
+        raise damaged(path, say_gap(error)) from error
 
 
 def _document(graph: ElementTree.Element, header: dict[str, Any]) -> StoreDocument:

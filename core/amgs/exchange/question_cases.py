@@ -17,6 +17,7 @@ from typing import Any
 
 from amgs.clock import parse_instant
 from amgs.errors import InputError
+from amgs.regular_file import read_text
 from amgs.types.question_case import CaseHit, CaseOutcome, QuestionCase
 
 _NAMES = tuple(field.name for field in fields(QuestionCase))
@@ -27,11 +28,13 @@ def read_cases(path: Path) -> tuple[QuestionCase, ...]:
     """Return the cases of a file. Raises InputError for a file that cannot be read or holds something else."""
     import yaml
 
+    text = read_text(path, "Give a YAML list of questions.")
     try:
-        records = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
-        reason = " ".join(str(getattr(error, "strerror", None) or error).split())
-        raise InputError(f"{path} cannot be read: {reason}.", way_out="Give a YAML list of questions.") from error
+        records = yaml.safe_load(text)
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
+        mark = getattr(error, "problem_mark", None)
+        place = f"line {mark.line + 1}" if mark else "a line"
+        raise InputError(f"{path} is not YAML: {place}.", way_out=f"Correct {place}.") from error
     if records is None:
         return ()
     if not isinstance(records, list):
@@ -153,12 +156,10 @@ def write_run(path: Path, outcomes: Sequence[CaseOutcome]) -> None:
 def read_run(path: Path) -> tuple[CaseOutcome, ...]:
     """Return the outcomes of a kept run. Raises InputError for a file that cannot be read or holds something else."""
     try:
-        run = json.loads(path.read_text(encoding="utf-8"))
+        run = json.loads(read_text(path, "Give the file of a kept run."))
         if run["format"] != FORMAT:
             raise ValueError("another format")
         return tuple(_outcome(outcome) for outcome in run["outcomes"])
-    except OSError as error:
-        raise InputError(f"{path} cannot be read: {error.strerror}.", way_out="Give the file of a kept run.") from error
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise InputError(f"{path} is no kept run of questions.", way_out="Keep one first.") from error
 

@@ -87,6 +87,11 @@ def unreadable(path: Path, error: OSError) -> InputError:
     )
 
 
+def say_gap(error: Exception) -> str:
+    """Say of an export that does not hold together what it lacks."""
+    return f"it lacks {error.args[0]!r}" if isinstance(error, KeyError) else "a value in it has another form"
+
+
 def damaged(path: Path, why: object) -> InputError:
     """Return the error for a file that is an export, or should be one, and does not hold together."""
     return InputError(f"{path} is damaged: {_short(why)}.", way_out=_AGAIN)

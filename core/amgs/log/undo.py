@@ -105,8 +105,7 @@ def _readable(operation_id: int) -> Iterator[None]:
         yield
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise StoreCorruptError(
-            f"The journal of operation {operation_id} cannot be read: {error!r}.",
-            way_out="Nothing was changed; run verify.",
+            f"The journal of operation {operation_id} cannot be read.", way_out="Nothing was changed; run verify."
         ) from error
 
 

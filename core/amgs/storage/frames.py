@@ -156,7 +156,7 @@ def definition_of(row: Sequence[Any], children: tuple[ChildFrame, ...]) -> Frame
         )
     except (KeyError, TypeError, ValueError, AttributeError, WeightsError) as error:
         raise StoreCorruptError(
-            f"The definition of the frame {row[0]} cannot be read: {error!r}.",
+            f"The definition of the frame {row[0]} cannot be read.",
             way_out="Restore the store from a backup, or import an export of it.",
         ) from error
 

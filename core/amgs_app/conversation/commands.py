@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, Unpack
 
 from amgs.errors import InputError, UsageError
+from amgs.regular_file import say_json_fault
 from amgs.types.mention_types import MentionType
 from amgs_app import results
 from amgs_app.calls.arguments import (
@@ -407,4 +408,4 @@ def _read(text: str) -> Any:
     try:
         return json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise UsageError(f"The messages are no JSON: {error}.", way_out="Give a list of objects.") from error
+        raise UsageError(f"Of the messages: {say_json_fault(error)}.", way_out="Give a list of objects.") from error

@@ -7,7 +7,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from amgs.errors import Cancelled, InputError, UsageError
+from amgs.errors import Cancelled, UsageError
+from amgs.regular_file import read_text
 from amgs_app import results
 from amgs_app.calls.arguments import DryRun, Limit
 from amgs_app.calls.marks import Arg, Option, Takes
@@ -80,11 +81,7 @@ def update(
     if text is not None:
         plan = library.plan_text(source, text)
     elif file is not None:
-        try:
-            plan = library.plan_text(source, file.read_text(encoding="utf-8-sig"))
-        except (OSError, ValueError) as error:
-            why = getattr(error, "strerror", None) or "it is not UTF-8"
-            raise InputError(f"{file} cannot be read: {why}.", way_out="Choose another file.") from error
+        plan = library.plan_text(source, read_text(file, "Choose another file."))
     else:
         plan = library.plan_file(library.file_of(source))
     return plan if dry_run else library.apply(plan)

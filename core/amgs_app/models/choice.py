@@ -10,8 +10,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from amgs.errors import InputError, ModelError
-from amgs.regular_file import lies_there
+from amgs.errors import ModelError
+from amgs.regular_file import lies_there, read_text
 from amgs_app.places.folders import checkpoint_folder, model_cache
 
 if TYPE_CHECKING:
@@ -222,20 +222,11 @@ def segments_of_files(files: Sequence[Path]) -> tuple[Segment, ...]:
 
     return tuple(
         Segment(
-            f"{text_of(file)}\n\n",
+            f"{read_text(file, 'Give a text file in UTF-8.')}\n\n",
             meta={"label": file.name, "path": str(file), "language": LANGUAGES.get(file.suffix.lower(), "text")},
         )
         for file in files
     )
-
-
-def text_of(file: Path) -> str:
-    try:
-        return file.read_bytes().decode("utf-8")
-    except UnicodeDecodeError as error:
-        raise InputError(f"{file} is not UTF-8 (byte {error.start}).", way_out="Save it as UTF-8.") from error
-    except OSError as error:
-        raise InputError(f"{file}: {error.strerror}.", way_out="Give a text file.") from error
 
 
 class LoadedModels:

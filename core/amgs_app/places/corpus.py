@@ -8,7 +8,6 @@ under `amgs_app/_data/`. The store keeps how far a corpus's year has come, and t
 from __future__ import annotations
 
 import hashlib
-import tomllib
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta, tzinfo
@@ -17,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from amgs.clock import Clock, ShiftedClock, SystemClock, as_utc, parse_instant
 from amgs.errors import AmgsError, InputError
-from amgs.regular_file import is_folder, lies_there, real_path
+from amgs.regular_file import is_folder, lies_there, read_toml, real_path
 
 if TYPE_CHECKING:
     from amgs.memory import Memory
@@ -107,13 +106,12 @@ def _read_corpus(folder: Path, *, is_sample: bool) -> Corpus:
     file = folder / DESCRIPTION
     now: datetime | None = None
     if file.is_file():
+        way_out = "It may contain `now = 2026-03-01T09:00:00Z`."
+        value = read_toml(file, way_out).get("now")
         try:
-            value = tomllib.loads(file.read_text(encoding="utf-8")).get("now")
             now = None if value is None else _instant(value)
-        except (OSError, ValueError) as error:
-            raise InputError(
-                f"{file} cannot be read: {error}.", way_out="It may contain `now = 2026-03-01T09:00:00Z`."
-            ) from error
+        except (ValueError, OverflowError) as error:
+            raise InputError(f"{file}: {value!r} is no instant.", way_out=way_out) from error
     return Corpus(folder, real_path(folder).name or "notes", now, is_sample)
 
 

@@ -60,14 +60,18 @@ def write_whole(path: Path, text: str) -> None:
     Makes its folder; the file keeps its mode. A link is replaced, and nothing is written to where it leads. Raises
     OSError.
     """
-    path.parent.mkdir(parents=True, exist_ok=True)
     fresh = path.with_name(f"{path.name}.new")
-    fresh.unlink(missing_ok=True)
-    with fresh.open("x", encoding="utf-8", newline="\n") as file:
-        if path.is_file() and not path.is_symlink():
-            copymode(path, fresh)
-        file.write(text)
-    fresh.replace(path)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        fresh.unlink(missing_ok=True)
+        with fresh.open("x", encoding="utf-8", newline="\n") as file:
+            if path.is_file() and not path.is_symlink():
+                copymode(path, fresh)
+            file.write(text)
+        fresh.replace(path)
+    except OSError as error:
+        error.filename = str(path)  # nobody has named the other one
+        raise
 
 
 def _none(word: str, way_out: str) -> UsageError:

@@ -114,7 +114,7 @@ def compare(path: Path, content: str) -> list[str]:
     except FileNotFoundError:
         return [f"{path} is missing."]
     except (OSError, UnicodeDecodeError) as error:
-        return [f"{path} cannot be read: {error}."]
+        return [f"{path} cannot be read: {getattr(error, 'strerror', None) or 'it is not UTF-8'}."]
     if expected == content:
         return []
     if path.suffix == ".svg":

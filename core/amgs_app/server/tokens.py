@@ -14,13 +14,13 @@ import hashlib
 import hmac
 import re
 import secrets
-import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, get_args
 
-from amgs.errors import UsageError
+from amgs.errors import InputError, UsageError
+from amgs.regular_file import read_toml
 from amgs_app.calls.operation import Right
 
 RIGHTS: Final[tuple[Right, ...]] = get_args(Right)
@@ -91,11 +91,9 @@ def new_token() -> str:
 def read_tokens(path: Path) -> Tokens:
     """Return the tokens of a file; raises UsageError that names the entry which is wrong."""
     try:
-        tables = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise UsageError(
-            f"{path} cannot be read: {error}.", way_out="`amgs token new` writes a file of tokens."
-        ) from error
+        tables = read_toml(path, "`amgs token new` writes a file of tokens.")
+    except InputError as error:
+        raise UsageError(error.message, way_out=error.way_out) from error
     callers: dict[str, Caller] = {}
     for name, entry in tables.items():
         key = entry.get("sha256") if isinstance(entry, dict) else None
@@ -124,7 +122,7 @@ def add_token(path: Path, name: str, namespaces: Sequence[str], may: Right) -> s
         check_namespace(namespace)
     if path.exists():
         read_tokens(path)
-        if name in tomllib.loads(path.read_text(encoding="utf-8")):
+        if name in read_toml(path, ""):
             raise UsageError(
                 f"{path} has a token called {name} already.", way_out="Give another name, or remove that one."
             )

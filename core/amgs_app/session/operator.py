@@ -146,6 +146,8 @@ class Operator:
         draft = self.draft
         begins = call.operation.creates and not call.arguments.get("dry_run") and self.engine.lacks_memory
         self.engine.creates |= begins
+        changes = call.operation.writes and not call.operation.logs
+        self.engine.reads_at_least |= call.right == "read" or not changes
         try:
             result = call.run(self, progress)
         except StoreLockedError:

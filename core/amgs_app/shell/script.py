@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from amgs.errors import AmgsError, Cancelled, ExpectationError, InputError, UsageError
+from amgs.errors import AmgsError, Cancelled, ExpectationError, UsageError
+from amgs.regular_file import read_text
 from amgs_app.calls.call import Call
 from amgs_app.calls.hints import way_out_of
 from amgs_app.calls.registry import Registry
@@ -106,14 +107,7 @@ class Step:
 
 def read_script(path: Path) -> str:
     """Return the text of a script; raises InputError for one that cannot be read."""
-    try:
-        return path.read_bytes().decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise InputError(f"{path} is not UTF-8 (byte {error.start}).", way_out="Save the script as UTF-8.") from error
-    except OSError as error:
-        raise InputError(
-            f"{path} cannot be read: {error.strerror}.", way_out="Give the path of a script, such as docs/tour.amgs."
-        ) from error
+    return read_text(path, "Give the path of a script in UTF-8, such as docs/tour.amgs.")
 
 
 def parse_script(registry: Registry, text: str, name: str) -> tuple[Step, ...]:

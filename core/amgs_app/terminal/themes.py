@@ -8,7 +8,6 @@ in print.
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from functools import lru_cache
@@ -18,7 +17,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from rich.terminal_theme import TerminalTheme
 
-from amgs.errors import AmgsError
+from amgs.errors import AmgsError, InputError
+from amgs.regular_file import read_toml
 
 if TYPE_CHECKING:
     from textual.theme import Theme
@@ -206,11 +206,9 @@ def load_all(folders: Iterable[Path]) -> tuple[dict[str, Palette], tuple[ThemeEr
 def load(path: Path) -> Palette:
     """Return one theme file as a palette; raises ThemeError naming everything that is wrong with it."""
     try:
-        table = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError) as problem:
-        raise ThemeError(path, f"cannot be read ({type(problem).__name__}).") from problem
-    except tomllib.TOMLDecodeError as problem:
-        raise ThemeError(path, f"is not TOML: {problem}.") from problem
+        table = read_toml(path, "")
+    except InputError as problem:
+        raise ThemeError(path, problem.message.removeprefix(f"{path} ")) from problem
     palette_fields, faults = _read(table)
     if faults:
         raise ThemeError(path, "; ".join(faults) + ".")

@@ -154,7 +154,8 @@ def read(path: Path, what: str, way_out: str) -> CheckpointFile:
             metadata = file.metadata() or {}
             weights = {name: file.get_tensor(name) for name in sorted(file.keys())}
     except (OSError, SafetensorError) as error:
-        raise CheckpointError(f"The {what} {path.name} cannot be read ({error}).", way_out=way_out) from error
+        why = _say_fault(error)
+        raise CheckpointError(f"The {what} {path.name} cannot be read ({why}).", way_out=way_out) from error
     return CheckpointFile(path, metadata, weights)
 
 
@@ -182,13 +183,17 @@ def _fingerprint(metadata: Mapping[str, str]) -> EmbeddingFingerprint | None:
         return None
 
 
+def _say_fault(error: Exception) -> str:
+    return getattr(error, "strerror", None) or "it is not a whole safetensors file"
+
+
 def _metadata(path: Path) -> dict[str, str]:
     try:
         with safe_open(path, framework="pt") as file:
             return dict(file.metadata() or {})
     except (OSError, SafetensorError) as error:
         raise CheckpointError(
-            f"The checkpoint {path} cannot be read ({error}).",
+            f"The checkpoint {path} cannot be read ({_say_fault(error)}).",
             way_out="Restore the file, or move it out of the folder.",
         ) from error
 

@@ -234,11 +234,11 @@ def _record(body: bytes, number: int) -> Record:
     try:
         record: Record = parsed(_line(), body).data
     except ValueError as error:
-        raise faulty(number, _what_is_wrong(body, error)) from error
+        raise faulty(number, _what_is_wrong(body)) from error
     return record
 
 
-def _what_is_wrong(body: bytes, error: ValueError) -> str:
+def _what_is_wrong(body: bytes) -> str:
     """Return why a line is no event that can be read."""
     try:
         kind = parsed(_AnyLine, body).kind
@@ -246,7 +246,7 @@ def _what_is_wrong(body: bytes, error: ValueError) -> str:
         return "it is not an event"
     if kind not in KINDS:
         return f"{kind!r} is no event that this program knows"
-    return f"it is not a whole {kind} event ({error})"
+    return f"it is not a whole {kind} event"
 
 
 def faulty(line: int, why: str) -> TraceError:

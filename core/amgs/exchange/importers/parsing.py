@@ -15,7 +15,7 @@ from typing import Any
 from amgs.clock import UNPLACED, parse_instant
 from amgs.errors import InputError
 from amgs.ingest.raw_blocks import shown
-from amgs.regular_file import check_ends
+from amgs.regular_file import check_ends, say_json_fault
 
 _ARCHIVE = b"PK\x03\x04"
 
@@ -42,12 +42,10 @@ def parse(path: Path) -> Any:
         )
     try:
         return _parse_text(raw.decode("utf-8-sig"))
-    except RecursionError as error:
-        raise _unfit(path, "it is nested too deeply") from error
-    except UnicodeDecodeError as error:
-        raise _unfit(path, "it is not UTF-8") from error
-    except ValueError as error:
-        raise _unfit(path, f"it is not whole JSON: {error}") from error
+    except _TwiceError as error:
+        raise _unfit(path, str(error)) from error
+    except (ValueError, RecursionError) as error:
+        raise _unfit(path, say_json_fault(error)) from error
 
 
 def _parse_text(written: str) -> Any:
@@ -72,8 +70,10 @@ def _is_object(line: str) -> bool:
 def _line(number: int, line: str) -> Any:
     try:
         return _value(line)
-    except (ValueError, RecursionError) as error:
-        return Unread(number, f"it is not JSON: {error}"[:120])
+    except _TwiceError as error:
+        return Unread(number, str(error)[:120])
+    except (ValueError, RecursionError):
+        return Unread(number, "it is no JSON")
 
 
 def _value(written: str) -> Any:

@@ -38,6 +38,9 @@ _TOO_NEW = re.compile(r"version number|newer version", re.IGNORECASE)
 _NO_ROOM = re.compile(r"no space left|file too large|disk quota|out of disk", re.IGNORECASE)
 _NOT_ALLOWED = re.compile(r"permission denied|read-only file system", re.IGNORECASE)
 _TORN = re.compile(r"Corrupt WAL file: entry at byte position (\d+)")
+_UNOPENED = re.compile(r'Cannot open file ".*": (.*)')
+_CLASS = re.compile(r"^(?:[A-Z]\w+ )*(?:Error|Exception): ")
+"""DuckDB's name for the kind of an error, before its sentence."""
 _DAMAGED = re.compile(
     r"corrupt|checksum|not a valid DuckDB|read enough bytes|deserialize|failure while replaying", re.IGNORECASE
 )
@@ -404,15 +407,15 @@ def _make_lock_error(path: str, process: str) -> StoreLockedError:
 
 def _translate_error(error: Exception, path: str) -> AmgsError:
     """Return the engine's error for a DuckDB error."""
-    text = str(error).strip().split("\n", 1)[0]
+    text = _CLASS.sub("", str(error).strip().split("\n", 1)[0]).rstrip(".")
     if "lock on file" in text:
         match = _OTHER_PROCESS.search(text)
         return _make_lock_error(path, match[1] if match else "")
     if _TOO_NEW.search(text):
-        return StoreTooNewError(f"{path}: {text}", way_out="Update the program, or choose another store.")
+        return StoreTooNewError(f"{path}: {text}.", way_out="Update the program, or choose another store.")
     if _DAMAGED.search(text) or isinstance(error, duckdb.FatalException | duckdb.InternalException):
         return StoreCorruptError(
-            f"{path} cannot be read: {text}", way_out="Restore a backup. The file was not changed."
+            f"{path} cannot be read: {text}.", way_out="Restore a backup. The file was not changed."
         )
     if "surrogate" in text:
         return UsageError(
@@ -420,7 +423,7 @@ def _translate_error(error: Exception, path: str) -> AmgsError:
         )
     if _NO_ROOM.search(text):
         return StoreError(
-            f"{path} cannot be extended: {text}",
+            f"{path} cannot be extended: {text}.",
             title="The disk is full",
             way_out="Free some space and try again; the store is unchanged.",
             about="room",
@@ -432,8 +435,10 @@ def _translate_error(error: Exception, path: str) -> AmgsError:
             way_out="Allow writing there, or open it for reading.",
             about="unwritable",
         )
+    if unopened := _UNOPENED.fullmatch(text):
+        return StoreError(f"{path} cannot be opened: {unopened[1]}.", way_out="Check the path.")
     return StoreError(
-        f"{path}: {text}", way_out="Nothing was changed. Verify the store to see whether it is sound.", about="check"
+        f"{path}: {text}.", way_out="Nothing was changed. Verify the store to see whether it is sound.", about="check"
     )
 
 

@@ -21,16 +21,21 @@ _DUCKDB = b"DUCK"
 
 def check(path: Path, *, create: bool) -> None:
     """Raise StoreError unless a DuckDB file lies at the path, or nothing at all and a new one may be made there."""
-    mode = _mode(path)
+    try:
+        mode = path.stat().st_mode
+    except (FileNotFoundError, NotADirectoryError, ValueError):
+        mode = 0
+    except OSError as error:
+        raise _unreadable(path, error, "Check the path and its permissions.") from error
     if stat.S_ISREG(mode):
         _check_mark(path)
         return
     if mode:
         what = "a folder" if stat.S_ISDIR(mode) else "not an ordinary file"
         raise StoreError(f"{path} is {what}.", title="Not a memory store", way_out="Give the name of a file.")
-    if not stat.S_ISDIR(_mode(path.parent)):
+    if not stat.S_ISDIR(folder := _mode(path.parent)):
         raise StoreError(
-            f"There is no store at {path}: the folder {path.parent} does not exist.",
+            f"There is no store at {path}: {path.parent} {'is not a folder' if folder else 'does not exist'}.",
             way_out="Check the path, or create the folder first.",
         )
     if not create:
@@ -131,9 +136,7 @@ def _check_mark(path: Path) -> None:
         with path.open("rb") as file:
             start = file.read(_MARK.stop)
     except OSError as error:
-        raise StoreError(
-            f"{path} cannot be read: {error.strerror or error}.", way_out="Check its read permission."
-        ) from error
+        raise _unreadable(path, error, "Check its read permission.") from error
     if start[_MARK] == _DUCKDB:
         return
     if Path(f"{path}.counter").exists() or Path(f"{path}.index").is_dir():
@@ -147,3 +150,7 @@ def _check_mark(path: Path) -> None:
         title="Not a memory store",
         way_out="Check the path.",
     )
+
+
+def _unreadable(path: Path, error: OSError, way_out: str) -> StoreError:
+    return StoreError(f"{path} cannot be read: {error.strerror or error}.", way_out=way_out)

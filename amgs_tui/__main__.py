@@ -114,7 +114,7 @@ def _open_screen(option_values: dict[str, Any]) -> int:
         operator = Operator(engine_of(replace(options, own=True) if front else options))
         operator.engine.reads_at_least = True
         if front:
-            operator.engine.wait_for_memory()
+            operator.engine.require_existing_memory()
         operator.join()
         return operator
 

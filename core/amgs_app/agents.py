@@ -1,7 +1,7 @@
-"""The five agents of AMGS §9: schedules of calls to the public API of a served memory.
+"""The five background agents of AMGS §9: schedules of calls to the public API of a served memory.
 
-Nothing is done twice where two programs run them or one is killed: each call looks at the memory as it is then, and
-changes it in one transaction.
+`amgs agents` runs them. Each call reads the memory's present state and changes it in one transaction, so that nothing
+is done twice where two programs run them or one is killed.
 """
 
 from __future__ import annotations
@@ -18,17 +18,17 @@ from amgs.text.plural import plural
 ENDINGS: Final = frozenset((".md", ".markdown", ".txt"))
 """Endings of the files that the ingestion agent reads; `amgs ingest --batch` reads more."""
 LARGEST: Final = 1_000_000
-"""Characters of a file that is taken in over the API."""
+"""Most characters of a file that the ingestion agent sends; larger files are skipped."""
 FRESH: Final = ("SELF", "WORLD")
-"""The frames that the attention agent keeps fresh."""
+"""The frames that the attention agent assembles ahead of need."""
 
 
 @dataclass(frozen=True, slots=True)
 class Orders:
-    """Orders to the agents.
+    """Options of the agents.
 
-    watch: the folder of the ingestion agent, which rests without one. apply: whether enhancement carries its plan out,
-    instead of proposing it.
+    watch: the folder that the ingestion agent reads; None for no ingestion. apply: let the enhancement agent apply its
+    plan instead of only proposing it.
     """
 
     watch: Path | None = None
@@ -36,12 +36,14 @@ class Orders:
 
 
 def ask(client: MemoryClient, operation: str, **arguments: Any) -> Any:
-    """Call any operation of the table; gives its frozen result."""
+    """Call any operation by name and return its frozen result."""
     return client.call(operation, exact=True, **arguments)
 
 
 def ingest(client: MemoryClient, orders: Orders) -> str:
-    """Take in every note of the folder that is new, and bring up to date what is known and says something else."""
+    """Ingest the new notes of the watched folder and update those whose text has changed; return a
+    sentence about it.
+    """
     if orders.watch is None:
         return "no folder is watched"
     folder = orders.watch
@@ -67,7 +69,7 @@ def ingest(client: MemoryClient, orders: Orders) -> str:
 
 
 def consolidate(client: MemoryClient, _: Orders) -> str:
-    """Consolidate the inbox when it is due."""
+    """Consolidate the inbox if it is due; return a sentence about it."""
     done = ask(client, "consolidate", if_due=True)
     if not hasattr(done, "operations"):
         return str(done.due.because)
@@ -75,19 +77,19 @@ def consolidate(client: MemoryClient, _: Orders) -> str:
 
 
 def attend(client: MemoryClient, _: Orders) -> str:
-    """Assemble the frames that are kept, so that whoever asks next gets them at once."""
+    """Assemble the cached frames, so that the next request is answered at once; return a sentence about it."""
     tokens = sum(ask(client, "frame cached", name=name).frame.tokens for name in FRESH)
     return f"{', '.join(FRESH)} fresh, {tokens} tokens"
 
 
 def curate(client: MemoryClient, _: Orders) -> str:
-    """Look for what may be pruned; prune nothing."""
+    """Count the blocks that may be pruned, and prune nothing; return a sentence about it."""
     plan = ask(client, "prune", dry_run=True)
     return f"{plural(len(plan.candidates), 'block')} may be pruned: `prune --dry-run` shows them"
 
 
 def enhance(client: MemoryClient, orders: Orders) -> str:
-    """Look for what could be merged, split, strengthened or cut, and for what contradicts something else."""
+    """Propose (or apply) merges, splits and edge changes, and scan for contradictions; return a sentence about it."""
     done = ask(client, "enhance", apply=orders.apply)
     review = ask(client, "review", scan=True)
     verb = "carried out" if orders.apply else "made"
@@ -96,7 +98,7 @@ def enhance(client: MemoryClient, orders: Orders) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Schedule:
-    """every: seconds from the start of a run to the next. duty: gives a sentence of what came of it."""
+    """every: seconds between the starts of two runs. duty: does the work and returns a sentence about it."""
 
     every: float
     duty: Callable[[MemoryClient, Orders], str]
@@ -120,11 +122,11 @@ def run(
     say: Callable[[str], None],
     wait: Callable[[], bool],
 ) -> int:
-    """Run the agents of these names, all of them for none, whenever they are due; gives how many runs there were.
+    """Run the named agents whenever they are due (all if none is named); return the number of runs.
 
-    now: seconds of a clock. say: is told what each run gave. wait: sleeps, and gives whether to go on. A run that fails
-    does not stop the others; a service that is away is waited for. Raises UsageError for an agent or a folder that is
-    none.
+    now: seconds of a clock. say: receives a line per run. wait: sleeps, and returns whether to continue. A failing run
+    does not stop the others; if the service cannot be reached, the agents wait for it. Raises UsageError for an unknown
+    agent or a `watch` that is not a folder.
     """
     unknown = [name for name in names if name not in SCHEDULES]
     if unknown:

@@ -1,6 +1,6 @@
-"""The `amgs` command: a tree of commands, made of the operations and the front ends, and how one line is carried out.
+"""The `amgs` command: builds the Typer commands from the operations and the front ends, and runs one command line.
 
-Everything heavy is imported only once it is needed.
+Heavy modules are imported only when they are needed; `cold start` tests hold that.
 """
 
 from __future__ import annotations
@@ -93,17 +93,17 @@ _FRONT_ENDS: Mapping[str, Callable[..., int]] = {
     "agents": run_agents,
     "serve-web": serve_web,
 }
-"""What runs operations and is none, by its word."""
+"""Commands that are not operations but start something that runs operations (a shell, a service), by their word."""
 
 
 def run(
     arguments: Sequence[str], screen: Screen | None = None, *, registry: Registry | None = None, program: str = "amgs"
 ) -> int:
-    """Carry out a command line and give its exit code.
+    """Run a command line and return its exit code.
 
-    screen: None where none is installed. registry: other operations than the workstation's, and no front ends.
-
-    Says errors on stderr, raises only faults of the program.
+    screen: opens the workstation; None where Textual is not installed. registry: operations to use instead of the
+    workstation's, without front ends (tests and other programs). Prints errors on stderr; raises only faults of the
+    program.
     """
     if now := say_left(_command_words(arguments)):
         sys.stderr.write(printable(f"amgs: {now}\n"))
@@ -137,9 +137,9 @@ def run(
 
 
 def build(registry: Registry | None = None, *, front_ends: bool = True, listed: bool = False) -> typer.Typer:
-    """Return the command line: global options, every operation of the registry, and the front ends, such as `run`.
+    """Return the Typer app: global options, every operation of the registry, and the front ends.
 
-    listed: each command is only a line of the help, without its parameters; to read those takes .3 s.
+    listed: add each command as one line of help, without its parameters, whose reading takes .3 s.
     """
     registry = standard() if registry is None else registry
     app = typer.Typer(
@@ -168,6 +168,7 @@ def build(registry: Registry | None = None, *, front_ends: bool = True, listed: 
 
 
 def _add_front_ends(app: typer.Typer, *, listed: bool) -> None:
+    """Add the front ends and the group `token` to the app. listed: as in `build`."""
     for name, command in _FRONT_ENDS.items():
         app.command(
             name,
@@ -187,8 +188,9 @@ def _add_front_ends(app: typer.Typer, *, listed: bool) -> None:
 
 
 def _choose_operations(arguments: Sequence[str]) -> Registry | None:
-    """Return the operations that a command line can mean, None for all: one that names its first word right after the
-    global options needs no others, and a front end none at all. To make all their commands takes 0.3 s.
+    """Return the operations that a command line may mean, or None for all of them.
+
+    Building all commands takes 0.3 s, so only those that begin with its first word are built, and none for a front end.
     """
     first = next(iter(_command_words(arguments)), None)
     if first is None:
@@ -197,8 +199,8 @@ def _choose_operations(arguments: Sequence[str]) -> Registry | None:
 
 
 def _command_words(arguments: Sequence[str]) -> Sequence[str]:
-    """Return the arguments from the command on, without the global options before it; none where one of them is
-    unknown.
+    """Return the arguments from the command on, without the global options before it; empty if one of
+    those is unknown.
     """
     place = 0
     while place < len(arguments) and arguments[place].startswith("-"):
@@ -213,9 +215,10 @@ def _command_words(arguments: Sequence[str]) -> Sequence[str]:
 def _add_below(
     app: typer.Typer, operations: Sequence[Operation[..., Any]], depth: int, panel: str | None = None
 ) -> None:
-    """Operations as commands by their words from `depth` on: a word that several share, or that goes on, is a group.
+    """Add operations as commands, by their words from index `depth` on.
 
-    An operation whose whole name is such a word is what its group does alone.
+    A word that several operations share, or that others continue, becomes a group; an operation named exactly like the
+    group runs when no further word follows.
     """
     grouped: dict[str, list[Operation[..., Any]]] = {}
     for operation in operations:
@@ -243,6 +246,7 @@ def _add_below(
 
 
 def _add(app: typer.Typer, operation: Operation[..., Any], panel: str | None = None) -> None:
+    """Add one operation as a command under its last word."""
     app.command(
         operation.words[-1],
         cls=PlainCommand,
@@ -255,12 +259,14 @@ def _add(app: typer.Typer, operation: Operation[..., Any], panel: str | None = N
 
 
 def _format_example(example: str) -> str | None:
-    """Return a line of the shell as it stands below a command's help on the command line."""
+    """Return the text below a command's help: its example, and where the shared options are listed."""
     return f"Example: amgs {example}\n\n{_SHARED}" if example else _SHARED
 
 
 def _callback(operation: Operation[..., Any], *, only_alone: bool = False) -> Callable[..., Any]:
-    """Return a command that carries the operation out; only_alone: not where another command follows its word."""
+    """Return the function that Typer calls for an operation. only_alone: do nothing if another command follows the
+    group's word.
+    """
 
     def receive(**arguments: Any) -> int:
         context = arguments.pop("context")
@@ -278,7 +284,7 @@ def _callback(operation: Operation[..., Any], *, only_alone: bool = False) -> Ca
 
 
 def _with_globals(command: Callable[..., int]) -> Callable[..., int]:
-    """Return the command with the global options added to its own; it is handed them as `options`."""
+    """Return the command with the global options added to its parameters; the command gets them as `options`."""
     own = [
         parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY, annotation=for_typer(parameter.annotation))
         for parameter in inspect.signature(command, eval_str=True).parameters.values()
@@ -312,6 +318,7 @@ def _root(
     read_only: ReadOnly = None,
     version: Version = False,
 ) -> int:
+    """Store the global options for the command that follows; without a command, open the workstation."""
     screen: Screen | None = context.obj
     context.obj = Globals(
         store, corpus, model, now, seed, theme, format, settings, connect, token, read_only, screen=screen
@@ -325,13 +332,13 @@ def _root(
 
 
 def _globals(context: typer.Context) -> Globals:
-    """Return the options typed before the command."""
+    """Return the global options that were typed before the command."""
     options = context.find_root().obj
     return options if isinstance(options, Globals) else Globals()
 
 
 def _complain_of_usage(error: typer.TyperException) -> int:
-    """Say what Typer cannot read, and where the help is."""
+    """Print what is wrong with a command line, with similar commands, and return the exit code."""
     text = say_usage(error.format_message())
     context = getattr(error, "ctx", None)
     path = context.command_path if context is not None else "amgs"

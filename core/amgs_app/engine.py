@@ -1,8 +1,10 @@
-"""State that many clients can share: a memory, a focus engine, their models, the clock, the settings and the corpus.
+"""Shared state of the application: one memory, one focus engine, their models, the clock, the settings and the corpus
+(a folder of notes with a store of its own).
 
-Everything heavy opens late: the store with the first operation that asks for it, the language model with the first
-frame that becomes a lifetime context. One thread works with an engine, a second may read beside it; frozen results are
-all that leaves it.
+Every front end works through an `Engine`; what belongs to one person (selection, draft) is in `session/operator.py`.
+Everything heavy opens late: the store with the first operation that needs it, the language model with the first frame
+that is opened as a lifetime context (the token sequence that the focus engine works on). One thread works with an
+engine and a second may read beside it, so only frozen results leave it.
 """
 
 from __future__ import annotations
@@ -46,30 +48,30 @@ if TYPE_CHECKING:
 
 
 SILENT_SECONDS: Final = 1.0
-"""How long that is done, or a memory closes, before it is said."""
+"""Seconds that waiting or closing may take before a line about it is printed."""
 _BETWEEN_LINES: Final = 3.0
-"""Seconds between two lines about how far closing is."""
+"""Seconds between two lines about the progress of closing."""
 
 R = TypeVar("R")
 R_co = TypeVar("R_co", covariant=True)
 
 
 class Work(Protocol[R_co]):
-    """A call of an operation on an engine, as far as an engine must know one."""
+    """A call of an operation; the part of `Call` that an engine uses."""
 
     def apply(self, on: Any, progress: Progress | None = None, /) -> R_co:
-        """Carry it out in this process, on an Engine or an Operator."""
+        """Run the operation in this process, on an Engine or an Operator."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """Command-line options of a run; None for every omitted one.
+    """Command-line options of a run; None for each that was left out.
 
-    store: a path, or ":memory:". own: without a store or a corpus, the user's own memory even where it is not there
-    yet. model: an id, a path, or "tiny" for no real model at all. now: the instant the whole run stands at. settings: a
-    TOML file. connect: the address of a served memory, instead of a store; token:
-    the token for it. read_only: the store is opened for reading, so that several programs may have it open at once.
+    store: a path, or ":memory:". own: use the user's own memory when neither a store nor a corpus is given, even if it
+    does not exist yet. model: an id, a path, or "tiny" for the built-in test model. now: the instant at which the clock
+    stands for the whole run. settings: a TOML file. connect: the address of a served memory to use instead of a store;
+    token: the token for it. read_only: open the store for reading, so that several programs can have it open at once.
     """
 
     store: str | None = None
@@ -86,16 +88,16 @@ class Options:
 
 
 class Engine:
-    """Engine that operations work on. It knows nothing of anybody's view.
+    """The shared state that operations work on. It knows nothing of any person's view.
 
-    creates: whether a store that is missing is created, else only where a command begins one. accept_loss: whether one
-    that has lost changes is opened. reads_at_least: whether a store that cannot be written is opened for reading.
-    fed_back: the lifetime context whose utility memory was told, which happens once. traffic: gives the latest
-    questions and changes of a memory that is served; None where it is not. gateway: whether one stands on it. attached:
-    whether the memory is served elsewhere. standard_input: reads what was piped into a single command; None elsewhere.
-    warn: is given a line about each setting that is ignored, once the settings are read, and about whom it waits for.
-    join: gives an engine of the process that has the store open, where one lets others in; None where this one may not.
-    share: lets others in, by the socket that it is given, once the store is open; what it returns ends that.
+    creates: create a missing store; if False, only a command that begins a memory does. accept_loss: open a store that
+    has lost changes. reads_at_least: open a store that cannot be written for reading. fed_back: the lifetime context
+    whose utility was already reported to the memory, so that it is reported once. traffic: returns the latest requests
+    to a served memory; None if it is not served. gateway: a gateway runs on this engine. attached: the memory is served
+    elsewhere. standard_input: reads what was piped into a single command; None elsewhere. warn: receives one line about
+    each ignored setting and about the process it waits for. join: returns an engine connected to the process that has
+    the store open, None if that process refuses; `join` itself is None where this process must not connect. share:
+    starts to accept other processes on a listening socket; the function it returns stops that.
     """
 
     attached = False
@@ -128,17 +130,20 @@ class Engine:
     # --- carrying out ---------------------------------------------------------------------------------
 
     def carry_out(self, call: Work[R], progress: Progress | None = None, operator: Any = None) -> R:
-        """Carry out a call of an operation; raises what it raises. operator: whose call it is, where it is about what
-        one person looks at.
+        """Run a call of an operation; raises what the operation raises.
+
+        operator: the person's view that the call is about; None for a call that needs only the engine.
         """
         return call.apply(operator or self, progress)
 
     def looking(self) -> AbstractContextManager[None]:
-        """Return held while a screen looks by itself: whoever watches a served memory is not told of that."""
+        """Return a context for requests that the screen makes by itself. A remote engine overrides it so that the
+        service does not count them as traffic.
+        """
         return nullcontext()
 
     def facts(self) -> EngineFacts:
-        """Return what is told of the engine beside the memory's own status."""
+        """Return what `status` shows beside the memory's own counts: corpus, model, seed, clock, focus."""
         fixed = isinstance(self.clock, FixedClock)
         return EngineFacts(
             self.corpus_name,
@@ -156,7 +161,7 @@ class Engine:
 
     @property
     def settings(self) -> WorkstationSettings:
-        """Settings, read on first use; raises UsageError for a file or a variable that cannot be used."""
+        """Settings, read on first use; raises UsageError for an invalid file or variable. Warns about ignored keys."""
         if self._settings is None:
             from amgs_app.settings import ignored_settings, load_settings
 
@@ -171,13 +176,13 @@ class Engine:
 
     @property
     def checkpoints(self) -> Path:
-        """Folder of the user's own checkpoints, which need not exist."""
+        """Folder of the user's own checkpoints; it need not exist."""
         return self._models.checkpoints
 
     @property
     def store_path(self) -> Path | str:
-        """Location of the store: --store, else in the user's data folder: that of --corpus, else the user's own memory
-        once there is one, else the sample's.
+        """Location of the store: --store if given; else, in the user's data folder, the corpus's store for --corpus,
+        the user's own memory if it exists, or the sample's store.
         """
         if self._store_path is None:
             self._store_path = find_store(
@@ -191,20 +196,20 @@ class Engine:
 
     @property
     def store_name(self) -> str:
-        """Short name of the store for narrow places."""
+        """File name of the store, for narrow places."""
         return Path(str(self.store_path)).name
 
     def beside_store(self, ending: str) -> Path | None:
-        """Return a file beside the store, by its ending; None for a store in memory."""
+        """Return the path of a file beside the store: the store's name plus `ending`. None for a store in memory."""
         store = self.store_path
         return store.with_name(f"{store.name}{ending}") if isinstance(store, Path) else None
 
-    def wait_for_memory(self) -> None:
-        """Make no memory of one's own where there is none until a command begins one."""
+    def require_existing_memory(self) -> None:
+        """Do not create a missing store on first use; only a command that begins a memory does then."""
         self.creates = Path(str(self.store_path)).exists()
 
     def keep_off_the_disk(self) -> None:
-        """Have a store that is missing made in memory alone: what is only tried out leaves nothing behind."""
+        """Use a store in memory if there is none on disk, so that a trial leaves no file behind."""
         if isinstance(self.store_path, Path) and not self.store_path.exists():
             from amgs.storage.opening import MEMORY
 
@@ -212,24 +217,26 @@ class Engine:
 
     @property
     def is_own(self) -> bool:
-        """Return whether this is the user's own memory, which no corpus belongs to."""
+        """Return whether this is the user's own memory, which belongs to no corpus."""
         path = self.store_path
         return isinstance(path, Path) and path.name == OWN_STORE and self.options.store is None
 
     @property
     def lacks_memory(self) -> bool:
-        """Return whether there is no memory yet and a look would not create one."""
+        """Return whether there is no store yet and reading would not create one."""
         path = self.store_path
         return not self.attached and not self.creates and isinstance(path, Path) and not path.exists()
 
     @property
     def belongs_to_corpus(self) -> bool:
-        """Return whether the store exists for the corpus: a named one, or the sample's own store."""
+        """Return whether the store belongs to a corpus: to the one of --corpus, or to the sample."""
         return self.options.corpus is not None or (self.options.store is None and not self.is_own)
 
     @property
     def trace_path(self) -> Path | None:
-        """File for the steps of the present lifetime context, beside the store; None where nothing can be written."""
+        """File beside the store for the steps of the open lifetime context; None for a store in memory. Creates the
+        data folder if needed.
+        """
         path = self.store_path
         if not isinstance(path, Path):
             return None
@@ -242,12 +249,12 @@ class Engine:
 
     @property
     def memory(self) -> Memory:
-        """Open memory; raises StoreError when it cannot be opened."""
+        """The memory, opened on first use; raises StoreError if it cannot be opened."""
         with self._lock:
             if self._memory is None:
                 with saying_refusals():
                     self._memory = self._open_memory()
-                    self._let_others_in()
+                    self._share_store()
             return self._memory
 
     @property
@@ -256,7 +263,7 @@ class Engine:
 
     @property
     def focus(self) -> FocusRuntime:
-        """Focus engine with a lifetime context in it; raises UsageError when nothing was opened yet."""
+        """The focus engine with its lifetime context; raises UsageError if none is open."""
         return self._open.runtime
 
     @property
@@ -265,16 +272,16 @@ class Engine:
 
     @property
     def focus_view(self) -> FocusView | None:
-        """Snapshot of the focus engine, None while nothing is open.
+        """Snapshot of the focus engine, None while none is open.
 
-        Loads nothing. While another thread works with it, the last one that was taken.
+        Loads nothing. While another thread works with the engine, this is the last snapshot.
         """
         return self._open.view
 
     @property
     def words_alone(self) -> bool:
-        """Return whether texts are matched by words alone: the memory has no sentence encoder though none was
-        refused.
+        """Return whether search matches words only, because no sentence encoder is installed (not because the user
+        chose the tiny model).
         """
         if self.attached or self.model_spec == TINY:
             return False
@@ -285,28 +292,30 @@ class Engine:
         return self._models.base_is_loaded
 
     def load_model(self, progress: Progress | None = None) -> BaseModel:
-        """Return the base model, loaded on first use; raises FocusError (ModelMissingError) when it is nowhere."""
+        """Load the base model on first use and return it; raises FocusError (ModelMissingError) if it is not found."""
         with explained():
             return self._models.base(progress)
 
     def release_model(self) -> None:
-        """Release the base model; the next one who asks for it loads it again. One that a context stands on stays."""
+        """Drop the base model unless an open lifetime context uses it; the next use loads it again."""
         if not self._open.is_open:
             self._models.release_base()
 
     @property
     def loads_ahead(self) -> bool:
-        """Return whether models are worth loading ahead of need: real ones, unless the settings say otherwise."""
+        """Return whether to load models before they are needed: only real ones, and if
+        `screen.load_ahead` allows it.
+        """
         return self.settings.screen.load_ahead and self.model_spec != TINY and not self.lacks_memory
 
     def load_encoder(self, progress: Progress) -> None:
-        """Have the encoder of texts in memory. Raises ModelError or MissingExtraError where it is not installed."""
+        """Load the sentence encoder; raises ModelError or MissingExtraError if it is not installed."""
         del progress
         self.memory.load()
 
     @property
     def model_server(self) -> ModelServer | None:
-        """Language model that the settings name beside the one of the focus; None where they name none."""
+        """Client of the language model server in `model.server`; None if the setting is empty."""
         address = self.settings.model.server
         with self._lock:
             if address and self._model_server is None:
@@ -316,7 +325,7 @@ class Engine:
             return self._model_server
 
     def text_encoder(self) -> TextEncoder | None:
-        """By what the focus searches for the meaning of a question; None where nothing is installed for it."""
+        """Return the encoder with which the focus engine finds texts by meaning; None if none is installed."""
         return self._models.text_encoder()
 
     def open_focus(
@@ -327,35 +336,36 @@ class Engine:
         *,
         folder: Path | None = None,
     ) -> FocusRuntime:
-        """Return a new focus engine whose lifetime context is the segments; replaces the one before.
+        """Open a new lifetime context made of the segments and return its focus engine; replaces the one that was open.
 
-        folder: where the lifetime is kept; what it holds already comes before the segments. Raises FocusError
-        (CtxError) for one that is damaged, in use, or was made with another model.
+        question: a text that follows the segments. folder: where the lifetime is stored on disk; an existing one is
+        continued, with its tokens before the segments. Raises FocusError (CtxError) for a folder that is damaged, in
+        use, or was written with another model.
         """
         return self._open.begin(segments, question, progress, folder=folder)
 
     def last_run(self) -> LastRun:
-        """Return what a session before this one left in the trace; nothing while a context is open, which has the
-        trace.
+        """Return the summary of the trace that an earlier session left; empty while a context is open, whose trace has
+        replaced it.
         """
         return self._open.last_run()
 
     def resume_focus(self, progress: Progress | None = None) -> tuple[str, int]:
-        """Go on with what a session before left: the trace's path, and the steps that were done again.
+        """Replay the trace of an earlier session; return the trace's path and the number of steps replayed.
 
-        Raises UsageError where nothing was left or something is open already, TraceError where the model, the gists
-        or the lens are others now.
+        Raises UsageError if there is no trace or a context is open already, TraceError if the model, the gists or the
+        lens have changed since.
         """
         return self._open.resume(progress)
 
     def focus_trace(self) -> Trace:
-        """Return what the present lifetime context's trace holds so far; raises UsageError when nothing is open."""
+        """Return the trace of the open lifetime context so far; raises UsageError if none is open."""
         return self._open.trace()
 
     def block(self, reference: str | None) -> Block:
-        """Return the block that a word names: its id, the start of it, or a source path.
+        """Return the block with this id, start of an id, or source path (a word with `.md`, `#` or `/`).
 
-        Raises UsageError, UnknownBlockError or AmbiguousIdError.
+        Raises UsageError for None, UnknownBlockError or AmbiguousIdError.
         """
         if reference is None:
             raise UsageError("No block is selected.", way_out="Give one, or `select` it first.")
@@ -366,8 +376,8 @@ class Engine:
         return self.memory.block(reference)
 
     def read_piped_text(self) -> str:
-        """Give what was piped into the command line. Raises UsageError where nobody typed one, InputError for other
-        bytes.
+        """Return the text piped into the command. Raises UsageError where nothing can be piped in, InputError for bytes
+        that are not UTF-8.
         """
         if self.standard_input is None:
             raise UsageError("Nothing is piped in here.", way_out="`-` reads standard input in `amgs ingest -` alone.")
@@ -379,7 +389,9 @@ class Engine:
             ) from error
 
     def close(self) -> None:
-        """Close the store and the trace; the engine keeps its settings."""
+        """Close the store, the trace and the model server's client; the engine keeps its settings and can open them
+        again.
+        """
         self._unshare()
         with self._lock:
             self._open.let_go()
@@ -393,7 +405,7 @@ class Engine:
                 self._model_server = None
 
     def _closing_progress(self) -> Progress:
-        """Say what closing waits for, once it has taken a second, and every few seconds from then on."""
+        """Return a progress that warns what closing waits for, after a second and then every few seconds."""
         from amgs.types import Progress
 
         due = time.monotonic() + SILENT_SECONDS
@@ -407,7 +419,7 @@ class Engine:
         return Progress(report)
 
     def discard(self) -> None:
-        """Close the store, and remove one that was made for nothing: what was to go into it was refused."""
+        """Close and delete a store that was created for a command that then failed; one with content is only closed."""
         self._unshare()
         with self._lock:
             self._open.let_go()
@@ -424,18 +436,16 @@ class Engine:
 
     @contextmanager
     def working(self) -> Iterator[None]:
-        """Yield held by what may move the working context; who only reads the memory does not wait for it."""
+        """Hold the lock of the working context while the block runs; who only reads the memory need not take it."""
         with self._open.working():
             yield
 
     def give_way(self) -> None:
-        """Let whoever waits in `working` go first; called by what holds it for long, where the working context may
-        change under it.
-        """
+        """Release the working context to waiting threads, then take it again; called between the steps of long work."""
         self._open.give_way()
 
     def enter_corpus(self) -> None:
-        """Move to the year of the corpus, if it lives in its own; a run with --now stays where it is."""
+        """Set the clock to the corpus's own year, if it has one; with --now the clock does not move."""
         self._year.enter(self.corpus.now, self._memory)
 
     @property
@@ -448,6 +458,7 @@ class Engine:
     def _open_memory(self) -> Memory:
         # Left out of the search for garbage when the process ends, too. DuckDB is imported later and is not: its
         # bindings report what no search has freed by then.
+        """Open the store with the models and settings of this run, unpacking the shipped sample first if it is used."""
         with pause_collection():
             from amgs.memory import Memory
             from amgs.storage.opening import is_gone
@@ -493,8 +504,8 @@ class Engine:
             self.enter_corpus()
         return memory
 
-    def _let_others_in(self) -> None:
-        """Remove the socket that a killed process left, and listen at one's own where others are to be let in."""
+    def _share_store(self) -> None:
+        """Remove a killed process's socket file, and let other processes connect to this engine if `share` is set."""
         if not isinstance(self.store_path, Path) or self.options.read_only:
             return
         remove_left(self.store_path)
@@ -512,10 +523,10 @@ class Engine:
         self._unshare = unshare
 
     def _wait_for_store(self, open_memory: Callable[[], Memory]) -> Memory:
-        """Return the memory, as soon as no other process has its store open.
+        """Call `open_memory` until no other process has the store open.
 
-        Raises StoreLockedError where one and the same process keeps it for longer than the settings allow, and at once
-        where that process lets this one in.
+        Raises StoreLockedError if one process holds it for longer than `store.wait_seconds`, and at once if that
+        process is a service or accepts connections (see `join`): waiting would be useless then.
         """
         patience, place, has_warned = self.settings.store.wait_seconds, self.store_path, False
 
@@ -533,8 +544,8 @@ class Engine:
         return wait_for_store(place, open_memory, patience, look)
 
     def _summariser(self) -> AbstractiveSummariser:
-        """Return what writes digests where `abstractive` is asked for: the model's server, or else the language model
-        here.
+        """Return what writes abstractive digests of conversations: the model server if there is one, else the local
+        model.
         """
         from amgs.conversation.written import ModelSummariser
         from amgs_app.models.local_model import LocalModel
@@ -542,37 +553,40 @@ class Engine:
         return ModelSummariser(self.model_server or LocalModel(self._models.base))
 
     def _take_shipped_store(self) -> bool:
-        """Begin the sample with the store that ships with it, unless other models would read its notes; whether that
-        was done.
+        """Unpack the store that ships with the sample; return whether that was done.
+
+        Only for a new sample store, and only with the shipped models: other models would embed its notes differently.
         """
-        asked = self.creates or self.options.corpus is not None
+        may_create = self.creates or self.options.corpus is not None
         if self.options.store is not None or self.is_own or not self.corpus.is_sample or self.options.read_only:
             return False
         from amgs_app.places.sample_store import unpack
 
         path = self.store_path
-        if not asked or not isinstance(path, Path) or path.exists() or not self._models.are_shipped:
+        if not may_create or not isinstance(path, Path) or path.exists() or not self._models.are_shipped:
             return False
         self.make_data_folder()
         return unpack(path)
 
     def count_tokens(self, text: str) -> int:
-        """Return how many tokens the model's tokenizer makes of a text; an estimate where none is installed."""
+        """Count a text's tokens with the model's tokenizer; an estimate if none is installed."""
         return self._models.texts()[2](text)
 
     def make_data_folder(self) -> None:
-        """Make the folder of the stores that no option names; any other one is the operator's to make."""
+        """Create the user's data folder; the folder of a store named by --store must exist already."""
         if self.options.store is None and isinstance(self.store_path, Path):
             with saying_refusals():
                 self.store_path.parent.mkdir(parents=True, exist_ok=True)
 
     @property
     def corpus_name(self) -> str:
-        """Name of the corpus that the open store belongs to; empty for a memory of the user's own."""
+        """Name of the corpus that the open store belongs to; empty for the user's own memory."""
         return self.corpus.name if not self.is_own and self._holds_corpus(self.memory) else ""
 
     def _holds_corpus(self, memory: Memory) -> bool:
-        """Return whether the store is this corpus's own, or an explicit store that has taken the corpus in."""
+        """Return whether the store belongs to this corpus, or is one of --store into which the corpus's notes were
+        ingested.
+        """
         if self.belongs_to_corpus:
             return True
         known = self.corpus.landmarks() if self.corpus.now is not None else ()

@@ -1,6 +1,6 @@
-"""Prevent pauses of the screen's thread while the engines work: long turns of the other thread, full collections.
+"""Shorten pauses of the screen's thread while other threads work: thread switching and garbage collection.
 
-Measured while the models are loaded: a full collection over all that they import takes 100 to 350 ms at a time.
+Measured while models are loaded: one full collection over everything they import takes 100 to 350 ms.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ FULL_EVERY: Final = 200
 YOUNG_OBJECTS: Final = 50_000
 """New objects after which a command's garbage is looked for; by default 700, which its imports alone pass 200 times."""
 MANY_MODULES: Final = 50
-"""So many modules that a request imports are a library: it stays, and need not be searched for garbage again."""
+"""From this many newly imported modules on, a call has loaded a library whose objects are excluded from collection."""
 
 
 @contextmanager
 def short_pauses() -> Iterator[None]:
-    """Short turns and rare full collections, until the block ends."""
+    """Switch threads often and collect fully rarely while the block runs."""
     interval, thresholds = sys.getswitchinterval(), gc.get_threshold()
     sys.setswitchinterval(SWITCH_SECONDS)
     gc.set_threshold(thresholds[0], thresholds[1], FULL_EVERY)
@@ -40,8 +40,8 @@ def short_pauses() -> Iterator[None]:
 
 @contextmanager
 def pause_collection() -> Iterator[None]:
-    """Yield no collection until the block ends; a library that it imports is left out of those that follow, for it
-    stays.
+    """Disable garbage collection while the block runs. If the block imports a library, exclude the library's objects
+    from later collections: they never become garbage.
     """
     before = len(sys.modules)
     gc.disable()
@@ -55,7 +55,7 @@ def pause_collection() -> Iterator[None]:
 
 @contextmanager
 def rare_collections() -> Iterator[None]:
-    """Few collections, until the block ends: one command begins and ends its process."""
+    """Collect garbage rarely while the block runs; for a single command, whose process ends soon."""
     thresholds = gc.get_threshold()
     gc.set_threshold(YOUNG_OBJECTS, *thresholds[1:])
     try:
@@ -65,7 +65,9 @@ def rare_collections() -> Iterator[None]:
 
 
 def settling(execute: Callable[P, R]) -> Callable[P, R]:
-    """`execute`; what it has imported is left out of the collections that follow, so that these stay short."""
+    """Wrap a function: libraries that it imports are excluded from later garbage collections, so that
+    these stay short.
+    """
 
     def execute_and_settle(*args: P.args, **named: P.kwargs) -> R:
         before = len(sys.modules)

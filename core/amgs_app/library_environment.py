@@ -8,7 +8,7 @@ from amgs.text.torch_library import quieten_threads
 
 
 def prepare_libraries() -> None:
-    """Set what makes libraries quiet and quick to load; what the user has set stays."""
+    """Set environment variables that make libraries quiet and quick to load; values the user has set win."""
     # Libraries that load models draw their own progress bars on stderr, across the screen; ours is enough.
     os.environ.setdefault("TQDM_DISABLE", "1")
     # Pydantic would look through every installed package for plugins.

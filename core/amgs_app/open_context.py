@@ -1,4 +1,8 @@
-"""The lifetime context that an engine has open: begun anew, gone on with from the trace of a session before, closed."""
+"""The open lifetime context of an engine (the token sequence that the focus engine works on): open, resume, replace,
+close.
+
+Owned by `Engine`. At most one is open; its steps go to a trace file, from which a later session can resume.
+"""
 
 from __future__ import annotations
 
@@ -28,13 +32,13 @@ if TYPE_CHECKING:
     from amgs_focus.views import FocusView
 
 READING_IN = "reading in"
-"""What the focus engine reports before each text of a lifetime."""
+"""Label in the focus engine's progress reports while it reads a text of a lifetime."""
 
 
 class OpenContext:
-    """At most one focus runtime, its trace, and the folder that keeps its lifetime.
+    """At most one focus runtime, its trace, and the folder in which its lifetime is stored.
 
-    place: where the trace lies, None for nowhere; asked when it is needed.
+    place: returns the trace's path, None where none is written; called when it is needed.
     """
 
     def __init__(
@@ -64,16 +68,16 @@ class OpenContext:
 
     @property
     def runtime(self) -> FocusRuntime:
-        """Return the focus engine with its lifetime context; raises UsageError when nothing is open."""
+        """The focus engine with its lifetime context; raises UsageError if none is open."""
         if self._runtime is None:
             raise self._nothing_open()
         return self._runtime
 
     @property
     def view(self) -> FocusView | None:
-        """Snapshot of the focus engine, None while nothing is open.
+        """Snapshot of the focus engine, None while none is open.
 
-        Loads nothing. While another thread works with the engine, the last snapshot.
+        Loads nothing. While another thread works with the engine, this is the last snapshot.
         """
         if self._runtime is None:
             return None
@@ -86,7 +90,7 @@ class OpenContext:
 
     @contextmanager
     def working(self) -> Iterator[None]:
-        """Yield held by what may move the working context; who only reads the memory does not wait for it."""
+        """Hold the lock of the working context while the block runs, and count as waiting until it is free."""
         self._count(+1)
         try:
             self._at_work.acquire()
@@ -99,12 +103,13 @@ class OpenContext:
             self._at_work.release()
 
     def give_way(self) -> None:
-        """Let whoever waits for the working context have it first; returns when nobody does."""
+        """Release the lock until no thread waits for it."""
         with self._at_work:
             while self._waiting:
                 self._at_work.wait()
 
     def _count(self, change: int) -> None:
+        """Change the number of waiting threads."""
         with self._counting:
             self._waiting += change
 
@@ -116,10 +121,11 @@ class OpenContext:
         *,
         folder: Path | None = None,
     ) -> FocusRuntime:
-        """Return a new focus engine whose lifetime context is the segments; replaces the one before.
+        """Open a new lifetime context made of the segments and return its focus engine; replaces the one that was open.
 
-        folder: where the lifetime is kept; what it holds already comes before the segments. Raises FocusError
-        (CtxError) for one that is damaged, in use, or was made with another model.
+        question: a text that follows the segments. folder: where the lifetime is stored on disk; an existing one is
+        continued, with its tokens before the segments. Raises FocusError (CtxError) for a folder that is damaged, in
+        use, or was written with another model.
         """
         from amgs_focus.tree.gist_tree import LifetimeTree
 
@@ -129,7 +135,7 @@ class OpenContext:
         tree = None
         if folder is not None:
             if self._kept == real_path(folder) and self._runtime is not None:
-                self.let_go()  # it holds the folder that is opened anew
+                self.let_go()  # it has the same folder open
                 self._runtime = None
             tree = LifetimeTree.open(folder, model, gist, block_size=settings.block_size)
 
@@ -143,9 +149,7 @@ class OpenContext:
         return self._replace(settings, self._seed, fill, gist, tree, folder, encoder)
 
     def last_run(self) -> LastRun:
-        """Return what a session before this one left in the trace; nothing while a context is open, which has the
-        trace.
-        """
+        """Return the summary of the trace that an earlier session left; empty while a context is open."""
         from amgs_app.results.focus import LastRun
         from amgs_focus.trace.lineage import summary
 
@@ -155,10 +159,10 @@ class OpenContext:
         return LastRun(str(self._place()), summary(trace, str(self._place())), trace.header.kept)
 
     def resume(self, progress: Progress | None = None) -> tuple[str, int]:
-        """Go on with what a session before left: the trace's path, and the steps that were done again.
+        """Replay the trace of an earlier session; return the trace's path and the number of steps replayed.
 
-        Raises UsageError where nothing was left or something is open already, TraceError where the model, the gists
-        or the lens are others now.
+        Raises UsageError if there is no trace or a context is open already, TraceError if the model, the gists or the
+        lens have changed since.
         """
         from amgs_focus.options import SearchOptions
         from amgs_focus.runtime.replay import replay
@@ -192,7 +196,7 @@ class OpenContext:
         return path, steps
 
     def trace(self) -> Trace:
-        """Return what the present lifetime context's trace holds so far; raises UsageError when nothing is open."""
+        """Return the trace of the open lifetime context so far; raises UsageError if none is open."""
         from amgs_focus.trace.trace import read
 
         if self._trace is None:
@@ -200,9 +204,7 @@ class OpenContext:
         return read(self._trace.raw(), allow_incomplete=True)
 
     def let_go(self) -> None:
-        """Close the trace of the lifetime context that ends here, and its files where it has any; what it was can
-        still be seen.
-        """
+        """Close the trace file, and the lifetime's files if it has a folder; the last view stays readable."""
         if self._trace is not None:
             self._trace.close()
             self._trace = None
@@ -211,7 +213,7 @@ class OpenContext:
             self._kept = None
 
     def _read_trace(self) -> Trace | None:
-        """Return the trace beside the store, if it holds anything that can be gone on with."""
+        """Read the trace beside the store; None if it is missing, unreadable or has nothing to resume."""
         from amgs_focus.errors import FocusError
         from amgs_focus.trace.trace import read
 
@@ -235,7 +237,9 @@ class OpenContext:
         encoder: TextEncoder | None,
         search_options: SearchOptions | None = None,
     ) -> FocusRuntime:
-        """Replace the focus engine with a new one after `fill` has added its lifetime."""
+        """Build a new focus engine, let `fill` add its texts, and only then replace the open one; on any error the old
+        one stays.
+        """
         from amgs_app.models.choice import focus_runtime
 
         path = self._place()
@@ -274,6 +278,7 @@ class OpenContext:
         return runtime
 
     def _nothing_open(self) -> UsageError:
+        """Return the error that no context is open, with how to open or resume one."""
         left = self._read_trace() is not None
         return UsageError(
             "No working context is open in this session.",
@@ -286,9 +291,9 @@ class OpenContext:
 
 
 def _one_total(progress: Progress, texts: int) -> Progress:
-    """Return one count for the whole opening: the model, then each text.
+    """Return a progress that counts once for the whole opening: the model, then each text.
 
-    The phases count for themselves, anew with every text, so that nobody could tell from them how long it takes.
+    Every phase starts its own count with every text, from which nobody could tell how long the opening takes.
     """
     from amgs.types import Progress
 

@@ -27,9 +27,9 @@ from amgs_focus.settings import FocusSettings, ForgetRules
 
 _PREFIX, _DELIMITER = "AMGS_", "__"
 _SHORT = MappingProxyType({"AMGS_DATA": "data", "AMGS_CACHE": "cache"})
-"""Variables that are short for a field of `[paths]`."""
+"""Variables that stand for a field of `[paths]`."""
 _SECRETS = frozenset({"AMGS_TOKEN", "AMGS_MODEL_KEY"})
-"""Variables that hold keys, which stand in no file; they are no settings."""
+"""Variables that hold secrets. They are not settings, so that they never stand in a file."""
 
 
 class ModelSettings(SettingsSection):
@@ -134,11 +134,11 @@ class WorkstationSettings(SettingsSection):
 
 
 def load_settings(file: Path | None = None) -> WorkstationSettings:
-    """Return the settings of this run.
+    """Load the settings of this run.
 
-    file: a TOML file that must exist; None for the one in the user's configuration folder, if there is one.
-    Raises UsageError that names the key, and the file or the variable it stands in, for what is out of range. Keys that
-    are none are ignored, see `ignored_settings`: an earlier version may have had them.
+    file: a TOML file that must exist; None for the one in the user's configuration folder, which may be missing. Raises
+    UsageError for an invalid value, with the key and the file or variable that sets it. Unknown keys are ignored, since
+    an earlier version may have had them; see `ignored_settings`.
     """
     path = file if file is not None else default_file()
     settings, faults = check_settings(_read_values(path, named=file is not None))
@@ -237,8 +237,8 @@ _FORMS: Final[Mapping[str, Callable[[str], str]]] = MappingProxyType(
 
 
 def ignored_settings(file: Path | None = None) -> tuple[str, ...]:
-    """Give a line about each key that the file or a variable sets and that is no setting: where it stands, and what it
-    may have been meant for.
+    """Return a line about each key that a file or variable sets and that is not a setting: where it is set, and similar
+    keys.
     """
     path = file if file is not None else default_file()
     _, unknown = _split_known(_read_values(path, named=file is not None), WorkstationSettings)
@@ -251,7 +251,7 @@ def ignored_settings(file: Path | None = None) -> tuple[str, ...]:
 def _split_known(
     values: Mapping[str, Any], kind: type[BaseModel], prefix: str = ""
 ) -> tuple[dict[str, Any], list[str]]:
-    """Split what is given for a section into what it takes, and the keys that it does not have."""
+    """Split the values of a section into those that it has as fields, and the dotted keys that it does not have."""
     known: dict[str, Any] = {}
     unknown: list[str] = []
     for name, value in values.items():
@@ -268,7 +268,7 @@ def _split_known(
 
 
 def _read_values(file: Path, *, named: bool) -> dict[str, Any]:
-    """Return what the file says, which need not be there unless it was named, with the variables laid over it."""
+    """Read the file (which may be missing unless it was named), and let environment variables override it."""
     _refuse_unknown_variables()
     content = read_settings(file) if named or file.is_file() else {}
     short = {field: os.environ[name] for name, field in _SHORT.items() if name in os.environ}
@@ -277,8 +277,8 @@ def _read_values(file: Path, *, named: bool) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """One key of the settings. key: its way through the sections, `memory.decay.threshold`. place: the file or the
-    variable that sets it, empty where the default holds. choices: its values, where they are few.
+    """One key of the settings. key: dotted, as in `memory.decay.threshold`. place: the file or variable that sets it,
+    empty for the default. choices: the allowed values, if the list is closed.
     """
 
     key: str
@@ -295,7 +295,7 @@ class Setting:
 
 
 def every_setting(file: Path | None = None) -> tuple[Setting, ...]:
-    """Return every key with its value in this run and where that comes from; raises what `load_settings` raises."""
+    """Return every key with its value in this run and where it is set; raises what `load_settings` raises."""
     path = file if file is not None else default_file()
     content = read_settings(path) if file is not None or path.is_file() else {}
     settings = load_settings(file)
@@ -313,7 +313,7 @@ def every_setting(file: Path | None = None) -> tuple[Setting, ...]:
 
 
 def _walk(prefix: str, section: BaseModel, plain: BaseModel) -> Iterator[tuple[str, Any, Any, FieldInfo]]:
-    """Key, value, default and description of each field below a section."""
+    """Yield key, value, default and field of every setting in a section and the sections below it."""
     for name in inspect.get_annotations(type(section)):  # what it inherits are constants of an engine, no settings
         field = type(section).model_fields[name]
         value, default = getattr(section, name), getattr(plain, name)
@@ -324,7 +324,7 @@ def _walk(prefix: str, section: BaseModel, plain: BaseModel) -> Iterator[tuple[s
 
 
 def _place(steps: list[str], file: Path, content: Any) -> str:
-    """Return the variables that set a key, or an entry of its table, else the file in which it stands, else nothing."""
+    """Return the name of the variable, or variables, that set a key; else the file that sets it; else ""."""
     variable = _PREFIX + _DELIMITER.join(steps).upper()
     short = next((s for s, field in _SHORT.items() if ["paths", field] == steps), "")
     for name in (variable, short):
@@ -340,7 +340,7 @@ def _place(steps: list[str], file: Path, content: Any) -> str:
 
 
 def default_file() -> Path:
-    """Return where the settings are looked for when none are named."""
+    """Return the path of the settings file that is read when none is named."""
     import platformdirs
 
     return Path(platformdirs.user_config_dir("amgs", appauthor=False)) / "settings.toml"
@@ -355,7 +355,9 @@ def read_settings(path: Path) -> dict[str, Any]:
 
 
 def _variables() -> dict[str, Any]:
-    """Return what the variables say, as a file would; those of a single key win over those of its section."""
+    """Return the settings from environment variables, nested as in a file; AMGS_A__B overrides a JSON
+    value of AMGS_A.
+    """
     ours = {name: text for name, text in os.environ.items() if name.upper().startswith(_PREFIX)}
     if not {name.upper() for name in ours} - _SECRETS - set(_SHORT):
         return {}  # the library takes 40 ms of every start
@@ -376,7 +378,7 @@ def _variables() -> dict[str, Any]:
 
 
 def _over(base: Mapping[str, Any], later: Mapping[str, Any]) -> dict[str, Any]:
-    """Return settings with later ones laid over them, section by section."""
+    """Merge two settings tables, section by section; values of `later` win."""
     laid = dict(base)
     for name, value in later.items():
         before = laid.get(name)
@@ -385,7 +387,7 @@ def _over(base: Mapping[str, Any], later: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _refuse_unknown_variables() -> None:
-    """Refuse variables with an unknown name, such as a typing error."""
+    """Raise UsageError for a variable AMGS_… that names no section, such as a typing error."""
     known = {field.upper() for field in WorkstationSettings.model_fields}
     for name in sorted(os.environ):
         upper = name.upper()
@@ -400,7 +402,7 @@ def _refuse_unknown_variables() -> None:
 
 
 def say_unknown_setting(key: str) -> str:
-    """Say that there is no such setting, and which of the same section, or of the same name elsewhere, is like it."""
+    """Say that there is no such setting, and name similar keys of the same section, or the same key elsewhere."""
     from amgs_app.terminal.line import near
 
     *section, name = key.split(".")

@@ -11,10 +11,10 @@ from amgs.wing_registry import WINGS, loaded
 
 @dataclass(frozen=True, slots=True)
 class TextSource:
-    """A wing whose texts the tool `assemble` may read in place of a frame.
+    """A wing whose texts the tool `assemble` can return in place of a frame.
 
-    asked: what its switch, named like the wing, says. operation: the command that makes a `text` for a `query` in at
-    most `budget` tokens; its text cites its blocks itself. nothing: what is said of an empty one.
+    asked: help text of its switch, which has the wing's name. operation: the command that makes a text for a query
+    within a token budget, with its blocks cited. nothing: the sentence for an empty text.
     """
 
     asked: str
@@ -24,13 +24,12 @@ class TextSource:
 
 @dataclass(frozen=True, slots=True)
 class WingView:
-    """Contribution of a wing to the application; `VIEW` of its package.
+    """What a wing adds to the application: the constant `VIEW` of its package in `views/`.
 
-    Modules, and places written `MODULE:NAME`, are imported when they are asked for. words: the first words of its
-    commands; about: what they do; heading: under which they are listed, "" for those that ask a memory. operations,
-    entries: the modules of its commands and of how their results are shown. look: the command that its pane shows,
-    without arguments, "" for a wing without a pane. listing: the fields of the pane's rows; terms: of its pictures,
-    with what they mean. source: see there.
+    operations, entries: modules of its commands and of how their results are shown; places written `MODULE:NAME` are
+    imported on use. words: first words of its commands; about: what they do; heading: the heading under which help
+    lists them, "" for "Ask it". look: the command whose result its pane shows, "" without a pane. listing: fields of
+    the pane's rows. terms: glossary of its pictures. source: see TextSource.
     """
 
     words: tuple[str, ...]
@@ -46,5 +45,5 @@ class WingView:
 
 @cache
 def views() -> Mapping[str, WingView]:
-    """Return the view of every wing, by the wing's name, which is the name of its pane too, if it has one."""
+    """Return the view of every wing, by the wing's name (which is also the name of its pane)."""
     return {name: loaded(f"amgs_app.views.{name}:VIEW") for name in WINGS}

@@ -159,7 +159,7 @@ class RemoteEngine(Engine):
         take_back(files, answer["written"])
         result: R = answer["result"]
         if operator is not None:
-            operator.go_on_from(answer["state"] | dict.fromkeys(answer["given"], result))
+            operator.restore_state(answer["state"] | dict.fromkeys(answer["given"], result))
         return result
 
     def _with_files(self, call: Call[Any], files: tuple[SentFile, ...]) -> dict[str, Any]:

@@ -1,1 +1,3 @@
-"""Operations, and the conversion of a line, a form or JSON into a call of one; knows no operation of the program."""
+"""Operations (typed functions that every front end offers), and the parsing of a line, form or JSON into
+a call of one.
+"""

@@ -1,4 +1,4 @@
-"""The kinds of arguments that several operations share."""
+"""Types of arguments that several commands share, with their help, and the conversion of their text into values."""
 
 from __future__ import annotations
 
@@ -64,8 +64,8 @@ Pin = Annotated[bool, Option("--pin", help="Never decay.")]
 
 
 def read_lambda(engine: Engine, profile: str | None, decay_lambda: float | None, *, pin: bool) -> float | None:
-    """λ of what was asked for, a profile's as the settings have it, None for nothing; raises UsageError when two
-    were.
+    """Return the decay constant λ per hour that the options ask for: a profile's value, 0 for --pin, None if none is
+    given. Raises UsageError if more than one is.
     """
     if sum((profile is not None, decay_lambda is not None, pin)) > 1:
         raise UsageError("--profile, --lambda and --pin exclude each other.", way_out="Give one of them.")
@@ -75,8 +75,10 @@ def read_lambda(engine: Engine, profile: str | None, decay_lambda: float | None,
 
 
 def read_weights(text: str | None, start: Weights | None = None) -> Weights | None:
-    """Return five numbers parted by commas as Weights; with a start also single ones by name, `recency=.3`, to which
-    the others leave room. Raises WeightsError for anything else.
+    """Parse five comma-separated numbers as scoring weights.
+
+    start: weights in effect; single parts may then be set by name, as in `recency=.3`, and the others share what is
+    left of 1. Raises WeightsError or UsageError for anything else.
     """
     if text is None:
         return None
@@ -102,20 +104,20 @@ def read_weights(text: str | None, start: Weights | None = None) -> Weights | No
     return Weights(*values)
 
 
-def hold_weights(weights: Weights, held: Mapping[str, float]) -> Weights:
-    """Return the weights with some at a value and the others in the proportion they had, so that the sum is 1."""
+def hold_weights(weights: Weights, fixed: Mapping[str, float]) -> Weights:
+    """Return weights with some parts fixed and the others scaled in proportion, so that the sum stays 1."""
     from amgs.types import COMPONENTS, Weights
 
-    others = {name: getattr(weights, name) for name in COMPONENTS if name not in held}
-    total, left = sum(others.values()), 1 - sum(held.values())
+    others = {name: getattr(weights, name) for name in COMPONENTS if name not in fixed}
+    total, left = sum(others.values()), 1 - sum(fixed.values())
     shares = {
         name: left * (min(value / total, 1.0) if total > 1e-9 else 1 / len(others)) for name, value in others.items()
     }
-    return Weights(**{**shares, **held})
+    return Weights(**{**shares, **fixed})
 
 
 def read_pair(text: str) -> tuple[str, str]:
-    """KEY=VALUE as its two parts; raises UsageError for anything else."""
+    """Split KEY=VALUE; raises UsageError for anything else."""
     key, sign, value = text.partition("=")
     if not sign or not key:
         raise UsageError(f"{text!r} is not KEY=VALUE.", way_out="For example kind=dialogue.")
@@ -149,7 +151,7 @@ Strategy = Annotated[
 
 
 class ContextAsked(TypedDict):
-    """Arguments of every command on contexts, beside the question."""
+    """Arguments of every command on conversation contexts, beside the question."""
 
     budget: Annotated[Budget, Default(None)]
     until: Annotated[Until, Default(None)]
@@ -157,12 +159,12 @@ class ContextAsked(TypedDict):
 
 
 class ContextGiven(ContextAsked):
-    """Further arguments of the commands on one context."""
+    """Further arguments of commands on a single conversation context."""
 
     strategy: Annotated[Strategy, Default(None)]
     configuration: Annotated[Configuration, Default("default")]
 
 
 def read_context(options: ContextAsked) -> dict[str, Any]:
-    """Return what a command on contexts was told, as the memory takes it."""
+    """Return the arguments as the memory's context methods take them: no messages to keep is an empty tuple."""
     return {**options, "keep": options["keep"] or ()}

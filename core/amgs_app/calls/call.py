@@ -1,4 +1,4 @@
-"""A call: an operation with all its arguments."""
+"""A call: an operation with a value for each of its parameters, ready to run, record or send."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ if TYPE_CHECKING:
 
 R_co = TypeVar("R_co", covariant=True)
 _LARGEST: Final = 2**63 - 1
-"""What a database holds."""
+"""Largest integer that a database column holds."""
 
 
 class HasEngine(Protocol):
-    """An Operator, as far as a call must know one: somebody with an engine behind them."""
+    """The part of an Operator that a call uses: its engine."""
 
     @property
     def engine(self) -> Engine:
@@ -41,40 +41,40 @@ class HasEngine(Protocol):
 
 @dataclass(frozen=True)
 class Call(Generic[R_co]):
-    """Request of a line, a key, a form or a client. R_co: the result of carrying it out."""
+    """One request of a line, a key, a form or a client. R_co: the type of its result."""
 
     operation: Operation[..., R_co]
     arguments: Mapping[str, Any] = field(hash=False)
 
     def line(self) -> str:
-        """Return the canonical script text, which parses back to an equal call. Values that are the default are left
-        out.
-        """
+        """Return the call as a script line that parses back to an equal call; default values are left out."""
         words = arguments_as_words(self.operation.parameters, self.arguments)
         return " ".join([self.operation.name, *map(quote, words)])
 
     @property
     def in_background(self) -> bool:
-        """Return whether it yields to whatever waits for the working context."""
+        """Return whether the call yields to whatever waits for the working context."""
         return bool(self.arguments.get(self.operation.background))
 
     @property
     def right(self) -> Right:
-        """Right that a token needs for it: to operate for what cannot be taken back."""
+        """Right that a token needs for this call: more than the operation's where its arguments write or erase for
+        good.
+        """
         if self.arguments.get("hard"):
             return "operate"
         writes = any(self.arguments.get(name) not in (None, False, "") for name in self.operation.writes_by)
         return "write" if writes and self.operation.right == "read" else self.operation.right
 
     def having(self, **arguments: Any) -> Call[R_co]:
-        """Return the same call with some other arguments."""
+        """Return a copy of the call with some arguments replaced."""
         return Call(self.operation, {**self.arguments, **arguments})
 
     def run(self, on: Engine | HasEngine, progress: Progress | None = None) -> R_co:
-        """Carry the call out as it stands, and remember nothing: `Operator.run` does that.
+        """Check the call and run it, without recording it (`Operator.run` records).
 
-        Raises what the engines and `check` raise, and TypeError for a call about what one person looks at that is given
-        an Engine alone.
+        Raises what the engines and `check` raise, and TypeError if an operation on one person's view is given an Engine
+        alone.
         """
         self.check()
         engine = on.engine if _is_operator(on) else on
@@ -85,7 +85,7 @@ class Call(Generic[R_co]):
         return engine.carry_out(self, progress, on)
 
     def apply(self, on: Engine | HasEngine, progress: Progress | None = None) -> R_co:
-        """Carry the call out here, in this process, on what the operation takes: an Operator or an Engine."""
+        """Run the operation's function in this process, with secrets masked in its texts and in its result."""
         arguments = dict(self.arguments)
         if self.operation.json:
             arguments.pop("as_json", None)
@@ -97,7 +97,9 @@ class Call(Generic[R_co]):
             return secrets.mask(self.operation.function(on, **arguments))
 
     def check(self) -> None:
-        """Raise UsageError for a place where nothing is written, a time without UTC, what cannot be stored."""
+        """Raise UsageError for a path that cannot be written, a time outside UTC's range, or a value that cannot be
+        stored.
+        """
         self._check_places()
         self._check_instants()
         check_storable(self._texts)
@@ -110,7 +112,7 @@ class Call(Generic[R_co]):
 
     @property
     def _texts(self) -> dict[str, Any]:
-        """Arguments that are no names of files, which may hold any byte."""
+        """Arguments other than file and folder names, which may hold any byte."""
         of_files = {parameter.name for parameter in self.operation.parameters if parameter.takes in ("file", "folder")}
         return {name: value for name, value in self.arguments.items() if name not in of_files}
 
@@ -144,5 +146,5 @@ def _ingest_settings(engine: Engine) -> IngestSettings:
 
 
 def _is_operator(on: Engine | HasEngine) -> TypeIs[HasEngine]:
-    """Told by what it holds: this module is imported before any engine."""
+    """Return whether this is an Operator; told by its attribute, since no engine may be imported here."""
     return hasattr(on, "engine")

@@ -1,4 +1,7 @@
-"""Complete a half-written line: commands, options, and the names of what an argument takes."""
+"""Complete a half-written command line: commands, options, keys and the names that an argument takes.
+
+The shell, the screen's command line and shell completion use it. It never opens a store.
+"""
 
 from __future__ import annotations
 
@@ -19,12 +22,14 @@ if TYPE_CHECKING:
     from amgs.types import Block, FrameDefinition, JournalEntry
 
 MOST = 50
+"""Most suggestions for a word."""
 SHORT_ID = 12
+"""Characters of a block's id in a suggestion."""
 
 
 @dataclass(frozen=True, slots=True)
 class Suggestion:
-    """text replaces the last `replaces` characters of the line; label and note are shown beside it."""
+    """A completion: `text` replaces the last `replaces` characters of the line; label and note are shown beside it."""
 
     text: str
     replaces: int
@@ -32,17 +37,17 @@ class Suggestion:
     note: str = ""
 
 
-class Named(Protocol):
-    """Source of names: an open memory, or what a screen has seen of it."""
+class NameSource(Protocol):
+    """Where names come from: an open memory, or what the screen has cached of it."""
 
     def find(self, text: str, limit: int) -> Sequence[Block]:
-        """Return blocks by their titles, at most `limit`."""
+        """Return at most `limit` blocks whose titles match."""
 
     def block(self, block_id: str) -> Block:
         """Return the block of this id."""
 
     def entity_names(self, start: str, limit: int) -> Sequence[str]:
-        """Return names of entities that begin so."""
+        """Return at most `limit` entity names with this beginning."""
 
     def frame_definitions(self) -> Sequence[FrameDefinition]:
         """Return the registered frames."""
@@ -52,12 +57,12 @@ class Named(Protocol):
 
 
 def complete(
-    registry: Registry, line: str, memory: Named | None = None, listed: Sequence[str] = ()
+    registry: Registry, line: str, memory: NameSource | None = None, listed: Sequence[str] = ()
 ) -> tuple[Suggestion, ...]:
-    """Suggestions for the word at the end of the line, at most 50.
+    """Suggest completions for the last word of the line, at most MOST.
 
-    memory: None where no store is open: then blocks, frames and operations are not offered, for completing opens
-    nothing. listed: ids of the last list of blocks.
+    memory: None if no store is open; blocks, frames and journal entries are then not suggested. listed: block ids of
+    the last list, suggested as @1, @2 …
     """
     try:
         words = split(line)
@@ -74,7 +79,7 @@ def complete(
 
 
 def _last(words: list[Word], line: str) -> tuple[str, bool]:
-    """Return the word being written, "" when the line ends in a blank."""
+    """Return the word being typed ("" after a blank), and False: no quote is open."""
     return ("", False) if not words or line[-1:].isspace() else (str(words[-1]), False)
 
 
@@ -87,15 +92,16 @@ def _width(line: str, typed: str) -> int:
 
 @dataclass(frozen=True, slots=True)
 class _Known:
-    memory: Named | None
+    memory: NameSource | None
     listed: Sequence[str]
 
 
-Found = tuple[str, str, str]
+Candidate = tuple[str, str, str]
 """(text, label, note)"""
 
 
-def _candidates(registry: Registry, words: list[Word], typed: str, known: _Known) -> Iterable[Found]:
+def _candidates(registry: Registry, words: list[Word], typed: str, known: _Known) -> Iterable[Candidate]:
+    """Yield what may replace the typed word after the finished words: command words, flags, values or keys."""
     chosen, count = registry.find(words)
     if chosen is None:
         yield from _command_words(registry, words, typed)
@@ -112,8 +118,8 @@ def _candidates(registry: Registry, words: list[Word], typed: str, known: _Known
     yield from keys_and_values(chosen, typed, known)
 
 
-def _command_words(registry: Registry, words: list[Word], typed: str) -> Iterable[Found]:
-    """Return the next word of every operation that opens with the words."""
+def _command_words(registry: Registry, words: list[Word], typed: str) -> Iterable[Candidate]:
+    """Yield the next word of every operation whose name begins with these words."""
     depth = len(words)
     seen: dict[str, str] = {}
     for operation in registry:
@@ -127,7 +133,8 @@ def _command_words(registry: Registry, words: list[Word], typed: str) -> Iterabl
     yield from ((word, word, note) for word, note in seen.items())
 
 
-def _flags(chosen: Operation[..., Any], rest: list[Word], typed: str) -> Iterable[Found]:
+def _flags(chosen: Operation[..., Any], rest: list[Word], typed: str) -> Iterable[Candidate]:
+    """Yield the flags that begin with the typed text, except those already given."""
     for parameter in chosen.parameters:
         if parameter.is_option and (parameter.many or not set(parameter.flags) & set(rest)):
             for flag in parameter.flags:
@@ -135,8 +142,8 @@ def _flags(chosen: Operation[..., Any], rest: list[Word], typed: str) -> Iterabl
                     yield flag, flag, parameter.help
 
 
-def keys_and_values(chosen: Operation[..., Any], typed: str, known: _Known = _Known(None, ())) -> Iterable[Found]:
-    """Yield the keys that begin with what is typed; behind `key=` the values of that field."""
+def keys_and_values(chosen: Operation[..., Any], typed: str, known: _Known = _Known(None, ())) -> Iterable[Candidate]:
+    """Yield the keys that begin with the typed text; after `key=`, the values of that key."""
     key, sign, start = typed.partition("=")
     if sign and key in chosen.pairs:
         for text, label, note in _values(Registry(()), chosen.pairs[key], start, known):
@@ -148,7 +155,7 @@ def keys_and_values(chosen: Operation[..., Any], typed: str, known: _Known = _Kn
 
 
 def _current(chosen: Operation[..., Any], rest: list[Word]) -> Parameter | None:
-    """Return the parameter that the next word fills."""
+    """Return the parameter that the next word would fill, None if there is none."""
     by_flag = {flag: parameter for parameter in chosen.parameters for flag in parameter.flags}
     before = by_flag.get(rest[-1]) if rest else None
     if before is not None and not before.is_switch:
@@ -169,7 +176,8 @@ def _current(chosen: Operation[..., Any], rest: list[Word]) -> Parameter | None:
     return positional[-1] if positional and positional[-1].many else None
 
 
-def _values(registry: Registry, parameter: Parameter, typed: str, known: _Known) -> Iterable[Found]:
+def _values(registry: Registry, parameter: Parameter, typed: str, known: _Known) -> Iterable[Candidate]:
+    """Yield the values of a parameter that begin with the typed text, by what it takes."""
     if parameter.choices:
         yield from ((choice, choice, "") for choice in parameter.choices if choice.startswith(typed))
     elif parameter.takes == "command":
@@ -180,7 +188,8 @@ def _values(registry: Registry, parameter: Parameter, typed: str, known: _Known)
         yield from _NAMED[parameter.takes](known, typed)
 
 
-def _paths(typed: str, *, folders_only: bool) -> Iterable[Found]:
+def _paths(typed: str, *, folders_only: bool) -> Iterable[Candidate]:
+    """Yield files and folders whose path begins with the typed text."""
     folder, _, start = typed.rpartition("/")
     base = Path(folder or ("/" if typed.startswith("/") else ".")).expanduser()
     try:
@@ -195,8 +204,8 @@ def _paths(typed: str, *, folders_only: bool) -> Iterable[Found]:
                 yield shown, entry.name, "folder" if is_folder else ""
 
 
-def _blocks(known: _Known, typed: str) -> Iterable[Found]:
-    """Blocks whose id starts with what is typed, else those it finds by title."""
+def _blocks(known: _Known, typed: str) -> Iterable[Candidate]:
+    """Yield blocks that match the typed text; if it is empty, those of the last list."""
     if known.memory is None:
         return
     if typed:
@@ -207,39 +216,39 @@ def _blocks(known: _Known, typed: str) -> Iterable[Found]:
         yield f"@{number}", f"@{number}", known.memory.block(block_id).title
 
 
-def _entities(known: _Known, typed: str) -> Iterable[Found]:
+def _entities(known: _Known, typed: str) -> Iterable[Candidate]:
     if known.memory is not None:
         yield from ((name, name, "") for name in known.memory.entity_names(typed, MOST))
 
 
-def _frames(known: _Known, typed: str) -> Iterable[Found]:
+def _frames(known: _Known, typed: str) -> Iterable[Candidate]:
     if known.memory is not None:
         for definition in known.memory.frame_definitions():
             if definition.name.lower().startswith(typed.lower()):
                 yield definition.name, definition.name, definition.purpose
 
 
-def _operations(known: _Known, typed: str) -> Iterable[Found]:
+def _operations(known: _Known, typed: str) -> Iterable[Candidate]:
     if known.memory is not None:
         for operation in known.memory.operations(20):
             if str(operation.id).startswith(typed) and not operation.undone:
                 yield str(operation.id), str(operation.id), operation.summary
 
 
-def _themes(known: _Known, typed: str) -> Iterable[Found]:
+def _themes(known: _Known, typed: str) -> Iterable[Candidate]:
     del known
     from amgs_app.terminal.themes import load_all, theme_folders
 
     yield from ((name, name, "") for name in load_all(theme_folders())[0] if name.startswith(typed))
 
 
-def _panes(known: _Known, typed: str) -> Iterable[Found]:
+def _panes(known: _Known, typed: str) -> Iterable[Candidate]:
     del known
     yield from ((pane, pane, "") for pane in PANES if pane.startswith(typed))
 
 
-def settings_beginning(typed: str) -> Iterable[Found]:
-    """Yield the settings that begin so; behind `key=` its values, where they are few."""
+def settings_beginning(typed: str) -> Iterable[Candidate]:
+    """Yield the settings that begin with the typed text; after `key=`, the setting's allowed values."""
     from amgs_app.settings import every_setting
 
     key, sign, start = typed.partition("=")
@@ -250,7 +259,7 @@ def settings_beginning(typed: str) -> Iterable[Found]:
             yield f"{setting.key}=", setting.key, setting.description
 
 
-_NAMED: Mapping[Kind, Callable[[_Known, str], Iterable[Found]]] = MappingProxyType(
+_NAMED: Mapping[Kind, Callable[[_Known, str], Iterable[Candidate]]] = MappingProxyType(
     {
         "block": _blocks,
         "entity": _entities,

@@ -1,4 +1,4 @@
-"""Groups of commands in lists: in `--help`, on the man page and by `help`."""
+"""Headings and descriptions of groups of commands, for `--help`, the man page and `help`."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ PANELS: Mapping[str, tuple[str, ...]] = MappingProxyType(
         ),
     }
 )
-"""The first words of commands, by the heading they stand under."""
+"""First words of commands, by the heading under which help lists them."""
 
 NOUNS: Mapping[str, str] = MappingProxyType(
     {
@@ -72,7 +72,7 @@ NOUNS: Mapping[str, str] = MappingProxyType(
         "focus": "Run a language model over a lifetime context and steer its detail.",
     }
 )
-"""What the commands under a word are about, where the word alone is no command."""
+"""Description of each group of commands, by its first word; for words that are not commands themselves."""
 
 EXAMPLES: Mapping[str, str] = MappingProxyType(
     {
@@ -87,9 +87,9 @@ EXAMPLES: Mapping[str, str] = MappingProxyType(
         "agents": "agents --watch ~/notes",
     }
 )
-"""A line for each command that is no operation: what an operation shows stands with it."""
+"""An example line of each command that is not an operation; operations have their own."""
 
 
 def describe(words: str) -> str:
-    """Return one line on the commands that begin so; raises KeyError for a group that nobody described."""
+    """Return one line about the commands that begin with these words; raises KeyError for an undescribed group."""
     return NOUNS[words]

@@ -1,6 +1,7 @@
-"""Suggest the next step: where a result is empty or lacks what still waits in the inbox, and after an error.
+"""Suggestions for the next step, after an empty result, after one that misses unconsolidated blocks, and after an
+error.
 
-The engines say in neutral words what is wrong and name the subject; the command or option for it stands here.
+The engines name the subject of an error in neutral words; the commands and keys that help are named here alone.
 """
 
 from __future__ import annotations
@@ -25,28 +26,28 @@ WORDS_ALONE = (
 
 
 def hint(engine: Engine, result: Any) -> str:
-    """Return one sentence about what the result of a command lacks; empty where nothing is to be said."""
-    if waiting := _came(result):
-        return f"{_wait(waiting)}: `amgs consolidate` takes {_them(waiting)} into the memory."
+    """Return a sentence about what a command's result lacks, "" if nothing."""
+    if waiting := _count_new_blocks(result):
+        return f"{_say_waiting(waiting)}: `amgs consolidate` takes {_pronoun(waiting)} into the memory."
     if not isinstance(result, SearchResult | Frame | Overview):
         return ""
-    sentence = _lacking(result, engine.memory.counts(), EMPTY, "`amgs consolidate`")
+    sentence = _describe_lack(result, engine.memory.counts(), EMPTY, "`amgs consolidate`")
     if not sentence and isinstance(result, SearchResult | Frame) and engine.words_alone:
         return WORDS_ALONE
     return sentence
 
 
 def hint_by_keys(result: Any, counts: Mapping[str, int]) -> str:
-    """Return the same about a frame or a search on the screen, in keys. counts: the blocks of each status."""
-    if waiting := _came(result):
-        return f"{_wait(waiting)}: key 1, then c, takes {_them(waiting)} into the memory."
+    """Return the same for a frame or a search on the screen, naming keys. counts: number of blocks by status."""
+    if waiting := _count_new_blocks(result):
+        return f"{_say_waiting(waiting)}: key 1, then c, takes {_pronoun(waiting)} into the memory."
     if not isinstance(result, SearchResult | Frame):
         return ""
-    return _lacking(result, counts, "The memory is empty: key 1, then i, ingests a folder.", "key 1, then c,")
+    return _describe_lack(result, counts, "The memory is empty: key 1, then i, ingests a folder.", "key 1, then c,")
 
 
-def _came(result: Any) -> int:
-    """Return how many new texts a revision brought that replaces what is held: they answer nothing yet."""
+def _count_new_blocks(result: Any) -> int:
+    """Count the new raw blocks that an update of a source brought in; they are found only after consolidation."""
     if getattr(result, "plan", None) is None:
         return 0
     from amgs.lifecycle.revision import Revision
@@ -57,21 +58,25 @@ def _came(result: Any) -> int:
     return result.plan.count("added") + len({piece.by for piece in pieces if piece.kind == "superseded"})
 
 
-def _wait(number: int) -> str:
+def _say_waiting(number: int) -> str:
     return "1 block waits in the inbox" if number == 1 else f"{number:,} blocks wait in the inbox"
 
 
-def _them(number: int) -> str:
+def _pronoun(number: int) -> str:
     return "it" if number == 1 else "them"
 
 
-def _lacking(result: Any, counts: Mapping[str, int], empty: str, consolidate: str) -> str:
+def _describe_lack(result: Any, counts: Mapping[str, int], empty: str, consolidate: str) -> str:
+    """Return the sentence for an empty memory or for blocks in the inbox, "" if neither holds.
+
+    empty: the sentence for an empty memory. consolidate: how to consolidate, in words of the command line or in keys.
+    """
     if not any(counts.values()):
         return empty
     waiting = counts.get("raw", 0)
     if not waiting or (isinstance(result, Frame) and result.name == "INBOX"):
         return ""
-    notice, pronoun = _wait(waiting), _them(waiting)
+    notice, pronoun = _say_waiting(waiting), _pronoun(waiting)
     if isinstance(result, SearchResult):
         return f"{notice}, found by words alone: {consolidate} makes {pronoun} found by meaning too."
     return f"{notice}: {consolidate} takes {pronoun} into the memory."
@@ -108,11 +113,11 @@ REMEDIES: Mapping[str, str] = MappingProxyType(
         "unwritable": "`--read-only` does, `--store PATH` opens another store.",
     }
 )
-"""What to type, by the subject of an error."""
+"""What to type, by the subject (`about`) of an error."""
 
 
 def way_out_of(error: BaseException) -> str:
-    """Return what to do about an error: its own words, and the command or the option for it."""
+    """Return what to do about an error: the error's own way out, and the command for its subject."""
     way_out = str(getattr(error, "way_out", ""))
     hint = REMEDIES.get(str(getattr(error, "about", "")), "")
     return " ".join(words for words in (way_out, hint) if words)

@@ -1,4 +1,4 @@
-"""Commands that stood in an earlier version under another name, and the line that does the same now."""
+"""Commands of earlier versions, and the line that replaces each."""
 
 from __future__ import annotations
 
@@ -54,11 +54,11 @@ LEFT: Mapping[str, str] = MappingProxyType(
         "source show": "source list NAME --pieces",
     }
 )
-"""By the words that began such a line."""
+"""The present line, by the first words of the former one."""
 
 
 def say_left(words: Sequence[str]) -> str:
-    """Say how a line that begins with such words is written now; "" where it did not leave."""
+    """Say how a former command is written now; "" for words that are not a former command."""
     for name in (" ".join(words[:2]), *words[:1]):
         if name in LEFT:
             return say_now(name, LEFT[name])
@@ -66,5 +66,5 @@ def say_left(words: Sequence[str]) -> str:
 
 
 def say_now(before: str, now: str) -> str:
-    """Say how something is written now."""
+    """Return a sentence: `before` is now `now`."""
     return f"`{before}` is now `{now}`."

@@ -1,8 +1,8 @@
-"""Marks that stand in an operation's annotations, `Annotated[int, Option("--limit", metavar="N", min=1, help="…")]`,
-and what the annotations say of one parameter.
+"""Annotations of an operation's parameters, as in `Annotated[int, Option("--limit", metavar="N", min=1, help="…")]`,
+and the `Parameter` that is read from them.
 
-Marks say what a form, the command line, completion and the JSON schema need to know of a parameter. They know no
-parser: `parsing` hands them to Typer.
+Command line, forms, completion and the JSON schema are derived from these. This module knows no parser; `parsing`
+translates the marks for Typer.
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ Kind = Literal[
     "weights",
     "setting",
 ]
-"""What kind of thing a parameter names."""
+"""What a parameter names; completion and forms choose by it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Arg:
-    """A positional argument. min, max: bounds of a number, both included; of each number of a list."""
+    """A positional argument. min, max: inclusive bounds of a number, or of each number of a list."""
 
     help: str
     metavar: str | None = None
@@ -47,14 +47,14 @@ class Arg:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Key(Arg):
-    """A field of what the command sets, written `name=value`. name: where it is not the parameter's."""
+    """A field that is written `name=value`. name: the key, if it differs from the parameter's name."""
 
     name: str = ""
 
 
 @dataclass(frozen=True, slots=True, init=False)
 class Option:
-    """An option. flags: `--limit`; `--screen/--no-screen` for a switch that has two."""
+    """An option. flags: `--limit`, or `--screen/--no-screen` for a switch with two."""
 
     flags: tuple[str, ...]
     help: str
@@ -71,9 +71,9 @@ class Option:
 
 @dataclass(frozen=True, slots=True)
 class Takes:
-    """Kind of thing that the parameter names, for completion and forms.
+    """What a parameter names, for completion and forms.
 
-    made: the command writes it, so a word that is not a path is refused.
+    made: the command writes this file or folder, so the value must be a usable path.
     """
 
     kind: Kind
@@ -82,18 +82,18 @@ class Takes:
 
 @dataclass(frozen=True, slots=True)
 class Default:
-    """Value of an omitted parameter, where it stands in a TypedDict, whose keys have no default."""
+    """Default value of a key of a TypedDict, which cannot declare one itself."""
 
     value: object
 
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """One argument or option of an operation, as a form or a completer needs it.
+    """One argument or option of an operation.
 
-    flags: ("--limit",) of an option, ("budget=",) of a key, empty for a positional argument. takes: what kind of
-    thing it names. many: it may be repeated. choices: the closed list of its values, where there is one. made: the
-    operation writes it.
+    flags: ("--limit",) for an option, ("budget=",) for a key, empty for a positional argument. takes: what it names.
+    many: it may be repeated. choices: its allowed values, if the list is closed. made: the operation writes the file or
+    folder.
     """
 
     name: str
@@ -118,11 +118,11 @@ class Parameter:
 
     @property
     def key(self) -> str:
-        """Name before the `=`, where it is written so; a positional argument may be, too."""
+        """Name before the `=`; a positional argument may be written so too."""
         return self.flags[0][:-1] if self.is_key else self.name
 
     def words(self, value: Any) -> list[str]:
-        """Return the words that give the parameter this value on a line."""
+        """Return the words of a command line that give the parameter this value."""
         if not self.is_option:
             return [_text(item) for item in (value if self.many else [value])]
         if self.is_switch:
@@ -133,16 +133,13 @@ class Parameter:
 
 
 _LABELS: Final = {int: "N", float: "X", str: "TEXT", Path: "FILE", list[str]: "TEXT", list[float]: "X"}
-"""What stands for a value of a key, by its type."""
+"""Placeholder for a key's value in the usage, by the value's type."""
 PAIR: Final = re.compile(r"([a-z][a-z_-]*)(?:\.([a-z]+))?=(.*)", re.DOTALL)
-"""`key=value`; of a value that has parts, `key.part=value`."""
+"""`key=value`, or `key.part=value` for a value that has parts."""
 
 
 def describe_parameter(declared: Declared) -> Parameter:
-    """Return the parameter that a resolved annotation and its marks declare.
-
-    Raises TypeError where neither Arg nor Option stands in the annotation.
-    """
+    """Read a parameter from its resolved annotation. Raises TypeError if the annotation has neither Arg nor Option."""
     kind, marks = split_annotation(declared.annotation)
     mark = next((candidate for candidate in marks if isinstance(candidate, Arg | Option)), None)
     if mark is None:
@@ -174,7 +171,7 @@ def describe_parameter(declared: Declared) -> Parameter:
 
 
 def split_annotation(annotation: Any) -> tuple[Any, tuple[Any, ...]]:
-    """Return the type of an annotation without None, and the marks beside it."""
+    """Return the type of an annotation, without None, and its marks."""
     kind, marks = annotation, ()
     if get_origin(annotation) is Annotated:
         kind, *rest = get_args(annotation)
@@ -188,7 +185,7 @@ def split_annotation(annotation: Any) -> tuple[Any, tuple[Any, ...]]:
 
 
 def choices_of(kind: Any) -> tuple[str, ...]:
-    """Return the values of a closed type, as they are written; nothing for an open one."""
+    """Return the values of a Literal or an Enum as text; empty for other types."""
     if get_origin(kind) is Literal:
         return tuple(str(value) for value in get_args(kind))
     if isinstance(kind, type) and issubclass(kind, Enum):
@@ -197,7 +194,7 @@ def choices_of(kind: Any) -> tuple[str, ...]:
 
 
 def arguments_as_words(parameters: tuple[Parameter, ...], arguments: Mapping[str, Any]) -> list[str]:
-    """Return the shortest words that read back as these arguments: values that are the default are left out."""
+    """Return the shortest words that parse back to these arguments; default values are left out."""
     positional: list[str] = []
     options: list[str] = []
     as_default = 0
@@ -221,6 +218,7 @@ def arguments_as_words(parameters: tuple[Parameter, ...], arguments: Mapping[str
 
 
 def _text(value: Any) -> str:
+    """Return a value as it is typed on a line."""
     if isinstance(value, float):
         return repr(value).removesuffix(".0")
     return value.isoformat() if hasattr(value, "isoformat") else str(value)

@@ -1,8 +1,8 @@
 """An operation: a function with typed parameters and a frozen result that every front end offers.
 
-It is written once, `f(engine, …, [progress]) -> result`, and marked with `@operation`. The command line, the shell,
-scripts, completion, forms and the JSON schema are derived from its signature; the schema comes of its parameters as a
-pydantic model. Calling it carries nothing out: it gives a typed Call.
+It is written once, `f(engine, …, [progress]) -> result`, and marked with `@operation`. Command line, shell, scripts,
+completion, forms and JSON schema are derived from its signature. Calling an operation runs nothing: it returns a typed
+Call.
 """
 
 from __future__ import annotations
@@ -49,37 +49,36 @@ _AS_JSON = inspect.Parameter(
 )
 
 Lane = Literal["free", "turn", "model"]
-"""Beside what may run: free: beside something long, if it soon ends and only reads. turn: after what was asked before,
-since it changes what a later command goes on from, or writes a line of its own. model: in the one thread that may read
-the working context.
+"""When it may run beside other work. free: at any time, since it is short and only reads. turn: after the operator's
+earlier requests, since it changes what later ones continue from. model: only in the thread that owns the working
+context.
 """
 Right = Literal["read", "write", "operate"]
-"""What a token must allow. read: ask. write: also change the memory. operate: also attach a workstation, with all that
-it can do, and start what may take the whole machine for minutes.
+"""What a token must allow. read: ask. write: change the memory too. operate: also attach a workstation, or start work
+that may take the whole machine for minutes.
 """
 Audience = Literal["everyone", "workstation"]
-"""Who may ask for it: whoever reaches the service, or the one person at a workstation."""
+"""Who may call it: any client of the service, or only the person at a workstation."""
 Place = Literal["memory", "here"]
-"""Where it is carried out: where the memory lies, or on the machine of whoever asks."""
+"""Where it runs: where the memory is, or on the caller's machine."""
 
 
 @dataclass(frozen=True)
 class Operation(Generic[P, R]):
-    """Operation of the engines, by name.
+    """An operation of the engines.
 
-    example: a line that calls it, as it is typed in the shell. long: it reports progress and can be cancelled. writes:
-    it changes the store or the working context. pane: which pane shows its result; None for results that are only said.
-    creates: on the command line, it may create the store that it works on; every other command needs one that is there.
-    prompts: options that whoever sits at a terminal is asked for where none is given. asks: whoever sits at a terminal
-    is shown its `dry_run` and asked first, unless they said `yes`. lists: the ids of the blocks that a result lists, in
-    order, which `@1` refers to afterwards; None from it where this result lists none. keeps: the result is, or holds,
-    the frame or the search that later calls go on from. json: it takes `--json` too, which whoever writes the result
-    reads, and not the function. synonyms: what else people call it; `help WORD` and the palette find it by them. lane,
-    audience, place: as the types say; without an audience, what takes the Operator is for the workstation and the rest
-    for everyone. logs: it reads, and then writes a line or two of what it did, which it may do between the transactions
-    of something long. needs: the right that a token must give; without it, the right to write for what writes, else to
-    read. background: the flag with which it goes on in the background: it lets whatever waits for the working context
-    go first, many times a second. writes_by: the arguments without which it only reads.
+    example: a line that calls it, as typed in the shell. pane: the pane that shows its result; None for a result that
+    is only printed. long: it reports progress and can be cancelled. writes: it changes the store or the working
+    context; writes_by: the arguments without which it only reads. logs: it reads, then writes a short record, which may
+    happen between the transactions of long work. keys: the screen's keys for it. creates: on the command line it may
+    create the store; other commands need an existing one. asks: at a terminal, its `dry_run` is shown and confirmed
+    first, unless `yes` is given. prompts: options that a terminal user is asked for if they are missing. lists: returns
+    the block ids that a result lists, which `@1` then refers to; None if the last list stays. keeps: the result is, or
+    holds, the frame or search that later calls continue from. json: it takes `--json`, which is read by whoever prints
+    the result. synonyms: other words under which `help` and the palette find it. needs: the right a token must allow;
+    by default write for what writes, else read. lane, audience, place: see the types; by default, what takes an
+    Operator is for the workstation and the rest for everyone. background: the flag with which it runs in the background
+    and yields to other requests.
     """
 
     name: str
@@ -117,42 +116,42 @@ class Operation(Generic[P, R]):
 
     @property
     def identifier(self) -> str:
-        """Name as an action id: `frame_assemble`."""
+        """Name as an identifier: `frame_assemble`."""
         return "_".join(self.words)
 
     @property
     def beside(self) -> bool:
-        """Return whether it may run in another thread while something long works: it soon ends, only reads the memory,
-        and leaves the working context and its model alone.
+        """Return whether it may run in a second thread during long work: it is short, only reads the memory, and does
+        not use the working context.
         """
         return (not self.writes or self.logs) and not self.long and self.lane == "free"
 
     @property
     def right(self) -> Right:
-        """Right that a token needs for it, at least; see `Call.right`."""
+        """Least right that a token needs for it; `Call.right` may need more."""
         return self.needs or ("write" if self.writes and not self.writes_by else "read")
 
     @property
     def for_everyone(self) -> bool:
-        """Return whether every client of the service may ask for it."""
+        """Return whether every client of the service may call it."""
         if self.audience is None:
             return not self.of_operator and self.place == "memory"
         return self.audience == "everyone"
 
     @property
     def help(self) -> str:
-        """Full help text: the function's docstring, for the caller to break into lines."""
+        """Full help text: the function's docstring, one line per paragraph."""
         return unwrap(inspect.getdoc(self.function) or self.summary)
 
     def listed(self, result: R) -> tuple[str, ...] | None:
-        """Return the ids of the blocks that the result lists; None for an operation that leaves the last list alone."""
+        """Return the block ids that the result lists; None for an operation that leaves the last list alone."""
         ids = None if self.lists is None else self.lists(result)
         return None if ids is None else tuple(ids)
 
     @cached_property
     def _declared(self) -> tuple[inspect.Parameter, ...]:
-        """Parameters of the function as they are written; those that it shares with others, `**given:
-        Unpack[TypedDict]`, one by one, before the optional ones.
+        """Parameters of the function as written, with those of `**given: Unpack[TypedDict]` expanded before the
+        optional ones.
         """
         parameters = list(inspect.signature(self.function).parameters.values())
         if parameters[-1].kind is not inspect.Parameter.VAR_KEYWORD:
@@ -164,22 +163,22 @@ class Operation(Generic[P, R]):
             if parameter.default is not parameter.empty and parameter.kind is parameter.KEYWORD_ONLY
         ]
         place = min(optional, default=len(parameters))
-        return (*parameters[:place], *_keys(shared), *parameters[place:])
+        return (*parameters[:place], *_parameters_of_dict(shared), *parameters[place:])
 
     @cached_property
     def _names(self) -> dict[str, Any]:
-        """Namespace of the names in its annotations."""
+        """Namespace in which its annotations are resolved."""
         return sys.modules[self.function.__module__].__dict__
 
     @cached_property
     def _signature(self) -> inspect.Signature:
-        """Signature for callers; annotations are not resolved."""
+        """Signature for callers, with annotations unresolved."""
         own = [parameter for parameter in self._declared[1:] if parameter.name != _PROGRESS]
         return inspect.Signature([*own, _AS_JSON] if self.json else own)
 
     @cached_property
     def signature(self) -> inspect.Signature:
-        """Signature for callers, by keyword, with resolved annotations."""
+        """Signature for callers, keyword-only, with annotations resolved."""
         return inspect.Signature(
             [
                 parameter.replace(annotation=_resolve(parameter.annotation, self._names), kind=parameter.KEYWORD_ONLY)
@@ -189,7 +188,7 @@ class Operation(Generic[P, R]):
 
     @cached_property
     def of_operator(self) -> bool:
-        """Return whether it is about one person's view, and takes the Operator; every other takes the Engine."""
+        """Return whether it works on one person's view and takes the Operator; all others take the Engine."""
         return self._declared[0].name == "operator"
 
     @cached_property
@@ -198,19 +197,19 @@ class Operation(Generic[P, R]):
 
     @cached_property
     def parameters(self) -> tuple[Parameter, ...]:
-        """Arguments in order, then the options."""
+        """Positional arguments in order, then the options."""
         descriptions = [describe_parameter(declaration) for declaration in self.signature.parameters.values()]
         return tuple(sorted(descriptions, key=lambda parameter: parameter.is_option))
 
     @cached_property
     def pairs(self) -> Mapping[str, Parameter]:
-        """What may be written `key=value`, by its key; nothing where no parameter is a key."""
+        """Parameters that may be written `key=value`, by key; empty if no parameter is a key."""
         pairs = {p.key: p for p in self.parameters if p.is_key or not p.is_option}
         return pairs if any(parameter.is_key for parameter in pairs.values()) else {}
 
     @property
     def manual(self) -> str:
-        """Help, and below it a line for each key."""
+        """Help, with a line for each key below it."""
         keys = [f"- {p.flags[0]}{p.label}: {p.help}" for p in self.pairs.values() if p.is_key]
         return "\n\n".join((self.help, *(["\n".join(keys)] if keys else [])))
 
@@ -220,7 +219,7 @@ class Operation(Generic[P, R]):
         return schema_of(self)
 
     def usage(self) -> str:
-        """`frame assemble NAME [--query TEXT] …`"""
+        """Return the usage line: `frame assemble NAME [--query TEXT] …`."""
         words = [self.name]
         for parameter in self.parameters:
             if parameter.is_key and not parameter.required:
@@ -261,7 +260,9 @@ def operation(
     background: str = "",
     writes_by: Sequence[str] = (),
 ) -> Callable[[Callable[Concatenate[Any, P], R]], Operation[P, R]]:
-    """Make a function an operation; a Registry collects it from its module. The arguments are those of Operation."""
+    """Turn a function into an operation, which a Registry then collects from its module. The arguments are the fields
+    of Operation.
+    """
 
     def mark(function: Callable[Concatenate[Any, P], R]) -> Operation[P, R]:
         return Operation(
@@ -292,8 +293,8 @@ def operation(
     return mark
 
 
-def _keys(shared: type[Any]) -> Iterator[inspect.Parameter]:
-    """Yield the keys of a TypedDict as parameters; a Key may be left out, and what its annotation marks as Default."""
+def _parameters_of_dict(shared: type[Any]) -> Iterator[inspect.Parameter]:
+    """Yield the keys of a TypedDict as parameters; a Key and a key marked with Default are optional."""
     for name, annotation in get_type_hints(shared, include_extras=True).items():
         marks = split_annotation(annotation)[1]
         default_mark = next((mark for mark in marks if isinstance(mark, Default)), None)
@@ -305,7 +306,7 @@ def _keys(shared: type[Any]) -> Iterator[inspect.Parameter]:
 
 
 def _resolve(annotation: Any, names: dict[str, Any]) -> Any:
-    """Return a string annotation as its value, in the operation's own module."""
+    """Evaluate a string annotation in the namespace of the operation's module."""
     return eval(annotation, names) if isinstance(annotation, str) else annotation
 
 
@@ -314,12 +315,14 @@ _FORMATS: Final[dict[str | None, dict[str, Any]]] = {
     "block": {"format": "block-reference", "examples": ["3ebb9b750d98"]},
     "weights": {"format": "weights", "pattern": f"^{_NUMBER}(,{_NUMBER}){{4}}$", "examples": [".2,.2,.2,.2,.2"]},
 }
-"""What the schema says of a string beyond its type. The operation itself refuses what does not fit, in words."""
+"""What the schema adds to a string, by what the parameter names. The operation itself refuses values that
+do not fit.
+"""
 
 
 def unwrap(text: str) -> str:
-    """Return a docstring with a line for each paragraph, and one for each item ("- lost: …") of a list, as whoever
-    shows it breaks lines at another width.
+    """Return a docstring with one line per paragraph and per list item ("- lost: …"), for callers that wrap at another
+    width.
     """
     lines = re.sub(r"(?<!\n)\n *(?![ \n]|- )", " ", text)
     return re.sub(r"(?m)^(?!- )(.+)\n(?=- )", r"\1\n\n", lines)
@@ -331,7 +334,7 @@ def schema_of(chosen: Operation[..., Any]) -> dict[str, Any]:
 
 
 def call_from_json(chosen: Operation[..., Any], values: Mapping[str, Any]) -> Call[Any]:
-    """Return a call from JSON values by parameter name.
+    """Validate JSON values by parameter name and return the call.
 
     Raises pydantic.ValidationError for values that the schema does not allow.
     """
@@ -341,7 +344,7 @@ def call_from_json(chosen: Operation[..., Any], values: Mapping[str, Any]) -> Ca
 
 @lru_cache(maxsize=256)
 def model_of(chosen: Operation[..., Any]) -> type[BaseModel]:
-    """Return a model whose fields are the parameters; it refuses any other."""
+    """Return a pydantic model whose fields are the parameters; it forbids any other."""
     from pydantic import ConfigDict, create_model
 
     fields: dict[str, Any] = {name: _field(parameter) for name, parameter in chosen.signature.parameters.items()}
@@ -350,6 +353,7 @@ def model_of(chosen: Operation[..., Any]) -> type[BaseModel]:
 
 
 def _field(declared: inspect.Parameter) -> tuple[Any, Any]:
+    """Return a parameter as a pydantic field: its type with bounds and format, and its default and help."""
     from pydantic import Field
 
     kind, marks = split_annotation(declared.annotation)
@@ -368,7 +372,7 @@ def _field(declared: inspect.Parameter) -> tuple[Any, Any]:
 
 
 def _bound_type(kind: Any, bounds: Any) -> Any:
-    """Return the type of a number, or of each number of a list, within bounds."""
+    """Return a number type, or a list of numbers, with bounds."""
     if get_origin(kind) is list:
         (element,) = get_args(kind)
         return list.__class_getitem__(Annotated[element, bounds])

@@ -1,4 +1,4 @@
-"""Read `key=value` pairs against the model of what a command sets, and say in one sentence what is wrong with one."""
+"""Read the `key=value` words of a command, and say in one sentence what is wrong with one of them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class PairError(UsageError):
-    """A word that sets nothing. word: as it was typed."""
+    """A word that cannot be read as an argument. word: as it was typed."""
 
     title = "Invalid command"
 
@@ -27,10 +27,10 @@ class PairError(UsageError):
 
 
 def read_pairs(chosen: Operation[..., Any], words: Sequence[str]) -> dict[str, Any]:
-    """Return the value of every positional parameter and key that the words give; raises PairError for a word that is
-    none of them, or whose value its field does not take.
+    """Read the words that give positional parameters and keys; return the values by parameter name.
 
-    `weights.recency=.3` sets one part of a value that has parts.
+    `weights.recency=.3` sets one part of a value that has parts. Raises PairError for a word that fits no parameter, is
+    given twice, or has an invalid value.
     """
     from pydantic import ValidationError
 
@@ -42,7 +42,7 @@ def read_pairs(chosen: Operation[..., Any], words: Sequence[str]) -> dict[str, A
     for place, word in enumerate(words):
         pair = PAIR.fullmatch(word)
         if pair is not None:
-            parameter, text = _named(chosen, word, pair[1], pair[2]), pair[3]
+            parameter, text = _parameter_of_key(chosen, word, pair[1], pair[2]), pair[3]
         elif word.startswith("--"):
             raise _refuse_option(chosen, word, words[place + 1 :])
         elif free:
@@ -74,8 +74,8 @@ def read_pairs(chosen: Operation[..., Any], words: Sequence[str]) -> dict[str, A
     return {parameter.name: getattr(read, parameter.name) for parameter in chosen.pairs.values()}
 
 
-def _named(chosen: Operation[..., Any], word: str, typed: str, part: str | None) -> Parameter:
-    """Return the parameter of a key; raises PairError where there is none, or it has no such part."""
+def _parameter_of_key(chosen: Operation[..., Any], word: str, typed: str, part: str | None) -> Parameter:
+    """Return the parameter of a key; raises PairError if there is none, or it has no such part."""
     key = typed.replace("-", "_")
     parameter = chosen.pairs.get(key)
     if parameter is None:
@@ -86,7 +86,7 @@ def _named(chosen: Operation[..., Any], word: str, typed: str, part: str | None)
 
 
 def parts_of(parameter: Parameter) -> tuple[str, ...]:
-    """Return the names of the parts that a value has, which may be set alone."""
+    """Return the names of a value's parts that may be set alone; empty for a value without parts."""
     if parameter.takes != "weights":
         return ()
     from amgs.types import COMPONENTS
@@ -95,13 +95,15 @@ def parts_of(parameter: Parameter) -> tuple[str, ...]:
 
 
 def say_unknown(what: str, name: str, names: Iterable[str]) -> str:
-    """Say that there is no such key, and which is like it."""
+    """Say that there is no such name, and which known names are similar. what: "key", "option" …"""
     meant = near(name, names)
     return f"There is no {what} {name!r}" + (f"; did you mean {' or '.join(meant)}?" if meant else ".")
 
 
 def _refuse_option(chosen: Operation[..., Any], word: str, after: Sequence[str]) -> PairError:
-    """Return what is said of an option: how it is written now, where an earlier version had it."""
+    """Return the error for an option that a command with keys does not take; it shows the key that
+    replaced it, if any.
+    """
     flag, sign, value = word.partition("=")
     key = flag[2:].replace("-", "_")
     if key not in chosen.pairs:

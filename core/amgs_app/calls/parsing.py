@@ -1,6 +1,7 @@
-"""Typer as the reader of words: the one place outside `cli` that knows it.
+"""Parse the words after a command's name with Typer.
 
-What a line, a script and a form give is read by the same parser as the command line, so that they mean the same.
+Lines, scripts and forms go through the same parser as the command line, so that they mean the same. Only this module
+and `cli` use Typer.
 """
 
 from __future__ import annotations
@@ -32,8 +33,10 @@ def callback_of(
     *,
     required: bool = True,
 ) -> Callable[..., Any]:
-    """Return a function for Typer with the operation's signature (and extra parameters) that hands what was parsed to
-    `receive`. required: False where another command may follow, which needs none of them: what is missing is None.
+    """Return a function for Typer with the operation's signature, plus `extra` parameters, that passes the parsed
+    values to `receive`.
+
+    required: False for a group whose subcommand may follow: parameters that are missing are None then.
     """
 
     def callback(**arguments: Any) -> Any:
@@ -61,7 +64,7 @@ def callback_of(
 
 @lru_cache(maxsize=256)
 def command_of(chosen: Operation[..., Any]) -> typer.core.TyperCommand:
-    """Return the parser of the words that follow an operation's name."""
+    """Return the Typer command that parses the words after an operation's name."""
     app = typer.Typer(add_completion=False, rich_markup_mode=None)
     app.command(chosen.words[-1], cls=PlainCommand, add_help_option=False, context_settings=settings_for(chosen))(
         callback_of(chosen, lambda **arguments: arguments)
@@ -73,14 +76,16 @@ def command_of(chosen: Operation[..., Any]) -> typer.core.TyperCommand:
 
 
 def read_arguments(chosen: Operation[..., Any], words: list[Word], line: str) -> dict[str, Any]:
-    """Return the value of every parameter by name; raises LineError that points at the word that is wrong."""
+    """Parse the words after a command's name into values by parameter; raises LineError with the column of the wrong
+    word.
+    """
     command = command_of(chosen)
     try:
         with command.make_context(chosen.name, list(words)) as context:
             arguments = _with_pairs(chosen, context.params)
     except PairError as error:
         wrong = error.word
-        column = _first(words, lambda word: word == wrong, line)
+        column = _column_of_first(words, lambda word: word == wrong, line)
         raise LineError(error.message, line=line, column=column, way_out=error.way_out) from error
     except typer.TyperException as error:
         raise LineError(
@@ -97,16 +102,19 @@ _PAIRS = "pairs"
 
 
 def settings_for(chosen: Operation[..., Any]) -> dict[str, Any]:
-    """Return what Typer's context is told: an option that a command with keys does not know is answered by `pairs`."""
+    """Return the Typer context settings: unknown options of a command with keys are passed on, since `pairs` answers
+    them.
+    """
     return {"ignore_unknown_options": bool(chosen.pairs)}
 
 
 def _written_as_pairs(chosen: Operation[..., Any]) -> set[str]:
+    """Return the names of the parameters that are read by `pairs`, not by Typer."""
     return {parameter.name for parameter in chosen.pairs.values()}
 
 
 def _pairs_for_typer(chosen: Operation[..., Any]) -> inspect.Parameter:
-    """Return the one argument that holds the positional words and the pairs of a line."""
+    """Return one repeatable Typer argument that collects the positional words and `key=value` words of a line."""
     labels = [parameter.label for parameter in chosen.pairs.values() if not parameter.is_key]
 
     def complete(incomplete: str) -> list[str]:
@@ -122,7 +130,7 @@ def _pairs_for_typer(chosen: Operation[..., Any]) -> inspect.Parameter:
 
 
 def _with_pairs(chosen: Operation[..., Any], arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the arguments, with what the pairs set in their place."""
+    """Return the arguments with the collected words replaced by the values they set."""
     rest = {name: value for name, value in arguments.items() if name != _PAIRS}
     return rest | read_pairs(chosen, arguments[_PAIRS] or ()) if _PAIRS in arguments else rest
 
@@ -134,7 +142,7 @@ def _complete_setting(incomplete: str) -> list[str]:
 
 
 def for_typer(annotation: Any) -> Any:
-    """Return the annotation with Typer's marks in the place of ours."""
+    """Return the annotation with our mark replaced by Typer's."""
     kind, *marks = get_args(annotation) or (annotation,)
     mark = next((candidate for candidate in marks if isinstance(candidate, Arg | Option)), None)
     if mark is None:
@@ -148,35 +156,36 @@ def for_typer(annotation: Any) -> Any:
 
 
 def _list_values(value: Any, many: Parameter | None) -> Any:
-    """Return a repeatable value as the function declares it: a list, or its default when nothing was given."""
+    """Return a repeatable value as a list, or the default if none was given."""
     if many is None:
         return value
     return list(value) if value else many.default
 
 
 def _column(error: typer.TyperException, chosen: Operation[..., Any], words: Sequence[Word], line: str) -> int:
-    """Return where the word stands that the error speaks of; the end of the line when something is missing."""
+    """Return the column of the word that a Typer error is about; the end of the line if something is missing."""
     option = getattr(error, "option_name", None)
     if option is not None:
-        return _first(words, lambda word: word == option or word.startswith(f"{option}="), line)
-    values, rest = _raw(chosen, words)
+        return _column_of_first(words, lambda word: word == option or word.startswith(f"{option}="), line)
+    values, rest = _distribute_words(chosen, words)
     named = getattr(error, "param", None)
     if named is None:
-        return _first(rest, lambda _: True, line)
+        return _column_of_first(rest, lambda _: True, line)
     value = values.get(named.name)
     value = value[0] if isinstance(value, (list, tuple)) and value else value
     if isinstance(value, Word):
         return value.column
-    return _first(words, lambda word: any(word.startswith(f"{flag}=") for flag in named.opts), line)
+    return _column_of_first(words, lambda word: any(word.startswith(f"{flag}=") for flag in named.opts), line)
 
 
-def _raw(chosen: Operation[..., Any], words: Sequence[Word]) -> tuple[Mapping[str, Any], Sequence[Any]]:
-    """Return the words as the parser distributes them, not yet converted: by parameter, and those left over."""
+def _distribute_words(chosen: Operation[..., Any], words: Sequence[Word]) -> tuple[Mapping[str, Any], Sequence[Any]]:
+    """Return the words as the parser assigns them, unconverted: by parameter, and those left over."""
     command = command_of(chosen)
     context = command.make_context(chosen.name, list(words), resilient_parsing=True)
     values, rest, _ = command.make_parser(context).parse_args(list(words))
     return values, rest
 
 
-def _first(words: Iterable[Any], wanted: Callable[[str], bool], line: str) -> int:
+def _column_of_first(words: Iterable[Any], wanted: Callable[[str], bool], line: str) -> int:
+    """Return the column of the first word that is wanted; the end of the line if there is none."""
     return next((w.column for w in words if isinstance(w, Word) and wanted(w)), len(line.rstrip()) + 1)

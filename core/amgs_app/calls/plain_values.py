@@ -1,7 +1,7 @@
-"""Commands whose plain values are read without pydantic, which Typer imports for every parameter, given or not.
+"""Typer commands that read simple values without pydantic, which Typer would import for every parameter.
 
-What is not given, a text and a word of a choice need no parser; what remains (numbers, dates, paths, wrong words) is
-Typer's, with its messages. Both read the same.
+Missing values, texts and choices are read here; numbers with bounds, dates, paths and wrong words go to Typer, with its
+messages. Both must read alike (a test compares them).
 """
 
 from __future__ import annotations
@@ -15,36 +15,38 @@ from typer.core import TyperArgument, TyperCommand, TyperGroup, TyperOption
 from amgs_app.calls.shared_options import SHARED_PANEL
 
 _NOT_PLAIN: Final[Any] = object()
+"""Marks a value that Typer must read."""
 _FEW_DIGITS: Final = 18
+"""Longest number, in digits, that is read here."""
 
 
 class PlainCommand(TyperCommand):
-    """A command that reads plain values itself, and whose help leaves out the options that all commands share."""
+    """A command that reads simple values itself, and whose help hides the options that all commands share."""
 
     def get_params(self, ctx: Any) -> Any:
-        return _plainly(super().get_params(ctx))
+        return _with_plain_readers(super().get_params(ctx))
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
-        """Write the help; the command is of no use after that."""
+        """Write the help; parameters stay hidden, so the command cannot be used afterwards."""
         hide_shared(self.params)
         super().format_help(ctx, formatter)
 
 
 class PlainGroup(TyperGroup):
-    """A group of commands that does so; the program's own help has those options."""
+    """A group of such commands; only the program's own help shows the shared options."""
 
     def get_params(self, ctx: Any) -> Any:
-        return _plainly(super().get_params(ctx))
+        return _with_plain_readers(super().get_params(ctx))
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
-        """Write the help; the group is of no use after that."""
+        """Write the help; parameters stay hidden, so the group cannot be used afterwards."""
         if ctx.parent is not None:
             hide_shared(self.params)
         super().format_help(ctx, formatter)
 
 
 def hide_shared(parameters: Iterable[Any]) -> None:
-    """Hide the options of every command from a help; completion still offers them."""
+    """Hide the shared options in a help; completion still offers them."""
     for parameter in parameters:
         if getattr(parameter, "rich_help_panel", None) == SHARED_PANEL:
             parameter.hidden = True
@@ -57,7 +59,9 @@ class TyperReader(Protocol):
 
 
 class PlainFirst:
-    """Reads what is plain of one parameter. least, most: of a number. otherwise: gives Typer's reader, for all else."""
+    """Reads a parameter's simple values. least, most: bounds of a number. otherwise: returns Typer's reader, for the
+    rest.
+    """
 
     def __init__(
         self, annotation: Any, least: float | None, most: float | None, otherwise: Callable[[], TyperReader]
@@ -68,13 +72,14 @@ class PlainFirst:
         self._otherwise = otherwise
 
     def coerce(self, value: Any, param: Any, ctx: Any) -> Any:
-        """Return the value as the operation takes it; raises what Typer raises for one that is wrong."""
+        """Convert the typed value; raises what Typer raises for an invalid one."""
         if float in (self._annotation, *get_args(self._annotation)):
             value = [_no_nan(item) for item in value] if isinstance(value, list | tuple) else _no_nan(value)
         read = self._read(value, several=param.multiple or param.nargs == -1)
         return self._otherwise().coerce(value, param=param, ctx=ctx) if read is _NOT_PLAIN else read
 
     def _read(self, value: Any, *, several: bool) -> Any:
+        """Convert a value or a list of values; _NOT_PLAIN if Typer must."""
         if value is None:
             return () if several else None
         if get_origin(self._annotation) is not list:
@@ -86,6 +91,7 @@ class PlainFirst:
         return _NOT_PLAIN if any(item is _NOT_PLAIN for item in read) else read
 
     def _read_item(self, value: Any, kind: Any) -> Any:
+        """Convert a text, a whole number or an enum value; _NOT_PLAIN for other types."""
         if kind is str and isinstance(value, str):
             return str(value)
         if kind is int:
@@ -95,6 +101,7 @@ class PlainFirst:
         return _NOT_PLAIN
 
     def _whole_number(self, value: Any) -> Any:
+        """Convert a whole number within the bounds; _NOT_PLAIN for anything else."""
         if isinstance(value, str) and len(value) <= _FEW_DIGITS and value.isascii() and value.isdigit():
             value = int(value)
         if type(value) is not int:
@@ -105,14 +112,12 @@ class PlainFirst:
 
 
 def _no_nan(value: Any) -> Any:
-    """Return a number that is none, as a text that is none: no bound holds it, so that each reader would say another
-    thing.
-    """
+    """Return "" for nan and infinity, which bounds would let pass, so that every reader refuses them alike."""
     return "" if isinstance(value, str) and value.lstrip("+-").casefold() in ("nan", "inf", "infinity") else value
 
 
-def _plainly(parameters: Iterable[Any]) -> list[Any]:
-    """Return the parameters, each with its reader of plain values."""
+def _with_plain_readers(parameters: Iterable[Any]) -> list[Any]:
+    """Return the parameters, each with a reader of simple values."""
     parameter_list = list(parameters)
     for parameter in parameter_list:
         if isinstance(parameter, TyperArgument | TyperOption) and "get_runtime_param" not in vars(parameter):

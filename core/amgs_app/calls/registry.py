@@ -1,4 +1,7 @@
-"""Operations by name: what the palette, the keys, the shell, scripts and the command line choose from."""
+"""Find operations by name, and parse a line into a call.
+
+Palette, keys, shell, scripts and command line all choose from one Registry.
+"""
 
 from __future__ import annotations
 
@@ -23,6 +26,7 @@ class Registry:
 
     @classmethod
     def of_modules(cls, modules: Iterable[ModuleType]) -> Registry:
+        """Collect the operations defined in modules; raises ValueError if two have the same name."""
         return cls(value for module in modules for value in vars(module).values() if isinstance(value, Operation))
 
     def __iter__(self) -> Iterator[Operation[..., Any]]:
@@ -41,16 +45,16 @@ class Registry:
         return self._operations[name]
 
     def nouns(self) -> dict[str, list[Operation[..., Any]]]:
-        """Return operations by their first word, in the order of registration."""
+        """Return the operations by the first word of their names, in order of registration."""
         grouped: dict[str, list[Operation[..., Any]]] = {}
         for operation in self:
             grouped.setdefault(operation.words[0], []).append(operation)
         return grouped
 
     def call(self, name: str, /, **arguments: Any) -> Call[Any]:
-        """Return a call from values instead of words.
+        """Return a call with values by parameter name; missing ones take their default.
 
-        What is not given takes its default, names are checked, types are not.
+        Names are checked, types are not. Raises LineError for an unknown name.
         """
         chosen = self[name]
         defaults = {parameter.name: parameter.default for parameter in chosen.parameters}
@@ -62,7 +66,7 @@ class Registry:
         return Call(chosen, {**defaults, **arguments})
 
     def parse(self, line: str) -> Call[Any] | None:
-        """Return the call that a line asks for, None for a blank or a comment; raises LineError with the column."""
+        """Parse a line into a call; None for a blank line or a comment. Raises LineError with the column."""
         words = split(line)
         if not words:
             return None
@@ -74,7 +78,7 @@ class Registry:
         return Call(chosen, read_arguments(chosen, rest, line))
 
     def find(self, words: Sequence[str]) -> tuple[Operation[..., Any] | None, int]:
-        """Find the operation with the longest name that opens the words, and the number of words in it."""
+        """Find the operation whose name is the longest beginning of the words; return it and its number of words."""
         for count in range(min(3, len(words)), 0, -1):
             chosen = self._operations.get(" ".join(words[:count]))
             if chosen is not None:
@@ -82,13 +86,14 @@ class Registry:
         return None, 0
 
     def suggest(self, typed: str) -> tuple[str, ...]:
-        """Return commands that the word may have been meant for, the best match first: what it is a synonym of, else
-        those with a word like it.
+        """Return commands that a mistyped word may mean, best first: those with it as a synonym, else those spelt
+        alike.
         """
         meant = tuple(operation.name for operation in self if typed in operation.synonyms)
         return meant[:3] or near(typed, {**self.nouns(), **self._operations})
 
     def _choose(self, words: list[Word], line: str) -> tuple[Operation[..., Any], list[Word]]:
+        """Return the operation that the words name, and the words after its name; raises LineError if there is none."""
         if left := say_left(words):
             raise LineError(left, line=line, column=words[0].column)
         chosen, count = self.find(words)
@@ -97,6 +102,7 @@ class Registry:
         return chosen, words[count:]
 
     def _refuse(self, words: Sequence[Word], line: str) -> NoReturn:
+        """Raise LineError for words that name no operation, with similar commands."""
         noun = self.nouns().get(words[0]) if words else None
         if noun and noun[0].name != words[0]:
             known = ", ".join(" ".join(operation.words[1:]) for operation in noun)

@@ -1,4 +1,4 @@
-"""The options of every command: what they are called, what they take, and what they say of themselves."""
+"""Names, placeholders and help of the options that every command has."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from types import MappingProxyType
 from typing import Final
 
 SHARED_PANEL: Final = "Options of every command"
-"""What they stand under in a help."""
+"""Heading of these options in help."""
 TOKEN: Final = "AMGS_TOKEN"
-"""The variable that holds the token where no option gives it; other users see what stands on a command line."""
+"""Variable that holds the token; safer than --token, since other users can read command lines."""
 
 SHARED_OPTIONS: Mapping[str, tuple[str, str]] = MappingProxyType(
     {
@@ -30,9 +30,9 @@ SHARED_OPTIONS: Mapping[str, tuple[str, str]] = MappingProxyType(
         "read_only": ("", "Open the store for reading: nothing is written to it."),
     }
 )
-"""By name, what each takes ("" for a switch) and what it does."""
+"""Placeholder ("" for a switch) and help of each option, by name."""
 
 
 def flag_of(name: str) -> str:
-    """Return how an option is typed: `read_only` is `--read-only`."""
+    """Return the flag of an option: `read_only` is `--read-only`."""
     return f"--{name.replace('_', '-')}"

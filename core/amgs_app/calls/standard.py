@@ -1,5 +1,6 @@
-"""The operations of the workstation: which module holds those of each noun. A module is imported when it is first asked
-for, so that a screen that has painted nothing yet can import this one for free.
+"""The workstation's operations: which module defines them.
+
+Modules are imported on first use, so that a screen that has not painted yet can import this one at no cost.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ MODULES = {
     "script": "workplace.script_commands",
     "workspace": "workplace.arrangement_commands",
 }
-"""The modules with operations, in the order in which `help` lists them; the wings' own come after them."""
+"""Modules with operations, by noun, in the order in which `help` lists them; the wings' modules follow."""
 
 FIRST_WORDS = {
     "search": ("search",),
@@ -54,25 +55,26 @@ FIRST_WORDS = {
     "frame": ("frame", "frame_definitions", "tuning"),
     "graph": ("graph",),
 }
-"""The modules of the operations that begin with a word, of words that single commands begin with most often: for one of
-them the other modules need not be imported.
+"""Modules that define the operations beginning with a common word; only these are imported for a command with that
+word.
 """
 
 
 def _import(nouns: Iterable[str]) -> list[Any]:
+    """Import the modules of these nouns."""
     return [import_module(f"amgs_app.{MODULES[noun]}") for noun in nouns]
 
 
 @lru_cache(maxsize=1)
 def standard() -> Registry:
-    """Return the registry of the workstation."""
+    """Return the registry of all operations."""
     return Registry.of_modules((*_import(MODULES), *(import_module(view.operations) for view in views().values())))
 
 
 def beginning_with(word: str) -> Registry | None:
-    """Return the operations that begin with a word, without the others; None where none does.
+    """Return only the operations that begin with this word, None if there are none.
 
-    The modules of the others are imported too unless the word is one of `FIRST_WORDS`.
+    Imports all modules unless the word is in FIRST_WORDS.
     """
     nouns = FIRST_WORDS.get(word)
     every = standard() if nouns is None else Registry.of_modules(_import(nouns))

@@ -78,7 +78,7 @@ class _Work:
 
     def run(self, asked: Asked, progress: Progress) -> Any:
         operator = Operator(asked.namespace.engine)
-        operator.go_on_from(self.state)
+        operator.restore_state(self.state)
         before = operator.state()
         with asked.namespace.holding(lane_of(self.call)):
             result = self.call.apply(operator if self.call.operation.of_operator else operator.engine, progress)

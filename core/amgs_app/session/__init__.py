@@ -1,1 +1,1 @@
-"""One person's view of an engine: the operator, kept drafts, and where snapshots go."""
+"""One person's view of an engine: the operator, drafts saved between sessions, and where snapshots are written."""

@@ -1,7 +1,7 @@
-"""A draft outlives the session it was made in: corrections that were neither applied nor discarded lie in a small file
-beside the store, written after each of them, and the next workstation or shell goes on from there.
+"""Save an operator's unapplied corrections to the consolidation plan between sessions, in a small file beside the
+store.
 
-Of a consolidation only the corrections are kept. What they correct is proposed anew, for the inbox may have changed.
+Only the corrections are saved. The plan that they correct is computed again, since the inbox may have changed.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _ENDING: Final = ".drafts"
 
 
 def keep_drafts(engine: Engine, edits: tuple[ItemEdit, ...]) -> None:
-    """Leave corrections for the next session; without any there is no file."""
+    """Save corrections for the next session; without any, delete the file. A disk error is ignored."""
     path = engine.beside_store(_ENDING)
     if path is None:
         return
@@ -33,8 +33,8 @@ def keep_drafts(engine: Engine, edits: tuple[ItemEdit, ...]) -> None:
 
 
 def read_drafts(engine: Engine) -> tuple[ItemEdit, ...]:
-    """Read what the session before left. A file that cannot be read says nothing; corrections to a block that no longer
-    waits in the inbox are dropped.
+    """Read the corrections of an earlier session; empty for a missing or unreadable file. Corrections to blocks that
+    have left the inbox are dropped.
     """
     path = engine.beside_store(_ENDING)
     if path is None or not path.exists():
@@ -50,6 +50,7 @@ def read_drafts(engine: Engine) -> tuple[ItemEdit, ...]:
 
 
 def _waits(engine: Engine, block_id: str) -> bool:
+    """Return whether the block is still in the inbox (raw)."""
     from amgs.errors import UnknownBlockError
 
     try:

@@ -1,7 +1,7 @@
-"""State of one person's view: the selection, the last list, a draft, the panes, the history and the layout.
+"""State of one person's view: selection, last list, draft, panes, history and layout.
 
-It resolves what a call leaves to the moment (the selected block, `@2`) before an operation is carried out, so that a
-recorded line is complete and a replay does what was done.
+It replaces what a call leaves open (the selected block, `@2`) by ids before the operation runs, so that a recorded line
+is complete and a replay does the same.
 """
 
 from __future__ import annotations
@@ -28,17 +28,17 @@ if TYPE_CHECKING:
 R = TypeVar("R")
 
 _STATE: Final = ("selection", "last_frame", "draft", "layout", "_theme")
-"""What operations go on from, and leave behind."""
+"""Attributes that operations read and change, copied to and from a remote operator."""
 
 
 class Operator:
-    """One client of an engine, and what it looks at.
+    """One client of an engine, and what it shows.
 
-    selection: the id of the block every pane shows. listed: ids of the last list of blocks, which `@2` refers to.
-    last_search, last_frame: what later operations go on from. panes: what each pane shows now. pane: the one shown
-    last. history: the calls carried out, oldest first; recorded_from: how many came before the recording, None while
-    nothing is recorded. layout: how the panes are arranged. snapshots: where `snapshot` writes: the current folder
-    until a run says otherwise.
+    selection: id of the block that every pane shows. listed: block ids of the last list, which `@2` refers to.
+    last_search, last_frame: what later operations continue from. keeps_drafts: save the draft for the next session.
+    panes: what each pane shows; pane: the one shown last. history: the calls that ran, oldest first; recorded_from:
+    index in it at which recording began, None while not recording. layout: how the panes are arranged. snapshots: where
+    `snapshot` writes.
     """
 
     def __init__(self, engine: Engine) -> None:
@@ -60,7 +60,7 @@ class Operator:
         self._looked: Call[Any] | None = None
 
     def close(self) -> None:
-        """Close the engine; the operator can still say what it showed."""
+        """Close the engine; what the panes showed stays readable."""
         self.engine.close()
 
     def __enter__(self) -> Operator:
@@ -70,7 +70,7 @@ class Operator:
         self.close()
 
     def take_up_drafts(self) -> tuple[ItemEdit, ...]:
-        """Go on with the corrections that the session before left, and keep those of this one for the next."""
+        """Load the corrections saved by an earlier session into the draft, and save this session's from now on."""
         self.keeps_drafts = True
         left = read_drafts(self.engine)
         if left:
@@ -81,7 +81,7 @@ class Operator:
         return left
 
     def join(self) -> bool:
-        """Go on through the process that has the store open and lets others in; whether there is one."""
+        """Connect to the process that has the store open, if it accepts connections; return whether it did."""
         joined = None if self.engine.join is None else self.engine.join()
         if joined is None:
             return False
@@ -90,11 +90,11 @@ class Operator:
         return True
 
     def state(self) -> dict[str, Any]:
-        """Give what operations go on from, by name."""
+        """Return the attributes that operations read and change, by name."""
         return {name: getattr(self, name) for name in _STATE}
 
-    def go_on_from(self, state: Mapping[str, Any]) -> None:
-        """Take up what `state` gave elsewhere."""
+    def restore_state(self, state: Mapping[str, Any]) -> None:
+        """Set the attributes that `state` returned elsewhere."""
         for name in _STATE:
             if name in state:
                 setattr(self, name, state[name])
@@ -102,8 +102,9 @@ class Operator:
     # --- carrying out ---------------------------------------------------------------------------------------
 
     def run(self, call: Call[R], progress: Progress | None = None) -> R:
-        """Carry out a call and remember it; raises what the engines raise, and UsageError for a block that the call
-        leaves to the moment and that is not there.
+        """Resolve a call, run it and record it in the history and its pane.
+
+        Raises what the engines raise, and UsageError if `@2` or the selection names no block.
         """
         resolved = self.resolve(call)
         result = self.carry_out(resolved, progress)
@@ -115,8 +116,10 @@ class Operator:
         return result
 
     def look(self, call: Call[R], progress: Progress | None = None) -> R:
-        """Carry out a look of the screen. It leaves no trace in what the operator did or listed last, unless later
-        commands go on from what it made: another frame, search or draft. Then it belongs into a recording.
+        """Run a call that the screen makes by itself.
+
+        It is not recorded and does not change the last list, unless it made a new frame, search or draft that later
+        commands continue from.
         """
         resolved = self.resolve(call)
         past = (self.last_frame, self.last_search, self.draft)
@@ -133,15 +136,17 @@ class Operator:
         return result
 
     def look_at(self, line: str) -> Any:
-        """Return the result of a command as it is now, by its line; nothing is noted of it."""
+        """Run a command line and return its result, without recording anything."""
         from amgs_app.calls.standard import standard
 
         call = standard().parse(line)
         return None if call is None else call.run(self)
 
     def carry_out(self, call: Call[R], progress: Progress | None = None) -> R:
-        """Carry out a resolved call; keep what it listed, the frame or the search that later calls go on from, and the
-        draft where it outlives the session.
+        """Run a resolved call, and keep what later calls refer to: the last list, frame or search, and the saved draft.
+
+        Connects to the process that has the store open if it is locked, and deletes a store that was created for a call
+        that failed.
         """
         draft = self.draft
         begins = call.operation.creates and not call.arguments.get("dry_run") and self.engine.lacks_memory
@@ -172,9 +177,9 @@ class Operator:
         return result
 
     def resolve(self, call: Call[R]) -> Call[R]:
-        """Return the same call with the blocks that it means here and now by their ids: the selected one, `@2`.
+        """Return the call with the selected block and `@2` replaced by block ids.
 
-        Raises UsageError where the last list is shorter; that none is selected, the engine says.
+        Raises UsageError if the last list is shorter. A missing selection stays None; the engine refuses it.
         """
         values: dict[str, Any] = {}
         for parameter in call.operation.parameters:
@@ -192,6 +197,7 @@ class Operator:
         return call.having(**values) if values else call
 
     def _resolve_reference(self, reference: str) -> str:
+        """Return the block id that `@2` names; raises UsageError if the last list is shorter."""
         number = reference[1:]
         if not number.isdecimal() or not 1 <= int(number) <= len(self.listed):
             count = "1 block" if len(self.listed) == 1 else f"{len(self.listed)} blocks"
@@ -203,7 +209,7 @@ class Operator:
 
     @property
     def listed(self) -> tuple[str, ...]:
-        """Ids of the last list of blocks."""
+        """Block ids of the last list."""
         own: tuple[str, ...] | None = getattr(self._own, "listed", None)
         return self._listed if own is None else own
 
@@ -216,7 +222,9 @@ class Operator:
 
     @contextmanager
     def _looking(self) -> Iterator[None]:
-        """Yield what is listed inside is forgotten afterwards: a look of the screen leaves what `@1` names alone."""
+        """Keep this thread's lists to itself while the block runs, so that the screen's own requests
+        leave `@1` alone.
+        """
         self._own.listed = self._listed
         try:
             yield
@@ -225,8 +233,8 @@ class Operator:
 
     @property
     def theme_name(self) -> str | None:
-        """Name of the requested palette, else of the one stored with the layout, else of that in the settings; None for
-        the first that ships with the program.
+        """Name of the chosen palette, else the one saved with the layout, else the one in the settings; None for the
+        default.
         """
         return self._theme or self.layout.theme or self.engine.settings.screen.theme or None
 
@@ -236,10 +244,7 @@ class Operator:
 
     @property
     def palette(self) -> Palette:
-        """Return the current palette.
-
-        Raises UsageError, which names the files that were skipped, for one there is not.
-        """
+        """The current palette; raises UsageError for an unknown name, with the theme files that could not be read."""
         from amgs_app.terminal.themes import explain, load_all
 
         palettes, problems = load_all(theme_folders())

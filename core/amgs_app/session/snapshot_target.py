@@ -1,4 +1,4 @@
-"""Target of a run's snapshots: their folder, their size, and whether they are written or compared."""
+"""Where a run's snapshots go: their folder and size, and whether they are written or compared."""
 
 from __future__ import annotations
 
@@ -19,12 +19,10 @@ MOST_SIZE = 1000
 
 @dataclass(slots=True)
 class Target:
-    """Target of snapshots.
+    """Where snapshots go.
 
-    check: compare with the files there instead of writing; differences collect the mismatches; same, changed: names of
-    the compared snapshots.
-
-    chosen: whether the folder was named by the operator.
+    check: compare with the files in the folder instead of writing; differences: texts of the mismatches; same, changed:
+    names of the compared snapshots. chosen: the folder was named by the operator.
     """
 
     folder: Path = Path()
@@ -37,13 +35,13 @@ class Target:
     changed: list[str] = field(default_factory=list)
 
     def summary(self) -> str:
-        """`9 same, 1 differs`"""
+        """Return the counts in words: `9 same, 1 differs`."""
         differ = len(self.changed)
         return f"{len(self.same)} same" + (f", {differ} {'differs' if differ == 1 else 'differ'}" if differ else "")
 
 
 def read_size(text: str) -> tuple[int, int]:
-    """`120x40` as columns and lines; raises UsageError."""
+    """Parse `120x40` as columns and lines; raises UsageError."""
     match = re.fullmatch(r"(\d+)[x×](\d+)", text.strip())
     if match is None or int(match[1]) < LEAST_SIZE[0] or int(match[2]) < LEAST_SIZE[1]:
         least = "{}x{}".format(*LEAST_SIZE)
@@ -52,7 +50,7 @@ def read_size(text: str) -> tuple[int, int]:
 
 
 def read_symbols(text: str) -> Symbols:
-    """Return the signs that pictures may use; raises UsageError."""
+    """Return the character set for pictures; raises UsageError for an unknown name."""
     for known in ("braille", "block", "ascii"):
         if text == known:
             return known

@@ -151,7 +151,7 @@ class NoMemory(World):
 
     def open(self) -> Operator:
         self.session = Operator(Engine(Options(own=True, model="tiny")))
-        self.session.engine.wait_for_memory()
+        self.session.engine.require_existing_memory()
         return self.session
 
 

@@ -18,12 +18,12 @@ from tests.service.serving import client
 _DIES = """
 import os, signal
 from amgs_app.server import idempotency
-keep = idempotency._keep
+keep = idempotency._store_record
 def dies(memory, *given, answer=None, **more):
     if answer is not None and os.path.exists(os.environ["DIE"]):
         os.kill(os.getpid(), signal.SIGKILL)
     keep(memory, *given, answer=answer, **more)
-idempotency._keep = dies
+idempotency._store_record = dies
 """
 _SERVES = """
 import sys

@@ -24,7 +24,7 @@ from amgs_app.engine import Engine, Options
 from amgs_app.gateway.upstream import Upstream
 from amgs_app.models.model_server import ModelServer
 from amgs_app.server.request_model import request_model
-from amgs_app.server.routes import closed, offered, routes
+from amgs_app.server.routes import file_parameters, has_route, routes
 from amgs_app.server.span_export import SpanExport
 from amgs_app.session.operator import Operator
 from tests.service.serving import NOW
@@ -52,9 +52,9 @@ def reached() -> list[tuple[Operation[..., object], Parameter]]:
     return [
         (operation, parameter)
         for operation in standard()
-        if offered(operation) or (not operation.of_operator and operation.place != "here")
+        if has_route(operation) or (not operation.of_operator and operation.place != "here")
         for parameter in operation.parameters
-        if parameter.name not in closed(operation)
+        if parameter.name not in file_parameters(operation)
     ]
 
 
@@ -73,7 +73,7 @@ def test_no_request_has_a_field_that_is_a_path() -> None:
     for route in routes(standard()):
         fields = request_model(route).model_fields
         assert not [name for name, field in fields.items() if "Path" in str(field.annotation)], route.path
-        assert not closed(route.operation) & set(fields)
+        assert not file_parameters(route.operation) & set(fields)
 
 
 def test_whoever_exports_imports_or_trains_operates() -> None:
@@ -100,10 +100,10 @@ def test_a_served_memory_opens_no_file_asks_no_address_and_starts_no_program_tha
     with closing(Engine(Options(store=":memory:", model="tiny", now=NOW))) as engine:
         engine.memory.ingest_text("The dome motor draws 4.5 ampere.")
         for operation in standard():
-            if not offered(operation) or operation.lane == "model" or operation.name in _LONG:
+            if not has_route(operation) or operation.lane == "model" or operation.name in _LONG:
                 continue
             for parameter in operation.parameters:
-                if parameter.takes not in ("text", "frame", "entity") or parameter.name in closed(operation):
+                if parameter.takes not in ("text", "frame", "entity") or parameter.name in file_parameters(operation):
                     continue
                 for planted in (str(secret), f"file://{secret}", "http://planted.invalid/v1", "| touch planted"):
                     given = {each.name: ["x"] if each.many else "x" for each in operation.parameters if each.required}

@@ -28,13 +28,13 @@ def rounds(monkeypatch: pytest.MonkeyPatch) -> list[None]:
     often = partial(automatic_consolidation.consolidate_when_due, every=0.05)
     monkeypatch.setattr(service, "consolidate_when_due", often)
     ended: list[None] = []
-    look_after = automatic_consolidation._look_after
+    look_after = automatic_consolidation._consolidate_if_due
 
     async def look(*asked: Any) -> None:
         await look_after(*asked)
         ended.append(None)
 
-    monkeypatch.setattr(automatic_consolidation, "_look_after", look)
+    monkeypatch.setattr(automatic_consolidation, "_consolidate_if_due", look)
     return ended
 
 

@@ -11,7 +11,7 @@ from amgs.types import Block, Weights
 from amgs_app.calls.standard import standard
 from amgs_app.render.encode import plain, to_json
 from amgs_app.server.answer_schema import AnswerSchemas, read_return_type
-from amgs_app.server.routes import offered
+from amgs_app.server.routes import has_route
 from tests.tui.poison import made
 
 _HEX = "3e" * 32
@@ -25,7 +25,7 @@ def _kinds(declared: Any) -> tuple[Any, ...]:
 def test_every_answer_is_what_the_schema_of_its_operation_says() -> None:
     schemas = AnswerSchemas()
     checked = 0
-    for operation in filter(offered, standard()):
+    for operation in filter(has_route, standard()):
         declared = read_return_type(operation.function)
         schema = schemas.of(declared)
         fits = jsonschema_rs.validator_for(schema | {"components": {"schemas": schemas.components}})

@@ -10,7 +10,7 @@ import pytest
 
 from amgs_app.calls.standard import standard
 from amgs_app.server.request_model import SPECIFIED
-from amgs_app.server.routes import NAMED, offered
+from amgs_app.server.routes import NAMED, has_route
 
 TEXTS = ["The Heron leaks at the mast.", "The Gull is dry.", "Anna keeps the key of the shed."]
 EVEN = {"recency": 0.2, "centrality": 0.2, "confidence": 0.2, "similarity": 0.2, "reinforcement": 0.2}
@@ -191,7 +191,7 @@ def test_the_openapi_document_allows_both_names_and_every_form(http: httpx2.Clie
 def test_each_other_name_stands_for_a_parameter_of_an_operation_that_is_offered() -> None:
     registry = standard()
     for name, others in SPECIFIED.items():
-        assert offered(registry[name])
+        assert has_route(registry[name])
         own = {each.name for each in registry[name].parameters}
         assert set(others.values()) <= own
         assert not own & set(others)

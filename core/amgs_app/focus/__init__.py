@@ -1,1 +1,3 @@
-"""The working context of a model and its lifetime."""
+"""The focus commands: a model's working context (the window of tokens and gists that it reads) and its lifetime (all
+its tokens).
+"""

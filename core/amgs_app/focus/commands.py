@@ -1,5 +1,5 @@
-"""The working context: `focus open`, `step`, `back`, `why`, `view`, and what the operator tells it: `steer`, `measure`,
-`set`.
+"""The working context: `focus open`, `step`, `back`, `why`, `view`, and the operator's influence on it: `steer`,
+`measure`, `set`.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 PASSED_OVER = frozenset({"node_modules", "__pycache__", "build", "dist", "venv"})
-"""Folders that hold what was made from sources; those whose name begins with a dot are passed over too."""
+"""Folders that are skipped because they hold generated files; those beginning with a dot are skipped too."""
 
 Count = Annotated[int, Arg(metavar="N", min=1, help="How many tokens."), Takes("number")]
 
@@ -241,27 +241,27 @@ def _open_folder(
     bridges: bool,
     dry_run: bool,
 ) -> results.CorpusRead:
-    """Read a folder as the lifetime, or say what would be read."""
+    """Read a folder of documents as the lifetime; with `dry_run`, return what would be read."""
     from amgs_focus.tree.corpus import plan_corpus
     from amgs_focus.tree.journal import JOURNAL, SpanJournal
 
     documents, skipped = _documents(folder)
     known: dict[str, str] = {}
-    going_on = lifetime is not None and (lifetime / JOURNAL).exists()
-    if going_on and lifetime is not None:
+    continues = lifetime is not None and (lifetime / JOURNAL).exists()
+    if continues and lifetime is not None:
         journal = SpanJournal(lifetime, "", engine.settings.focus.block_size)
         known = journal.read(0).span_metadata.versions()
     plan = plan_corpus(documents, name=real_path(folder).name, known=known, bridges=bridges)
     if dry_run:
         return results.CorpusRead(str(folder), plan, skipped, False, engine.focus_view)
-    if not plan.sections and not going_on:
+    if not plan.sections and not continues:
         raise UsageError(f"{folder} contains no text.", way_out="Give a folder with .md, .txt or source files.")
     runtime = engine.open_focus(plan.segments, question, progress, folder=lifetime)
     return results.CorpusRead(str(folder), plan, skipped, True, runtime.snapshot())
 
 
 def _documents(folder: Path) -> tuple[list[Document], tuple[tuple[str, str], ...]]:
-    """Return the texts in and below a folder, in the order of their paths, and what was passed over and why."""
+    """Return the texts below a folder in order of their paths, and the skipped files with reasons."""
     from amgs_focus.tree.corpus import LANGUAGES, Document
 
     documents, skipped = [], []
@@ -371,9 +371,9 @@ def measure(
     """
     runtime = engine.focus
     if feedback:
-        from amgs_app.focus.feedback import tell_memory
+        from amgs_app.focus.feedback import report_to_memory
 
-        return tell_memory(engine, measure=not residency, dry_run=dry_run, progress=progress)
+        return report_to_memory(engine, measure=not residency, dry_run=dry_run, progress=progress)
     measurement = runtime.measure(runtime.place(node_of(runtime, entry)))
     return results.Measured(measurement, runtime.snapshot())
 
@@ -417,7 +417,11 @@ def change(
 
 
 def node_of(runtime: FocusRuntime, text: str) -> NodeRef:
-    """Return the node that a word names; raises UsageError, or FocusError, when there is none."""
+    """Return the node that a word names: an entry's number, or a level and index such as L1#20.
+
+    "" names the entry with the best block that the question's search found, else the last. Raises UsageError or
+    FocusError if there is no such node.
+    """
     from amgs_focus.records import NodeRef
 
     if not text:

@@ -1,4 +1,7 @@
-"""From the focus engine back to memory: `focus measure --feedback`. Here alone the engines' words meet."""
+"""`focus measure --feedback`: report to the memory how much each block helped an answer.
+
+The only place that knows the vocabulary of both engines.
+"""
 
 from __future__ import annotations
 
@@ -13,11 +16,13 @@ if TYPE_CHECKING:
     from amgs_focus.records import BlockUtility
 
 RESIDENT = 0.5
-"""A block is reinforced when at least this share of it stood as tokens."""
+"""A block is reinforced if at least this share of it was in the window as tokens."""
 
 
-def tell_memory(engine: Engine, *, measure: bool, dry_run: bool, progress: Progress | None) -> FocusFeedback:
-    """Report how much each block helped the answer, once per lifetime context; with dry_run only show it."""
+def report_to_memory(engine: Engine, *, measure: bool, dry_run: bool, progress: Progress | None) -> FocusFeedback:
+    """Report to the memory how much each block helped the answer, once per lifetime context. dry_run: only return the
+    values.
+    """
     from amgs_focus.runtime.block_utility import block_utilities
 
     runtime = engine.focus
@@ -50,7 +55,7 @@ def tell_memory(engine: Engine, *, measure: bool, dry_run: bool, progress: Progr
 
 
 def _row(worth: BlockUtility, waits: bool) -> WorthRow:
-    """Return what memory is told of one block."""
+    """Return what is reported about one block. waits: the block has an open forecast."""
     clear = worth.gain is not None and abs(worth.gain) > worth.error
     useful = worth.gain > 0 if clear and worth.gain is not None else None
     return WorthRow(worth, worth.residency >= RESIDENT, useful, waits)

@@ -1,4 +1,4 @@
-"""The live working context: a map of the lifetime, what the model reads of it as text, why, and the answer."""
+"""Draw the live working context: a map of the lifetime, the text that the model reads, explanations, and the answer."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Side = Literal["window", "memory"]
 BOTH_FROM, THREE_FROM = 100, 160
 """Columns from which memory and window stand side by side, and the explanation beside them."""
 _STRIP_FROM = 16
-"""Lines from which the map has its axis and its legend."""
+"""Lines from which the map gets its axis and legend."""
 _EMPTY = (
     "No working context yet",
     ("frame assemble SESSION --query “…”", "frame open", "focus step 32"),
@@ -43,9 +43,11 @@ def focus(
     depends: AnswerDependence | None = None,
     numbers: bool = False,
 ) -> Figure:
-    """Draw the working context. selected: index into view.entries. why: of that entry. zoom, offset: of the map. side:
-    which of the two is shown where there is no room for both. depends: what each word of the answer depends on.
-    numbers: the whole map and what the last refocus did, in place of the texts.
+    """Draw the working context.
+
+    selected: index into view.entries. why: explanation of that entry. zoom, offset: of the map. side: what is shown if
+    there is no room for both memory and window. depends: which block each word of the answer depends on. numbers: show
+    the whole map and the last refocus instead of the texts.
     """
     sheet = Figure(canvas)
     if view is None or not view.entries:
@@ -56,7 +58,7 @@ def focus(
     if numbers:
         _draw_numbers(sheet, view)
     else:
-        sheet.put(1, 1, tell_what_is_read(view, sheet.width - 2), ink(sheet.palette.text), width=sheet.width - 2)
+        sheet.put(1, 1, describe_reading(view, sheet.width - 2), ink(sheet.palette.text), width=sheet.width - 2)
     top = 2
     for warning in _warnings(view):
         for line in wrap(warning, max(8, sheet.width - 2), 2 if sheet.height >= 20 else 1):
@@ -104,17 +106,17 @@ def focus(
 
 
 def first_token(view: FocusView) -> int | None:
-    """Find where to look first: at the best block that a question found; None for the end."""
+    """Return the first token of the best block that the question's search found; None without one."""
     return view.found[0] * view.block_size if view.found else None
 
 
 def start_of(view: FocusView) -> int:
-    """Find the entry to look at first."""
+    """Return the index of the entry to select first."""
     return entry_holding(view, first_token(view))
 
 
 def entry_holding(view: FocusView | None, token: int | None) -> int:
-    """Find the place of the entry that holds a lifetime token; the last one for None or when nothing does."""
+    """Return the index of the entry that holds a lifetime token; the last entry for None or a token that none holds."""
     entries = view.entries if view is not None else ()
     last = max(0, len(entries) - 1)
     if token is None:
@@ -122,8 +124,8 @@ def entry_holding(view: FocusView | None, token: int | None) -> int:
     return next((place for place, entry in enumerate(entries) if entry.start <= token < entry.end), last)
 
 
-def tell_what_is_read(view: FocusView, width: int) -> str:
-    """Tell what the model has before it, in a sentence of at most so many cells."""
+def describe_reading(view: FocusView, width: int) -> str:
+    """Return a sentence about what the model reads as tokens and as gists, at most `width` cells wide."""
     whole = sum(entry.end - entry.start for entry in view.entries if entry.level == 0)
     rest = sum(entry.end - entry.start for entry in view.entries if entry.level)
     gists = plural(sum(entry.level > 0 for entry in view.entries), "gist")
@@ -139,18 +141,21 @@ def tell_what_is_read(view: FocusView, width: int) -> str:
 
 
 def _warnings(view: FocusView) -> list[str]:
+    """Return the sentences that warn about the view: no block found, untrained parts, spans without tokens."""
     warnings = [nothing_alike(view)] if view.unanswered else []
     warnings += [WARNING] if view.untrained else []
     return warnings + ([unheld(view)] if view.unheld else [])
 
 
 def _part(sheet: Figure, rank: int, label: str, value: str, *more: Piece) -> HeaderPart:
+    """Return a labelled value of the header. rank: 0 is cut last."""
     return HeaderPart(
         rank, ((f"{label} ", ink(sheet.palette.muted)), (value, ink(sheet.palette.text, bold=True)), *more)
     )
 
 
 def _draw_head(sheet: Figure, view: FocusView) -> None:
+    """Draw the header: lifetime, window, next refocus, and whether the run is live."""
     palette = sheet.palette
     full = view.budget_utilization
     gauge = gauge_pieces(full, 10, sheet.symbols, ink(palette.bad if full > 1 else palette.accent), ink(palette.faint))
@@ -171,6 +176,7 @@ def _draw_head(sheet: Figure, view: FocusView) -> None:
 
 
 def _draw_numbers(sheet: Figure, view: FocusView) -> None:
+    """Draw the run's figures in one line."""
     cost = f" ≈ {milliseconds(view.predicted_ms)}" if view.predicted_ms > 0 else ""
     numbers = (
         ("step", count(view.step)),

@@ -1,4 +1,4 @@
-"""The working context as text: the texts of the memory, what the model reads of them now, and the answer."""
+"""Draw the working context as text: the texts of the lifetime, what the model reads of them, and the answer."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from amgs_focus.dependence import AnswerDependence
 
 Lit = Mapping[int, int]
-"""By block the number under which the answer depends on it."""
+"""Blocks on which the answer depends, by index, and the number shown beside each."""
 _KINDS: Final[Mapping[str, str]] = {"question": "the question", "generated": "the answer"}
 _GUTTER = 3
 _WORD = re.compile(r"(\s*)(\S+)")
@@ -32,8 +32,10 @@ _HALF = "� "
 
 @dataclass(frozen=True, slots=True)
 class MemoryText:
-    """A text of the lifetime. whole: tokens of it that the model reads word for word. rank: of the best block in it
-    that the question's search found, from 1; None where none is.
+    """A text of the lifetime, from token `start` to `end`.
+
+    whole: tokens of it that the model reads as tokens. rank: rank, from 1, of the best block in it that the question's
+    search found; None for none.
     """
 
     name: str
@@ -74,7 +76,7 @@ def list_memory(view: FocusView) -> RowList[MemoryText]:
 
 
 def _name_spans(view: FocusView) -> list[tuple[str, SpanSource]]:
-    """Name the spans of the lifetime; what only stands between two texts goes with the second."""
+    """Return each span of the lifetime with its name; separators get the name of the text that follows."""
     named: list[tuple[str, SpanSource]] = []
     name = ""
     for span in reversed(view.sources):
@@ -91,8 +93,8 @@ class Names:
         self.named = _name_spans(view)
         self.starts = [span.start for _, span in self.named]
 
-    def at(self, token: int) -> str:
-        """Name what a token came from."""
+    def name_at(self, token: int) -> str:
+        """Return the name of the text that a token belongs to."""
         return self.named[max(0, bisect_right(self.starts, token) - 1)][0] if self.named else "a text"
 
 
@@ -101,14 +103,16 @@ class Names:
 
 @dataclass(slots=True)
 class _Line:
-    """A line of the window. entries: those whose words stand on it."""
+    """A line of the window. entries: indexes of the entries whose words are on it."""
 
     pieces: list[Piece]
     entries: list[int]
 
 
 def mark_of(entry: EntryView) -> str:
-    """Give the sign of what was done with an entry itself: at the last refocus, or by the operator."""
+    """Return the sign of what happened to an entry: opened ▲ or closed ▽ at the last refocus, pinned ◆, forbidden ×, or
+    "".
+    """
     if entry.reason == "applied" and entry.last_action == "collapse":
         return "▽"
     if entry.reason == "applied" and entry.level == 0:
@@ -117,16 +121,14 @@ def mark_of(entry: EntryView) -> str:
 
 
 def draw_window(region: Region, view: FocusView, selected: int, lit: Lit) -> None:
-    """Draw what the model reads now, from where the selected entry is in sight: tokens word for word, a grey line a
-    gist.
-    """
+    """Draw what the model reads, scrolled to the selected entry: tokens as words, each gist as a grey line."""
     palette = region.palette
     signs = [mark_of(entry) for entry in view.entries]
     changed = f"▲ {signs.count('▲')} opened ▽ {signs.count('▽')} closed" if view.refocuses else ""
     body = region.part(0, 1)
     lines = list(_lines(body, view, selected, lit))
-    at = next((n for n, line in enumerate(lines) if selected in line.entries), 0)
-    first = max(0, min(at - body.height // 3, len(lines) - body.height))
+    selected_line = next((n for n, line in enumerate(lines) if selected in line.entries), 0)
+    first = max(0, min(selected_line - body.height // 3, len(lines) - body.height))
     note = scroll_note(first, body.height, len(lines))
     region.rule(0, "what the model reads now", " · ".join(filter(None, (changed, note))), strong=True)
     tones = {"▲": palette.heat_high, "▽": palette.heat_low, "◆": palette.accent, "×": palette.bad}
@@ -144,6 +146,7 @@ def draw_window(region: Region, view: FocusView, selected: int, lit: Lit) -> Non
 
 
 def _lines(region: Region, view: FocusView, selected: int, lit: Lit) -> Iterator[_Line]:
+    """Yield the lines of the window in order."""
     width, names = region.width - _GUTTER - 1, Names(view)
     for whole, run in groupby(range(len(view.entries)), key=lambda place: view.entries[place].level == 0):
         if whole:
@@ -151,13 +154,13 @@ def _lines(region: Region, view: FocusView, selected: int, lit: Lit) -> Iterator
         else:
             before = ""
             for place in run:
-                name = names.at(view.entries[place].start)
+                name = names.name_at(view.entries[place].start)
                 yield _gist_line(region, view, place, selected, "" if name == before else name, width)
                 before = name
 
 
 def _gist_line(region: Region, view: FocusView, place: int, selected: int, name: str, width: int) -> _Line:
-    """Return a gist: how what it stands for begins, and where that came from. name: "" where that is as above."""
+    """Return the line of a gist: the beginning of its text and its source. name: "" if the line above names it."""
     palette = region.palette
     style = ink(palette.muted, on=palette.selection if place == selected else None)
     label = f" ← {cut(name, width // 3)}" if name else ""
@@ -169,17 +172,17 @@ def _gist_line(region: Region, view: FocusView, place: int, selected: int, name:
 def _word_lines(
     region: Region, view: FocusView, places: Sequence[int], selected: int, names: Names, lit: Lit, width: int
 ) -> Iterator[_Line]:
-    """Tokens as flowing text, with a line that names its source wherever another one begins."""
+    """Yield the lines of entries read as tokens, with a line that names the text wherever another begins."""
     palette = region.palette
     texts = [view.texts[place] for place in places]
     ends = list(accumulate(map(len, texts)))
     name, line, used = "", _Line([], []), 0
     for match in _WORD.finditer("".join(texts)):
-        at = bisect_right(ends, match.start(2))
-        place, blanks, word = places[at], match[1], cut(clean(match[2]), width)
-        entry, inside = view.entries[place], match.start(2) - (ends[at - 1] if at else 0)
+        index = bisect_right(ends, match.start(2))
+        place, blanks, word = places[index], match[1], cut(clean(match[2]), width)
+        entry, inside = view.entries[place], match.start(2) - (ends[index - 1] if index else 0)
         # Where in a block another text begins is known in tokens alone: its first line break near there is taken.
-        source = names.at(entry.start + (entry.end - entry.start) * inside // len(texts[at]))
+        source = names.name_at(entry.start + (entry.end - entry.start) * inside // len(texts[index]))
         turns = source != name and (not name or "\n" in blanks)
         if line.pieces and (turns or "\n\n" in blanks or used + 1 + width_of(word) > width):
             yield line
@@ -201,7 +204,7 @@ def _word_lines(
 
 
 def tone_of(region: Region, number: int) -> str:
-    """Give the colour of a block that the answer depends on, by its number."""
+    """Return the colour of the block with this number."""
     return region.palette.part(COMPONENTS[number % len(COMPONENTS)])
 
 
@@ -209,17 +212,17 @@ def tone_of(region: Region, number: int) -> str:
 
 
 def number_blocks(depends: AnswerDependence | None) -> Lit:
-    """Number the blocks that words of an answer depend on, in the order of the answer."""
+    """Number the blocks that the answer depends on, in the order of its words."""
     blocks = () if depends is None else (word.block for word in depends.words)
     return {index: n for n, index in enumerate(dict.fromkeys(block.index for block in blocks if block), 1)}
 
 
-def tell_dependence(depends: AnswerDependence, view: FocusView) -> str:
-    """Tell which blocks an answer depends on, what each gives it, and what the control does."""
+def describe_dependence(depends: AnswerDependence, view: FocusView) -> str:
+    """Return a sentence about which blocks the answer depends on, in nats, and about the control block."""
     lit, names = number_blocks(depends), Names(view)
     gains = {block.index: gain for block, gain in zip(depends.blocks, depends.gains, strict=True)}
     clauses = [
-        f"[{lit[index]}] {names.at(index * view.block_size)}: {gains[index]:+.1f}"
+        f"[{lit[index]}] {names.name_at(index * view.block_size)}: {gains[index]:+.1f}"
         for index in sorted(lit, key=lambda index: -gains[index])[:3]
     ]
     control = sum(word.control for word in depends.words)
@@ -229,8 +232,8 @@ def tell_dependence(depends: AnswerDependence, view: FocusView) -> str:
 
 
 def draw_answer(region: Region, view: FocusView, depends: AnswerDependence | None) -> None:
-    """Draw the question, then the end of the answer, lit by what it depends on; beside it that of the branch it left,
-    or of the latest that left it.
+    """Draw the question and the end of the answer, coloured by the blocks it depends on; beside it the answer of the
+    parent branch, or of the latest child.
     """
     here = next((branch for branch in view.branches if branch.active), None)
     kin = [
@@ -242,7 +245,7 @@ def draw_answer(region: Region, view: FocusView, depends: AnswerDependence | Non
     if depends is not None:
         lit = number_blocks(depends)
         runs = [(word.text, lit[word.block.index] if word.block else None) for word in depends.words]
-        lines = wrap(tell_dependence(depends, view), max(8, region.width - 2), 2)
+        lines = wrap(describe_dependence(depends, view), max(8, region.width - 2), 2)
         for y, line in enumerate(lines, region.height - len(lines)):
             region.put(1, y, line, ink(region.palette.muted))
         region = region.part(0, 0, None, region.height - len(lines))
@@ -259,7 +262,7 @@ def draw_answer(region: Region, view: FocusView, depends: AnswerDependence | Non
 
 
 def _draw_text(region: Region, title: str, runs: Sequence[tuple[str, int | None]], above: int, end: str = "") -> None:
-    """Draw a rule with a title, room for so many lines, and the end of a text."""
+    """Draw a titled rule and the end of a text below it, leaving `above` lines free."""
     region.rule(0, title, strong=bool(end))
     body = region.part(1, 1 + above)
     lines = _flow(region, [*runs, (end, None)], body.width - 2)
@@ -268,7 +271,7 @@ def _draw_text(region: Region, title: str, runs: Sequence[tuple[str, int | None]
 
 
 def _flow(region: Region, runs: Sequence[tuple[str, int | None]], width: int) -> list[list[Piece]]:
-    """Break runs of text at blanks into lines; a run with a number has its colour, and the number behind it."""
+    """Break runs of text into lines; a run with a number gets its colour and the number in brackets."""
     lines: list[list[Piece]] = [[]]
     used = 0
     for number, group in groupby(runs, key=lambda run: run[1]):

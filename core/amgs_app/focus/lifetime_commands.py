@@ -1,4 +1,6 @@
-"""Looking after a lifetime: `focus forget`, `rebuild`."""
+"""Care of a lifetime on disk: `focus forget` (hide, restore, delete or tag detail) and `focus rebuild` (encode gists
+again).
+"""
 
 from __future__ import annotations
 
@@ -82,7 +84,7 @@ def forget(
         return _restore(engine, runtime, act, why)
     if purge:
         return _purge(engine, runtime, act, why, yes=yes, dry_run=dry_run)
-    tree, now = runtime.tree, _situation(runtime)
+    tree, now = runtime.tree, _retention_context(runtime)
     if nodes:
         forget_plan = by_hand(tree, [_gist(runtime, text) for text in nodes], now)
     else:
@@ -118,7 +120,7 @@ def rebuild(engine: Engine, *, progress: Progress | None = None) -> results.Rebu
 
 
 def _restore(engine: Engine, runtime: FocusRuntime, act: int | None, why: str) -> results.Brought:
-    """Make the gists of an act expandable again."""
+    """Make the detail that an act hid readable again."""
     from amgs_focus.tree.retention import act_of
 
     tree, span_metadata = runtime.tree, runtime.tree.catalogue.span_metadata
@@ -130,7 +132,7 @@ def _restore(engine: Engine, runtime: FocusRuntime, act: int | None, why: str) -
 def _purge(
     engine: Engine, runtime: FocusRuntime, act: int | None, why: str, *, yes: bool, dry_run: bool
 ) -> results.Purged:
-    """Overwrite what lies below the gists of an act."""
+    """Overwrite the detail that an act hid; it cannot be restored. Raises UsageError without `yes`."""
     from amgs_focus.tree.retention import act_of, freed
 
     tree, span_metadata = runtime.tree, runtime.tree.catalogue.span_metadata
@@ -151,7 +153,7 @@ def _purge(
 
 
 def _tag(engine: Engine, runtime: FocusRuntime, nodes: list[str], word: str, *, release: bool) -> results.Tagged:
-    """Put a word on the tokens that nodes cover, or take it off."""
+    """Add a tag to the tokens of nodes, or remove it."""
     from amgs_focus.records import Tag
 
     if not nodes or not word:
@@ -174,8 +176,8 @@ def _now(engine: Engine) -> str:
     return engine.clock.now().isoformat()
 
 
-def _situation(runtime: FocusRuntime) -> RetentionContext:
-    """Return what a plan spares because of how the window stands."""
+def _retention_context(runtime: FocusRuntime) -> RetentionContext:
+    """Return what a plan must not forget now: the tail, the window's nodes and pinned ones."""
     from amgs_focus.tree.retention import RetentionContext
 
     overrides = runtime.state.allocator.overrides
@@ -184,7 +186,7 @@ def _situation(runtime: FocusRuntime) -> RetentionContext:
 
 
 def _list_acts(runtime: FocusRuntime) -> results.ForgottenList:
-    """Return every act, and how much of each forgetting still holds and was asked for."""
+    """Return every act of forgetting, with how many of its nodes are still hidden and were asked for since."""
     from amgs_focus.tree.node_set import NOTHING
 
     catalogue = runtime.tree.catalogue
@@ -199,7 +201,7 @@ def _list_acts(runtime: FocusRuntime) -> results.ForgottenList:
 
 
 def _gist(runtime: FocusRuntime, text: str) -> NodeRef:
-    """Return the gist that a word names; of a block of tokens the gist above it."""
+    """Return the gist that a word names; for a block of tokens, the gist above it."""
     from amgs_focus.records import parent_of
 
     node = node_of(runtime, text)
@@ -207,7 +209,9 @@ def _gist(runtime: FocusRuntime, text: str) -> NodeRef:
 
 
 def _act(runtime: FocusRuntime, number: int | None) -> Act:
-    """Return the forgetting of this number, else the latest that still stands."""
+    """Return the act with this number, by default the latest with nodes still hidden; raises UsageError if there is
+    none.
+    """
     span_metadata = runtime.tree.catalogue.span_metadata
     acts = [act for act in span_metadata.acts if act.kind == "forget"]
     if number is None:

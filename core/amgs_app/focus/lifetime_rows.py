@@ -1,4 +1,4 @@
-"""Rows of a lifetime's upkeep: forgetting, tags, metadata, corpora."""
+"""Tables for forgetting, tags, metadata, folders and checks of a lifetime."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from amgs_focus.tree.check import LifetimeCheck
 
 _SHOWN = 40
-"""Rows that people are shown; CSV and JSON hold them all."""
+"""Rows shown on the screen; CSV and JSON have all."""
 
 
 RUNS: Final = Rows[Descriptor](

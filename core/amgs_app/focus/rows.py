@@ -1,4 +1,4 @@
-"""The working context: opened, stepped, shown, explained, steered."""
+"""Tables and sentences for results of the working context: opened, stepped, shown, explained, steered."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ if TYPE_CHECKING:
     from amgs_focus.dependence import AnswerDependence
 
 _ENTRIES_SHOWN = 40
-"""Entries of the working context that its table shows; CSV and JSON hold them all."""
+"""Entries shown on the screen; CSV and JSON have all."""
 LEAST_SCORE = 0.005
-"""Scores below this would be written as zero: they decided nothing, and are not shown."""
+"""Smaller scores would be printed as zero; they decided nothing and are left out."""
 _BY_RULE = ("illegal_level", "protected_tail")
-"""Refusals that no score could have changed: listed last."""
+"""Reasons for a refusal that no score could have changed; these rows come last."""
 PART_WORDS: Mapping[str, str] = {
     "question": "the search for the question",
     "question_words": "words of the question",
@@ -48,11 +48,11 @@ PART_WORDS: Mapping[str, str] = {
     "recency": "how late it stands",
     "bridge": "linked to an open span",
 }
-"""What the parts of a score are, in words."""
+"""Parts of the lens's score, in words."""
 
 
 def draw_view(operator: Operator, result: Any, canvas: Canvas) -> Text:
-    """Draw the working context that a result is, holds, or was asked in."""
+    """Draw the working context that a result is, contains, or belongs to."""
     from amgs_app.focus.figure import entry_holding, first_token, focus
 
     why = result if isinstance(result, EntryExplanation) else None
@@ -75,7 +75,7 @@ def draw_view(operator: Operator, result: Any, canvas: Canvas) -> Text:
 
 _DONE: Final = {"▲": "opened", "▽": "closed"}
 Named = tuple[EntryView, str, str]
-"""An entry, its text, and what it came from."""
+"""An entry, its text, and the name of the text it came from."""
 
 
 def _state(entry: EntryView) -> str:
@@ -113,9 +113,11 @@ LISTING: Final = ENTRIES.listing
 
 
 def list_entries(view: FocusView) -> RowList[Named]:
-    """List what the model reads, entry by entry."""
+    """List the entries of the window in order."""
     names = Names(view)
-    named = tuple(zip(view.entries, view.texts, map(names.at, (entry.start for entry in view.entries)), strict=True))
+    named = tuple(
+        zip(view.entries, view.texts, map(names.name_at, (entry.start for entry in view.entries)), strict=True)
+    )
     title = (
         f"{view.branch}: {view.lifetime:,}-token lifetime held in {view.used:,} of {view.window:,} positions"
         f" ({view.model}); step {view.step:,}, {view.refocuses} refocuses"
@@ -155,7 +157,7 @@ DECISIONS: Final = Rows[tuple[Decision, str]](
 
 
 def list_decisions(view: FocusView) -> RowList[tuple[Decision, str]]:
-    """List what the last refocus did, then what it refused and why, the strongest scores first."""
+    """List what the last refocus did, then what it refused and why, strongest scores first."""
     ranked = sorted(
         (verdict for verdict in view.decisions if verdict.reason != "below_threshold"),
         key=lambda verdict: (
@@ -169,14 +171,14 @@ def list_decisions(view: FocusView) -> RowList[tuple[Decision, str]]:
     names = Names(view)
     done = sum(decision.applied for decision in ranked)
     title = f"last refocus: {done} done, {len(ranked) - done} refused"
-    return DECISIONS.of(title, [(decision, names.at(decision.start)) for decision in ranked])
+    return DECISIONS.of(title, [(decision, names.name_at(decision.start)) for decision in ranked])
 
 
 # --- why ----------------------------------------------------------------------------------------------------
 
 
 def explain(result: EntryExplanation) -> list[Line]:
-    """Tell everything behind one entry, from the most telling down."""
+    """Return lines that explain one entry, most important first."""
     entry, hit, measured = result.entry, result.found, result.measurement
     tokens, decision = entry.end - entry.start, result.decision
     stands = entry.level == 0 and decision is not None and decision.kind == "expand" and not decision.applied
@@ -213,7 +215,7 @@ def explain(result: EntryExplanation) -> list[Line]:
 
 
 def _tell_score(result: EntryExplanation) -> str:
-    """Give a score and its parts, the largest first; nothing where there is none."""
+    """Return a score with its parts, largest first; "" for no score."""
     if abs(result.score) < LEAST_SCORE:
         return ""
     scale = f"{signed(result.score)}, where −1 asks to close it and +1 to open it"
@@ -225,7 +227,7 @@ def _tell_score(result: EntryExplanation) -> str:
 
 
 def _tell_keeping(keeping: NodeProvenance) -> Iterator[Line]:
-    """Tell of an entry where it is from, how it was used, and whether what lies below it was forgotten."""
+    """Yield lines on an entry's origin, use, and forgotten detail."""
     use = keeping.use
     yield "origin", f"text with the hash {keeping.provenance}, gist by encoder version {keeping.gist_version}"
     known = [description for span in keeping.spans if (description := _tell_about(span.about))]
@@ -287,7 +289,7 @@ def _tell_opening(result: Opened) -> str:
 
 
 def _tell_reading(view: FocusView) -> str:
-    """Tell how the model reads the window after a refocus changed it."""
+    """Say whether keys and values are recomputed behind a changed passage."""
     if view.full_read_every == 1:
         return "computed anew behind each change"
     if not view.rotates:
@@ -313,7 +315,7 @@ def opened(result: Opened) -> ResultTable:
 
 
 def _tell_steps(result: Stepped) -> str:
-    """Tell how many tokens were decoded and what the refocuses among them did."""
+    """Say how many tokens were decoded and what the refocuses among them did."""
     refocuses = [record.refocus for record in result.records if record.refocus is not None]
     refocuses += [result.refocus] if result.refocus is not None else []
     count = len(result.records)
@@ -379,7 +381,7 @@ def list_steering(result: Steered) -> ResultTable:
 
 
 def tell_worth(measured: Any) -> str:
-    """Tell what an entry's detail is worth."""
+    """Say how much an entry's detail improves the model's predictions."""
     saved = f"; the gist saves {with_sign(measured.saved)}" if measured.saved is not None else ""
     return (
         f"detail is worth {with_sign(measured.gain)} ± {measured.error:.2f} nats per token "

@@ -1,4 +1,4 @@
-"""The texts of a lifetime: what is known of each, listed and set."""
+"""List the texts of a lifetime with their metadata, and change the metadata."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def list_spans(runtime: FocusRuntime, find: str, limit: int, offset: int) -> SpanList:
-    """List the texts in order, those with a word in their name or metadata."""
+    """List the texts that have `find` in their name or metadata, in order."""
     tree = runtime.tree
     numbered = [
         (number, span)
@@ -25,7 +25,7 @@ def list_spans(runtime: FocusRuntime, find: str, limit: int, offset: int) -> Spa
 
 
 def describe_span(runtime: FocusRuntime, span: int, key: str, value: str) -> SpanDescribed:
-    """Set one piece of what is known of a text. Raises UsageError for a number, key or value that cannot be."""
+    """Set one field of a text's metadata. Raises UsageError for an invalid number, key or value."""
     from amgs_focus.records import SpanAbout
 
     tree = runtime.tree
@@ -46,7 +46,7 @@ def describe_span(runtime: FocusRuntime, span: int, key: str, value: str) -> Spa
 
 
 def _row(runtime: FocusRuntime, number: int) -> SpanRow:
-    """Return one span with the sums over its blocks."""
+    """Return a text with its metadata and the sums over its blocks."""
     from amgs_focus.records import SpanProvenance
     from amgs_focus.tree.provenance import spread_of
 
@@ -72,4 +72,5 @@ def _row(runtime: FocusRuntime, number: int) -> SpanRow:
 
 
 def _words(about: SpanAbout, *more: str) -> str:
+    """Return the searchable metadata of a text, in small letters."""
     return " ".join((about.domain, about.path, about.section, about.language, *more)).lower()

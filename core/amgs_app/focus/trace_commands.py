@@ -1,4 +1,4 @@
-"""Branches and traces of the working context: `focus branch`, `trace`."""
+"""Branches and traces of a run: `focus branch` and `focus trace`."""
 
 from __future__ import annotations
 
@@ -141,7 +141,7 @@ def trace(
 
 
 def _measure(run_trace: Trace, name: str, out: Path | None, wandb: str) -> Telemetry:
-    """Measure each refocus of a run, and write or send the numbers."""
+    """Measure each refocus of a run; write the numbers to a file and send them to Weights & Biases if asked."""
     from amgs_focus.trace.telemetry import send_to_wandb, to_jsonl
     from amgs_focus.trace.telemetry import telemetry as measure
 
@@ -159,7 +159,7 @@ def _measure(run_trace: Trace, name: str, out: Path | None, wandb: str) -> Telem
 
 
 def _replay(engine: Engine, run_trace: Trace, name: str, progress: Progress | None) -> results.Replayed:
-    """Run a trace again on a fresh engine."""
+    """Replay a trace on a new engine with the settings of its header."""
     from amgs_app.models.choice import focus_runtime, gist_encoder
     from amgs_focus.options import SearchOptions
     from amgs_focus.runtime.replay import replay as again
@@ -183,14 +183,16 @@ def _replay(engine: Engine, run_trace: Trace, name: str, progress: Progress | No
 
 
 def _line(run_trace: Trace, name: str) -> TraceBranch:
-    """Return a branch of a trace, the active one for ""."""
+    """Return a branch of a trace; "" is the active one."""
     from amgs_focus.trace.lineage import lineage
 
     return lineage(run_trace).line(name)
 
 
 def _run(engine: Engine, text: str) -> tuple[Trace, str]:
-    """Return the trace and the branch that a word names: a branch of this run, else a file."""
+    """Return the trace and branch that a word names: a branch of this run, else PATH or PATH:BRANCH.
+    Raises UsageError.
+    """
     from amgs_focus.trace.trace import read
 
     if engine.focus_is_open and text in {branch_view.name for branch_view in engine.focus.branches()}:

@@ -1,4 +1,4 @@
-"""Runs of the working context (branches, traces, replays, telemetry)."""
+"""Tables for runs of the working context: branches, traces, replays, telemetry."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 _TEXT = 240
-"""Characters of decoded text that a table shows."""
+"""Characters of decoded text shown in a table."""
 
 
 def _short(text: str) -> str:

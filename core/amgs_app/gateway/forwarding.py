@@ -254,7 +254,7 @@ class Gateway:
             except Exception:
                 log.exception("what the request came to could not be kept")
         if self.namespace.spans is not None:
-            self.namespace.spans.tell_exchange(exchange, fitted.spoken)
+            self.namespace.spans.export_exchange(exchange, fitted.spoken)
         sent = exchange.context
         got = exchange.outcome if sent is None else f"{sent.tokens:,} of {sent.history:,} tokens sent"
         self.namespace.events.publish(

@@ -1,1 +1,1 @@
-"""Ingestion, consolidation and care of memories."""
+"""Ingestion, consolidation, pruning and repair of a memory."""

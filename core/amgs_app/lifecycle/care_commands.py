@@ -1,4 +1,4 @@
-"""Keeping a memory in shape: `enhance`, `prune`, and the review queue."""
+"""Keep a memory in shape: `enhance`, `prune`, `review`, `secrets scan`."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def enhance(
 
 
 def _list_planned_blocks(result: PrunePlan | Pruned | PruneAssessment | ErasureReceipt) -> list[str] | None:
-    """Return the blocks that a pruning takes; None where one block was only explained."""
+    """Return the ids of the blocks that a pruning takes; None if one block was only explained."""
     plan = getattr(result, "plan", result)
     candidates = getattr(plan, "candidates", None)
     return None if candidates is None else [candidate.block.id for candidate in candidates]

@@ -1,4 +1,4 @@
-"""Enhancement, pruning, review, and what is exported or imported."""
+"""Tables for enhancement, pruning, review, deletion, export and import."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ def tabulate_deletion(result: Deleted) -> ResultTable:
 
 
 def _describe_remains(related: Sequence[RelatedBlock], sources: Sequence[str]) -> tuple[str, ...]:
-    """Return what still may tell the same: blocks that stay, and files."""
+    """Return notes on what may still hold the erased text: related blocks and source files."""
     listing = ", ".join(f"{block.id[:8]} ({block.because})" for block in related)
     files = f"From {', '.join(sources)}: not touched, and taken in again it would come back." if sources else ""
     return (f"Stays, and may hold the same text: {listing}" if listing else "", files)
@@ -132,7 +132,7 @@ def erasure_receipt(result: ErasureReceipt) -> ResultTable:
 
 
 def _suggestions(reviews: Sequence[Review]) -> tuple[str, ...]:
-    """Return what says how many findings are suggestions only."""
+    """Return a note on how many findings are too uncertain to trust."""
     few = sum(r.confidence < SURE for r in reviews)
     return (f"{few} under {SURE:g}: suggestions, more often wrong than right.",) if few else ()
 
@@ -177,7 +177,7 @@ def tabulate_import(result: Imported) -> ResultTable:
 _MOST_REASONS = 12
 _MOST_NAMES = 5
 _COUNTED = {"record": "Records of sessions that hold no turn", "turn": "Turns of sessions that are no message"}
-"""Kinds that are left out by what they are, of which no place says more."""
+"""Kinds of skipped records that are only counted, since their place tells nothing more."""
 
 
 @entry()

@@ -1,4 +1,4 @@
-"""A memory's life: `ingest`, `inbox list`, `consolidate`, `operations`, `undo`, `verify`."""
+"""The life of a memory: `ingest`, `inbox list`, `consolidate`, `operations`, `undo`, `verify`."""
 
 from __future__ import annotations
 
@@ -127,8 +127,8 @@ def ingest(
         raise UsageError("--source names the source of a TEXT.", way_out="A file's source is its path: leave it out.")
     if file is not None or batch is not None:
         if not metadata and date is None:
-            return _of_path(engine, file, batch, sync, progress)
-        return _marked(engine, file, batch, date, metadata, progress)
+            return _ingest_path(engine, file, batch, sync, progress)
+        return _ingest_with_metadata(engine, file, batch, date, metadata, progress)
     if metadata or date is not None:
         raise UsageError("There is nothing to say it of.", way_out="Give a text, `--file FILE` or `--batch FOLDER`.")
     _check_corpus(engine, sample)
@@ -138,7 +138,9 @@ def ingest(
 
 
 def _check_corpus(engine: Engine, sample: bool) -> None:
-    """Raise UsageError where nobody named what comes in without a text: a corpus of the store's own, or the sample."""
+    """Raise UsageError unless there is a folder to ingest without arguments: the corpus, or the sample
+    with --sample.
+    """
     if not sample:
         if not engine.belongs_to_corpus:
             raise UsageError(
@@ -155,7 +157,7 @@ def _check_corpus(engine: Engine, sample: bool) -> None:
         )
 
 
-def _marked(
+def _ingest_with_metadata(
     engine: Engine,
     file: Path | None,
     batch: Path | None,
@@ -163,7 +165,7 @@ def _marked(
     metadata: dict[str, Any],
     progress: Progress | None,
 ) -> IngestReport:
-    """Return a file or a folder that is not known yet, with what is said of it."""
+    """Ingest a file or folder with the given date and metadata. Raises UsageError if it was ingested before."""
     path = file or batch
     if path is not None and engine.memory.sources.knows(path):
         raise UsageError(
@@ -176,7 +178,7 @@ def _marked(
 
 
 def collect_metadata(speaker: str, tags: Sequence[str], pairs: Sequence[str]) -> dict[str, Any]:
-    """Metadata as options give it. Raises UsageError for a pair that is none, and for a key of the engine's own."""
+    """Return the metadata that the options give. Raises UsageError for a malformed pair or a reserved key."""
     from amgs.ingest.metadata import of_the_engine
     from amgs.lifecycle.annotate import check_tag
 
@@ -196,11 +198,11 @@ def collect_metadata(speaker: str, tags: Sequence[str], pairs: Sequence[str]) ->
     return metadata
 
 
-def _of_path(
+def _ingest_path(
     engine: Engine, file: Path | None, batch: Path | None, sync: bool, progress: Progress | None
 ) -> IngestReport | RevisionPlan | Revision:
-    """Return a file or a folder: taken in, or, where it is known and does more than add to what is there, its
-    revision.
+    """Ingest a file or folder. If it was ingested before and its texts changed, return the revision plan, or apply it
+    with `sync`.
     """
     library = engine.memory.sources
     path = file or batch
@@ -219,11 +221,13 @@ _IS_PATH: Final = re.compile(
     r"(?:/|~/|\.{1,2}/)\S+|[^\s:]+\.(?:md|markdown|txt|rst|html?|pdf|docx|pptx|xlsx|epub|eml|msg|jsonl|ndjson)"
     r"|[^\s:]+/[^\s:/]+\.[A-Za-z]\w{0,7}"
 )
-"""One word that can only be meant as a path: nobody writes a note of it."""
+"""A word that can only be meant as a path, not as the text of a note."""
 
 
 def _path_of(text: str) -> Path | None:
-    """Return the folder or the file that a text names: one that is there, written as a path or as a word of its own."""
+    """Return the existing file or folder that a text names, None if it is a note. Raises UsageError for a path that
+    does not exist.
+    """
     word = text.strip()
     if "\n" in word or not ("/" in word or len(word.split()) == 1 or word.endswith(".md")):
         return None
@@ -316,7 +320,7 @@ def consolidate(
     """
     engine = operator.engine
     if draft:
-        applied = drafted(operator)
+        applied = require_draft(operator)
         if dry_run:
             return applied.plan
         if not applied.plan.items:
@@ -338,8 +342,8 @@ def consolidate(
     return batches or results.Untouched(engine.memory.lifecycle.due())
 
 
-def drafted(operator: Operator) -> PlanDraft:
-    """Give the draft of the session; raises UsageError where there is none."""
+def require_draft(operator: Operator) -> PlanDraft:
+    """Return the session's draft; raises UsageError without one."""
     if operator.draft is None:
         raise UsageError(
             "No consolidation is drafted.",

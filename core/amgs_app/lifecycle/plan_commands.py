@@ -1,4 +1,4 @@
-"""A consolidation with corrections before it is applied: `consolidate plan|edit`."""
+"""Correct a consolidation before it is applied: `consolidate plan` and `consolidate edit`."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from amgs.errors import UsageError
 from amgs_app.calls.arguments import CategoryName, Reference
 from amgs_app.calls.marks import Option
 from amgs_app.calls.operation import operation
-from amgs_app.lifecycle.commands import drafted
+from amgs_app.lifecycle.commands import require_draft
 
 if TYPE_CHECKING:
     from amgs.lifecycle.plan_editing import PlanDraft
@@ -77,7 +77,7 @@ def edit(
     """
     from amgs.lifecycle import plan_editing
 
-    draft, chosen = drafted(operator), operator.engine.block(block).id
+    draft, chosen = require_draft(operator), operator.engine.block(block).id
     if reset:
         draft = plan_editing.reset(draft, chosen)
     draft = operator.engine.memory.lifecycle.edit_draft(
@@ -96,6 +96,7 @@ def edit(
 
 
 def _pair(text: str) -> tuple[str, float]:
+    """Parse EDGE=X; raises UsageError."""
     edge, _, value = text.partition("=")
     try:
         return edge, float(value)

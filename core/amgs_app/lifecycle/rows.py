@@ -1,4 +1,4 @@
-"""Show ingestion and consolidation: the inbox, plans and drafts."""
+"""Tables for ingestion and consolidation: the inbox, plans and drafts."""
 
 from __future__ import annotations
 
@@ -41,14 +41,14 @@ def _source_of(block: Block) -> str:
 
 
 def _more_of(block: Block) -> str | None:
-    """Return the content behind the line that its title was made of; None where there is no more."""
+    """Return the content after the line that is the title; None if there is nothing more."""
     first, _, rest = block.content.strip().partition("\n")
     repeats = first.lstrip("#>*- ").strip().startswith(block.title.rstrip("…").strip())
     return " ".join((rest if repeats else block.content).split()) or None
 
 
 def _origin(block: Block) -> list[Line]:
-    """Return the block's time of writing and its source."""
+    """Return lines with a block's date and source."""
     lines = [("written", minute(block.created_at)), ("source", _source_of(block))]
     return [line for line in lines if line[1]]
 
@@ -77,7 +77,7 @@ INBOX: Final = Rows["Block"](
 
 
 def list_inbox(result: Inbox) -> RowList[Block]:
-    """Return the raw blocks that were read, as a part of all."""
+    """List the raw blocks of an inbox page."""
     hidden = result.total - len(result.blocks)
     oldest = (
         f"oldest {age(result.oldest, result.now)}; found by words only until consolidated"
@@ -121,7 +121,9 @@ def ingest_report(result: IngestReport) -> ResultTable:
 
 @dataclass(frozen=True, slots=True)
 class DraftRow:
-    """A block of a draft: as proposed, as it would be, and what was corrected. names: the titles of other blocks."""
+    """A block of a draft: as proposed, as corrected, and the corrections. left_out: ids of blocks left out. names:
+    titles of other blocks.
+    """
 
     proposed: ConsolidationItem
     item: ConsolidationItem
@@ -131,7 +133,7 @@ class DraftRow:
 
     @property
     def corrected(self) -> str:
-        """Changes to the proposal, as text."""
+        """The corrections, as text; "" for none."""
         edit, proposed = self.edit, self.proposed
         remarks = (
             "left out" if edit.left_out else "",
@@ -149,7 +151,7 @@ class DraftRow:
 
     @property
     def lines(self) -> list[Line]:
-        """All that consolidation would make of it."""
+        """Lines on everything that consolidation would make of the block."""
         from amgs.lifecycle.plan_editing import far_end
 
         item, proposed, sure = self.item, self.proposed, dict(self.edit.sure)
@@ -207,7 +209,9 @@ LISTING: Final = join(INBOX, DRAFT)
 def list_draft(
     draft: PlanDraft, now: datetime | None = None, titles: Mapping[str, str] | None = None
 ) -> RowList[DraftRow]:
-    """Return what consolidation would make of each raw block, as corrected. titles: of blocks elsewhere, by id."""
+    """List what consolidation would make of each raw block, with corrections applied. titles: of blocks outside the
+    draft.
+    """
     plan, out = draft.plan, draft.left_out
     items = {item.block.id: item for item in plan.items}
     names = {item.block.id: item.block.title for item in draft.proposed.items} | dict(titles or {})

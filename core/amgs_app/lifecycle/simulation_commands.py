@@ -1,4 +1,4 @@
-"""Simulate the effect of a change: `simulate`."""
+"""`simulate`: compare the future with and without a change, by random draws."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from amgs_app.engine import Engine
 
 _OWN = {"enhance": "only", "prune": "threshold", "insert": "text", "decay": "pace"}
-"""The argument that each change takes beside those of all."""
+"""The argument that belongs to each change alone."""
 
 
 @operation(

@@ -1,1 +1,1 @@
-"""The service: one process owns the stores, and other programs use them over HTTP while an operator watches."""
+"""The HTTP service: one process opens the stores, and other programs use them while an operator watches."""

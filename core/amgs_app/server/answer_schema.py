@@ -1,8 +1,7 @@
-"""Describe the answers to requests in the OpenAPI document: schemas of the frozen results in their plain JSON form.
+"""JSON schemas of answers for the OpenAPI document, derived from the result types.
 
-The results are the types that the SDK gives; what is said of them here follows `render.encode.plain` field by field.
-The types that functions and classes declare are read here too, those also that their modules import for the type
-checker alone.
+They must match what `render.encode.plain` writes, field by field (tests compare them). Type hints are resolved here
+too, including names that a module imports only for the type checker.
 """
 
 from __future__ import annotations
@@ -46,7 +45,7 @@ def hints_of(kind: type[Any]) -> dict[str, Any]:
 
 
 def read_return_type(function: Callable[..., Any]) -> Any:
-    """Return the type of what a function returns."""
+    """Return the declared return type of a function."""
     annotation = inspect.get_annotations(function)["return"]
     module = function.__module__
     return (
@@ -57,7 +56,7 @@ def read_return_type(function: Callable[..., Any]) -> Any:
 
 
 class _CheckedNames(dict[str, Any]):
-    """The names that a module imports under `if TYPE_CHECKING`; each is imported when it is asked for first."""
+    """Names that a module imports under `if TYPE_CHECKING`; each is imported on first use."""
 
     def __init__(self, sources: dict[str, tuple[str, str]]) -> None:
         super().__init__()
@@ -71,6 +70,7 @@ class _CheckedNames(dict[str, Any]):
 
 @lru_cache(maxsize=256)
 def _collect_checked_names(module: str) -> _CheckedNames:
+    """Read from a module's source which names it imports under `if TYPE_CHECKING`, and from where."""
     sources: dict[str, tuple[str, str]] = {}
     for block in ast.parse(inspect.getsource(sys.modules[module])).body:
         if isinstance(block, ast.If) and isinstance(block.test, ast.Name) and block.test.id == "TYPE_CHECKING":
@@ -85,7 +85,7 @@ Schema = dict[str, Any]
 ID: Final[Schema] = {"type": "string", "format": "block-id", "pattern": "^[0-9a-f]{64}$"}
 INSTANT: Final[Schema] = {"type": "string", "format": "date-time"}
 NUMBER: Final[Schema] = {"type": ["number", "null"]}
-"""Null stands for what is not finite."""
+"""Null stands for infinity and NaN."""
 SHARE: Final[Schema] = {"type": "number", "minimum": 0, "maximum": 1}
 _PROBLEM: Final[Schema] = {
     "type": "object",
@@ -104,15 +104,15 @@ _BLOCK_IDS: Final = frozenset({"block_id", "source_id", "target_id"})
 
 
 class AnswerSchemas:
-    """Schemas of types, those of dataclasses once each under `components`."""
+    """Builds schemas of types; each dataclass gets one entry under `components`."""
 
     def __init__(self) -> None:
         self.components: dict[str, Schema] = {"Problem": _PROBLEM}
         self._names: dict[type, str] = {}
 
     def of(self, kind: Any) -> Schema:
-        """Return the schema of what `plain` makes of a value of this type; {} for anything at all. Raises TypeError for
-        a type that has no form in JSON.
+        """Return the schema of a type's plain JSON form; {} for any value. Raises TypeError for a type without a JSON
+        form.
         """
         if kind in (Any, object):
             return {}
@@ -126,6 +126,7 @@ class AnswerSchemas:
         raise TypeError(f"{kind} has no form in JSON.")
 
     def _class(self, kind: type) -> Schema:
+        """Return the schema of a class: enum, path, dataclass, named tuple, plain value or mapping."""
         if issubclass(kind, Enum):
             return {"enum": [member.value for member in kind]}
         if issubclass(kind, PurePath):
@@ -141,6 +142,7 @@ class AnswerSchemas:
         raise TypeError(f"{kind} has no form in JSON.")
 
     def _generic(self, kind: Any) -> Schema:
+        """Return the schema of a type with parameters, such as `list[str]` or `str | None`."""
         origin, inner = get_origin(kind), get_args(kind)
         if origin is Annotated:
             return self.of(inner[0])
@@ -159,24 +161,27 @@ class AnswerSchemas:
         return self.of(origin)
 
     def _one_of(self, kinds: Iterable[Any]) -> Schema:
+        """Return the schema of a union; arrays are left out, since plain JSON has none."""
         alternatives = [self.of(kind) for kind in kinds if not _is_array(kind)]
         return alternatives[0] if len(alternatives) == 1 else {"anyOf": alternatives}
 
     def _row(self, kinds: Iterable[Any]) -> Schema:
+        """Return the schema of an array with a fixed type at each index."""
         schemas = [self.of(kind) for kind in kinds]
         return {"type": "array", "prefixItems": schemas, "minItems": len(schemas), "maxItems": len(schemas)}
 
     def _name_schema(self, kind: type) -> str:
-        """Return the name under `components`; two classes of one name are told apart by their modules."""
+        """Return a dataclass's name under `components`; a second class with the same name gets its module before it."""
         if kind not in self._names:
             taken = kind.__name__ in self.components
             name = f"{kind.__module__.replace('.', '_')}_{kind.__name__}" if taken else kind.__name__
             self._names[kind] = name
-            self.components[name] = {}  # stands while its fields are gone through: a type may hold itself
+            self.components[name] = {}  # placeholder, since a type may contain itself
             self.components[name] = self._dataclass(kind)
         return self._names[kind]
 
     def _dataclass(self, kind: type) -> Schema:
+        """Return the schema of a dataclass, with the fields that `plain` adds or may leave out."""
         hints = hints_of(kind)
         properties = {
             field.name: _find_known_schema(kind, field.name, hints[field.name]) or self.of(hints[field.name])
@@ -201,7 +206,7 @@ class AnswerSchemas:
 
 
 def describe_answers(document: Schema, operations: Mapping[str, Operation[..., Any]]) -> None:
-    """Say in an OpenAPI document what each request answers. operations: by the id of the request."""
+    """Add to an OpenAPI document what each request answers. operations: by operation id."""
     answer_schemas = AnswerSchemas()
     for methods in document["paths"].values():
         for operation in methods.values():
@@ -236,11 +241,11 @@ _OTHERS: Final[Mapping[str, Any]] = {
     "get_journal": JournalPage,
     "post_journal_undo": JournalEntry,
 }
-"""What the requests answer that have a handler of their own."""
+"""Answer types of the requests that have their own handler."""
 
 
 def _find_known_schema(kind: type, name: str, declared: Any) -> Schema | None:
-    """Return what is known of a field beyond its type."""
+    """Return the narrower schema of a block id, weight or score; None for other fields."""
     if name in _BLOCK_IDS or (kind is Block and name == "id"):
         return {"anyOf": [ID, {"type": "null"}]} if NoneType in get_args(declared) else ID
     if kind in (Weights, ScoreParts) or (kind is Block and name == "confidence"):
@@ -249,7 +254,7 @@ def _find_known_schema(kind: type, name: str, declared: Any) -> Schema | None:
 
 
 def _is_array(kind: Any) -> bool:
-    """Return whether the type is a vector's, which plain JSON leaves out."""
+    """Return whether the type is a NumPy array, which plain JSON leaves out."""
     return kind is np.ndarray or get_origin(kind) is np.ndarray
 
 
@@ -271,4 +276,4 @@ _PASSAGE: Final[dict[str, Schema]] = {
     },
 }
 _SOMETIMES: Final[Mapping[type, Collection[str]]] = {Candidate: ("offsets", "matches")}
-"""Fields that an answer may lack."""
+"""Fields that are optional in an answer."""

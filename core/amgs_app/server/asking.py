@@ -1,4 +1,9 @@
-"""Resolve the caller, the namespace and the form of the answer: the start of every handler of the service."""
+"""Start of every request: who calls, in which namespace, and in which form the answer is wanted; then run and answer
+it.
+
+A namespace is one served store. Every handler gets an `Asked` and runs its work through `Asked.run`, which counts it,
+publishes an event and honours idempotency keys.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +36,7 @@ _SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 60.0)
 
 
 class Counters:
-    """Requests by operation and outcome, and how long they took; one registry a server."""
+    """Prometheus counters: requests by operation and outcome, and their duration. One registry per server."""
 
     def __init__(self) -> None:
         self.registry = CollectorRegistry()
@@ -47,28 +52,30 @@ class Counters:
         )
 
     def count(self, operation: str, outcome: str, seconds: float) -> None:
-        """Note one call. outcome: done, refused or failed."""
+        """Count one call. outcome: done, refused or failed."""
         self._requests.labels(operation, outcome).inc()
         self._seconds.labels(operation).observe(seconds)
 
 
 _DRAFTS: Final = frozenset({"consolidate plan", "plan consolidate"})
-"""Operations after which somebody may correct what is to be consolidated."""
+"""Operations that draft a consolidation; automatic consolidation then waits for the operator to correct it."""
 CHANGE: Final = "AMGS-Change"
-"""The header with the store's change counter after the answer."""
+"""Response header with the store's change counter."""
 NAMESPACE: Final = "AMGS-Namespace"
-"""The header by which a caller names a namespace."""
+"""Request header that names a namespace."""
 
 
 def make_joined_callers() -> dict[str, Caller]:
-    """Return one who may do all that the file allows, and one who opened it for reading, each under a new token."""
+    """Return two callers for programs of this machine, by a new token each: one with all rights, one that
+    only reads.
+    """
     rights: tuple[Right, Right] = ("operate", "read")
     return {new_token(): Caller("joined", None, right, near=True) for right in rights}
 
 
 @dataclass(frozen=True, slots=True)
 class Service:
-    """Server state that every request needs. kind: whether agents reach their model through it."""
+    """Shared state of a server. kind: "gateway" if agents reach their model through it."""
 
     namespaces: Namespaces
     tokens: Tokens
@@ -86,10 +93,10 @@ class Service:
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A request as far as every handler needs it: who asks, in which namespace, and in which form it wants the answer.
+    """One request: its caller, namespace and answer format.
 
-    lossless: as values that read back as they were; else plain JSON. key: the `Idempotency-Key`, "" without one.
-    client: an id that the client gave itself.
+    lossless: answer in the exact format that reads back as the same values; else plain JSON. key: the
+    `Idempotency-Key`, "" without one. client: an id chosen by the client.
     """
 
     service: Service
@@ -110,10 +117,11 @@ class Asked:
         quiet: bool = False,
         masked: bool = False,
     ) -> Any:
-        """Carry out work in a lane of the namespace, and tell those who listen what came of it.
+        """Run work in a lane (thread pool) of the namespace, and publish an event about it.
 
-        quiet: nobody is told where nothing changed: a screen looks by itself. masked: the result comes of a Call, which
-        masks its secrets.
+        detail: the command line, shown to watchers. changes: the operation may write. quiet: publish nothing unless
+        something changed; for requests that a screen makes by itself. masked: secrets in the result are already masked,
+        as a Call does.
         """
         begun = self.service.perf()
         space, outcome, got, blocks = self.namespace, "failed", "", tuple[str, ...]()
@@ -123,8 +131,8 @@ class Asked:
             space.drafted_at = begun
         try:
             if self.key and changes:
-                asking = f"{operation} {detail}"
-                work = partial(self._once, work, asking, lane)
+                request_line = f"{operation} {detail}"
+                work = partial(self._once, work, request_line, lane)
             signing = {"operation": operation, "caller": self.caller.name, "client": self.client}
             signed_work = partial(_sign_work, work, {**signing, "server": space.server})
             running = space.run(lane, signed_work, self.caller.name)
@@ -133,7 +141,7 @@ class Asked:
             result = result if masked else secrets.mask(result)
             outcome, got, blocks = "done", summary_of(result), _ids(result)
             if space.spans is not None:
-                space.spans.tell_result(space.name, operation, result, self.service.perf() - begun)
+                space.spans.export_result(space.name, operation, result, self.service.perf() - begun)
             return result
         except TimeoutError:
             raise errors.TooSlowError(
@@ -164,13 +172,14 @@ class Asked:
                     )
                 )
 
-    def _once(self, work: Callable[[], Any], asking: str, lane: Lane) -> Any:
+    def _once(self, work: Callable[[], Any], request_line: str, lane: Lane) -> Any:
+        """Run work under the idempotency key, or return its earlier answer."""
         memory, together = self.namespace.memory, lane == "write"
         counted = lane not in ("model", "background")
-        return once(memory, self.caller.name, self.key, asking, work, together=together, counted=counted)
+        return once(memory, self.caller.name, self.key, request_line, work, together=together, counted=counted)
 
     def answer(self, result: Any, status: int = 200, more: Mapping[str, str] | None = None) -> Response:
-        """Return the result in the form that the caller wants, with the change counter. more: other headers."""
+        """Return the HTTP response in the caller's format, with the change counter. more: further headers."""
         headers = {CHANGE: str(self.namespace.change), **(more or {})}
         if self.lossless:
             return Response(wire.dumps(result), status, headers, wire.MEDIA_TYPE)
@@ -180,12 +189,13 @@ class Asked:
 
 
 def _sign_work(work: Callable[[], Any], signing: Mapping[str, str]) -> Any:
+    """Run work with the given signature on every change that it writes to the store."""
     with extras.explained(), signed(**signing):
         return work()
 
 
 def summary_of(result: Any) -> str:
-    """Return what came of a call in a few words."""
+    """Return the outcome of a call in a few words, such as `3 hits`; "" if there is nothing to say."""
     for name, noun in _COUNTED.items():
         many = getattr(result, name, None)
         if isinstance(many, tuple):
@@ -194,11 +204,11 @@ def summary_of(result: Any) -> str:
 
 
 _COUNTED = {"hits": "hit", "added": "new block", "selected": "block", "proposals": "proposal", "candidates": "block"}
-"""What a result holds many of, and what one of them is called."""
+"""Tuple fields of results, and the noun for one item."""
 
 
 def _ids(result: Any) -> tuple[str, ...]:
-    """Return the first blocks that a result is about."""
+    """Return the ids of the first blocks in a result, at most 20."""
     for name in ("hits", "selected", "blocks", "added"):
         many = getattr(result, name, None)
         if isinstance(many, tuple):
@@ -222,8 +232,8 @@ async def identify_caller(
     ] = "",
     accept: Annotated[str, Header(include_in_schema=False)] = "",
 ) -> Asked:
-    """Return who asks, and in which namespace. Raises UnknownCallerError, and NotFoundError for a namespace that the
-    caller may not know of.
+    """Return the request with its caller and namespace. Raises UnknownCallerError for a missing or unknown token,
+    NotFoundError for a namespace that the caller may not open.
     """
     service: Service = request.app.state.service
     caller, namespace = identify(service, authorization, amgs_namespace)
@@ -233,12 +243,12 @@ async def identify_caller(
 
 
 _UNSTORABLE: Final = (b"\\u0000", b"\\ud", b"\\uD", b"\0", b"\xed")
-"""What stands somewhere in a body that holds a text which cannot be stored."""
+"""Byte sequences of which a body contains at least one if it holds a text that cannot be stored."""
 
 
 async def _check_texts(request: Request) -> None:
-    """Raise UsageError for a text in the address or in the JSON of the body that cannot be stored, before anything is
-    done with it, or told to those who listen.
+    """Raise UsageError for text in the address or body that cannot be stored, before it reaches a handler
+    or a watcher.
     """
     for part in (request.scope["raw_path"], request.scope["query_string"]):
         check_storable(unquote_to_bytes(part).decode("utf-8", "surrogateescape"))
@@ -249,7 +259,7 @@ async def _check_texts(request: Request) -> None:
 
 
 def identify(service: Service, authorization: str, namespace: str) -> tuple[Caller, Namespace]:
-    """Return the caller of this `Authorization` and the namespace meant; raise what `identify_caller` raises."""
+    """Return the caller of an `Authorization` header and the namespace; raises what `identify_caller` raises."""
     scheme, _, token = authorization.partition(" ")
     bearer = token.strip() if scheme.lower() == "bearer" else ""
     caller = service.joined.get(bearer) or service.tokens.caller(bearer)
@@ -269,7 +279,7 @@ ByCaller = Annotated[Asked, Depends(identify_caller)]
 
 
 def check_right(asked: Asked, right: Right, doing: str) -> None:
-    """Raises NotAllowedError where the caller's token does not allow it."""
+    """Raise NotAllowedError unless the caller's token has the right. doing: what needs it, for the message."""
     if not asked.caller.can(right):
         raise errors.NotAllowedError(
             f"The token {asked.caller.name!r} may {asked.caller.may}, and {doing} needs {right!r}.",

@@ -1,8 +1,8 @@
-"""A server consolidates the memories that it has open by itself, as soon as their settings say that it is due (AMGS
-§8.2), and writes the vectors that came where a search finds them soonest.
+"""Consolidate served memories in the background when their settings say it is due (AMGS §8.2), and save new vectors to
+disk.
 
-Both run in the lane of what takes long, so that no question waits for them. The journal says that nobody asked for a
-consolidation, and what a person has taken back is not done again.
+Runs in the lane for long work, so that no request waits for it. The journal says that it was automatic, and a
+consolidation that a person has undone is not repeated.
 """
 
 from __future__ import annotations
@@ -28,26 +28,25 @@ if TYPE_CHECKING:
 log = logging.getLogger("amgs.server")
 
 LOOK_SECONDS: Final = 60.0
-"""How often it is asked whether a consolidation is due."""
+"""Seconds between two checks whether a consolidation is due."""
 DRAFT_SECONDS: Final = 3600.0
-"""So long somebody who has drafted a consolidation may correct it before the inbox changes under the draft; a plan is
-kept as long.
-"""
+"""After a draft, seconds without automatic consolidation, so that the operator can correct the draft first."""
 
 
 async def consolidate_when_due(service: Service, every: float = LOOK_SECONDS) -> None:
-    """Look after every open memory until it is cancelled. every: seconds between two looks."""
+    """Check every open memory, again and again until cancelled. every: seconds between two checks."""
     while True:
         await asyncio.sleep(every)
         for space in service.namespaces.opened():
             try:
-                await _look_after(service, space)
-                await _keep_vectors(space)
+                await _consolidate_if_due(service, space)
+                await _save_vectors(space)
             except Exception:
                 log.exception("%s could not be looked after", space.name)
 
 
-async def _look_after(service: Service, space: Namespace) -> None:
+async def _consolidate_if_due(service: Service, space: Namespace) -> None:
+    """Consolidate one memory if it is open, due, and no draft is being corrected."""
     engine, drafted = space.engine, space.drafted_at
     if not (engine.memory_is_open and engine.settings.memory.consolidation.automatic_served):
         return
@@ -64,25 +63,26 @@ async def _look_after(service: Service, space: Namespace) -> None:
         progress.cancel()  # where the server ends meanwhile
 
 
-async def _keep_vectors(space: Namespace) -> None:
+async def _save_vectors(space: Namespace) -> None:
+    """Save the derived vectors of one open memory to its cache on disk."""
     if not space.engine.memory_is_open:
         return
     progress = Progress()
     try:
-        await space.run("long", partial(_keep_derived, space.memory, progress))
+        await space.run("long", partial(_save_derived, space.memory, progress))
     finally:
         progress.cancel()
 
 
-def _keep_derived(memory: Memory, progress: Progress) -> None:
+def _save_derived(memory: Memory, progress: Progress) -> None:
     # On a full disk, and while an erasure takes the files away, nothing is kept: the vectors are in memory as well.
     with suppress(Cancelled, OSError, RuntimeError):
         memory.lifecycle.keep_derived(progress)
 
 
 def _is_due(memory: Memory) -> bool:
-    """Return whether the settings say so, and it is not what somebody has just taken back."""
-    # In this order: an undo between the two is one that the second has seen.
+    """Return whether consolidation is due and was not just undone by a person."""
+    # In this order, so that an undo between the two checks is seen by the second.
     if not memory.lifecycle.due().due:
         return False
     latest = next(iter(memory.operations(1)), None)
@@ -90,6 +90,7 @@ def _is_due(memory: Memory) -> bool:
 
 
 def _consolidate(memory: Memory, by: str, progress: Progress) -> Consolidated | None:
+    """Consolidate in batches, signed by the server; None if another server is consolidating or this one stops."""
     with signed(by=by):
         try:
             return consolidated(memory.consolidate_in_batches(progress=progress))

@@ -1,7 +1,7 @@
-"""Live events of a namespace: changes under the store's change counter, and questions with their callers.
+"""Live events of a namespace: changes, numbered by the store's change counter, and requests with their callers.
 
-A change can be asked for again by its number (`Last-Event-ID`); a question that changed nothing is only told to those
-who listen.
+A client that reconnects can ask for missed changes by number (`Last-Event-ID`). Requests that changed nothing go only
+to current listeners.
 """
 
 from __future__ import annotations
@@ -17,22 +17,24 @@ from typing import Final
 from amgs_app.results.service_event import ServiceEvent
 
 KEPT: Final = 4096
-"""Changes that can be asked for again."""
+"""Changes that can be replayed to a client that reconnects."""
 RECENT: Final = 500
-"""Questions and changes that can be looked at afterwards."""
+"""Latest requests and changes that `traffic` lists."""
 WAITING: Final = 512
-"""Events that wait for one listener; one that is slower is dropped, and told why."""
+"""Events that may queue for one listener; a slower listener is disconnected with the event `dropped`."""
 
 
 @dataclass(eq=False)
 class _Listener:
+    """A connected client. loop: its event loop. slow: its queue overflowed, so it will be disconnected."""
+
     loop: asyncio.AbstractEventLoop
     queue: asyncio.Queue[ServiceEvent]
     slow: bool = field(default=False)
 
 
 class EventHub:
-    """Hands events to all who listen. `publish` may be called in any thread. now: the time of the events."""
+    """Delivers events to all listeners. `publish` may be called from any thread. now: the time of the events."""
 
     def __init__(self, now: Callable[[], datetime]) -> None:
         self._now = now
@@ -42,13 +44,13 @@ class EventHub:
         self._listeners: set[_Listener] = set()
         self._forgotten = 0
         self._followed = False
-        self.told: Callable[[ServiceEvent], object] = lambda _event: None
+        self.on_event: Callable[[ServiceEvent], object] = lambda _event: None
         """Is called with every event, in the thread that publishes it."""
 
     def follow(self, earlier: Sequence[ServiceEvent], forgotten: int) -> None:
-        """From now on the changes come from the store itself, by `tell`, whichever program makes them.
+        """From now on take changes from the store, by `tell`, so that changes by other programs are included.
 
-        earlier: those before. forgotten: the value of the change counter up to which none can be told.
+        earlier: changes that can be replayed. forgotten: change number up to which none can be replayed.
         """
         with self._lock:
             self._followed, self._forgotten = True, forgotten
@@ -56,7 +58,7 @@ class EventHub:
             self._kept.extend(earlier)
 
     def tell(self, event: ServiceEvent, *, own: bool) -> None:
-        """Tell a change of the store. own: one that this server has published, or will, with what came of it."""
+        """Publish a change read from the store. own: this server made it, and publishes the request itself."""
         with self._lock:
             if not own:
                 self._recent.append(event)
@@ -70,22 +72,22 @@ class EventHub:
         return len(self._listeners)
 
     def recent(self) -> tuple[ServiceEvent, ...]:
-        """Return the latest questions and changes, the newest first."""
+        """Return the latest requests and changes, newest first."""
         with self._lock:
             return tuple(reversed(self._recent))
 
     def publish(self, event: ServiceEvent) -> None:
-        """Tell everybody; never waits."""
+        """Deliver an event to all listeners; never blocks."""
         with self._lock:
             self._recent.append(event)
             known = self._followed and event.kind == "changed"
             listeners = () if known else self._note_event(event)
-        self.told(event)
+        self.on_event(event)
         for listener in listeners:
             listener.loop.call_soon_threadsafe(_offer, listener, event)
 
     def _note_event(self, event: ServiceEvent) -> tuple[_Listener, ...]:
-        """Keep a change; gives who is to be told."""
+        """Store a change for replay; return the current listeners."""
         if event.kind == "changed":
             if len(self._kept) == KEPT:
                 self._forgotten = self._kept[0].change
@@ -93,15 +95,16 @@ class EventHub:
         return tuple(self._listeners)
 
     async def listen(self, after: int | None = None, now: int = 0) -> AsyncIterator[ServiceEvent]:
-        """Yield events from now on; with `after`, first the changes since that value of the change counter.
+        """Yield events from now on; with `after`, first the changes since that change number.
 
-        now: the change counter of the store. Ends with an event of the kind dropped.
+        now: the store's change counter. Ends with an event of kind `dropped` if the listener is too slow or asks for
+        changes that are no longer stored.
         """
         listener = _Listener(asyncio.get_running_loop(), asyncio.Queue(WAITING))
         with self._lock:
             missed = [event for event in self._kept if after is not None and event.change > after]
             known = self._forgotten <= after <= now if after is not None else True
-            # Changes of an earlier run of the server are not kept: who was away for them looks anew.
+            # Changes of an earlier run of the server are lost: a client that missed them must reload.
             first = missed[0].change if missed else now
             self._listeners.add(listener)
         try:
@@ -120,6 +123,7 @@ class EventHub:
 
 
 def _offer(listener: _Listener, event: ServiceEvent) -> None:
+    """Put an event into a listener's queue; mark the listener slow if the queue is full."""
     if listener.slow:
         return
     if listener.queue.full():

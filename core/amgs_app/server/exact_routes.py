@@ -1,8 +1,8 @@
-"""The operations' routes for an attached workstation, which sends values that read back as they were (`Content-Type:
+"""The operations' routes for an attached workstation, which sends exact values (`Content-Type:
 application/vnd.amgs+json`).
 
-An answer is a stream of lines: progress while it is worked on, a blank line a second so that both sides know of each
-other, then the result or the problem. Who closes the connection cancels the work, which stops at its next report.
+An answer is a stream of lines: progress during the work, a blank line each second to keep the connection alive, then
+the result or the problem. Closing the connection cancels the work at its next progress report.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from amgs_app.calls.operation import Operation, call_from_json
 from amgs_app.calls.standard import standard
 from amgs_app.places.paths import SentText
 from amgs_app.server.asking import Asked, ByCaller, check_right
-from amgs_app.server.routes import closed
+from amgs_app.server.routes import file_parameters
 from amgs_app.server.table_routes import lane_of, without_place
 from amgs_app.session.operator import Operator
 from amgs_app.shell.output import is_intended
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 
 
 class _ExactRoute(APIRoute):
-    """A route for bodies of the one media type; others go on to the routes behind it."""
+    """A route for bodies of this media type only; other requests fall through to the plain routes."""
 
     def matches(self, scope: Scope) -> tuple[Match, Scope]:
         if dict(scope["headers"]).get(b"content-type") != wire.MEDIA_TYPE.encode():
@@ -58,17 +58,18 @@ router = APIRouter(include_in_schema=False, route_class=_ExactRoute)
 log = logging.getLogger("amgs.server")
 
 BEAT_SECONDS: Final = 0.1
-"""How often progress is told."""
+"""Seconds between two looks at the progress."""
 BEATS_OF_SILENCE: Final = 10
+"""Looks without progress after which a blank line is sent."""
 _OTHER: Final = "Use the same version on both sides."
 
 
 @dataclass(slots=True)
 class _Work:
-    """Operation of a request.
+    """A request to run an operation.
 
-    state: the state from which an operation on a person's view continues. answer: additions to the result: the changed
-    state, and the names of those parts that are the result itself.
+    state: the operator's state to continue from. unpacked: the client's files, None without any. answer: filled with
+    what is sent beside the result: the changed state, and which of its parts equal the result.
     """
 
     call: Call[Any]
@@ -77,6 +78,7 @@ class _Work:
     answer: dict[str, Any]
 
     def run(self, asked: Asked, progress: Progress) -> Any:
+        """Run the call on an operator with the client's state, and fill in `answer`."""
         operator = Operator(asked.namespace.engine)
         operator.restore_state(self.state)
         before = operator.state()
@@ -110,29 +112,31 @@ async def operation(
     question = await _body(request)
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix=SENT)))
-        work = await asyncio.to_thread(_work, chosen, question, folder, near=asked.caller.near)
+        work = await asyncio.to_thread(_read_work, chosen, question, folder, near=asked.caller.near)
         check_right(asked, work.call.right, f"`{work.call.line()}`")
         lines = _lines(replace(asked, client=client), work, quiet=bool(look), folder=stack.pop_all())
     return StreamingResponse(lines, media_type="application/x-ndjson")
 
 
 async def _body(request: Request) -> dict[str, Any]:
-    """Return the value in the body; raises InputError for one that is none."""
+    """Decode the body; raises InputError if it is not a dictionary of values."""
     body = await request.body()
     try:
         question = await asyncio.to_thread(wire.loads, body)
     except AmgsError:
         raise
-    except Exception as error:  # whatever the constructors of values say of values that nobody made
+    except Exception as error:  # a constructor may raise anything for forged values
         raise InputError("The question cannot be read.", way_out=_OTHER) from error
     if not isinstance(question, dict):
         raise InputError("The question cannot be read.", way_out=_OTHER)
     return question
 
 
-def _work(chosen: Operation[..., Any], question: Mapping[str, Any], folder: Path, *, near: bool) -> _Work:
-    """Return what is asked. Raises UsageError for arguments that the operation does not take, and for files that were
-    named and not sent.
+def _read_work(chosen: Operation[..., Any], question: Mapping[str, Any], folder: Path, *, near: bool) -> _Work:
+    """Return the requested work: a call whose file arguments point to the received files.
+
+    near: the client is on this machine, so its own paths are used. Raises UsageError for arguments that the operation
+    does not take, and for files that are named but not sent.
     """
     arguments, files = question.get("arguments"), question.get("files", ())
     if not isinstance(arguments, dict) or not all(isinstance(name, str) for name in arguments):
@@ -152,7 +156,7 @@ def _work(chosen: Operation[..., Any], question: Mapping[str, Any], folder: Path
         if parameter.name in named:
             file_paths = named.pop(parameter.name)
             arguments = {**arguments, parameter.name: file_paths if parameter.many else file_paths[0]}
-        elif parameter.name in closed(chosen) and value not in (None, [], ()):
+        elif parameter.name in file_parameters(chosen) and value not in (None, [], ()):
             if not isinstance(value, str):
                 raise UsageError("A client's files are read by the client.", way_out="Send the text itself.")
             texts[parameter.name] = SentText(value)
@@ -170,7 +174,10 @@ def _work(chosen: Operation[..., Any], question: Mapping[str, Any], folder: Path
 
 
 async def _lines(asked: Asked, work: _Work, *, quiet: bool, folder: ExitStack) -> AsyncIterator[bytes]:
-    """Yield the answer line by line; who stops reading cancels the work. folder: is removed when the work has ended."""
+    """Run the work and yield the answer line by line; if the reader leaves, cancel it.
+
+    folder: temporary folder of the received files, removed when the work has ended.
+    """
     latest: list[tuple[int, int, str]] = [(0, 0, "")]  # the latest report, put there in the thread that works
 
     def report(done: int, total: int, doing: str) -> None:
@@ -206,17 +213,18 @@ async def _lines(asked: Asked, work: _Work, *, quiet: bool, folder: ExitStack) -
 
 
 _running: set[asyncio.Task[Any]] = set()
-"""Work goes on until its next report when nobody waits for it any more."""
+"""Tasks that may outlive their connection until their next progress report; held so that they are not collected."""
 
 
 def _discard_task(task: asyncio.Task[Any]) -> None:
+    """Forget a finished task and read its exception, so that asyncio does not warn about it."""
     _running.discard(task)
     if not task.cancelled():
-        task.exception()  # taken note of: what went wrong was told, or nobody is left to tell
+        task.exception()  # read it: it was sent already, or the client has left
 
 
 def _outcome(task: asyncio.Task[Any], work: _Work) -> bytes:
-    """Return the last line: the result and what comes with it, or the problem with the words of the exception."""
+    """Return the last line: the result with its additions, or the problem."""
     error = task.exception()
     if error is None:
         line = wire.dumps({"result": task.result(), **work.answer}) + b"\n"

@@ -1,5 +1,5 @@
-"""No web page may use a server that asks for no token: neither by posting to it from afar, nor under a name of its own
-that it points at this machine (DNS rebinding).
+"""Protect a server without tokens from web pages in the user's browser: from cross-site requests, and from host names
+that an attacker points at this machine (DNS rebinding).
 """
 
 from __future__ import annotations
@@ -17,9 +17,7 @@ if TYPE_CHECKING:
 
 
 class ForeignPages:
-    """Middleware for a server on loopback without tokens: a request must name this machine as its host, and a page that
-    it comes from, if it comes from one, must be of this machine, too.
-    """
+    """Middleware that refuses requests whose Host or Origin header does not name this machine."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
@@ -39,7 +37,7 @@ class ForeignPages:
 
 
 def explain_refusal(scope: Scope) -> str:
-    """Return why a request is not answered; empty where it is."""
+    """Return why a request is refused; "" if it is allowed."""
     hosts = [value.decode("latin-1") for name, value in scope["headers"] if name == b"host"]
     if len(hosts) != 1 or not of_this_machine(f"//{hosts[0]}"):
         return "This server goes by no other names than those of its own machine."
@@ -50,7 +48,7 @@ def explain_refusal(scope: Scope) -> str:
 
 
 def of_this_machine(address: str) -> bool:
-    """Return whether an address names this machine: localhost, or a number of loopback."""
+    """Return whether an address names this machine: localhost or a loopback IP."""
     try:
         host = urlsplit(address).hostname or ""
         return host == "localhost" or ipaddress.ip_address(host).is_loopback

@@ -1,6 +1,6 @@
-"""Instructions for a person who starts a server or opens its address in a browser: what it serves, and what to paste.
+"""The page and the start-up lines that say what a server serves and what to paste next.
 
-The page needs no token and tells nothing of what is kept; where there are tokens, not even the store's name.
+The page needs no token, so it reveals nothing of the memory; with tokens in use, not even the store's name.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ did.</p>
 
 
 def to_paste(kind: Kind, address: str, *, several: bool = False, tokens: bool = False) -> tuple[str, ...]:
-    """Return the lines that take a person further. several: a namespace follows the address. tokens: one is needed."""
+    """Return the lines to paste next. several: a namespace must follow the address. tokens: a token is needed."""
     connect = f"amgs --connect {address}{'/NAMESPACE' if several else ''}"
     if kind == "gateway":
         lines = [f"Set OPENAI_BASE_URL={address}/v1 in your agent,", f"and watch with: {connect}"]

@@ -1,9 +1,8 @@
-"""The namespaces of a server: each has one store, opened on first use, and threads that work with it.
+"""Namespaces of a server: each has one store, opened on first use, and its own threads.
 
-Reads run side by side, each in a snapshot of the store. What changes the memory runs one after the other in a thread
-of its own, and what takes long in another, so that an ingest does not wait for a consolidation to end: the store's
-write lock is held for a transaction at a time. The language model and its working context belong to a thread of their
-own.
+Reads run in parallel, each in a snapshot of the store. Writes run one at a time in their own thread, and long work in
+another: the store's write lock is held per transaction, so that an ingest need not wait for a whole consolidation. The
+language model and its working context belong to one thread.
 """
 
 from __future__ import annotations
@@ -37,14 +36,18 @@ if TYPE_CHECKING:
 
 
 LOOK_SECONDS: Final = 1.0
-"""How often the change counter is looked at where no notice came."""
+"""Seconds after which the change counter is checked even without a notice from the database."""
 _AT_ONCE: Final = 500
+"""Changes read at a time."""
 SOMEBODY: Final = "another program"
-"""Who made a change, where it was not said."""
+"""Caller shown for a change that does not name one."""
 
 
 class Follower:
-    """A thread that waits for the store's notices. server: how this server signs its own changes."""
+    """A thread that publishes every change of a shared store as an event, whichever program made it.
+
+    server: the signature of this server's own changes.
+    """
 
     def __init__(self, memory: Memory, events: EventHub, server: str, now: Callable[[], datetime]) -> None:
         self._memory = memory
@@ -61,11 +64,12 @@ class Follower:
         self._thread.start()
 
     def close(self) -> None:
-        """Follow no longer; waits until the thread has looked for the last time."""
+        """Stop following; waits for the thread to end."""
         self._ending.set()
         self._thread.join()
 
     def _follow(self) -> None:
+        """Wait for notices from the store and publish changes, until `close`."""
         while not self._ending.is_set():
             try:
                 self._memory.changes.wait(LOOK_SECONDS)
@@ -74,12 +78,14 @@ class Follower:
                 self._ending.wait(LOOK_SECONDS)
 
     def _look(self) -> None:
+        """Publish all changes since the last one published."""
         while changes := self._memory.changes.since(self._at, _AT_ONCE):
             for change in changes:
                 self._events.tell(self._event(change), own=change.server == self._server)
             self._at = changes[-1].revision
 
     def _event(self, change: StoreChange) -> ServiceEvent:
+        """Return a store change as an event."""
         return ServiceEvent(
             "changed",
             change.revision,
@@ -95,17 +101,17 @@ R = TypeVar("R")
 Lane = Literal["read", "write", "long", "model", "background"]
 
 READERS: Final = 4
-"""Reads of one namespace that run at the same time; more would only wait for the interpreter's lock."""
+"""Threads that read one namespace in parallel; more would only wait for the interpreter's lock."""
 
 DEFAULT: Final = "default"
-"""The namespace of a caller that names none, where its token does not say another."""
+"""Namespace of a caller that names none and whose token has no first namespace."""
 
 
 class Namespace:
-    """One store that is served. Its engine opens with the first request, in the thread of that request.
+    """One served store. Its engine opens with the first request, in that request's thread.
 
-    folder: where the store lies, which is told to nobody. address: where clients reach it; who finds the store in use
-    is told. engine: one that is open already.
+    folder: the folder of the store; removed from error messages. address: where clients reach it, written beside the
+    store for programs that find the store locked. engine: an engine that is already open, instead of a new one.
     """
 
     def __init__(
@@ -142,16 +148,16 @@ class Namespace:
 
     @property
     def memory(self) -> Memory:
-        """Return the open memory; raises StoreError when it cannot be opened."""
+        """The open memory; raises StoreError if it cannot be opened."""
         return self.engine.memory
 
     @property
     def change(self) -> int:
-        """Return the store's change counter; 0 while the store is not open."""
+        """The store's change counter; 0 while the store is not open."""
         return self.engine.memory.committed_changes if self.engine.memory_is_open else 0
 
     async def follow(self) -> None:
-        """Have the events tell of changes by other programs too, where there can be any: in a database."""
+        """Publish changes by other programs too, if the store is a database that several can share."""
         from amgs.storage.opening import is_address
 
         if is_address(self.engine.store_path):
@@ -163,24 +169,24 @@ class Namespace:
                 self._follower = Follower(self.memory, self.events, self.server, self.engine.clock.now)
 
     def holding(self, lane: Lane) -> AbstractContextManager[None]:
-        """Entered in the thread of the lane: the working context, where the lane is about it."""
+        """Return a context that holds the working context for lanes that use it; a no-op for others."""
         return self.engine.working() if lane in ("model", "background") else nullcontext()
 
     async def run(self, lane: Lane, work: Callable[[], R], caller: str = "") -> R:
-        """Carry out blocking work in a lane, when it is the caller's turn; raises what it raises, and BusyError."""
+        """Run blocking work in a lane when it is the caller's turn; raises what it raises, and BusyError."""
         turns = self._turns.get(lane)
         async with nullcontext() if turns is None else turns.turn(caller):
             return await asyncio.get_running_loop().run_in_executor(self._lanes[lane], work)
 
     def end_lanes(self) -> None:
-        """Let running work end; the store stays open."""
+        """Wait for running work and cancel what has not begun; the store stays open."""
         for lane in self._lanes.values():
             lane.shutdown(wait=True, cancel_futures=True)
         if self._follower is not None:
             self._follower.close()
 
     def close(self) -> None:
-        """Let running work end, and close the store."""
+        """Wait for running work, and close the store."""
         self.end_lanes()
         self.engine.close()
         if self._announced is not None:
@@ -189,12 +195,11 @@ class Namespace:
 
 
 class Namespaces:
-    """All namespaces of a server, by name. Safe to use from any thread."""
+    """The namespaces of a server, by name. Safe to use from any thread."""
 
     def __init__(self, options: Options, root: Path | str | None = None) -> None:
-        """options: what every engine is told. root: a folder with one store a namespace, or the address of a database
-        with one schema a namespace; None for the one store that the options name. Raises UsageError for a root that is
-        neither.
+        """options: for every engine. root: a folder with one store per namespace, or the address of a database with one
+        schema per namespace; None to serve the one store that the options name. Raises UsageError for an invalid root.
         """
         from amgs.storage.opening import in_namespace, is_address
 
@@ -220,7 +225,9 @@ class Namespaces:
         self._open: dict[str, Namespace] = {}
 
     def get(self, name: str) -> Namespace:
-        """Return the namespace of this name; raises NotFoundError where the server has none such."""
+        """Return the namespace with this name, creating it on first use; raises NotFoundError if the server has no such
+        name.
+        """
         with self._lock:
             namespace = self._open.get(name)
             if namespace is None:
@@ -234,31 +241,34 @@ class Namespaces:
             return namespace
 
     def open_shared(self) -> Namespace:
-        """Return the one namespace with its store open, and others let in. Raises StoreError."""
+        """Open the only namespace's store, and listen on its socket for other programs of this machine. Raises
+        StoreError.
+        """
         from amgs.extras import installed
         from amgs_app.server.joining import NEEDED
 
         space = self.get(DEFAULT)
         if all(map(installed, NEEDED)):
-            space.engine.share = self._take
-        _ = space.engine.settings  # what of them is ignored was said
+            space.engine.share = self._store_socket
+        _ = space.engine.settings  # reading them logs a line about ignored ones
         space.engine.warn = say
         _ = space.memory
         return space
 
-    def _take(self, listening: socket.socket) -> Callable[[], None]:
+    def _store_socket(self, listening: socket.socket) -> Callable[[], None]:
+        """Store the socket on which other programs connect; `letting_in` serves it. Return what ends that: nothing."""
         self.listening = listening
         return lambda: None
 
     def adopt(self, engine: Engine) -> Namespace:
-        """Return the namespace of an engine that somebody else has opened, and closes."""
+        """Add the namespace of an engine that another owner opened and will close."""
         space = Namespace(DEFAULT, self._options, self._folder(), engine=engine)
         self._open[DEFAULT] = space
         return space
 
     @property
     def place(self) -> str:
-        """Location that is served: a store, or the root of the namespaces' stores."""
+        """Location that is served: a store, or the folder or database of the namespaces' stores."""
         from amgs_app.engine import Engine
 
         return self._database or str(self._root or Engine(self._options).store_path)
@@ -269,7 +279,7 @@ class Namespaces:
         return Path(self.place).name
 
     def _options_of(self, name: str) -> Options | None:
-        """Return what the engine of a namespace is told; None where there is no such namespace."""
+        """Return the options for a namespace's engine; None for a name that cannot exist here."""
         if self._database:
             from amgs.storage.opening import in_namespace
 
@@ -282,6 +292,7 @@ class Namespaces:
         return replace(self._options, store=str(self._root / f"{name}.duckdb"), own=False)
 
     def _folder(self) -> Path:
+        """Return the folder in which the stores are."""
         if self._root is not None:
             return self._root
         from amgs_app.engine import Engine
@@ -290,7 +301,7 @@ class Namespaces:
         return path.parent if isinstance(path, Path) else Path()
 
     def opened(self) -> tuple[Namespace, ...]:
-        """Return the namespaces that were asked for since the server began."""
+        """Return the namespaces used since the server started."""
         with self._lock:
             return tuple(self._open.values())
 

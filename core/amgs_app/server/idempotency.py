@@ -1,9 +1,8 @@
-"""Requests that must not be done twice: with an `Idempotency-Key`, the same request again gets the same answer.
+"""Run a request at most once per `Idempotency-Key`: a repetition gets the same answer.
 
-The answer is kept in the store, in the transaction that made the change: after a crash there is either both or neither.
-Work that searches first, or takes several transactions, holds no lock while it does: it leaves a mark before it begins,
-which its answer replaces. A mark that outlives its server says that the work may have been done; where nothing was
-written since, it was not, unless several servers share the store: then another may be at it.
+A one-transaction request stores its answer in that transaction, so that a crash leaves both or neither. Longer work
+holds no lock: it stores a mark at its start, which the answer replaces. A mark left by a crash means that the work may
+have been done; only if the store is unchanged since, and no other server shares it, may it run again.
 """
 
 from __future__ import annotations
@@ -24,12 +23,13 @@ from amgs.errors import RepeatedError, UsageError
 from amgs.memory import Memory
 
 KEPT: Final = timedelta(hours=24)
+"""How long an answer can be repeated."""
 LONGEST_KEY: Final = 200
 _LARGEST: Final = 1_000_000
-"""Bytes of an answer that is kept; of a larger one only that it was given."""
+"""Largest answer, in bytes, that is stored; for a larger one only the fact that it was given."""
 _NAME: Final = "answer:"
 _LOOKED_BACK: Final = 14
-"""Days whose answers are forgotten when a new day's first answer is kept."""
+"""Days back over which old answers are deleted, at the first stored answer of a day."""
 
 
 @dataclass(eq=False)
@@ -47,12 +47,12 @@ def once(
     together: bool,
     counted: bool = True,
 ) -> Any:
-    """Return what work gives; what it gave, where the caller sent this request under this key within the last 24 hours.
-    The same key waits for itself.
+    """Run `work` and return its result; if this caller sent the same request under this key within 24 hours, return
+    that result instead. Concurrent requests with one key wait for each other.
 
-    request: what is asked, on one line. together: work is one transaction, and its answer is kept in it. counted:
-    whatever work writes raises the memory's change counter.
-    Raises UsageError for a key that was used for another request, RepeatedError for work that a crash ended.
+    request: the command line, compared with the earlier one. together: `work` is one transaction, in which its answer
+    is stored. counted: everything that `work` writes raises the change counter. Raises UsageError for a key used for
+    another request, RepeatedError for work that a crash interrupted.
     """
     mark = hashlib.sha256(json.dumps([caller, key]).encode()).hexdigest()
     now = memory.clock.now()
@@ -65,23 +65,24 @@ def once(
             record = _read_record(memory, mark, now)
             if record is not None and not _has_changed_nothing(memory, record, request):
                 return _answer(record, request)
-            _keep(memory, mark, now, request, begun_at=memory.change_counter if counted else -1)
+            _store_record(memory, mark, now, request, begun_at=memory.change_counter if counted else -1)
         try:
             return _do_work(memory, mark, now, request, work)
         except BaseException:
-            memory.keep(_name(now, mark), None)  # it failed before its answer: it may be tried again
+            memory.keep(_name_of_day(now, mark), None)  # it failed before its answer: it may be tried again
             raise
 
 
 def _do_work(memory: Memory, mark: str, now: datetime, request: str, work: Callable[[], Any]) -> Any:
+    """Run work and store its answer."""
     result = work()
-    _keep(memory, mark, now, request, answer=wire.dumps(result).decode())
+    _store_record(memory, mark, now, request, answer=wire.dumps(result).decode())
     return result
 
 
 def _has_changed_nothing(memory: Memory, record: dict[str, Any], request: str) -> bool:
-    """Return whether the begun request cannot have changed anything: the memory is at the same change, and no other
-    server can use it.
+    """Return whether the interrupted request cannot have changed anything: the change counter is the same as at its
+    start, and no other server can use the store.
     """
     begun = record.get("begun_at")
     return (
@@ -98,7 +99,7 @@ _turns_lock = threading.Lock()
 
 @contextmanager
 def _turn(mark: str) -> Iterator[None]:
-    """Yield one request of a key at a time."""
+    """Hold the lock of one key while the block runs."""
     with _turns_lock:
         turn = _turns.setdefault(mark, _Turn())
     with turn.lock:
@@ -106,8 +107,9 @@ def _turn(mark: str) -> Iterator[None]:
 
 
 def _read_record(memory: Memory, mark: str, now: datetime) -> dict[str, Any] | None:
+    """Return the stored record of a key, if it is younger than 24 hours."""
     for day in (now, earlier(now, timedelta(days=1))):
-        for value in memory.kept(_name(day, mark)).values():
+        for value in memory.kept(_name_of_day(day, mark)).values():
             record: dict[str, Any] = json.loads(value)
             if datetime.fromisoformat(record["at"]) + KEPT > now:
                 return record
@@ -115,6 +117,7 @@ def _read_record(memory: Memory, mark: str, now: datetime) -> dict[str, Any] | N
 
 
 def _answer(record: dict[str, Any], request: str) -> Any:
+    """Return the stored answer; raises UsageError or RepeatedError if there is none to repeat."""
     if record["request"] != _digest(request):
         raise UsageError(
             "This Idempotency-Key was used for another request.", way_out="Use a new key for each request."
@@ -131,10 +134,10 @@ def _answer(record: dict[str, Any], request: str) -> Any:
     return wire.decode(record["answer"])
 
 
-def _keep(
+def _store_record(
     memory: Memory, mark: str, now: datetime, request: str, *, answer: str | None = None, begun_at: int | None = None
 ) -> None:
-    """Keep an answer; or, without one, that the work was begun at a change counter."""
+    """Store the answer, or, without one, that the work began at a change counter. Deletes old records once a day."""
     if not memory.kept(f"{_NAME}{now:%Y-%m-%d}:"):
         for days in range(2, _LOOKED_BACK):
             for name in memory.kept(f"{_NAME}{earlier(now, timedelta(days=days)):%Y-%m-%d}:"):
@@ -144,10 +147,11 @@ def _keep(
         record["begun_at"] = begun_at
     else:
         record["answer"] = json.loads(answer) if len(answer) <= _LARGEST else None
-    memory.keep(_name(now, mark), json.dumps(record, ensure_ascii=False))
+    memory.keep(_name_of_day(now, mark), json.dumps(record, ensure_ascii=False))
 
 
-def _name(day: datetime, mark: str) -> str:
+def _name_of_day(day: datetime, mark: str) -> str:
+    """Return the name under which a key's record of a day is stored."""
     return f"{_NAME}{day:%Y-%m-%d}:{mark}"
 
 

@@ -1,6 +1,7 @@
-"""Other programs of this machine let in by the socket beside the store: the service's own application, asked there.
+"""Serve other programs of this machine on the socket file beside the store, so that they can use a store that this
+process has open.
 
-Nothing of the service is imported before somebody comes.
+The service's modules are imported when the first program connects. See `attached/` for the other side.
 """
 
 from __future__ import annotations
@@ -24,13 +25,16 @@ if TYPE_CHECKING:
     from amgs_app.server.asking import Service
 
 NEEDED: Final = ("fastapi", "uvicorn")
-"""What must be installed so that others can be let in."""
+"""Packages without which no other program can connect."""
 LEAVING_SECONDS: Final = 2
-"""How long what is asked may still take when this process leaves."""
+"""Seconds that running requests may still take when this process ends."""
 
 
 class Joined:
-    """Middleware: whoever comes this way has the token of one who opened the store, whatever they sent."""
+    """Middleware that replaces the sender's token by that of the store's owner, or of a reader.
+
+    Only the owner of the files can open the socket, so no further check is needed.
+    """
 
     def __init__(self, app: ASGIApp, service: Service) -> None:
         self._app = app
@@ -46,7 +50,7 @@ class Joined:
 
 
 def server_of(app: Any, *, lifespan: bool) -> uvicorn.Server:
-    """Return the server of the socket. app: the application. lifespan: whether that begins and ends with the server."""
+    """Return the server for the socket. lifespan: start and end the application with the server."""
     import uvicorn
 
     class Server(uvicorn.Server):
@@ -67,7 +71,10 @@ def server_of(app: Any, *, lifespan: bool) -> uvicorn.Server:
 
 @asynccontextmanager
 async def letting_in(listening: socket.socket | None, make_server: Callable[[], uvicorn.Server]) -> AsyncIterator[None]:
-    """Let others in meanwhile; nobody without a socket. make_server: called in a thread when the first one comes."""
+    """Accept programs on the socket while the block runs; do nothing without a socket.
+
+    make_server: called in a thread at the first connection.
+    """
     servers: list[uvicorn.Server] = []
 
     async def serve(listening: socket.socket) -> None:
@@ -94,10 +101,11 @@ async def letting_in(listening: socket.socket | None, make_server: Callable[[], 
 
 
 def share_in_thread(
-    engine: Engine, heard: Callable[[ServiceEvent], object]
+    engine: Engine, on_event: Callable[[ServiceEvent], object]
 ) -> Callable[[socket.socket], Callable[[], None]]:
-    """Return what an engine is told to let others in from a thread of its own. heard: called there with what they
-    do.
+    """Return the function for `Engine.share`: it accepts programs in its own thread.
+
+    heard: called in that thread with an event for each of their requests.
     """
 
     def share(listening: socket.socket) -> Callable[[], None]:
@@ -111,7 +119,7 @@ def share_in_thread(
                 logging.getLogger(name).addHandler(logging.NullHandler())
             namespaces = Namespaces(engine.options)
             space = namespaces.adopt(engine)
-            space.events.told = heard
+            space.events.on_event = on_event
             spaces.append(space)
             return server_of(create_app(namespaces, owns=False), lifespan=True)
 

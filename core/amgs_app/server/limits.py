@@ -1,5 +1,5 @@
-"""Limit the share of the server that one client can take: the size of requests, their rate and their order; and log
-requests, one line of JSON per request.
+"""Limit what one client can take of the server: request size, rate and queue; and log each request as one
+line of JSON.
 """
 
 from __future__ import annotations
@@ -28,23 +28,23 @@ if TYPE_CHECKING:
 access = logging.getLogger("amgs.access")
 
 LARGEST: Final = 32 * 1024 * 1024
-"""Bytes of a request's body."""
+"""Largest request body, in bytes."""
 A_SECOND: Final = 500.0
-"""Requests a second of one caller, over time."""
+"""Average requests per second of one caller."""
 READ_SECONDS: Final = 60.0
-"""Seconds after which a caller is told that a question took too long."""
+"""Seconds after which a read request fails as too slow."""
 MOST_WAITING: Final = 64
-"""Requests that wait for a thread of one namespace; one more would wait for seconds."""
+"""Requests that may queue for one namespace; more would wait for seconds."""
 _CALLERS: Final = 10_000
 _ID: Final = re.compile(rb"[A-Za-z0-9_.-]{1,64}")
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Limits of one request.
+    """Limits of requests.
 
-    largest: bytes of its body. a_second: requests of one caller, over time; twice as many may come at once.
-    read_seconds: time after which a caller learns that a question took too long.
+    largest: bytes of a body. a_second: average requests per second of one caller; twice as many may come at once.
+    read_seconds: after which a read request fails as too slow.
     """
 
     largest: int = LARGEST
@@ -58,9 +58,9 @@ class Limits:
 
 
 class Rates:
-    """Remaining requests of every caller: a bucket that fills steadily. Safe to use from any thread.
+    """Rate limit per caller, as a token bucket. Safe to use from any thread.
 
-    a_second: how fast it fills. at_once: how much it holds. perf: seconds.
+    a_second: rate at which a bucket refills. at_once: its size. perf: a clock in seconds.
     """
 
     def __init__(self, a_second: float, at_once: float, perf: Callable[[], float] = time.perf_counter) -> None:
@@ -69,7 +69,7 @@ class Rates:
         self._left: dict[str, tuple[float, float]] = {}
 
     def take(self, caller: str) -> None:
-        """Count a request; raises TooMuchError, with the seconds to wait, for one too many."""
+        """Count a request; raises TooMuchError, with the seconds to wait, if the bucket is empty."""
         now = self._perf()
         with self._lock:
             if len(self._left) > _CALLERS:
@@ -91,10 +91,9 @@ class Rates:
 
 
 class Turns:
-    """Queue for turns: a fixed number run at once, and waiting callers alternate, with the requests of a caller in
-    order. For one event loop.
+    """Fair queue: a fixed number of requests run at once, and waiting callers alternate. For one event loop.
 
-    at_once: how many go on at the same time. most: how many may wait.
+    at_once: how many run at once. most: how many may wait.
     """
 
     def __init__(self, at_once: int, most: int = MOST_WAITING) -> None:
@@ -103,8 +102,9 @@ class Turns:
 
     @asynccontextmanager
     async def turn(self, caller: str) -> AsyncIterator[None]:
-        """Wait for one's turn, which ends with the block. Raises BusyError where too many wait: whoever has most
-        waiting is refused first.
+        """Wait for a turn and hold it while the block runs.
+
+        Raises BusyError if too many wait; the caller with the most waiting requests is refused first.
         """
         if self._free:
             self._free -= 1
@@ -116,6 +116,9 @@ class Turns:
             self._pass_on()
 
     async def _wait(self, caller: str) -> None:
+        """Queue a request of the caller until its turn comes, refusing the longest queue's last request if too many
+        wait.
+        """
         if sum(map(len, self._waiting.values())) >= self._most:
             longest = max(self._waiting.values(), key=len)
             if len(longest) <= len(self._waiting.get(caller, ())) + 1:
@@ -129,18 +132,19 @@ class Turns:
             await mine
         except asyncio.CancelledError:
             if mine.done() and not mine.cancelled():
-                self._pass_on()  # its turn came while it was given up
+                self._pass_on()  # the turn came while the request was cancelled
             raise
 
     def _pass_on(self) -> None:
+        """Give the turn to the next caller in the rotation, or free it."""
         while self._waiting:
             caller = next(iter(self._waiting))
             queue = self._waiting.pop(caller)
-            next_one = queue.popleft()
+            request = queue.popleft()
             if queue:
                 self._waiting[caller] = queue  # the others first
-            if not next_one.done():
-                next_one.set_result(None)
+            if not request.done():
+                request.set_result(None)
                 return
         self._free += 1
 
@@ -152,7 +156,7 @@ def _busy() -> BusyError:
 
 
 class RequestLog:
-    """Middleware: gives each request an id (`X-Request-Id`), refuses one that is too large, and logs it."""
+    """Middleware that gives each request an id (`X-Request-Id`), refuses bodies that are too large, and logs it."""
 
     def __init__(self, app: ASGIApp, largest: int = LARGEST, perf: Callable[[], float] = time.perf_counter) -> None:
         self._app, self._largest, self._perf = app, largest, perf
@@ -191,6 +195,7 @@ class RequestLog:
 
 
 def _line(scope: Scope, id: bytes, status: int, seconds: float) -> str:
+    """Return a request's line of the access log, as JSON."""
     state: dict[str, Any] = scope.get("state", {})
     record = {
         "id": id.decode(),

@@ -1,6 +1,6 @@
-"""Taking texts in: `POST /v1/memory/ingest`, the one request whose body is no operation's parameters.
+"""`POST /v1/memory/ingest` and `DELETE /v1/memory/{id}`, whose forms differ from their operations' parameters.
 
-It is answered with 201 only after the journal is durable.
+Ingest answers 201 only after the journal is on disk.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class IngestItem(BaseModel):
 
 
 def _bare_too(schema: dict[str, Any]) -> None:
-    """Allow the content as the whole body, too."""
+    """Change the schema so that the body may also be the content alone."""
     whole = dict(schema)
     schema.clear()
     schema |= {"title": whole["title"], "anyOf": [whole, *whole["properties"]["content"]["anyOf"]]}
@@ -77,7 +77,7 @@ class IngestRequest(BaseModel):
         return {"content": value} if isinstance(value, (str, list)) else value
 
     def items(self) -> list[IngestItem]:
-        """Return the texts, each with all that is said of it."""
+        """Return the texts, each with the shared fields it does not set itself."""
         shared = self.model_dump(exclude={"content"})
         contents = self.content if isinstance(self.content, list) else [self.content]
         whole = [
@@ -106,7 +106,7 @@ async def ingest(asked: ByCaller, request: IngestRequest) -> Response:
     detail = f"{len(items)} texts" if len(items) > 1 else items[0].content[:80]
     # The content is the key: a text that is known is left alone.
     asked = replace(asked, key="")
-    report = await asked.run("ingest", "write", lambda: take_in(asked, items), detail, changes=True)
+    report = await asked.run("ingest", "write", lambda: ingest_items(asked, items), detail, changes=True)
     return asked.answer(report, 201 if report.added else 200)
 
 
@@ -137,7 +137,8 @@ async def delete(
     return asked.answer(await asked.run("block delete", lane, work, detail, changes=True))
 
 
-def take_in(asked: Asked, items: list[IngestItem]) -> IngestReceipt:
+def ingest_items(asked: Asked, items: list[IngestItem]) -> IngestReceipt:
+    """Ingest the texts in one transaction and return the receipt. Raises InputError for a time in the future."""
     memory = asked.namespace.memory
     now = memory.clock.now()
     texts = []
@@ -154,6 +155,7 @@ def take_in(asked: Asked, items: list[IngestItem]) -> IngestReceipt:
 
 
 def _check_time(occurred_at: datetime | None, now: datetime) -> None:
+    """Raise InputError for a time later than the server's clock allows."""
     if occurred_at is not None and occurred_at > now + SKEW:
         raise InputError(
             f"{occurred_at.isoformat()} has not happened yet.",

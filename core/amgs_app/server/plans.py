@@ -1,7 +1,7 @@
-"""Plans over HTTP: look first, apply if nothing has changed since, take it back.
+"""Plans over HTTP: preview a change, apply it if the memory is unchanged since, undo it.
 
-A plan is kept in the server for an hour, under an id that only its namespace knows. Applying it asks for the change
-counter that it was made at (`If-Match`), and is refused with what changed where the memory is another one by then.
+The server stores a plan for an hour, under an id that only its namespace knows. Applying needs the change counter of
+the plan (`If-Match`); if the memory has changed, it is refused with the journal entries since.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ router = APIRouter(tags=["plans"])
 
 KEPT: Final = timedelta(hours=1)
 MOST: Final = 64
-"""Plans that are kept of one namespace; the oldest goes first."""
+"""Plans stored per namespace; the oldest is dropped first."""
 LISTED: Final = 100
-"""Journal entries that a refusal names."""
+"""Most journal entries named in a refusal."""
 
 
 class PlanRequest(BaseModel):
@@ -51,7 +51,9 @@ class PlanRequest(BaseModel):
 
 
 @dataclass(frozen=True, slots=True)
-class _Kept:
+class _StoredPlan:
+    """A plan with the change counter, the latest journal entry and the time at which it was made."""
+
     kind: Kind
     plan: Any
     change: int
@@ -60,31 +62,33 @@ class _Kept:
 
 
 @dataclass(frozen=True, slots=True)
-class _Way:
+class _PlanKind:
+    """How a kind of plan is made and applied, and the lane in which it is made."""
+
     make: Callable[[Memory, PlanRequest], Any]
     apply: Callable[[Memory, Any], Any]
     lane: Lane
 
 
-_WAYS: Final[dict[str, _Way]] = {
-    "consolidate": _Way(
+_PLAN_KINDS: Final[dict[str, _PlanKind]] = {
+    "consolidate": _PlanKind(
         lambda memory, request: memory.plan_consolidation(limit=request.limit),
         lambda memory, plan: memory.apply_consolidation(plan),
         "long",
     ),
-    "enhance": _Way(
+    "enhance": _PlanKind(
         lambda memory, request: memory.lifecycle.plan_enhancement(
             kinds=[concern.value for concern in request.kind], limit=request.limit
         ),
         lambda memory, plan: memory.lifecycle.apply_enhancement(plan),
         "long",
     ),
-    "prune": _Way(
+    "prune": _PlanKind(
         lambda memory, request: memory.lifecycle.plan_pruning(limit=request.limit, threshold=request.threshold),
         lambda memory, plan: memory.lifecycle.apply_pruning(plan),
         "read",
     ),
-    "revision": _Way(
+    "revision": _PlanKind(
         lambda memory, request: memory.sources.plan_text(request.source, request.text),
         lambda memory, plan: memory.sources.apply(plan),
         "read",
@@ -93,14 +97,14 @@ _WAYS: Final[dict[str, _Way]] = {
 
 
 class Plans:
-    """The plans that wait to be applied, by namespace and id. Safe to use from any thread."""
+    """Plans waiting to be applied, by namespace and id. Safe to use from any thread."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._kept: dict[tuple[str, str], _Kept] = {}
+        self._kept: dict[tuple[str, str], _StoredPlan] = {}
 
-    def keep(self, namespace: str, plan: _Kept) -> str:
-        """Keep a plan; gives its id."""
+    def keep(self, namespace: str, plan: _StoredPlan) -> str:
+        """Store a plan and return its id; drops expired plans of the namespace."""
         plan_id = secrets.token_hex(8)
         with self._lock:
             mine = [key for key in self._kept if key[0] == namespace]
@@ -110,8 +114,8 @@ class Plans:
             self._kept[namespace, plan_id] = plan
         return plan_id
 
-    def get(self, namespace: str, id: str, now: datetime) -> _Kept:
-        """Return the plan of this id; raises NotFoundError for one that is not kept, or no longer."""
+    def get(self, namespace: str, id: str, now: datetime) -> _StoredPlan:
+        """Return the plan with this id; raises NotFoundError if it is unknown or expired."""
         with self._lock:
             entry = self._kept.get((namespace, id))
         if entry is None or entry.at + KEPT < now:
@@ -121,7 +125,7 @@ class Plans:
         return entry
 
     def drop(self, namespace: str, id: str) -> None:
-        """Forget a plan that was applied."""
+        """Delete a plan that was applied."""
         with self._lock:
             self._kept.pop((namespace, id), None)
 
@@ -132,16 +136,16 @@ class Plans:
 async def plan(asked: ByCaller, request: Request, kind: Kind, plan_request: PlanRequest) -> Response:
     """Return the effect of the change, under an id that can be applied. `ETag` is the memory's change counter."""
     check_right(asked, "write", f"`plan {kind}`")
-    way = _WAYS[kind]
+    plan_kind = _PLAN_KINDS[kind]
 
     def work() -> ServedPlan:
         memory = asked.namespace.memory
         now, change, latest = memory.clock.now(), memory.change_counter, _latest(memory)
-        new_plan = way.make(memory, plan_request)
-        entry = _Kept(kind, new_plan, change, latest, now)
+        new_plan = plan_kind.make(memory, plan_request)
+        entry = _StoredPlan(kind, new_plan, change, latest, now)
         return ServedPlan(_plans(request).keep(asked.namespace.name, entry), kind, change, now + KEPT, new_plan)
 
-    served_plan = await asked.run(f"plan {kind}", way.lane, work, kind, changes=False)
+    served_plan = await asked.run(f"plan {kind}", plan_kind.lane, work, kind, changes=False)
     return asked.answer(
         served_plan, 201, {"ETag": f'"{served_plan.change_counter}"', "Location": f"/v1/plans/{served_plan.id}"}
     )
@@ -179,7 +183,7 @@ async def apply(
         entry = _plans(request).get(asked.namespace.name, id, memory.clock.now())
         with memory.transaction():
             check_unchanged(memory, if_match, entry.change, entry.latest)
-            done = _WAYS[entry.kind].apply(memory, entry.plan)
+            done = _PLAN_KINDS[entry.kind].apply(memory, entry.plan)
         _plans(request).drop(asked.namespace.name, id)
         return PlanApplied(id, entry.kind, memory.operations(1)[0], done)
 
@@ -187,8 +191,10 @@ async def apply(
 
 
 def check_unchanged(memory: Memory, if_match: str, planned: int, latest: int) -> None:
-    """Raises StaleError, with the journal entries since `latest`, where the memory is another one than the caller
-    saw: by the header, and by the plan's own change counter.
+    """Raise StaleError, with the journal entries since `latest`, unless the memory is still at the change counter of
+    the plan and of the `If-Match` header.
+
+    "*" skips the check. planned: the plan's change counter.
     """
     wanted = if_match.strip().removeprefix("W/").strip('"')
     now = memory.change_counter
@@ -230,12 +236,14 @@ async def undo(asked: ByCaller, id: int) -> Response:
 
 
 def _number(id: int) -> int:
+    """Return the journal id; raises NotFoundError for one that no entry can have."""
     if not 0 < id < 2**31:
         raise NotFoundError("There is no such change.", way_out="GET /v1/journal lists them.")
     return id
 
 
 def _latest(memory: Memory) -> int:
+    """Return the id of the latest journal entry, 0 for none."""
     return max((entry.id for entry in memory.operations(1)), default=0)
 
 

@@ -1,5 +1,7 @@
-"""Define requests from the parameters of their operations: also under the names and in the forms of the specification
-(AMGS §3, §11.2), so that the terms of an answer are valid in a request.
+"""Pydantic models of request bodies and queries, made from the operations' parameters.
+
+A parameter can also be given under the name and in the form of the specification (AMGS §3, §11.2), so that what an
+answer says can be sent back in a request.
 """
 
 from __future__ import annotations
@@ -14,7 +16,7 @@ from pydantic import BaseModel, ConfigDict, Field, create_model, model_validator
 from pydantic_core import PydanticCustomError
 
 from amgs_app.calls.operation import model_of
-from amgs_app.server.routes import Route, closed
+from amgs_app.server.routes import Route, file_parameters
 
 if TYPE_CHECKING:
     from amgs.types import Frame, SearchResult
@@ -38,25 +40,27 @@ SPECIFIED: Final[Mapping[str, Mapping[str, str]]] = {
     },
     "search": {"layers": "layer"},
 }
-"""By operation: the specification's names, each with the parameter that it stands for."""
+"""The specification's names for parameters, by operation."""
 
 
 def _without_evidence(result: SearchResult) -> SearchResult:
+    """Return a search result without the evidence for each hit."""
     return replace(result, hits=tuple(replace(hit, evidence=()) for hit in result.hits))
 
 
 def _keep_selected(frame: Frame) -> Frame:
+    """Return a frame with only its selected candidates."""
     return replace(frame, candidates=frame.selected)
 
 
 EXPLAINED: Final[Mapping[str, Callable[[Any], Any]]] = {"search": _without_evidence, "frame assemble": _keep_selected}
-"""Operations whose plain answers say only what was chosen, unless the request has `explain`; and how."""
+"""Operations whose plain answer is shortened unless the request has `explain`, and how."""
 
 _PARTS: Final = ("recency", "centrality", "confidence", "similarity", "reinforcement")
 _DEDUP: Final = {"content_hash": 0.0, "semantic_threshold": 0.95}
 _Plain = str | int | float | bool | None
 _Form = tuple[Any, Callable[[Any], Any]]
-"""A type that a parameter may be given as beside its own, and what makes the parameter's value of it."""
+"""Another type in which a parameter may be given, and the conversion to its own type."""
 
 
 _RULES: Final = {
@@ -83,14 +87,14 @@ _RULES: Final = {
     },
     **{name: name for name in ("pool", "hops", "selection", "top_k", "threshold", "share", "order")},
 }
-"""What `selection_rules` may hold, as an answer says it or as the command line does, with the parameter it is."""
+"""Keys allowed in `selection_rules`, as answers or the command line name them, and the parameter each sets."""
 _UNLIMITED: Final = {
     "category": ["none"],
     "tagged": ["none"],
     **dict.fromkeys(("since", "until", "used_since", "without"), "none"),
     **dict.fromkeys(("window", "top_k"), 0),
 }
-"""How a rule's null or empty value is written: no limit."""
+"""The parameter value for a rule that is null or empty: no limit."""
 
 
 def _spread_rules(rules: Any, arguments: dict[str, Any]) -> None:
@@ -110,13 +114,13 @@ def _spread_rules(rules: Any, arguments: dict[str, Any]) -> None:
         if value in (None, "", [], {}):
             value = _UNLIMITED.get(name)
         value = [value] if name in ("category", "status") and isinstance(value, str) else value
-        _put(arguments, f"selection_rules.{word}", name, value)
+        _set_parameter(arguments, f"selection_rules.{word}", name, value)
 
 
 def _spread_budget(allocation: Any, arguments: dict[str, Any]) -> None:
     """Convert the budget allocation of children (AMGS §4.4): a strategy, or tokens by the name of the child."""
     if not isinstance(allocation, Mapping):
-        _put(arguments, "budget_allocation", "budget_strategy", allocation)
+        _set_parameter(arguments, "budget_allocation", "budget_strategy", allocation)
         return
     tokens = {str(name): value for name, value in allocation.items()}
     if not tokens or not all(isinstance(value, int | float) and value >= 0 for value in tokens.values()):
@@ -134,23 +138,23 @@ def _spread_budget(allocation: Any, arguments: dict[str, Any]) -> None:
 
 
 _Spread = tuple[Any, Callable[[Any, dict[str, Any]], None]]
-"""A type that a word may be given as, and what puts the parameters that it stands for in its place."""
+"""A type of one field, and the function that sets the several parameters it stands for."""
 _SPREAD: Final[Mapping[str, Mapping[str, _Spread]]] = {
     "frame define": {
         "selection_rules": (dict[str, Any], _spread_rules),
         "budget_allocation": (Literal["static", "dynamic", "priority"] | dict[str, float], _spread_budget),
     }
 }
-"""By operation: words of the specification that stand for several parameters."""
+"""Fields of the specification that stand for several parameters, by operation."""
 
 
 def request_model(route: Route) -> type[BaseModel]:
-    """Return the model of the parameters that a request gives beside those in its path; it refuses any other."""
+    """Return the model of a request's parameters, without those in its path; it forbids unknown fields."""
     operation = route.operation
     definitions: dict[str, Any] = {
         name: (info.annotation, info)
         for name, info in model_of(operation).model_fields.items()
-        if name not in route.in_path and name not in closed(operation)
+        if name not in route.in_path and name not in file_parameters(operation)
     }
     if operation.name in EXPLAINED:
         description = "Also say what spoke for each hit, or what became of every candidate of the frame."
@@ -167,21 +171,21 @@ def request_model(route: Route) -> type[BaseModel]:
         definitions[alias] = (kind | None, Field(default=None, description=inspect.getdoc(make)))
     validators: dict[str, Any] = {}
     if names or forms:
-        validators["specified"] = model_validator(mode="before")(partial(_as_parameters, names, forms, spread))
-    config = ConfigDict(extra="forbid", title=route.identifier, json_schema_extra=partial(_one_of_two, names))
+        validators["specified"] = model_validator(mode="before")(partial(_convert_body, names, forms, spread))
+    config = ConfigDict(extra="forbid", title=route.identifier, json_schema_extra=partial(_allow_other_name, names))
     return create_model(route.identifier, __config__=config, __validators__=validators, **definitions)
 
 
-def _as_parameters(
+def _convert_body(
     names: Mapping[str, str], forms: Mapping[str, _Form], spread: Mapping[str, _Spread], body: Any
 ) -> Any:
-    """Return what was given, by the parameters' own names and in their own forms."""
+    """Convert a body to the parameters' own names and types."""
     if not isinstance(body, Mapping):
         return body
     arguments = dict(body)
     for alias, name in names.items():
         if (value := arguments.pop(alias, None)) is not None:
-            _put(arguments, alias, name, value)
+            _set_parameter(arguments, alias, name, value)
     for alias, (_, spread_out) in spread.items():
         if (value := arguments.pop(alias, None)) is not None:
             spread_out(value, arguments)
@@ -191,8 +195,8 @@ def _as_parameters(
     return arguments
 
 
-def _put(arguments: dict[str, Any], alias: str, name: str, value: Any) -> None:
-    """Give a parameter by another name; refuse one that is given already."""
+def _set_parameter(arguments: dict[str, Any], alias: str, name: str, value: Any) -> None:
+    """Set a parameter from its other name; raises if it is given twice."""
     if arguments.get(name) is not None:
         raise PydanticCustomError(
             "twice", "{alias} is another name for {name}; give one of them", {"alias": alias, "name": name}
@@ -201,6 +205,7 @@ def _put(arguments: dict[str, Any], alias: str, name: str, value: Any) -> None:
 
 
 def _forms(operation: Operation[..., Any], definitions: Mapping[str, Any]) -> dict[str, _Form]:
+    """Return the other types in which the operation's parameters may be given."""
     forms: dict[str, _Form] = {}
     for parameter in operation.parameters:
         if parameter.name not in definitions:
@@ -224,7 +229,7 @@ def _forms(operation: Operation[..., Any], definitions: Mapping[str, Any]) -> di
 
 
 def _pairs(value: Any) -> Any:
-    """`{"room": "attic"}` as `["room=attic"]`; null takes a key away, as `room=` does."""
+    """Convert `{"room": "attic"}` to `["room=attic"]`; null removes a key, as `room=` does."""
     if not isinstance(value, Mapping):
         return value
     if wrong := [key for key in value if "=" in str(key)]:
@@ -235,11 +240,12 @@ def _pairs(value: Any) -> Any:
 
 
 def _format_value(value: Any) -> str:
+    """Return a JSON value as the command line writes it."""
     return "" if value is None else str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def _weights(value: Any) -> Any:
-    """Return five numbers, in a list or by name, as `.2,.2,.2,.2,.2`."""
+    """Convert five numbers, as a list or by name, to `.2,.2,.2,.2,.2`."""
     if isinstance(value, Mapping):
         if set(value) != set(_PARTS):
             raise PydanticCustomError("weights", "weights are {names}", {"names": ", ".join(_PARTS)})
@@ -248,7 +254,7 @@ def _weights(value: Any) -> Any:
 
 
 def _children(value: Any) -> Any:
-    """`[{"name": "SELF", "share": 0.25}]` as `["SELF:0.25"]`."""
+    """Convert `[{"name": "SELF", "share": 0.25}]` to `["SELF:0.25"]`."""
     return [_child_text(child) for child in value] if isinstance(value, list) else value
 
 
@@ -260,8 +266,8 @@ def _yes_or_no(value: Any) -> Any:
     return ("yes" if value else "no") if isinstance(value, bool) else value
 
 
-def _one_of_two(names: Mapping[str, str], schema: dict[str, Any]) -> None:
-    """Allow a required parameter under its other name."""
+def _allow_other_name(names: Mapping[str, str], schema: dict[str, Any]) -> None:
+    """Change the schema so that a required parameter may be given under its other name."""
     required = schema.get("required", [])
     either = [
         {"anyOf": [{"required": [name]}, {"required": [alias]}]} for alias, name in names.items() if name in required
@@ -272,7 +278,7 @@ def _one_of_two(names: Mapping[str, str], schema: dict[str, Any]) -> None:
 
 
 def free_named_twice(document: dict[str, Any], table: Iterable[Route]) -> None:
-    """Say in an OpenAPI document that a parameter of a query may stand there under its other name instead."""
+    """Mark query parameters that have another name as optional in an OpenAPI document."""
     for route in table:
         twice = SPECIFIED.get(route.operation.name, {}).values()
         for parameter in document["paths"][route.path][route.method.lower()].get("parameters", ()):

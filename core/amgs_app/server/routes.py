@@ -1,9 +1,8 @@
-"""The one table of the service: which operation answers which request.
+"""The table of routes: which operation answers which request.
 
-Every operation has a route of its own, `POST /v1/operations/frame_assemble`, whose body is its parameters by name. The
-requests that AMGS §11.2 names are the same operations under those names. Operations that read or write files of the
-machine, or that are about what one person looks at, have no route: an attached workstation carries the latter out
-itself.
+Every operation has the route `POST /v1/operations/NAME` with its parameters by name; requests that AMGS §11.2 names are
+the same operations under other paths. Operations that read or write files, or work on one person's view, have no route
+for other clients: an attached workstation runs the latter itself.
 """
 
 from __future__ import annotations
@@ -21,8 +20,8 @@ Method = Literal["GET", "POST", "PUT", "PATCH", "DELETE"]
 class Route:
     """A request and the operation that answers it.
 
-    path: with the names of parameters in braces. renamed: parameters that the path calls otherwise, path name to
-    parameter. fixed: parameters that the request does not choose. tag: the group in the documentation.
+    path: with parameter names in braces. renamed: pairs of a path name and the parameter it sets. tag: group in the
+    documentation. identifier: the operation id.
     """
 
     method: Method
@@ -35,12 +34,12 @@ class Route:
 
     @property
     def asks_in_query(self) -> bool:
-        """Return whether the parameters are in the query and not in a body."""
+        """Return whether the parameters are in the query instead of a body."""
         return self.method in ("GET", "DELETE")
 
     @property
     def in_path(self) -> tuple[str, ...]:
-        """Return the parameters in the path."""
+        """Names of the parameters in the path."""
         renamed = dict(self.renamed)
         named = [part[1:-1] for part in self.path.split("/") if part.startswith("{")]
         return tuple(renamed.get(name, name) for name in named)
@@ -68,23 +67,25 @@ NAMED: Final[tuple[tuple[Method, str, str, tuple[tuple[str, str], ...]], ...]] =
     ("POST", "/v1/lifecycle/calibrate", "calibrate", ()),
     ("GET", "/v1/lifecycle/status", "status", ()),
 )
-"""What §11.2 names: method, path, operation, names of the path. Ingest and deletion have handlers of their own."""
+"""Requests that §11.2 names: method, path, operation, renamed path parameters. Ingest and deletion have their own
+handlers.
+"""
 
 
-def offered(operation: Operation[..., Any]) -> bool:
-    """Return whether the operation has a route: it is for everyone, and works on no file of the machine."""
+def has_route(operation: Operation[..., Any]) -> bool:
+    """Return whether the operation has a route: everyone may call it, and it needs no file of the machine."""
     return operation.for_everyone and not any(
         parameter.takes in ("file", "folder") and parameter.required for parameter in operation.parameters
     )
 
 
-def closed(operation: Operation[..., Any]) -> frozenset[str]:
-    """Parameters that a client may not give: files and folders of the machine that the server runs on."""
+def file_parameters(operation: Operation[..., Any]) -> frozenset[str]:
+    """Return the parameters that name files or folders of the server's machine, which clients may not give."""
     return frozenset(parameter.name for parameter in operation.parameters if parameter.takes in ("file", "folder"))
 
 
 def routes(registry: Registry) -> tuple[Route, ...]:
-    """Return every route of the service that carries out an operation, those that the specification names first."""
+    """Return all routes of operations, those of the specification first."""
     named = tuple(
         Route(
             method, path, registry[name], path.split("/")[2], registry[name].right, renamed, _identifier(method, path)
@@ -102,7 +103,7 @@ def routes(registry: Registry) -> tuple[Route, ...]:
             operation.identifier,
         )
         for operation in registry
-        if offered(operation)
+        if has_route(operation)
     )
     return named + every
 

@@ -1,4 +1,4 @@
-"""`amgs serve`: the service in a process of its own."""
+"""`amgs serve`: run the service until interrupted."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ PORT: Final = 8420
 
 
 def is_loopback(host: str) -> bool:
-    """Return whether only this machine reaches the address."""
+    """Return whether only this machine can reach the address."""
     if host == "localhost":
         return True
     try:
@@ -47,12 +47,11 @@ def serve(
     otlp: str = "",
     more: Callable[[Service], APIRouter] | None = None,
 ) -> int:
-    """Serve until interrupted; gives the exit code.
+    """Serve until interrupted; return the exit code.
 
-    port: 0 for any that is free; the lines on stderr say which. upstream: what the requests of agents go on to, where
-    it is a gateway. otlp: the address of a collector that is told what is asked, as spans. more: gives other routes on
-    the same memories. Raises UsageError for an address beyond this machine without tokens, or one that cannot be
-    listened on.
+    port: 0 for any free port, which is printed on stderr. root: see Namespaces. upstream: the model API to which a
+    gateway forwards. otlp: address of an OpenTelemetry collector for spans. more: returns further routes on the same
+    memories. Raises UsageError for an address beyond this machine without tokens, or one that is in use.
     """
     if tokens is None and not is_loopback(host):
         raise UsageError(
@@ -118,8 +117,8 @@ def _log_requests() -> None:
 
 
 def listen(host: str, port: int) -> socket.socket:
-    """Return a socket that takes connections at the address; who connects before the server runs waits for it. Raises
-    UsageError for an address that cannot be listened on.
+    """Return a listening socket; clients that connect before the server runs wait. Raises UsageError if the address
+    cannot be used.
     """
     try:
         family, kind, protocol, _, place = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]

@@ -1,6 +1,4 @@
-"""The ASGI application that serves the namespaces of one process, and how the service itself is: its events as they
-happen, whether it lives, and its counters.
-"""
+"""The ASGI application: its routes, middleware and error answers, and the routes for events, health and metrics."""
 
 from __future__ import annotations
 
@@ -89,9 +87,10 @@ def create_app(
     more: Callable[[Service], APIRouter] | None = None,
     owns: bool = True,
 ) -> FastAPI:
-    """Return the application that serves these namespaces. host: what it listens on. more: gives other routes on the
-    same memories. owns: it consolidates them when that is due, lets others in where they listen, and closes them when
-    it ends.
+    """Return the application that serves these namespaces.
+
+    host: the address it listens on. more: returns further routes on the same memories. owns: consolidate automatically,
+    accept programs on the socket, and close the namespaces at the end; False if another owner does.
     """
     limits = limits or Limits()
     service = Service(namespaces, tokens or Tokens(), kind, limits=limits)
@@ -110,10 +109,10 @@ def create_app(
             if not owns:
                 yield
                 return
-            looking = asyncio.create_task(consolidate_when_due(service))
+            consolidating = asyncio.create_task(consolidate_when_due(service))
             async with letting_in(namespaces.listening, lambda: server_of(app, lifespan=False)):
                 yield
-            looking.cancel()
+            consolidating.cancel()
         await asyncio.to_thread(namespaces.close)
 
     app = FastAPI(
@@ -145,7 +144,9 @@ def create_app(
 
 
 def _describe(app: FastAPI, table: Sequence[Route]) -> None:
-    """Answer with the OpenAPI document, made when it is asked for first: that takes a second or two, in a thread."""
+    """Add the route of the OpenAPI document, which is built on first request, in a thread: that takes a
+    second or two.
+    """
     lock = threading.Lock()
 
     def document() -> JSONResponse:
@@ -169,7 +170,7 @@ log = logging.getLogger("amgs.server")
 
 
 def answer_errors(app: FastAPI) -> None:
-    """Have the application answer every error with problem details."""
+    """Make the application answer every error as problem details (RFC 9457)."""
 
     async def answer_error(request: Request, error: Exception) -> Response:
         lossless = wire.MEDIA_TYPE in request.headers.get("Accept", "")
@@ -224,7 +225,7 @@ def answer_errors(app: FastAPI) -> None:
 
 
 def _without_paths(request: Request, details: dict[str, Any]) -> dict[str, Any]:
-    """Return the problem without the folders of the machine that the server runs on."""
+    """Remove the server's folders from a problem's texts."""
     service: Service = request.app.state.service
     folders = {str(namespace.folder) for namespace in service.namespaces.opened()} - {"", ".", "/"}
     for name in ("detail", "way_out"):
@@ -234,5 +235,6 @@ def _without_paths(request: Request, details: dict[str, Any]) -> dict[str, Any]:
 
 
 def _problem(details: Mapping[str, Any], headers: Mapping[str, str] | None = None) -> Response:
+    """Return problem details as a response."""
     body = json.dumps(details, ensure_ascii=False).encode()
     return Response(body, details["status"], dict(headers or {}), MEDIA_TYPE)

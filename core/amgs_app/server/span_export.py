@@ -1,8 +1,8 @@
-"""Export the requests to a served memory and the traffic of its gateway as OpenTelemetry spans for an external
-collector (`--otlp`): the GenAI semantic conventions, by OTLP over HTTP in JSON.
+"""Export requests to a served memory and its gateway as OpenTelemetry spans to a collector (`--otlp`): GenAI semantic
+conventions, OTLP over HTTP in JSON.
 
-Texts are in them only where OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT says so, as the conventions have it. A
-collector that is slow or away keeps nobody waiting: what does not fit the queue is dropped, and counted.
+Texts are included only if OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT allows it, as the conventions say. A slow
+or missing collector blocks nobody: spans that do not fit the queue are dropped and counted.
 """
 
 from __future__ import annotations
@@ -30,17 +30,20 @@ if TYPE_CHECKING:
 
 CAPTURE: Final = "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT"
 _WAITING: Final = 4_096
-"""Spans that wait to be sent, at most."""
+"""Most spans that wait to be sent."""
 _AT_ONCE: Final = 512
+"""Most spans in one request."""
 _EVERY: Final = 1.0
-"""Seconds in which spans are gathered."""
+"""Seconds over which spans are gathered into one request."""
 _PATIENCE: Final = 10.0
+"""Seconds to wait for the collector."""
 _CLIENT: Final = 3
+"""OTLP's number of the span kind "client"."""
 _SEARCHES: Final = ("search", "frame assemble")
 
 
 class MessageOfExchange(Protocol):
-    """A message of a request; a result of a tool names the call that it answers."""
+    """A message of a model request. answers: id of the tool call that a tool result answers, "" for other messages."""
 
     @property
     def role(self) -> str: ...
@@ -56,10 +59,12 @@ class MessageOfExchange(Protocol):
 
 
 class SpanExport:
-    """Sends spans in a thread of its own. Raises UsageError for an address that is none of HTTP."""
+    """Sends spans in its own thread. dropped: spans that were not sent. Raises UsageError for an address that is not
+    HTTP.
+    """
 
     def __init__(self, address: str, now: Callable[[], int] = time.time_ns, *, content: bool | None = None) -> None:
-        """address: with or without `/v1/traces`. content: whether texts are told; None as the environment says."""
+        """address: with or without `/v1/traces`. content: include texts; None to follow the environment variable."""
         check_address(address, "a collector", "For example http://127.0.0.1:4318.")
         base = address.rstrip("/")
         self._address = base if base.endswith("/v1/traces") else f"{base}/v1/traces"
@@ -71,8 +76,8 @@ class SpanExport:
         self._thread = threading.Thread(target=self._send_all, name="amgs-spans", daemon=True)
         self._thread.start()
 
-    def tell_result(self, store: str, operation: str, result: Any, seconds: float) -> None:
-        """Tell what a memory was asked, where it is a search, a frame, a text that it took in, or a deletion."""
+    def export_result(self, store: str, operation: str, result: Any, seconds: float) -> None:
+        """Export a finished search, frame, ingest or deletion; other operations are ignored."""
         attributes: dict[str, Any] = {"gen_ai.memory.store.id": store}
         added = getattr(result, "added", ())
         if operation in _SEARCHES:
@@ -88,6 +93,7 @@ class SpanExport:
             self._put("delete_memory", attributes, seconds)
 
     def _put_records(self, attributes: dict[str, Any], query: str, candidates: Sequence[Candidate]) -> None:
+        """Add the number of found blocks to the attributes, and their texts if allowed."""
         attributes["gen_ai.memory.record.count"] = len(candidates)
         if self._content:
             attributes["gen_ai.memory.query.text"] = query
@@ -97,8 +103,8 @@ class SpanExport:
             ]
             attributes["gen_ai.memory.records"] = json.dumps(records, ensure_ascii=False)
 
-    def tell_exchange(self, exchange: GatewayExchange, spoken: Sequence[MessageOfExchange]) -> None:
-        """Tell of a request that went through the gateway. spoken: its messages, as the agent sent them."""
+    def export_exchange(self, exchange: GatewayExchange, spoken: Sequence[MessageOfExchange]) -> None:
+        """Export a request that went through the gateway. spoken: its messages as the agent sent them."""
         attributes: dict[str, Any] = {
             "gen_ai.provider.name": "anthropic" if exchange.interface.endswith("messages") else "openai",
             "gen_ai.request.model": exchange.model,
@@ -121,6 +127,7 @@ class SpanExport:
         self._put("chat", attributes, exchange.all_ms / 1000, exchange.outcome if failed else "")
 
     def _put(self, operation: str, details: dict[str, Any], seconds: float, error: str = "") -> None:
+        """Queue a span that ends now; drop it if the queue is full."""
         end = self._now()
         attributes = {"gen_ai.operation.name": operation, **details}
         span = RecordedSpan(
@@ -143,12 +150,13 @@ class SpanExport:
             self.dropped += 1
 
     def close(self) -> None:
-        """Send what waits, and end; a collector that does not answer is not waited for."""
+        """Send what is queued and end the thread; does not wait for a collector that does not answer."""
         with suppress(queue.Full):
             self._waiting.put(None, timeout=_EVERY)
         self._thread.join(timeout=_PATIENCE)
 
     def _send_all(self) -> None:
+        """Send queued spans in batches until None is taken from the queue."""
         ended = False
         while not ended:
             next_span = self._waiting.get()
@@ -165,7 +173,7 @@ class SpanExport:
                 self.dropped += len(spans)
 
     def _send(self, spans: Sequence[RecordedSpan]) -> bool:
-        """Return whether the collector took them."""
+        """Send one batch; return whether the collector accepted it."""
         body = json.dumps(as_otlp(spans), ensure_ascii=False).encode("utf-8", "replace")
         request = urllib.request.Request(self._address, body, {"Content-Type": "application/json"})
         try:
@@ -176,7 +184,7 @@ class SpanExport:
 
 
 def _parts(message: MessageOfExchange) -> list[dict[str, Any]]:
-    """Return the parts of a message as the conventions have them."""
+    """Return the parts of a message in the form of the conventions."""
     if message.answers:
         return [{"type": "tool_call_response", "id": message.answers, "response": message.text}]
     parts: list[dict[str, Any]] = [{"type": "text", "content": message.text}] if message.text else []

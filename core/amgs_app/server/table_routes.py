@@ -1,4 +1,4 @@
-"""Routes from the table: each carries out its operation with the parameters that the request gives by name."""
+"""Make FastAPI routes from the table of routes; each runs its operation with the request's parameters."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from amgs_app.session.operator import Operator
 
 
 def lane_of(call: Call[Any]) -> Lane:
-    """Return where a call is carried out: what is short and only reads, beside everything else."""
+    """Return the lane (thread pool) in which a call runs."""
     operation = call.operation
     if operation.lane == "model":
         return "background" if call.in_background else "model"
@@ -37,7 +37,7 @@ def lane_of(call: Call[Any]) -> Lane:
 
 
 def add_route(app: FastAPI, route: Route) -> None:
-    """Add a route: its parameters are the operation's, those in the path by the path's names."""
+    """Add a route to the application, with the operation's parameters in path, query or body."""
     in_path, model = route.in_path, request_model(route)
     names = {parameter: name for name, parameter in route.renamed}
     plain = _without_explanation(route.operation)
@@ -92,7 +92,7 @@ def add_route(app: FastAPI, route: Route) -> None:
 
 
 def _without_explanation(operation: Operation[..., Any]) -> Operation[..., Any]:
-    """Return the operation with the plain answer that most requests want: what is left out need not be masked."""
+    """Return the operation with its shortened plain answer, made before secrets are masked to save that work."""
     leave_out = EXPLAINED.get(operation.name)
     if leave_out is None:
         return operation
@@ -105,9 +105,10 @@ def _without_explanation(operation: Operation[..., Any]) -> Operation[..., Any]:
 
 
 class _BodyAsQuery(APIRoute):
-    """A DELETE whose parameters may stand in a body instead of the query (AMGS §11.2)."""
+    """A DELETE route whose parameters may be in a JSON body instead of the query (AMGS §11.2)."""
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+        """Return a handler that first moves the fields of the body into the query."""
         handle = super().get_route_handler()
 
         async def handle_body(request: Request) -> Response:
@@ -130,7 +131,7 @@ def _body_of(model: type[BaseModel]) -> dict[str, Any]:
 
 
 def without_place(asked: Asked, result: Any) -> Any:
-    """Return the result, without where the store lies for a caller that does not operate it."""
+    """Return the result without the store's folder, unless the caller may operate the store."""
     store = getattr(result, "store", None)
     if asked.caller.can("operate") or not isinstance(store, StoreStatus):
         return result
@@ -138,6 +139,7 @@ def without_place(asked: Asked, result: Any) -> Any:
 
 
 def _needs(model: type[BaseModel]) -> bool:
+    """Return whether the model has a required field."""
     return any(field.is_required() for field in model.model_fields.values())
 
 

@@ -1,10 +1,13 @@
-"""Access rights: bearer tokens with the namespaces that they open.
+"""Access rights: bearer tokens and the namespaces they open.
 
-A file of tokens is TOML. It holds no token, only the SHA-256 of each:
+A token file is TOML. It holds only the SHA-256 of each token:
 
     [agent]
+
     sha256 = "9f86d0…"
+
     namespaces = ["notes"]
+
     may = "write"
 """
 
@@ -25,15 +28,15 @@ from amgs_app.calls.operation import Right
 
 RIGHTS: Final[tuple[Right, ...]] = get_args(Right)
 NAMESPACE: Final = re.compile(r"[a-z0-9][a-z0-9_-]{0,62}")
-"""What a namespace may be called: it is the name of a file too."""
+"""Allowed names of namespaces; the name is also a file name."""
 
 
 @dataclass(frozen=True, slots=True)
 class Caller:
     """Sender of a request.
 
-    namespaces: those it opens, the first is the default; None for every one. near: it uses the socket beside the store,
-    so that this machine's files are its own.
+    namespaces: those it may open, the first by default; None for all. may: its right. near: it uses the socket beside
+    the store, so this machine's files are its own.
     """
 
     name: str
@@ -42,20 +45,20 @@ class Caller:
     near: bool = False
 
     def opens(self, namespace: str) -> bool:
-        """Return whether the caller may know of this namespace."""
+        """Return whether the caller may open this namespace."""
         return self.namespaces is None or namespace in self.namespaces
 
     def can(self, right: Right) -> bool:
-        """Return whether the caller has this right, or a greater one."""
+        """Return whether the caller has this right or a greater one."""
         return RIGHTS.index(self.may) >= RIGHTS.index(right)
 
 
 ANYONE: Final = Caller("anyone", None, "operate")
-"""Who calls a server that listens on loopback alone and was given no tokens."""
+"""Caller of a server on loopback without tokens."""
 
 
 class Tokens:
-    """The tokens of a server; without any, everybody who reaches it is let in."""
+    """Tokens of a server; without any, every request is allowed."""
 
     def __init__(self, callers: Mapping[str, Caller] | None = None) -> None:
         """callers: by the SHA-256 of the token, in hexadecimal."""
@@ -65,9 +68,7 @@ class Tokens:
         return len(self._callers)
 
     def caller(self, token: str) -> Caller | None:
-        """Return who has this token; None for a token that nobody has. Takes as long for a wrong one as for a right
-        one.
-        """
+        """Return the caller with this token, None for an unknown one; takes equally long for both."""
         if not self._callers:
             return ANYONE
         asked = digest(token)
@@ -79,17 +80,17 @@ class Tokens:
 
 
 def digest(token: str) -> str:
-    """Return what a file of tokens holds of a token."""
+    """Return the form in which a token is stored: its SHA-256."""
     return hashlib.sha256(token.encode()).hexdigest()
 
 
 def new_token() -> str:
-    """Return a token that cannot be guessed."""
+    """Return a new random token."""
     return f"amgs_{secrets.token_urlsafe(32)}"
 
 
 def read_tokens(path: Path) -> Tokens:
-    """Return the tokens of a file; raises UsageError that names the entry which is wrong."""
+    """Read a token file; raises UsageError that names the invalid entry."""
     try:
         tables = read_toml(path, "`amgs token new` writes a file of tokens.")
     except InputError as error:
@@ -112,9 +113,9 @@ def read_tokens(path: Path) -> Tokens:
 
 
 def add_token(path: Path, name: str, namespaces: Sequence[str], may: Right) -> str:
-    """Write a new token's entry at the end of a file, and give the token, which is kept nowhere.
+    """Append a new token's entry to a file, and return the token, which is stored nowhere.
 
-    Raises UsageError for a name that the file has already.
+    Raises UsageError for a name that the file already has.
     """
     if not re.fullmatch(r"[A-Za-z0-9_-]{1,64}", name):
         raise UsageError(f"A token cannot be called {name!r}.", way_out="Use letters, digits, - and _.")
@@ -136,7 +137,7 @@ def add_token(path: Path, name: str, namespaces: Sequence[str], may: Right) -> s
 
 
 def check_right_name(name: str) -> Right:
-    """Return the right of this name; raises UsageError."""
+    """Return the name as a right; raises UsageError if it is not one."""
     for known in RIGHTS:
         if name == known:
             return known
@@ -144,7 +145,7 @@ def check_right_name(name: str) -> Right:
 
 
 def check_namespace(name: str) -> str:
-    """Return the name itself; raises UsageError for one that cannot be a namespace."""
+    """Return the name; raises UsageError if it is not allowed for a namespace."""
     if not NAMESPACE.fullmatch(name):
         raise UsageError(
             f"{name!r} is no name for a namespace.", way_out="Use small letters, digits, - and _, at most 63 of them."

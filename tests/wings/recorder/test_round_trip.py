@@ -76,7 +76,7 @@ def test_an_exchange_of_the_gateway_is_a_session(collector: SpanReceiver, tmp_pa
         Spoken("assistant", "", 1, calls=(ToolCall("call_1", "read", "{}"),)),
         Spoken("tool", "at 18:00", 2, answers="call_1"),
     ]
-    export.tell_exchange(exchange, spoken)
+    export.export_exchange(exchange, spoken)
     export.close()
     session = session_of(taken(tmp_path), tmp_path, "garden")
     assert [(turn.role, turn.kind) for turn in session.turns] == [
@@ -91,7 +91,7 @@ def test_an_exchange_of_the_gateway_is_a_session(collector: SpanReceiver, tmp_pa
 
 def test_a_collector_that_is_away_keeps_nobody_waiting() -> None:
     export = SpanExport("http://127.0.0.1:1", content=False)
-    export.tell_result("default", "block delete", None, 0.1)
+    export.export_result("default", "block delete", None, 0.1)
     export.close()
     assert export.dropped == 1
     with pytest.raises(UsageError, match="no address of a collector"):

@@ -1,4 +1,4 @@
-"""`amgs mcp`: the tools over standard input and output, on a store of its own or on a served memory."""
+"""`amgs mcp`: the MCP tools over standard input and output, on a store opened here or on a memory served elsewhere."""
 
 from __future__ import annotations
 
@@ -36,16 +36,17 @@ _LEFT: Final = "The process that has the memory open ended before it answered: i
 
 
 def speak(options: Options) -> int:
-    """Answer a client on standard input until it leaves, with the store that the options name; gives the exit code.
+    """Answer MCP requests on standard input until it closes; return the exit code.
 
-    Where another process has the store open and lets others in, the questions go through that one, and where it ends,
-    this one opens the store. Raises StoreError, before the client is answered, for a store that cannot be opened.
+    If another process has the store open and accepts connections, requests go through it; when it ends, this process
+    opens the store. Raises StoreError before the first answer if the store cannot be opened.
     """
     asyncio.run(_speak(options))
     return 0
 
 
 async def _speak(options: Options) -> None:
+    """Open or find the store, then answer requests here or pass them on."""
     holding = Holding(options)
     try:
         await asyncio.to_thread(holding.open)
@@ -60,9 +61,9 @@ async def _speak(options: Options) -> None:
 
 
 class Holding:
-    """The store that the tools work on: open here, or in another process that lets this one in.
+    """The store behind the tools: open in this process, or in another that accepts connections.
 
-    space: None while another process has the store open.
+    space: its namespace; None while another process has the store open. socket: that process's socket file.
     """
 
     def __init__(self, options: Options) -> None:
@@ -72,7 +73,7 @@ class Holding:
         self.socket: Path | None = None
 
     def open(self) -> bool:
-        """Open the store, or find the process that has it open, and say so; whether it is open here."""
+        """Open the store, or find the process that has it open; return whether it is open here."""
         self._namespaces = Namespaces(self._options)
         engine = self._namespaces.get(DEFAULT).engine
         engine.join = lambda: None
@@ -98,14 +99,14 @@ class Holding:
         self._namespaces.close()
 
     async def who_asks(self, headers: Headers) -> Asked:
-        """Return the client of this process, whatever it says of itself."""
+        """Return the request of this process's only client; headers are ignored."""
         del headers
         if self.space is None:
             raise UnreachableError("The store is not open here.", way_out="Start again.")
         return Asked(Service(self._namespaces, Tokens()), Caller("mcp", (DEFAULT,), "write"), self.space)
 
     def letting_in(self) -> AbstractAsyncContextManager[None]:
-        """Let others in meanwhile."""
+        """Accept other programs while the context is open."""
         return letting_in(self._namespaces.listening, self._make_server)
 
     def _make_server(self) -> uvicorn.Server:
@@ -115,7 +116,9 @@ class Holding:
 
 
 async def _pass_on(holding: Holding, stack: AsyncExitStack) -> None:
-    """Hand each message of the client to the process that has the store open, as MCP over HTTP has it."""
+    """Forward each message to the process that has the store open, as MCP over HTTP; open the store here once that
+    process has ended.
+    """
     running: set[asyncio.Task[None]] = set()
     opening = asyncio.Lock()
 
@@ -127,7 +130,7 @@ async def _pass_on(holding: Holding, stack: AsyncExitStack) -> None:
             answer = await http.post("/mcp", content=line, headers=_MESSAGE)
             return answer.content.strip()
 
-    async def ask_whoever_is_there(line: bytes) -> bytes:
+    async def ask_or_open(line: bytes) -> bytes:
         try:
             return await ask(line)
         except httpx2.ConnectError:  # it has ended: nothing has arrived there
@@ -138,9 +141,9 @@ async def _pass_on(holding: Holding, stack: AsyncExitStack) -> None:
                         await stack.enter_async_context(holding.letting_in())
             return await ask(line)
 
-    async def hand_over(line: bytes) -> None:
+    async def answer_line(line: bytes) -> None:
         try:
-            reply = await ask_whoever_is_there(line)
+            reply = await ask_or_open(line)
         except (httpx2.HTTPError, AmgsError) as error:
             words = str(error) if isinstance(error, AmgsError) else _LEFT
             asked = json.loads(line).get("id")
@@ -151,30 +154,31 @@ async def _pass_on(holding: Holding, stack: AsyncExitStack) -> None:
             sys.stdout.buffer.flush()
 
     while line := await asyncio.to_thread(sys.stdin.buffer.readline):
-        task = asyncio.create_task(hand_over(line))
+        task = asyncio.create_task(answer_line(line))
         running.add(task)
         task.add_done_callback(running.discard)
         if b'"initialize"' in line:
-            await task  # what follows is asked of one that has been greeted
+            await task  # the protocol wants this answered before any other request
     await asyncio.gather(*running)
 
 
 def relay(address: str, namespace: str = "", token: str = "") -> int:
-    """Hand every question of the client on standard input to a served memory, and its answers back.
+    """Forward MCP requests on standard input to a served memory, and its answers back.
 
-    Raises UnreachableError, before the client is answered, where nobody answers at the address.
+    Raises UnreachableError before the first answer if no service answers at the address.
     """
     try:
         asyncio.run(_relay(address.rstrip("/") + "/mcp", token, namespace))
     except* (httpx2.HTTPError, MCPError) as group:
         raise UnreachableError(
-            f"No memory is served at {address}, or it refuses: {_first(group)}.",
+            f"No memory is served at {address}, or it refuses: {_first_message(group)}.",
             way_out="Start one with `amgs serve`, and give its address and a token that it knows.",
         ) from group
     return 0
 
 
 async def _relay(address: str, token: str, namespace: str) -> None:
+    """Run an MCP server on standard input whose tools are those of the served memory."""
     headers = {"Authorization": f"Bearer {token}"} if token else {}
     headers |= {"AMGS-Namespace": namespace} if namespace else {}
     async with (
@@ -191,7 +195,7 @@ async def _relay(address: str, token: str, namespace: str) -> None:
             del context
             return await served.call_tool(parameters.name, parameters.arguments)
 
-        near: Server[Any] = Server(
+        local_server: Server[Any] = Server(
             "amgs",
             version=__version__,
             instructions=served.instructions,
@@ -199,10 +203,11 @@ async def _relay(address: str, token: str, namespace: str) -> None:
             on_call_tool=call_tool,
         )
         async with stdio_server() as (incoming, outgoing):
-            await near.run(incoming, outgoing, near.create_initialization_options())
+            await local_server.run(incoming, outgoing, local_server.create_initialization_options())
 
 
-def _first(error: BaseException) -> str:
+def _first_message(error: BaseException) -> str:
+    """Return the message of the first error in nested exception groups."""
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]
     return str(error) or type(error).__name__

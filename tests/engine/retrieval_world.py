@@ -16,7 +16,7 @@ from amgs.index.block_features import BlockFeatures
 from amgs.index.keyword import KeywordIndex
 from amgs.index.snapshot_store import Stamp
 from amgs.index.vector import VectorIndex
-from amgs.retrieval.sequence_index import lay_out
+from amgs.retrieval.sequence_index import build_sequences
 from amgs.retrieval.sources import Sources
 from amgs.settings import GraphSettings
 from amgs.storage.block_columns import FeatureColumns, ScoringFacts
@@ -165,5 +165,5 @@ def world(
         index.add([number], vector[None])
     clock = FixedClock(NOW)
     graph = LiveGraph(lambda: (columns(links), every), lambda: 1, clock, GraphSettings())
-    sequences = lay_out(BlockFeatures.none().merged(traits(blocks)), graph.view())
+    sequences = build_sequences(BlockFeatures.none().merged(traits(blocks)), graph.view())
     return Sources(reader, keyword, index, graph, embed, embed, clock, lambda: sequences, lambda _: True)

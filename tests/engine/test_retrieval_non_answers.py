@@ -9,7 +9,7 @@ import pytest
 from amgs.clock import FixedClock
 from amgs.memory import Memory
 from amgs.retrieval import non_answers, waterfall
-from amgs.retrieval.non_answers import tells
+from amgs.retrieval.non_answers import may_answer
 from tests.engine.retrieval_world import NOW
 
 SAID = [
@@ -63,9 +63,9 @@ def test_reading_the_likeliest_alone_gives_the_same_hits(
 
     def count(text: str, asked: str, *, of_assistant: bool) -> bool:
         read.append(text)
-        return tells(text, asked, of_assistant=of_assistant)
+        return may_answer(text, asked, of_assistant=of_assistant)
 
-    monkeypatch.setattr(non_answers, "tells", count)
+    monkeypatch.setattr(non_answers, "may_answer", count)
     with told(rounds) as memory:
         for question, _, _ in SAID:
             hits, reads = {}, {}
@@ -89,7 +89,7 @@ def test_reading_the_likeliest_alone_gives_the_same_hits(
     ],
 )  # fmt: skip
 def test_who_does_not_know_gives_no_answer(text: str) -> None:
-    assert not tells(text, "Which pier does the ferry leave from?", of_assistant=False)
+    assert not may_answer(text, "Which pier does the ferry leave from?", of_assistant=False)
 
 
 @pytest.mark.parametrize(
@@ -100,7 +100,7 @@ def test_who_does_not_know_gives_no_answer(text: str) -> None:
     ],
 )  # fmt: skip
 def test_who_tells_something_gives_an_answer(text: str) -> None:
-    assert tells(text, "Which pier does the ferry leave from?", of_assistant=False)
+    assert may_answer(text, "Which pier does the ferry leave from?", of_assistant=False)
 
 
 @pytest.mark.parametrize(
@@ -108,15 +108,15 @@ def test_who_tells_something_gives_an_answer(text: str) -> None:
     [("Thanks, the key to the cellar, great!", False), ("Yes, the cellar.", True), ("The key to the cellar.", True)],
 )
 def test_thanks_for_what_is_asked_tell_nothing(text: str, telling: bool) -> None:
-    assert tells(text, "Where is the key to the cellar?", of_assistant=False) is telling
+    assert may_answer(text, "Where is the key to the cellar?", of_assistant=False) is telling
 
 
 def test_only_an_assistant_speaks_in_general() -> None:
     general, asked = "Ferries usually leave from several piers.", "Which pier does the ferry leave from?"
-    assert tells(general, asked, of_assistant=False) and not tells(general, asked, of_assistant=True)
+    assert may_answer(general, asked, of_assistant=False) and not may_answer(general, asked, of_assistant=True)
 
 
 def test_a_question_that_gives_a_number_or_a_name_tells_it() -> None:
     asked = "Which train did I want to Voss?"
-    assert tells("Can you book the 8:43 to Voss?", asked, of_assistant=False)
-    assert not tells("Which train goes to Voss?", asked, of_assistant=False)
+    assert may_answer("Can you book the 8:43 to Voss?", asked, of_assistant=False)
+    assert not may_answer("Which train goes to Voss?", asked, of_assistant=False)

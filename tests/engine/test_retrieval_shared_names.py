@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from amgs.retrieval.shared_names import names
+from amgs.retrieval.shared_names import name_phrases
 from amgs.retrieval.sources import Sources
 from amgs.retrieval.waterfall import RetrievalRequest, search
 from tests.engine.retrieval_world import note, world
@@ -44,4 +44,4 @@ def test_a_turn_beside_texts_has_what_they_have_on_the_mean() -> None:
 
 def test_names_are_runs_of_words_with_a_capital() -> None:
     text = "The Bank of Morla paid Ines Falk's aunt. It did, in Élan & Co."
-    assert list(names(text)) == ["bank of morla", "ines falk s", "élan"]
+    assert list(name_phrases(text)) == ["bank of morla", "ines falk s", "élan"]

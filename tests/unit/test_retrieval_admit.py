@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from amgs.retrieval.admit import MARGIN, admission, nearest
+from amgs.retrieval.admit import MARGIN, find_admission, nearest_weights
 from amgs.retrieval.answerable import _logistic
 
 Row = NDArray[np.float64]
@@ -27,7 +27,7 @@ def test_the_nearest_weights_beat_the_rival_and_no_sample_is_nearer(
     weights: Row, mine: list[float], theirs: list[float]
 ) -> None:
     difference = (np.array(mine) - np.array(theirs))[None]
-    found = nearest(weights, difference)
+    found = nearest_weights(weights, difference)
     if found is None:
         assert float(difference.max()) < MARGIN
         return
@@ -50,7 +50,7 @@ def test_the_nearest_weights_beat_the_rival_and_no_sample_is_nearer(
 def test_an_admission_holds_when_the_ranks_are_counted_anew(weights: Row, rows: list[list[float]], places: int) -> None:
     parts = np.array(rows)
     last = int(np.argsort(-(parts @ weights), kind="stable")[-1])
-    found = admission(parts, last, weights, places)
+    found = find_admission(parts, last, weights, places)
     if found is None:
         return
     totals = parts @ found.weights
@@ -62,8 +62,8 @@ def test_an_admission_holds_when_the_ranks_are_counted_anew(weights: Row, rows: 
 
 def test_what_is_worse_in_everything_cannot_be_admitted() -> None:
     parts = np.array([[0.9] * 5, [0.8] * 5, [0.1] * 5])
-    assert admission(parts, 2, np.full(5, 0.2), 2) is None
-    assert admission(parts, 2, np.full(5, 0.2), 0) is None
+    assert find_admission(parts, 2, np.full(5, 0.2), 2) is None
+    assert find_admission(parts, 2, np.full(5, 0.2), 0) is None
 
 
 def test_a_margin_of_any_size_gives_a_chance() -> None:

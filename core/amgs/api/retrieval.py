@@ -59,7 +59,7 @@ class Retrieval(MemoryPart):
         with self._context.derived.searching(words_alone=words_alone) as sources:
             if wanted.as_of is not None:
                 sources = replace(sources, clock=ShiftedClock(wanted.as_of, base=sources.clock))
-            result, gathered = waterfall.gathering(request, sources, top_k)
+            result, gathered = waterfall.search_with_evidence(request, sources, top_k)
             if keep:
                 self._context.searches.keep(
                     query,

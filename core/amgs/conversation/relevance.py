@@ -24,7 +24,7 @@ from amgs.conversation.segments import estimate_topics
 from amgs.decay import hours_between
 from amgs.index.vector import unit
 from amgs.retrieval.features import FEATURES, Features
-from amgs.retrieval.similarity import FEW, SCALE, contributions, fused
+from amgs.retrieval.similarity import FEW, SCALE, contributions, to_similarities
 from amgs.retrieval.sources import Sources
 from amgs.retrieval.waterfall import RetrievalRequest, gather
 from amgs.settings import Settings
@@ -211,7 +211,7 @@ def weigh(evidence: MessageEvidence, costs: Floats, of: Sequence[int], columns: 
     adds = {name: WEIGHTS[name] * column for name, column in {**near, **columns}.items()}
     total = sum(adds.values(), np.zeros(costs.size))
     best = float((total - adds.get("decay", 0.0)).max())
-    worths = fused(evidence.linear.max() + total - best)
+    worths = to_similarities(evidence.linear.max() + total - best)
     place = {layer: number for number, layer in enumerate(RELEVANCE_LAYERS)}
     parts = np.zeros((total.size, len(RELEVANCE_LAYERS)))
     for name, column in zip(FEATURES, evidence.parts.T, strict=True):

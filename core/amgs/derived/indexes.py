@@ -29,7 +29,7 @@ from amgs.graph.view import caught_up
 from amgs.index.ascending import without
 from amgs.index.block_features import BlockFeatures
 from amgs.index.vector import VectorIndex
-from amgs.retrieval.sequence_index import SequenceIndex, appended, lay_out
+from amgs.retrieval.sequence_index import SequenceIndex, append_blocks, build_sequences
 from amgs.retrieval.sources import Sources
 from amgs.storage.edges import EdgeColumns
 from amgs.text.embedding import embed_question, knows_script, meaning_weight
@@ -273,8 +273,8 @@ class Derived:
         traits = traits.without(gone).merged(fresh)
         sequences = None
         if known is not None and not gone.size and view.source is self._laid_on:
-            sequences = appended(known, traits)
-        sequences = sequences or lay_out(traits, view)
+            sequences = append_blocks(known, traits)
+        sequences = sequences or build_sequences(traits, view)
         if structure > self._sequences[1]:
             self._sequences, self._laid_on = (sequences, structure), view.source
         return sequences

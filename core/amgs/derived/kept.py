@@ -65,7 +65,7 @@ class KeptArrays:
     def order(self) -> tuple[SequenceIndex, int] | None:
         """Return the order of all blocks, and the structure it is of."""
         generation = self.latest("blocks")
-        return None if generation is None else (sequence_index.read(generation), generation.stamp.revision)
+        return None if generation is None else (sequence_index.read_sequences(generation), generation.stamp.revision)
 
     def embedded(self) -> tuple[Numbers, int] | None:
         """Return the blocks that have a vector among those kept, and the structure that they are of; None without
@@ -96,9 +96,9 @@ class KeptArrays:
 
     def put_order(self, structure: int, sequences: SequenceIndex, ids: IdMap) -> None:
         """Keep the order of all blocks, and their ids."""
-        header = sequence_index.said(sequences)
+        header = sequence_index.describe_names(sequences)
         with self._snapshots["blocks"].writing(self._stamp(structure), header) as folder:
-            sequence_index.write(folder, sequences)
+            sequence_index.write_sequences(folder, sequences)
             save_arrays(folder, {"roll": ids.numbers, "ids": ids.ids})
 
     def put_vectors(

@@ -20,10 +20,10 @@ from amgs.frames.pipeline import FrameRequest, apply_window, asked_of, build, ch
 from amgs.frames.registry import Definitions, leaves
 from amgs.frames.score import effective
 from amgs.retrieval import why as retrieval
-from amgs.retrieval.admit import admission
+from amgs.retrieval.admit import find_admission
 from amgs.retrieval.score import weight_row
 from amgs.retrieval.sources import Sources
-from amgs.retrieval.stored_candidates import WHOLE, StoredCandidate, as_it_was, found_by, pack, unpack
+from amgs.retrieval.stored_candidates import WHOLE, StoredCandidate, layer_verdicts, pack, restore_candidate, unpack
 from amgs.retrieval.waterfall import gather
 from amgs.settings import Settings
 from amgs.storage.assemblies import AssemblyRecord
@@ -125,9 +125,9 @@ def explain(record: AssemblyRecord, text: str, block: Block) -> Explanation:
         return _absent(record, every, weights, block)
     candidate = next((c for c in mine if c.fate == "selected"), mine[0])
     return told(
-        as_it_was(candidate, block),
+        restore_candidate(candidate, block),
         [c for c in every if c.child == candidate.child],
-        (LayerVerdict("prefilter", "passed", None, None, "it was a candidate"), *found_by(candidate)),
+        (LayerVerdict("prefilter", "passed", None, None, "it was a candidate"), *layer_verdicts(candidate)),
         query=record.query,
         frame=record.name,
         weights=weights.get(candidate.child, weights[WHOLE]),
@@ -196,7 +196,7 @@ def why(
         part = _Part(definition, atom, request, sources, settings)
         if part.asked.within is not None and not retrieval.find_unmet_condition(block, part.asked.filter):
             because = f"it belongs to none of what {atom.name} takes: {_TAKEN[atom.rule.gather]}"
-            return retrieval.turn_away(part.asked, block, definition.name, because, atom.rule.pool)
+            return retrieval.explain_refusal(part.asked, block, definition.name, because, atom.rule.pool)
         return retrieval.why(part.asked, block, number, sources, atom.rule.pool, frame=definition.name)
     candidate = next((c for c in mine if c.fate == "selected"), mine[0])
     part = _Part(definition, atoms[candidate.child], request, sources, settings)
@@ -267,7 +267,7 @@ class _Part:
         if not self._has_query:
             return (brought,)
         gathered = gather(replace(self.asked, most=None), self._sources)
-        verdicts = retrieval.finders(self.asked, block, number, gathered, self._sources)
+        verdicts = retrieval.explain_finders(self.asked, block, number, gathered, self._sources)
         return (brought, *verdicts)
 
     def _present(self, number: int) -> str:
@@ -321,7 +321,7 @@ def _change(frame: Frame, candidate: Candidate, weights: Weights) -> WeightChang
     peers = _peers(frame, candidate)
     places = sum(c.fate == "selected" for c in peers)
     row = next(i for i, c in enumerate(peers) if c.block.id == candidate.block.id)
-    adjustment = admission(_parts(peers), row, weight_row(weights), places)
+    adjustment = find_admission(_parts(peers), row, weight_row(weights), places)
     if adjustment is None:
         return None
     changed = Weights.normalised(**dict(zip(COMPONENTS, adjustment.weights.tolist(), strict=True)))

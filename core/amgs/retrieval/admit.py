@@ -1,4 +1,7 @@
-"""The smallest change of weights that would admit a block: exact, because the composite score is linear."""
+"""Find the smallest change of scoring weights that would admit a block, for `why`.
+
+The result is exact, because the composite score is linear in the weights.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 MARGIN = 1e-6
-"""How far over the other a block must come: ties are broken by id, which no weight changes."""
+"""How far a block must exceed another: at a tie the id decides, which no weight changes."""
 
 _TOLERANCE = 1e-9
 _MOST_RIVALS = 4
@@ -20,19 +23,19 @@ Row = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class Admission:
-    """Weights (5,) under which the block ranks at `rank`, and their L2 distance from those in force."""
+    """Weights (5,) under which the block ranks at `rank`, and their L2 distance from the current ones."""
 
     weights: Row
     distance: float
     rank: int
 
 
-def nearest(weights: Row, differences: NDArray[np.float64]) -> Row | None:
-    """Return the weights nearest to the given (5,), not negative and of sum 1, under which every row of differences (c,
-    5) comes to MARGIN at least; None when there are none. L2, exactly.
+def nearest_weights(weights: Row, differences: NDArray[np.float64]) -> Row | None:
+    """Return the weights nearest to these (5,) in L2, non-negative and with sum 1, under which each row of
+    `differences` (c, 5) is at least MARGIN; None when there are none.
 
-    At the nearest point some weights are 0 and some rows are tight; each choice gives one linear system, and
-    five weights allow few enough to try them all.
+    At the nearest point some weights are 0 and some rows equal MARGIN (are tight). Each choice of them gives a linear
+    system, and five weights allow few enough to try them all.
     """
     if bool((differences @ weights >= MARGIN).all()):
         return weights
@@ -40,8 +43,8 @@ def nearest(weights: Row, differences: NDArray[np.float64]) -> Row | None:
     size = weights.size
     for free_count in range(1, size + 1):
         for free in combinations(range(size), free_count):
-            for tight in _choices(len(differences), free_count - 1):
-                corner = _corner(weights, differences, list(free), list(tight))
+            for tight in _tight_choices(len(differences), free_count - 1):
+                corner = _nearest_corner(weights, differences, list(free), list(tight))
                 if corner is None or bool((differences @ corner < MARGIN - _TOLERANCE).any()):
                     continue
                 if best is None or _distance(corner, weights) < _distance(best, weights) - _TOLERANCE:
@@ -49,28 +52,28 @@ def nearest(weights: Row, differences: NDArray[np.float64]) -> Row | None:
     return best
 
 
-def admission(parts: NDArray[np.float64], row: int, weights: Row, places: int) -> Admission | None:
-    """Return the smallest change of weights found that brings candidate `row` among the first `places`.
+def find_admission(parts: NDArray[np.float64], row: int, weights: Row, places: int) -> Admission | None:
+    """Return the smallest change of weights found that ranks candidate `row` among the first `places`; None if none.
 
-    parts: (m, 5) of all candidates. Beside each admitted one in turn it is lifted over that and then over
-    whoever still stands in the way; the rank is counted anew under the changed weights, so that what is
-    promised holds.
+    parts: (m, 5) of all candidates. For each admitted candidate it looks for weights that rank `row` above it, then
+    above any other that is still ahead; the rank is counted again under the new weights, so that the answer is true.
     """
     if places <= 0:
         return None
     order = np.argsort(-(parts @ weights), kind="stable")
     best: Admission | None = None
     for rival in [int(other) for other in order[:places] if other != row]:
-        candidate = _over(parts, row, weights, places, rival)
+        candidate = _pass_rivals(parts, row, weights, places, rival)
         if candidate is not None and (best is None or candidate.distance < best.distance):
             best = candidate
     return best
 
 
-def _over(parts: NDArray[np.float64], row: int, weights: Row, places: int, rival: int) -> Admission | None:
+def _pass_rivals(parts: NDArray[np.float64], row: int, weights: Row, places: int, rival: int) -> Admission | None:
+    """Return weights that rank `row` above a rival and, while fewer than `places` allow it, above those still ahead."""
     rivals = [rival]
     while len(rivals) <= _MOST_RIVALS:
-        tried = nearest(weights, parts[row] - parts[rivals])
+        tried = nearest_weights(weights, parts[row] - parts[rivals])
         if tried is None:
             return None
         totals = parts @ tried
@@ -78,19 +81,21 @@ def _over(parts: NDArray[np.float64], row: int, weights: Row, places: int, rival
         ahead = ahead[ahead != row]
         if ahead.size < places:
             return Admission(tried, _distance(tried, weights), int(ahead.size) + 1)
-        # Of those still ahead the one that is the least so is the cheapest to pass.
+        # Of those still ahead the lowest is the cheapest to pass.
         rivals.append(int(ahead[np.argmin(totals[ahead])]))
     return None
 
 
-def _choices(rows: int, most: int) -> list[tuple[int, ...]]:
-    """Return which rows may be tight at once: none, or up to `most` of them."""
+def _tight_choices(rows: int, most: int) -> list[tuple[int, ...]]:
+    """Return every set of rows that may be tight at once: from none up to `most` of them."""
     return [chosen for count in range(min(rows, most) + 1) for chosen in combinations(range(rows), count)]
 
 
-def _corner(weights: Row, differences: NDArray[np.float64], free: Sequence[int], tight: Sequence[int]) -> Row | None:
-    """Return the point nearest to the weights where only `free` may be other than 0 and the tight rows equal MARGIN;
-    None where it is negative or there is none.
+def _nearest_corner(
+    weights: Row, differences: NDArray[np.float64], free: Sequence[int], tight: Sequence[int]
+) -> Row | None:
+    """Return the weights nearest to these where all but `free` are 0 and the `tight` rows equal MARGIN; None where
+    there are none, or one is negative.
     """
     fixed = np.vstack([np.ones((1, len(free))), differences[np.ix_(tight, free)]])
     wanted = np.concatenate([[1.0], np.full(len(tight), MARGIN)])

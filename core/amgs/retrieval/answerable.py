@@ -1,7 +1,8 @@
-"""Estimate whether the memory holds an answer: the nearness in meaning of the nearest block to the question.
+"""Estimate the chance that the memory holds an answer to a question, from the greatest cosine among the candidates.
 
-Where a question names somebody and others speak too, a block may match as well that somebody else said: there it also
-counts how far the best of that person's turns stands above the best of the others'.
+Where a question names a person and others speak too, the best match may be somebody else's turn: there the estimate
+also depends on how far that person's best turn scores above the others' best. Searches, frames, packs and diagnosis
+show the estimate; EVEN and SLOPE come from `python -m benchmarks.answerable`.
 """
 
 from __future__ import annotations
@@ -16,24 +17,25 @@ from amgs.retrieval.text_forms import FORMS, PART, TURN
 from amgs.text.language import foreign_question, foreign_text
 
 EVEN, SLOPE = 0.41, 12.2
-"""The greatest cosine that reads one half, and how fast the estimate rises: it is UNLIKELY at .32 and LIKELY at .5. Of
-five forms (dialogues, chats, meetings, parts of documents, paragraphs), each beside questions of the others, hardly a
-question with its answer among ten hits lies below, and hardly one without an answer above: docs/results/search.md.
+"""Greatest cosine at which the estimate is one half, and the slope: it is UNLIKELY at .32 and LIKELY at .5. In five
+forms of text (dialogues, chats, meetings, parts of documents, paragraphs) few questions with an answer among ten hits
+lie below .32, and few questions without one above .5: docs/results/search.md.
 """
 
 PERSON = 0.3
-"""How fast the estimate falls as others come nearer than the person asked about. It alone never says that there is no
-sign of an answer."""
+"""How fast the estimate falls as others score higher than the person asked about; never below UNLIKELY by itself."""
 
 UNLIKELY, LIKELY = 0.25, 0.75
-"""Where an estimate is put into words."""
+"""Below and from where `describe_chance` puts an estimate into words."""
 
-TOLD = frozenset({TURN, PART})
-"""The forms of text, of the best block, of which an estimate is told."""
+ESTIMATED = frozenset({TURN, PART})
+"""Forms of the best block's text for which the estimate was measured, and is shown."""
 
 
 def answerable(evidence: Features) -> float:
-    """Return the chance in [0, 1] that what was found answers the query, as if every other question had an answer."""
+    """Return the chance in [0, 1] that a candidate answers the query, assuming that half of all questions have an
+    answer.
+    """
     if not evidence.numbers.size:
         return 0.0
     chance = _logistic(SLOPE * (float(evidence.cosine.max()) - EVEN))
@@ -51,16 +53,18 @@ def form_of(evidence: Features) -> int:
     return int(evidence.form[int(np.argmax(contributions(evidence).sum(axis=1)))])
 
 
-def why_untold(evidence: Features | None, question: str, best: str) -> str:
-    """Return why the estimate must not be told, empty where it may be: where it was not measured. What was written on a
-    day that the question names answers it without any of its words. best: the text of the best hit.
+def why_unestimated(evidence: Features | None, question: str, best: str) -> str:
+    """Return why the estimate must not be shown, for cases where it was not measured; "" where it may be.
+
+    A question that names a day is such a case: a block written on that day answers it without sharing its words. best:
+    the text of the best hit.
     """
     if evidence is None or (evidence.numbers.size and not evidence.cosine.any()):
         return "it takes words and meaning together"
     if not evidence.numbers.size:
         return "nothing was found"
     form = form_of(evidence)
-    if form not in TOLD:
+    if form not in ESTIMATED:
         return f"the best hit is a {FORMS[form]}"
     if evidence.values[:, list(FEATURES).index("written_then")].any():
         return "the question names a day"
@@ -69,8 +73,8 @@ def why_untold(evidence: Features | None, question: str, best: str) -> str:
     return "the best hit is not in English" if foreign_text(best) else ""
 
 
-def in_words(chance: float) -> str:
-    """Return what an estimate says; empty where it does not know."""
+def describe_chance(chance: float) -> str:
+    """Return what an estimate says in words; "" between UNLIKELY and LIKELY."""
     if chance < UNLIKELY:
         return "no sign of an answer"
     return "an answer is likely" if chance >= LIKELY else ""

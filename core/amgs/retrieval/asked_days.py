@@ -1,4 +1,7 @@
-"""The days that a question names, which blocks were written on them or tell of them, and which is the latest."""
+"""Find the days that a question names and the blocks that belong to them, for the features about time.
+
+`waterfall` makes the features `written_then` and `told_day` from it, and calls `add_latest` for `latest`.
+"""
 
 from __future__ import annotations
 
@@ -19,28 +22,28 @@ from amgs.text.stop_words import COMMON_WORDS
 from amgs.types import Block, BlockFilter
 
 LEAST_SURE = 0.5
-"""A reading of a date that is less sure is left alone."""
+"""Confidence above which the reading of a date is used."""
 
 MOST_CHARACTERS = 1000
-"""A longer text is no question, and its dates are its own."""
+"""A longer text is no question: its dates are part of its content."""
 
 LONGEST = 31
-"""Days: a longer span tells little of when a thing was said."""
+"""Days of a span; a longer one hardly narrows down when something was said."""
 
 BESIDE_WORDS = 1 / 3
-"""How much it counts that a block was written on the days asked for, where the question asks for more than the days:
-"how much diesel came in October?" may be answered by a note of November.
+"""Weight of `written_then` where the question asks for more than the days: "how much diesel came in October?" may be
+answered by a note of November.
 """
 
 MOST_BLOCKS = 200
-"""Of the days asked for; of more, only what words, meaning and edges find is a candidate."""
+"""Blocks of the named days up to which all are candidates; of more, only what words, meaning and edges find."""
 
 MOST_LATEST = 10
-"""Of the best by evidence, the later ones are lifted where a question asks what holds."""
+"""Number of best candidates that `add_latest` orders by time."""
 
 _COMMON = frozenset(COMMON_WORDS)
 _ANOTHER_DAY = timedelta(days=45)
-"""From which a text is read again: a month and a half later "today" is another day, and "last month" another month."""
+"""How much later `gives_its_day` reads a text again: by then "today" is another day, and "last month" another month."""
 _EASTERNMOST, _WESTERNMOST = timedelta(hours=14), timedelta(hours=12)
 _WORD = re.compile(r"[^\W\d_]+")
 
@@ -50,15 +53,15 @@ Blocks = Callable[[Sequence[int]], Mapping[int, Block]]
 
 @dataclass(frozen=True, slots=True)
 class AskedDays:
-    """Days [first, last], both counted. alone: the question asks for whatever was said or done on them."""
+    """Days that a question names, first and last inclusive. alone: it asks for whatever was said or done on them."""
 
     first: date
     last: date
     alone: bool = True
 
     def within(self, wanted: BlockFilter) -> BlockFilter:
-        """Return the filter, for what was written on these days anywhere on the earth; `holds` says of a block whether
-        it was.
+        """Return the filter narrowed to blocks written on these days in any time zone; `contains_writing` then checks
+        each by its writer's own calendar.
         """
         since = earlier(datetime.combine(self.first, time.min, UTC), _EASTERNMOST)
         until = earlier(datetime.combine(self.last, time.min, UTC), -timedelta(days=1) - _WESTERNMOST)
@@ -69,26 +72,27 @@ class AskedDays:
         )
 
     def overlap(self, days: ToldDays) -> bool:
-        """Return whether a span of at most LONGEST days that a text tells, and surely means, has one of these days."""
+        """Return whether a span that a text mentions includes one of these days; long and unsure spans do not count."""
         short = (days.last - days.first).days < LONGEST
         return short and days.confidence > LEAST_SURE and days.first <= self.last and days.last >= self.first
 
-    def holds(self, block: Block) -> bool:
-        """Return whether a text was written on one of these days, by its writer's calendar."""
+    def contains_writing(self, block: Block) -> bool:
+        """Return whether a block was written on one of these days, by its writer's calendar."""
         return self.first <= block.written.date() <= self.last
 
-    def told_by(self, block: Block) -> bool:
-        """Return whether a text tells of one of these days, other than by "today" or "this week": a unit of time that
-        it was written in says no more than when that was.
+    def mentioned_by(self, block: Block) -> bool:
+        """Return whether a block's text mentions one of these days. "Today" and "this week" do not count: they say no
+        more than when the text was written.
         """
         written = block.written.date()
         return any(self.overlap(days) and not days.first <= written <= days.last for days in _read_told_days(block))
 
 
 def find_asked_days(text: str, now: datetime) -> AskedDays | None:
-    """Return the first and the last day that a question names, told from now, in the zone of who asks; None where it
-    names none that is sure, or a span that is open or longer than LONGEST days, and for a text of more than
-    MOST_CHARACTERS.
+    """Return the days that a question names, from the first to the last; None where it names none.
+
+    now: the moment of asking, in the asker's time zone. Unsure readings, open spans ("since May"), spans longer than
+    LONGEST days and texts longer than MOST_CHARACTERS name none.
     """
     if len(text) > MOST_CHARACTERS:
         return None
@@ -112,10 +116,10 @@ def find_asked_days(text: str, now: datetime) -> AskedDays | None:
     return AskedDays(first, last, alone=not asked)
 
 
-def holds_its_day(block: Block) -> bool:
-    """Return whether a text writes out the day it was written on, as a line with its date does: its words say it, then.
+def gives_its_day(block: Block) -> bool:
+    """Return whether a text writes out the day it was written on, so that words already match the date.
 
-    "Today" and "this week" name the day only to who knows when they were said: read from another day, they move.
+    "Today" and "this week" do not: read from _ANOTHER_DAY they mean other days.
     """
     written = block.written.date()
     if not any(days.first <= written <= days.last for days in _read_told_days(block)):
@@ -126,7 +130,9 @@ def holds_its_day(block: Block) -> bool:
 
 
 def add_latest(evidence: Features, asked: str, blocks: Blocks) -> Features:
-    """Return the evidence with its column `latest`: of what was decided twice, the later holds. blocks: by number."""
+    """Fill the feature `latest` of the best candidates where the question asks what holds now: of two decisions the
+    later one counts. blocks: reads blocks by number.
+    """
     best = np.argsort(-contributions(evidence).sum(axis=1), kind="stable")[:MOST_LATEST]
     if best.size < 2 or not table_of(asked).holding.search(asked):
         return evidence

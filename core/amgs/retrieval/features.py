@@ -1,8 +1,9 @@
-"""Compute the evidence for a block, feature by feature: its words, its neighbours' words, its meaning, its speaker.
+"""Compute the features by which a search ranks its candidates: words, neighbours' words, meaning, speaker, days.
 
-What may speak depends on the form of the text (`text_forms`): only a turn of a dialogue has a speaker. Every feature
-is general: nothing here knows a language beyond its commonest words, or any corpus. Features are relative to the
-query's best, so that a linear sum of them ranks; `similarity` weighs them.
+`waterfall` calls `compute_features` once a query, and `similarity.WEIGHTS` has a fitted weight for each feature: a
+change here needs a new fit (`python -m benchmarks.fit`). Which features apply depends on the form of the text
+(`text_forms`): only a turn of a dialogue has a speaker. Features are relative to the query's best candidate, so that
+their weighted sum ranks; none knows a corpus, or a language beyond its commonest words.
 """
 
 from __future__ import annotations
@@ -38,10 +39,10 @@ FEATURES: Mapping[str, str] = {
     "asked_of": "a turn of somebody whom the query names",
     "other_role": "a turn of the assistant of a chat where the question's I means the user, or the other way round",
     "no_answer": "a turn that asks what is asked, or says that it is not known (`non_answers`)",
-    "written_then": "written on a day that the question names, where its text does not hold that day; a third where "
+    "written_then": "written on a day that the question names, where its text does not give that day; a third where "
     "the question asks for more than the day",
-    "told_day": "its text tells of a day that the question names, other than the day it was written on",
-    "latest": "place in time among the ten best, from 0 to 1, where the question asks what holds (`with_latest`)",
+    "told_day": "its text mentions a day that the question names, other than the day it was written on",
+    "latest": "place in time among the ten best, from 0 to 1, where the question asks what holds now (`add_latest`)",
     "episode_words": "how much of what is asked about the turn's episode mentions, by the best episode",
     "asking": "share of questions among the turn's sentences",
     "after_question": "the turn before ends with a question; gated",
@@ -71,14 +72,15 @@ MOST_POSTINGS = 2000
 """Documents looked up for one word; of a commoner word only the best count."""
 
 LONGEST_TURN = 2.0
-"""Logarithm of the length over that of the middle turn up to which a longer turn counts more: about what the fit saw.
-A pasted page would outweigh everything.
+"""Upper limit of `turn_length`, about the largest in the data of the fit: without it a pasted page would outweigh
+everything.
 """
 
 _WITHOUT_NAMES = 0.56
-"""The share of the query without names in the meaning of a turn, as it was fitted."""
+"""Share, in the meaning of a turn, of the query's cosine after its names are removed; fitted."""
 
-_SHARPEST = 1e-6
+_TINY = 1e-6
+"""Keeps divisors from 0."""
 _WORD = re.compile(r"[^\W_]+")
 
 
@@ -100,12 +102,14 @@ class Features:
 
 @dataclass(frozen=True, slots=True)
 class QueryFeatures:
-    """A query as the evidence needs it. comparison: None while the vector layer is off. flows, shares: what
-    flowed in along edges, and what the keyword layer gave, by number.
-    compare: embeds and compares another text, for the query without names. lexical, order: whether words, and the
-    order of blocks, may speak at all. written, telling: numbers of the blocks that were written on the days asked for,
-    and of those that tell of them. days_share: how much the former count, see `find_asked_days`.
-    meaning_weight: see Sources. known_script: whether the encoder knows that of the query.
+    """A query and what the layers say about its candidates: the input of `compute_features`.
+
+    comparison: None while the vector layer is off. flows, shares: similarity that came along edges, and the keyword
+    layer's score, by number.
+    compare: embeds and compares another text, for the query without names. lexical, order: whether the features of
+    words, and of the order of blocks, are computed. written_then: numbers of the blocks written on the days that the
+    query names; mentioning: of those whose text mentions them. days_share: how much the former count, see
+    `find_asked_days`. meaning_weight: see Sources. known_script: whether the encoder knows the query's script.
     """
 
     text: str
@@ -116,22 +120,22 @@ class QueryFeatures:
     compare: Callable[[str], QueryVectors] | None = None
     lexical: bool = True
     order: bool = True
-    written: Collection[int] = ()
-    telling: Collection[int] = ()
+    written_then: Collection[int] = ()
+    mentioning: Collection[int] = ()
     days_share: float = 1.0
     meaning_weight: float = 1.0
     known_script: bool = True
 
 
-def weigh(
+def compute_features(
     numbers: Numbers, asked: QueryFeatures, sequences: SequenceIndex, keyword: LexicalIndex, vectors: VectorIndex
 ) -> Features:
-    """Return the features of each candidate: numbers (m,) rising, all of them in the sequence index."""
+    """Return the features of m candidates. numbers: (m,) ascending, all of them in the sequence index."""
     traits, forms = sequences.traits, sequences.forms
     rows = traits.rows(numbers)
     form = forms.form[rows]
     turns = form == TURN
-    near = _window(sequences, rows, turns)
+    near = _window_rows(sequences, rows, turns)
     before = near[1]
     people = sequences.called(asked.text)
     names = {word for place in people for word in name_words(traits.names[place])}
@@ -156,17 +160,17 @@ def weigh(
         meanings = _Meanings(numbers, paired, traits.numbers[before[paired]], vectors)
         cosine, meaning = meanings.by(asked.comparison)
         if names and asked.compare is not None and turns.any():
-            _, other = meanings.by(asked.compare(without_names(asked.text, names)))
+            _, other = meanings.by(asked.compare(remove_names(asked.text, names)))
             meaning += turn * _WITHOUT_NAMES * (other - meaning)
         counts = asked.meaning_weight * np.select([form == NOTE, form == PART], [NOTE_MEANING, PART_MEANING], 1.0)
         columns["meaning"] = counts * meaning
     columns["asked_of"] = named.astype(np.float64)
     role = find_asked_role(asked.text)
     if role is not None:
-        stepping_back = sequences.select_spoken("assistant" if role == "user" else "user")
-        columns["other_role"] = stepping_back[rows].astype(np.float64)
-    columns["written_then"] = asked.days_share * np.isin(numbers, list(asked.written)).astype(np.float64)
-    columns["told_day"] = np.isin(numbers, list(asked.telling)).astype(np.float64)
+        other_speaker = sequences.select_spoken("assistant" if role == "user" else "user")
+        columns["other_role"] = other_speaker[rows].astype(np.float64)
+    columns["written_then"] = asked.days_share * np.isin(numbers, list(asked.written_then)).astype(np.float64)
+    columns["told_day"] = np.isin(numbers, list(asked.mentioning)).astype(np.float64)
     columns["asking"] = turn * np.minimum(traits.asking[rows], 1.0)
     columns["turn_length"] = turn * np.minimum(forms.length[rows], LONGEST_TURN)
     columns["part_length"] = part * forms.length[rows]
@@ -180,22 +184,22 @@ def weigh(
     return Features(numbers, values, named, form, gate, cosine)
 
 
-def without_names(text: str, names: Collection[str]) -> str:
-    """Return a query's words without names and the commonest words: what it is about, whoever is meant."""
+def remove_names(text: str, names: Collection[str]) -> str:
+    """Return a query without these names and the commonest words; the query itself where nothing is left."""
     idle = {*COMMON_WORDS, *names}
     words = [word for word in _WORD.findall(text) if word.lower() not in idle]
     return " ".join(words) or text
 
 
 class _Words:
-    """Words of a query, with their evidence for m candidates.
+    """Word features of m candidates, each an array (m,), computed term by term from the keyword index.
 
-    own, beside, earlier (m,): BM25 of each, of the two on either side, and of the turn that the same speaker said one
-    or two before, by the best own; opening (m,), BM25 of the openings by the best, 0 of turns; coverage, window (m,) in
-    [0, 1]; episode (m,) by the best of the candidates.
+    own, beside, earlier: BM25 of the block, of the two on either side, and of the same speaker's turn one or two
+    before, each divided by the best `own`. opening: BM25 of a text's opening, by the best; 0 for turns. coverage,
+    window: in [0, 1]. episode: by the best of the candidates.
 
-    Among turns the names of the speakers asked about are left out: who says a thing is evidence of its own. Any other
-    text is searched for them as for every word.
+    For turns the names of the speakers asked about are no search words, since who speaks is a feature of its own; for
+    any other text they are.
     """
 
     def __init__(
@@ -222,11 +226,11 @@ class _Words:
         mentioning = np.zeros(sequences.episodes, dtype=np.bool_)
         scores = np.zeros(every_turn.size + 1)  # the last one is that at NOTHING
 
-        def lay_out_scores(at: NDArray[np.int64], values: NDArray[np.float64]) -> NDArray[np.float64]:
-            """Return (5, m) what of the scores at some rows stands near the candidates."""
+        def scores_nearby(at: NDArray[np.int64], values: NDArray[np.float64]) -> NDArray[np.float64]:
+            """Return (5, m): one word's scores of each candidate and its four neighbours, from its scores by row."""
             scores[at] = values
             near_scores = scores[near]
-            scores[at] = 0.0  # to lay it out anew for each word would take longer where blocks are many
+            scores[at] = 0.0  # `scores` is as long as the store: clearing these rows is faster than a new array a word
             return near_scores
 
         for term in every:
@@ -237,7 +241,7 @@ class _Words:
             if not asked_of_turns:
                 known &= ~every_turn[at]
             at = at[known]
-            layout = lay_out_scores(at, postings.scores[known])
+            layout = scores_nearby(at, postings.scores[known])
             self.own += layout[0]
             for other in layout[1:]:
                 self.beside += other
@@ -253,8 +257,8 @@ class _Words:
             if not turns.all():
                 postings = keyword.openings(term.text, MOST_POSTINGS)
                 at = sequences.traits.rows(postings.numbers)
-                self.opening += lay_out_scores(at[at != NOTHING], postings.scores[at != NOTHING])[0]
-        mass = np.maximum(mass, _SHARPEST)
+                self.opening += scores_nearby(at[at != NOTHING], postings.scores[at != NOTHING])[0]
+        mass = np.maximum(mass, _TINY)
         best = _best(self.own)
         self.own, self.beside, self.earlier = self.own / best, self.beside / best, self.earlier / best
         self.opening = ~turns * (self.opening / _best(self.opening))
@@ -264,10 +268,11 @@ class _Words:
 
 
 def _best(scores: NDArray[np.float64]) -> float:
-    return max(float(scores.max(initial=0.0)), _SHARPEST)
+    """Return the greatest score, and never 0, so that it can be divided by."""
+    return max(float(scores.max(initial=0.0)), _TINY)
 
 
-def _window(sequences: SequenceIndex, rows: NDArray[np.int64], turns: NDArray[np.bool_]) -> NDArray[np.int64]:
+def _window_rows(sequences: SequenceIndex, rows: NDArray[np.int64], turns: NDArray[np.bool_]) -> NDArray[np.int64]:
     """Return (5, m): the rows themselves, those one and two steps before, and those one and two steps after; NOTHING
     where there is none, as two steps from anything but a turn.
     """
@@ -279,22 +284,23 @@ def _window(sequences: SequenceIndex, rows: NDArray[np.int64], turns: NDArray[np
 
 
 class _Meanings:
-    """Meaning of m blocks, alone or together with the one before.
+    """Cosines of m blocks with a query, each block alone or together with the turn before it.
 
-    numbers: (m,). paired: (p,) places of those to be taken together with `earlier` (p,), also numbers.
+    A turn alone is often a fragment ("Yes, on Tuesday."), so its vector and that of the turn before are added.
 
-    A turn alone is often a fragment ("Yes, on Tuesday."): its vector and that of the turn before are added.
+    numbers: (m,) of the blocks. paired: (p,) places in `numbers` of the turns to be joined with `earlier`, the numbers
+    (p,) of the turns before them.
     """
 
     def __init__(self, numbers: Numbers, paired: NDArray[np.int64], earlier: Numbers, vectors: VectorIndex) -> None:
         length = vectors.together(numbers[paired], earlier) if paired.size else np.zeros(0, np.float32)
-        long_enough = length > _SHARPEST
+        long_enough = length > _TINY
         self._numbers, self._earlier = numbers.tolist(), earlier[long_enough].tolist()
         self._paired, self._length = paired[long_enough], length[long_enough]
 
     def by(self, comparison: QueryVectors) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return (m,) cosines, 0 without an embedding, and (m,) those of what is taken together, in deviations from the
-        mean; without an embedding a block stands at the mean.
+        """Return the blocks' own cosines (m,), 0 without an embedding, and the joined ones (m,) in standard deviations
+        from the store's mean; a block without an embedding counts as the mean.
         """
         mean, deviation = comparison.spread
         own = comparison.of(self._numbers)
@@ -304,4 +310,4 @@ class _Meanings:
             other = np.array([theirs.get(n, 0.0) for n in self._earlier], dtype=np.float64)
             together[self._paired] = (together[self._paired] + other) / self._length
         cosine = np.array([own.get(n, 0.0) for n in self._numbers], dtype=np.float64)
-        return cosine, (together - mean) / max(deviation, _SHARPEST)
+        return cosine, (together - mean) / max(deviation, _TINY)

@@ -1,4 +1,8 @@
-"""The layers of a search before its scoring (AMGS §6): what may be considered, words, typos, meaning, edges."""
+"""The layers of a search before its scoring (AMGS §6), a function each: pre-filter, keyword, fuzzy, vector, graph.
+
+`waterfall` calls them in this order and `why` calls them again for a single block. They take numbers of blocks and
+return scores by number; none reads a block's text.
+"""
 
 from __future__ import annotations
 
@@ -26,26 +30,25 @@ from amgs.types import STATUSES, BlockFilter
 
 
 def prefilter(wanted: BlockFilter, blocks: BlockReader) -> Numbers:
-    """Return numbers of the blocks that may be considered at all, ascending: (n,). No later layer lets another one
-    in.
-    """
+    """Return the numbers (n,), ascending, of the blocks that pass the filter; no later layer adds any other."""
     return blocks.numbers(wanted)
 
 
 def total(blocks: BlockReader) -> int:
-    """Return how many blocks the pre-filter chose from."""
+    """Return how many blocks the store holds, of any status."""
     return int(blocks.numbers(BlockFilter(statuses=STATUSES)).size)
 
 
 _SLOPE = 1.6
-"""Chosen so that a perfect match of average length reads 0.80."""
+"""Chosen so that a perfect match of average length scores 0.80."""
 
 
 @dataclass(frozen=True, slots=True)
 class LexicalHit:
-    """share: BM25 over the query's idf mass; 1 is a perfect match of average length, short texts reach 2.
+    """Score of a block by words.
 
-    exact in [0, 1]: share of the query's identifiers that the block holds, counted by their rarity.
+    share: BM25 divided by the sum of the query's idf; 1 is a perfect match of average length, short texts reach 2.
+    exact: share of the query's identifiers that the block contains, in [0, 1], rare ones counting more.
     """
 
     share: float
@@ -53,7 +56,7 @@ class LexicalHit:
 
 
 def keyword(query: LexicalQuery, index: LexicalIndex, allowed: Numbers, limit: int) -> Mapping[int, LexicalHit]:
-    """Return the best blocks by number, among the allowed."""
+    """Return the best `limit` allowed blocks by BM25, by number; none for a query without search terms."""
     if query.mass <= 0:
         return {}
     hits = index.search(query, limit, allowed)
@@ -61,9 +64,7 @@ def keyword(query: LexicalQuery, index: LexicalIndex, allowed: Numbers, limit: i
 
 
 def saturate_share(share: float) -> float:
-    """Return the lexical score in [0, 1): strictly rising in the share, so that BM25's order stays, and comparable
-    between queries.
-    """
+    """Return a BM25 share as a score in [0, 1) that keeps BM25's order and is comparable between queries."""
     return 1.0 - math.exp(-_SLOPE * max(share, 0.0))
 
 
@@ -73,17 +74,17 @@ _VOCABULARY = "vocab.txt"
 
 @dataclass(frozen=True, slots=True)
 class FuzzyResult:
-    """The hits by number, and what was read for what."""
+    """Hits of the fuzzy layer, by number, and the words it read as typos."""
 
     hits: Mapping[int, LexicalHit]
     corrections: tuple[StemCorrection, ...]
 
 
 def fuzzy(text: str, query: LexicalQuery, index: LexicalIndex, allowed: Numbers, limit: int) -> FuzzyResult:
-    """Return blocks that hold a correction of an unknown word; each weighs as close as it is to what was typed.
+    """Find blocks that contain a correction of an unknown word; a correction counts more the closer it is to the word.
 
-    text: the query as it was typed. An English word is no typo, even if no block holds it; nor is a function word of
-    the language that the query is in.
+    text: the query as typed. An English word is no typo even if no block contains it, nor is a function word of the
+    query's language.
     """
     unknown = [term.text for term in query.unknown]
     if not unknown or query.mass <= 0 or limit <= 0:
@@ -98,11 +99,11 @@ def fuzzy(text: str, query: LexicalQuery, index: LexicalIndex, allowed: Numbers,
     return FuzzyResult({hit.number: LexicalHit(hit.score / query.mass) for hit in hits}, fixes)
 
 
-def unheld(
+def list_unmatched_words(
     text: str, query: LexicalQuery, index: LexicalIndex, corrected: Collection[StemCorrection]
 ) -> tuple[str, ...]:
-    """Return the words of a query, as they were typed, that no block holds and that were taken for no typo; function
-    words and what is written without spaces are left out.
+    """Return the words of a query, as typed, that no block contains and that were not corrected; function words and
+    scripts without spaces are left out.
     """
     missing = {term.text for term in query.unknown} - {correction.unknown for correction in corrected}
     if not missing:
@@ -120,9 +121,9 @@ def unheld(
 
 @lru_cache(maxsize=1)
 def english_words() -> frozenset[str]:
-    """Return some 20,000 common words and names in lower case, the vocabulary of the packaged encoder; none without it.
+    """Return some 20,000 common words and names in lower case, from the packaged encoder's vocabulary; none without it.
 
-    It was counted from books and articles, so what is often misspelt is there as it is spelt right.
+    The vocabulary comes from books and articles, so that misspellings are not in it.
     """
     try:
         lines = (Path(resolve()) / _VOCABULARY).read_text(encoding="utf-8").split("\n")
@@ -132,16 +133,16 @@ def english_words() -> frozenset[str]:
 
 
 def vector(comparison: QueryVectors, limit: int) -> Mapping[int, float]:
-    """Return cosine by number of the best blocks. What points away from the query (cosine <= 0) is no hit."""
+    """Return the cosines of the `limit` nearest blocks, by number, without those that are not above 0."""
     return {number: cosine for number, cosine in comparison.best(limit) if cosine > 0.0}
 
 
 GRAPH_SHARE = 0.25
-"""How much of a seed's similarity flows along an edge of full strength."""
+"""Share of a seed's similarity that an edge of full strength passes on."""
 
 
 def best(similarities: Mapping[int, float], count: int) -> dict[int, float]:
-    """Return the `count` most similar blocks, ties by number: the seeds."""
+    """Return the `count` most similar blocks above 0, ties by number: the seeds of `expand`."""
     ranked = sorted(similarities.items(), key=lambda item: (-item[1], item[0]))
     return {number: similarity for number, similarity in ranked[:count] if similarity > 0.0}
 
@@ -149,11 +150,10 @@ def best(similarities: Mapping[int, float], count: int) -> dict[int, float]:
 def expand(
     seeds: Mapping[int, float], view: GraphView, allowed: Numbers, share: float = GRAPH_SHARE
 ) -> Mapping[int, float]:
-    """Return what flows into the neighbours of the seeds (number -> similarity), by number: values in [0, 1].
+    """Return the similarity in [0, 1] that the seeds pass on to their allowed neighbours, by number.
 
-    Along an edge flows share x strength x the seed's similarity; what comes in from several seeds is
-    joined as independent chances, so that a block that many of them point to stands out. A seed gets what the
-    others send it.
+    An edge passes on share x strength x the seed's similarity; several are joined as independent chances, so that a
+    block with edges to many seeds ranks above one with a single edge. A seed receives from the other seeds.
     """
     missed: dict[int, float] = {}
     for number in sorted(seeds):

@@ -1,8 +1,8 @@
-"""Turns that tell nothing of what is asked: that ask it themselves, say that the answer is not known, or only thank for
-it and say it after.
+"""Mark turns that cannot answer a question: that ask it themselves, say that the answer is not known, or only thank for
+it.
 
-A question that stands in memory has more of its own words than any answer, and so has "I don't know …": each time it is
-asked in vain, the answer would fall by two places.
+An earlier question in memory shares more words with the question than any answer does, and so does "I don't know …":
+without this each vain attempt would push the answer down by two places. The tables are English.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ from amgs.types import Block
 Blocks = Callable[[Sequence[int]], Mapping[int, Block]]
 
 _FEW = 3
-"""A sentence of so few words beside a question tells nothing: "Hello there!"."""
+"""Words of a sentence beside a question up to which it says nothing: "Hello there!"."""
 _LONGEST = 400
-"""Characters of a turn that may be without an answer; what is longer tells something."""
+"""Characters up to which a turn is checked; a longer one is taken to say something."""
 
 _SPEAKER = re.compile(r"^[^\W\d_][\w.'’ -]{0,40}:\s+")
 _SENTENCE = re.compile(r"[^.!?…。！？\n]*[^\W_][^.!?…。！？\n]*[.!?…。！？]*")
@@ -54,7 +54,7 @@ _GENERAL = re.compile(
     r"|\b(?:it|that)\s+(?:could|might|may)\s+be\b|\b(?:most|some|many)\s+(?:people|of\s+them)\b",
     re.IGNORECASE,
 )
-"""What an assistant says of such things in general, who does not know the one that is meant."""
+"""How an assistant speaks in general terms when it does not know the case that is meant."""
 
 
 _POLITE = frozenset(
@@ -64,17 +64,17 @@ _POLITE = frozenset(
         "perfect please pleasure sounds sure thank thanks welcome wonderful wow",
     )
 )
-"""Words of thanks, greeting and assent: a turn that adds only such to the question's answers nothing."""
+"""Words of thanks, greeting and assent: a turn that adds nothing else to the question's words answers nothing."""
 _THANKS = re.compile(rf"(?<![^\W_])(?:{'|'.join(sorted(_POLITE))})(?![^\W_])", re.IGNORECASE)
 _SAYS_LITTLE = _POLITE | frozenset(COMMON_WORDS) - {"no", "not", "never", "yes"}
 
 
-def with_non_answers(evidence: Features, asked: str, blocks: Blocks, most: int | None = None) -> Features:
-    """Return the evidence with its column `no_answer`, of turns of a dialogue and of notes that say in which role they
-    were said. Nothing steps back where a question asks what was asked, or what is not known.
+def mark_non_answers(evidence: Features, asked: str, blocks: Blocks, most: int | None = None) -> Features:
+    """Fill the feature `no_answer`, for turns of a dialogue and for notes whose metadata gives a speaker's role.
 
-    most: only so many of the likeliest are read, as what is behind them cannot win; all of them unless a third of those
-    may answer.
+    Does nothing where the question asks what was asked, or what is not known, and where all candidates or none would be
+    marked. blocks: reads blocks by number. most: check this many of the likeliest first, and the rest only where fewer
+    than a third of those may answer; None: check all.
     """
     if table_of(asked).asking.search(asked):
         return evidence
@@ -88,7 +88,7 @@ def with_non_answers(evidence: Features, asked: str, blocks: Blocks, most: int |
             if evidence.form[row] != TURN and role not in USERS | ASSISTANTS:
                 continue
             text = _SPEAKER.sub("", block.content, count=1)
-            column[row] = len(text) <= _LONGEST and not tells(text, asked, of_assistant=role in ASSISTANTS)
+            column[row] = len(text) <= _LONGEST and not may_answer(text, asked, of_assistant=role in ASSISTANTS)
         if 3 * np.count_nonzero(column[rows]) <= 2 * rows.size:
             break
     if not column.any() or column.all():
@@ -98,39 +98,39 @@ def with_non_answers(evidence: Features, asked: str, blocks: Blocks, most: int |
     return replace(evidence, values=values)
 
 
-def tells(text: str, asked: str, *, of_assistant: bool) -> bool:
-    """Return whether a text may answer what is asked: it neither asks alone, nor says that it does not know; or it
-    gives a name or a number that the question does not. of_assistant: then what is so in general is no answer either.
+def may_answer(text: str, asked: str, *, of_assistant: bool) -> bool:
+    """Return whether a text may answer the question: it does not only ask, thank or say that it does not know, or it
+    gives a name or a number that is not in the question. of_assistant: general remarks are no answer either.
     """
-    known = _list_question_words(asked)
+    question_words = _question_words(asked)
     if not (
         is_question(text)
         or _IGNORANT.search(text)
         or (of_assistant and _GENERAL.search(text))
-        or (_THANKS.search(text) and {_bare(word) for word in _WORD.findall(text)} <= known | _SAYS_LITTLE)
+        or (_THANKS.search(text) and {_bare(word) for word in _WORD.findall(text)} <= question_words | _SAYS_LITTLE)
     ):
         return True
     return any(
-        (any(c.isdigit() for c in word) or (place and word[0].isupper())) and _bare(word) not in known
+        (any(c.isdigit() for c in word) or (index and word[0].isupper())) and _bare(word) not in question_words
         for sentence in _SENTENCE.findall(text)
-        for place, word in enumerate(_WORD.findall(sentence))
+        for index, word in enumerate(_WORD.findall(sentence))
     )
 
 
 def is_question(text: str) -> bool:
-    """Return whether a text asks, and says hardly a word beside it."""
+    """Return whether a text is a question and little else: no other sentence has more than _FEW words."""
     text = text.replace("？", "?")
     statements = [sentence for sentence in _SENTENCE.findall(text) if "?" not in sentence]
     return "?" in text and all(len(_WORD.findall(statement)) <= _FEW for statement in statements)
 
 
 def _bare(word: str) -> str:
-    """Return a word in lower case without a possessive; of "I'm" the "i", which every question knows."""
+    """Return a word in lower case, up to its apostrophe; "" for "I", "I'm" and the like, which add nothing."""
     bare = word.lower().replace("’", "'").partition("'")[0]
     return "" if bare == "i" else bare
 
 
 @lru_cache(maxsize=8)
-def _list_question_words(asked: str) -> frozenset[str]:
-    """Return the words of a question, and what is no word at all."""
+def _question_words(asked: str) -> frozenset[str]:
+    """Return the bare words of a question, and ""."""
     return frozenset(("", *map(_bare, _WORD.findall(asked))))

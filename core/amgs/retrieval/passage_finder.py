@@ -1,5 +1,6 @@
-"""Find the passage of a block that answers a query: the words that match it, as the keyword index reads words; and the
-sentence that holds most words of a question.
+"""Find the passage of a block that matches a query best, and the words that match, as the keyword index reads words.
+
+A search shows a passage with each hit; `why` quotes the sentence with most of the query's words.
 """
 
 from __future__ import annotations
@@ -16,15 +17,19 @@ from amgs.text.scripts import spaceless
 from amgs.types import Candidate, PassageSpan
 
 HIT = 240
-"""Characters of the passage of a hit."""
+"""Longest passage of a hit, in characters."""
 
 _WORD = re.compile(r"\w+")
-_MOST = 20_000
-"""Characters of a content that are looked through."""
+_MOST_CHARACTERS = 20_000
+"""Characters of a block that are searched for a passage or a quotation: the beginning of a huge block will do."""
+_LONGEST_QUOTE = 100
+"""Characters of a quoted sentence."""
+_MOST_WORDS = 6
+"""Matching words that `quote_words` names."""
 
 
 class PassageFinder:
-    """The passages of many blocks for one query; a word is looked up once."""
+    """Finds passages of many blocks for a query; remembers which words match, so that each is stemmed only once."""
 
     def __init__(self, query: LexicalQuery, keyword: LexicalIndex, corrections: Sequence[StemCorrection] = ()) -> None:
         self._keyword = keyword
@@ -33,12 +38,12 @@ class PassageFinder:
         self._terms: dict[str, str | None] = {}
 
     def matches(self, content: str) -> list[Match]:
-        """Return where the content holds a word of the query, in any of its forms."""
+        """Return every place where the content has a word of the query, in any of its forms."""
         if not self._weights:
             return []
-        read = content[:_MOST]
-        words = list(_words(read))
-        self._read({word for _, word in words})
+        beginning = content[:_MOST_CHARACTERS]
+        words = list(_words(beginning))
+        self._look_up({word for _, word in words})
         return [
             Match(start, start + len(word), term, self._weights[term])
             for start, word in words
@@ -46,14 +51,14 @@ class PassageFinder:
         ]
 
     def passage(self, content: str, most: int) -> PassageSpan:
-        """Return the passage of at most `most` characters in which most of what is asked for stands."""
+        """Return the passage of at most `most` characters that matches most of the query, rare words counting more."""
         matches = self.matches(content)
         start, end = best_passage(content, matches, most)
         inside = tuple((m.start, m.end) for m in matches if start <= m.start and m.end <= end)
         return PassageSpan(start, end, inside)
 
-    def _read(self, words: Collection[str]) -> None:
-        """Note of each word, as it is written, which term of the query it is a form of, if any."""
+    def _look_up(self, words: Collection[str]) -> None:
+        """Record for each new word, as written, which term of the query it is a form of; None for no term."""
         fresh = {word: word.lower() for word in set(words) - self._terms.keys()}
         stems = self._keyword.stems_of(set(fresh.values()))
         for word, lower in fresh.items():
@@ -61,7 +66,7 @@ class PassageFinder:
 
 
 def _words(text: str) -> Iterator[tuple[int, str]]:
-    """Yield each word with where it begins; of a script without spaces each pair of characters."""
+    """Yield each word with its start; for scripts without spaces, each pair of characters."""
     for match in _WORD.finditer(text):
         word, start = match[0], match.start()
         if len(word) > 1 and not word.isascii() and spaceless(word):
@@ -70,19 +75,13 @@ def _words(text: str) -> Iterator[tuple[int, str]]:
             yield start, word
 
 
-def with_passages(hits: Sequence[Candidate], finder: PassageFinder) -> tuple[Candidate, ...]:
+def add_passages(hits: Sequence[Candidate], finder: PassageFinder) -> tuple[Candidate, ...]:
     """Return the hits, each with the passage that answers the query."""
     return tuple(replace(hit, passage=finder.passage(hit.block.content, HIT)) for hit in hits)
 
 
-_LONGEST = 100
-_MOST_WORDS = 6
-_MOST_CHARACTERS = 20_000
-"""Of a content that are read: a quotation from the beginning of a huge block will do."""
-
-
-def held(query: LexicalQuery, content: str, index: LexicalIndex) -> tuple[str, ...]:
-    """Return the words of the content that match the query, in lower case, in the order they stand there."""
+def matching_words(query: LexicalQuery, content: str, index: LexicalIndex) -> tuple[str, ...]:
+    """Return the content's words that match the query, each once: identifiers first, then words in lower case."""
     stems = {term.text for term in query.terms}
     named = {form for t in query.identifiers for form in (t.identifier.exact, t.identifier.squeezed)}
     exact_names = [
@@ -90,12 +89,12 @@ def held(query: LexicalQuery, content: str, index: LexicalIndex) -> tuple[str, .
         for identifier in identifiers(content[:_MOST_CHARACTERS])
         if {identifier.exact, identifier.squeezed} & named
     ]
-    return tuple(dict.fromkeys((*exact_names, *with_stems(stems, content, index))))
+    return tuple(dict.fromkeys((*exact_names, *words_with_stems(stems, content, index))))
 
 
-def with_stems(stems: Collection[str], content: str, index: LexicalIndex) -> tuple[str, ...]:
-    """Return the words of the content that have one of these stems, in lower case, each once; of a script without
-    spaces the stems themselves.
+def words_with_stems(stems: Collection[str], content: str, index: LexicalIndex) -> tuple[str, ...]:
+    """Return the content's words that have one of these stems, in lower case, each once; for scripts without spaces,
+    the stems themselves.
     """
     words = dict.fromkeys(match.group().lower() for match in _WORD.finditer(content[:_MOST_CHARACTERS]))
     matches: dict[str, None] = {}
@@ -106,23 +105,23 @@ def with_stems(stems: Collection[str], content: str, index: LexicalIndex) -> tup
     return tuple(matches)
 
 
-def told(words: Collection[str], content: str) -> str:
-    """`“dome”, “stalled”: “The dome stalled twice.”`: the words, and where they stand; empty for none."""
+def quote_words(words: Collection[str], content: str) -> str:
+    """Return the words and a sentence with them, `“dome”, “stalled”: “The dome stalled twice.”`; "" for no words."""
     if not words:
         return ""
     named = ", ".join(f"“{word}”" for word in list(words)[:_MOST_WORDS])
-    return f"{named}: “{_quotation(words, content[:_MOST_CHARACTERS])}”"
+    return f"{named}: “{_quote_sentence(words, content[:_MOST_CHARACTERS])}”"
 
 
-def _quotation(words: Collection[str], content: str) -> str:
-    """Return the sentence that holds most of the words, cut to what surrounds the first of them."""
+def _quote_sentence(words: Collection[str], content: str) -> str:
+    """Return the sentence with most of the words, cut to _LONGEST_QUOTE characters around the first of them."""
     sentences = [" ".join(match.group().split()) for match in SENTENCE.finditer(content)]
     best = max(sentences or [content], key=lambda text: sum(word in text.lower() for word in words))
-    if len(best) <= _LONGEST:
+    if len(best) <= _LONGEST_QUOTE:
         return best
     at = min((place for word in words if (place := best.lower().find(word)) >= 0), default=0)
-    start = max(0, min(at - _LONGEST // 3, len(best) - _LONGEST))
-    piece = best[start : start + _LONGEST]
+    start = max(0, min(at - _LONGEST_QUOTE // 3, len(best) - _LONGEST_QUOTE))
+    piece = best[start : start + _LONGEST_QUOTE]
     if start:
         piece = "…" + piece.partition(" ")[2]
-    return piece if start + _LONGEST >= len(best) else piece.rpartition(" ")[0] + "…"
+    return piece if start + _LONGEST_QUOTE >= len(best) else piece.rpartition(" ")[0] + "…"

@@ -1,4 +1,7 @@
-"""Layer 6: the composite score of five parts, each in [0, 1] (AMGS §7.2)."""
+"""Compute the composite score of a search's candidates from five parts, each in [0, 1] (AMGS §7.2): layer 6.
+
+Searches, frames and `why` score with it; because the sum is linear, `admit` can say which weights would admit a block.
+"""
 
 from __future__ import annotations
 
@@ -20,27 +23,26 @@ ALONE_WEIGHTS = Weights(recency=0.0, centrality=0.0, confidence=0.0, similarity=
 """A layer that runs alone gives its own order."""
 
 REINFORCEMENTS_FOR_HALF = 4.0
-"""So many reinforcements read 0.5."""
+"""Number of reinforcements at which the part `reinforcement` is 0.5."""
 
 _IDENTIFIER_PULL = 0.9
-"""How far a block that holds all rare identifiers of the query is drawn from its similarity towards 1."""
+"""How far the similarity of a block with all rare identifiers of the query moves towards 1."""
 
 _IDENTIFIER_PUSH = 0.5
-"""How far, while some block holds them, every similarity is drawn towards 0 first."""
+"""How far all similarities first move towards 0 where some block has those identifiers."""
 
 _SUPERSEDED_SHARE = 0.5
-"""What of its similarity a block keeps that was superseded."""
+"""Share of its similarity that a superseded block keeps."""
 
 _MICROSECONDS_PER_HOUR = 3_600_000_000.0
 
 
 @dataclass(slots=True)
 class Finding:
-    """Evidence of the layers for one block so far; a query fills hundreds of them.
+    """What the layers say so far about one candidate; mutable, because each layer of a query adds to hundreds.
 
-    share, exact: see LexicalHit. cosine is None without an embedding.
-
-    layers: those that found it, in waterfall order.
+    share, exact: see LexicalHit. cosine: None without an embedding. flow: similarity that came along edges, in [0, 1].
+    layers: names of those that found the block, in the order of the waterfall.
     """
 
     share: float = 0.0
@@ -51,11 +53,11 @@ class Finding:
 
 
 def similarity(finding: Finding, lexical_share: float) -> float:
-    """Return how well a block matches the query by what one layer says, in [0, 1]: for the seeds of the graph, and
-    where a layer runs alone.
+    """Return how well a block matches the query, in [0, 1], without features: for the graph's seeds, and where only one
+    kind of layer runs.
 
-    The lexical score and the cosine by their shares; a block without an embedding has the lexical score
-    alone. What flowed in along edges is joined as an independent chance.
+    Weighs the lexical score by `lexical_share` and the cosine by the rest; without an embedding the lexical score
+    counts alone. The flow along edges is joined as an independent chance.
     """
     lexical = saturate_share(finding.share)
     matched = lexical
@@ -66,20 +68,20 @@ def similarity(finding: Finding, lexical_share: float) -> float:
 
 
 def pull_exact(similarities: NDArray[np.float64], exact: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return similarities (m,) with the exact identifiers' say (m,): who holds a rare one outweighs who does not."""
-    spared = similarities * (1.0 - _IDENTIFIER_PUSH * float(exact.max(initial=0.0)))
-    return np.clip(spared + (1.0 - spared) * _IDENTIFIER_PULL * exact, 0.0, 1.0)
+    """Return similarities (m,) raised by the share of exact identifiers (m,), so that a block with a rare identifier of
+    the query ranks above those without.
+    """
+    lowered = similarities * (1.0 - _IDENTIFIER_PUSH * float(exact.max(initial=0.0)))
+    return np.clip(lowered + (1.0 - lowered) * _IDENTIFIER_PULL * exact, 0.0, 1.0)
 
 
 def demote_superseded(similarities: NDArray[np.float64], superseded: NDArray[np.bool_]) -> NDArray[np.float64]:
-    """Return similarities (m,) with those of what no longer holds (m,) at half: it is found behind what took its
-    place.
-    """
+    """Return similarities (m,), halved where a block is superseded (m,), so that it ranks behind its successor."""
     return np.where(superseded, _SUPERSEDED_SHARE * similarities, similarities)
 
 
 def reinforcement(count: float) -> float:
-    """n / (n + 4): rises with every reinforcement, ever less."""
+    """Return n / (n + 4) for n reinforcements: each one adds less than the one before."""
     return count / (count + REINFORCEMENTS_FOR_HALF)
 
 
@@ -90,8 +92,9 @@ def weight_row(weights: Weights) -> NDArray[np.float64]:
 
 @dataclass(frozen=True, eq=False)
 class CompositeScores:
-    """The candidates' composite: parts (m, 5) in the order of COMPONENTS, totals (m,), and `order`: the rows
-    in falling score, ties by block id, so that equal runs give equal lists.
+    """Composite scores of m candidates. parts: (m, 5) in the order of COMPONENTS. totals: (m,).
+
+    order: rows from best to worst, ties by block id, so that equal runs give equal lists.
     """
 
     facts: ScoringFacts
@@ -119,6 +122,6 @@ def score(
     parts = np.stack([columns[name] for name in COMPONENTS], axis=1)
     totals = np.clip((parts * weight_row(weights)).sum(axis=1), 0.0, 1.0)
     order = np.argsort(-totals)
-    if (np.diff(totals[order]) == 0).any():  # ids as text are slow to sort, and seldom asked
+    if (np.diff(totals[order]) == 0).any():  # sorting by id is slow, and only ties need it
         order = np.lexsort((facts.ids.astype(str), -totals))
     return CompositeScores(facts, parts, totals, order)

@@ -1,6 +1,7 @@
-"""Past searches: kept as they were made, written later, explained from what was kept.
+"""Keep past searches, so that `why` can explain a hit, or a block that was missed, as it was at the time.
 
-A search only hands over what it has gathered. A few become rows with each assembly, all of them on closing.
+A search only queues its evidence here. A few queued searches become rows of the store with each frame assembly, the
+rest when the memory closes, so that searching itself never writes.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from amgs.retrieval.layers import saturate_share
-from amgs.retrieval.stored_candidates import WHOLE, StoredCandidate, as_it_was, found_by, pack, unpack
+from amgs.retrieval.stored_candidates import WHOLE, StoredCandidate, layer_verdicts, pack, restore_candidate, unpack
 from amgs.storable import make_storable
 from amgs.storage.assemblies import SearchRow
 from amgs.types import Block, Explanation, LayerVerdict, Weights
@@ -26,16 +27,14 @@ if TYPE_CHECKING:
     from amgs.storage.store import Storage
 
 STORED = 200
-"""So many candidates of a search are kept, the best."""
+"""Number of best candidates that are stored with a search."""
 _AT_ONCE = 4
-"""Searches that an assembly writes, each some 3 ms: where there are many between two assemblies, the next would take a
-second otherwise.
-"""
+"""Searches that an assembly writes, at some 3 ms each; writing hundreds at once would delay it by a second."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Pending:
-    """A search that is not written yet."""
+    """A search that is not yet a row of the store."""
 
     serial: int
     at: datetime
@@ -46,7 +45,7 @@ class _Pending:
 
 
 class SearchLog:
-    """The searches of one open memory that were to be kept; those of before lie in its store."""
+    """Queue of an open memory's searches, read together with the rows of earlier ones; any thread may call it."""
 
     def __init__(self, storage: Storage) -> None:
         self._storage = storage
@@ -55,7 +54,7 @@ class SearchLog:
         self._last: int | None = None
 
     def keep(self, query: str, gathered: Gathered, *, at: datetime, places: int, weights: Weights, most: int) -> None:
-        """Keep a search under the next number; of those not written yet the latest `most` stay."""
+        """Queue a search under the next number and drop all but the latest `most` queued; 0 keeps none."""
         if most <= 0 or self._storage.read_only:
             return
         with self._lock:
@@ -67,8 +66,9 @@ class SearchLog:
                 self._pending.popleft()
 
     def write(self, keep: int, most: int | None = _AT_ONCE) -> None:
-        """Write the oldest `most` of what was kept, None for all, and leave the latest `keep` of all searches; inside a
-        transaction. Where another program has written some since, they are numbered after those.
+        """Write the oldest `most` queued searches (None: all) and delete stored ones but the latest `keep`.
+
+        The caller holds a transaction. Where another program has written searches since, these are numbered after them.
         """
         with self._lock:
             if not self._pending:
@@ -80,7 +80,7 @@ class SearchLog:
 
     @property
     def waits(self) -> bool:
-        """Return whether some entries are unwritten."""
+        """Whether searches are queued."""
         return bool(self._pending)
 
     def latest(self, limit: int) -> tuple[SearchRow, ...]:
@@ -92,13 +92,13 @@ class SearchLog:
         return (*fresh, *written)[:limit]
 
     def get(self, serial: int) -> SearchRow | None:
-        """Return a search by its number; None where it is not kept."""
+        """Return a search by its number, queued or stored; None where there is none."""
         with self._lock:
             waiting = next((search for search in self._pending if search.serial == serial), None)
         return self._storage.searches.get(serial) if waiting is None else _row(waiting)
 
     def _renumber(self, written: int) -> None:
-        """Number what is not written yet after all that is: another program may have written some."""
+        """Renumber the queue from after `written`, the latest stored number: another program may have written some."""
         if self._pending and self._pending[0].serial <= written:
             self._pending = deque(
                 replace(search, serial=serial) for serial, search in enumerate(self._pending, written + 1)
@@ -107,21 +107,22 @@ class SearchLog:
 
 
 def _row(search: _Pending) -> SearchRow:
-    scored, findings = search.gathered.scored, search.gathered.found
+    """Return a search as a row of the store, with its best STORED candidates and why each was a hit or not."""
+    scored, findings = search.gathered.scored, search.gathered.findings
     top = scored.order[:STORED]
     candidates = []
     for rank, row in enumerate(top.tolist(), 1):
-        seen = findings[int(scored.facts.numbers[row])]
+        finding = findings[int(scored.facts.numbers[row])]
         candidates.append(
             StoredCandidate(
                 block=str(scored.facts.ids[row]),
                 child="",
                 score=float(scored.totals[row]),
                 parts=tuple(scored.parts[row].tolist()),
-                lexical=saturate_share(seen.share),
-                vector=max(seen.cosine or 0.0, 0.0),
-                graph=seen.flow,
-                layers=seen.layers,
+                lexical=saturate_share(finding.share),
+                vector=max(finding.cosine or 0.0, 0.0),
+                graph=finding.flow,
+                layers=finding.layers,
                 fate="selected" if rank <= search.places else "not_in_top_k",
                 because="",
                 tokens=0,
@@ -132,7 +133,7 @@ def _row(search: _Pending) -> SearchRow:
 
 
 def explain(row: SearchRow, block: Block) -> Explanation:
-    """Return why a block was a hit of a past search or not, from what was kept of it."""
+    """Explain from its stored candidates why a block was a hit of a past search or not."""
     every, weights = unpack(row.candidates)
     place = next((n for n, candidate in enumerate(every) if block.id.startswith(candidate.block)), None)
     if place is None:
@@ -173,10 +174,10 @@ def explain(row: SearchRow, block: Block) -> Explanation:
         places=row.places,
         score=candidate.score,
         needed=needed,
-        candidate=as_it_was(candidate, block),
+        candidate=restore_candidate(candidate, block),
         layers=(
             LayerVerdict("prefilter", "passed", None, None, "it was a candidate"),
-            *found_by(candidate),
+            *layer_verdicts(candidate),
             LayerVerdict("score", "passed" if admitted else "missed", candidate.score, needed, f"rank {rank}"),
         ),
         weights=weights[WHOLE],
@@ -185,7 +186,7 @@ def explain(row: SearchRow, block: Block) -> Explanation:
 
 
 def _absent(row: SearchRow, every: Sequence[StoredCandidate], block: Block) -> tuple[str, tuple[LayerVerdict, ...]]:
-    """Return the reason and verdict for a block that no layer found or that ranked below the stored candidates."""
+    """Return the reason, and the verdicts, for a block that is not among a search's stored candidates."""
     because = f"it was not among the {row.pool} candidates: no layer had found it, or a condition had refused it"
     if block.created_at > row.at:
         because = f"it is dated {block.created_at:%Y-%m-%d}, after the search"

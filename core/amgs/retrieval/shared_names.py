@@ -1,8 +1,8 @@
-"""Names that a block shares with the best hits: the second hop of a question whose answer needs two texts.
+"""Raise blocks that share names with the best hits: the second hop of a question whose answer needs two texts.
 
-The first hit on "who founded the club he played for?" names the club; what else names it is a step nearer. It is one
-step of PageRank from the best hits over the graph of blocks and names (HippoRAG, Gutiérrez et al. 2024); further steps
-were tried and add nothing.
+The first hit on "who founded the club he played for?" names the club, and other blocks that name it may have the
+answer. This is a single step of PageRank from the best hits over the graph of blocks and names (HippoRAG, Gutiérrez et
+al. 2024); further steps were tried and add nothing.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ from amgs.text.stop_words import COMMON_WORDS
 from amgs.types import Block
 
 BEST = 5
-"""The hits whose names count."""
+"""Number of hits whose names count."""
 
 MOST_NAMES = 30
-"""Of one hit; the rarest."""
+"""Names of a hit that count, the rarest first."""
 
 MOST_BLOCKS = 100
-"""A name that more blocks hold leads nowhere."""
+"""A name in more blocks than this is ignored."""
 
 _COMMON = frozenset(COMMON_WORDS)
 _NAME = re.compile(r"(?<!\w)[^\W\d_a-z][\w'’-]*(?:[ \t]+(?:(?:of|the|de|and)[ \t]+)?[^\W\d_a-z][\w'’-]*)*")
@@ -39,14 +39,14 @@ _LETTERS = re.compile(r"[^\W_]+")
 Blocks = Callable[[Sequence[int]], Mapping[int, Block]]
 
 
-def with_shared_names(evidence: Features, keyword: LexicalIndex, blocks: Blocks) -> Features:
-    """Return the evidence with its column `shared_names`; blocks: by number.
+def add_shared_names(evidence: Features, keyword: LexicalIndex, blocks: Blocks) -> Features:
+    """Fill the feature `shared_names` of the candidates. blocks: reads blocks by number.
 
-    From each of the best hits, by how likely it is, its weight flows to its names by their rarity, and from each name
-    in equal parts to the blocks that hold it. What flows to a candidate, and its weight as one of the best, are each
-    put on a scale from 0 to 1 by the greatest and a square root, and the greater counts: the best keep their places,
-    and what is reached stands beside them; where nothing is, nothing changes. Nothing flows to a turn of a dialogue,
-    whose neighbours say more; beside texts it has what they have on the mean, so that it does not fall behind them.
+    Each of the best hits has a weight by its score. The weight flows to its names by their rarity, and from a name in
+    equal parts to the blocks that have it. The feature is the square root of the greater of a candidate's own weight
+    and the weight that flows to it, each scaled to at most 1: so the best hits keep their places, and blocks with their
+    names rank beside them. Where no name is shared, nothing changes. Turns of a dialogue receive nothing, because their
+    neighbours say more; they get the mean of the other texts at least, so as not to fall behind.
     """
     linear = contributions(evidence).sum(axis=1)
     best = np.argsort(-linear, kind="stable")[:BEST].tolist()
@@ -70,65 +70,64 @@ def with_shared_names(evidence: Features, keyword: LexicalIndex, blocks: Blocks)
 
 
 class _NameIndex:
-    """Candidates that hold a name, and the number of blocks that do; words and names are looked up once."""
+    """Finds the candidates that contain a name; remembers words and names, so that each is looked up only once."""
 
     def __init__(self, keyword: LexicalIndex, numbers: NDArray[np.int64]) -> None:
         self._keyword, self._numbers = keyword, numbers
         self._words: dict[str, tuple[tuple[int, str], ...]] = {}
-        self._found: dict[str, NDArray[np.int64]] = {}
-        self._held: dict[str, tuple[NDArray[np.int64], int]] = {}
+        self._stem_blocks: dict[str, NDArray[np.int64]] = {}
+        self._name_rows: dict[str, tuple[NDArray[np.int64], int]] = {}
 
     def spread(self, text: str) -> NDArray[np.float64]:
-        """Return (m,) what each candidate gets of a text's weight of 1."""
-        phrases = names(text)
-        self._read({word for name in phrases for word in name.split()})
+        """Return (m,) how a text's weight of 1 flows through its names to the candidates."""
+        phrases = name_phrases(text)
+        self._look_up({word for name in phrases for word in name.split()})
         rarities = {name: self._rarity(name) for name in phrases}
         rarest = sorted((name for name in rarities if rarities[name] > 0), key=lambda name: -rarities[name])[
             :MOST_NAMES
         ]
-        got = np.zeros(self._numbers.size)
-        whole = sum(rarities[name] for name in rarest)
+        received = np.zeros(self._numbers.size)
+        total = sum(rarities[name] for name in rarest)
         for name in rarest:
-            if name not in self._held:
+            if name not in self._name_rows:
                 blocks = self._blocks(name)
                 at = places(self._numbers, blocks)
-                self._held[name] = (at[at >= 0], blocks.size)
-            holding, many = self._held[name]
+                self._name_rows[name] = (at[at >= 0], blocks.size)
+            holding, many = self._name_rows[name]
             if many > 1:
-                got[holding] += rarities[name] / whole / many
-        return got
+                received[holding] += rarities[name] / total / many
+        return received
 
-    def _read(self, words: Collection[str]) -> None:
+    def _look_up(self, words: Collection[str]) -> None:
+        """Record for each new word its uncommon stems, each with how many blocks contain it."""
         for word, stems in self._keyword.stems_of(set(words) - self._words.keys()).items():
             rare_stems = [stem for stem in stems if stem not in _COMMON]
             self._words[word] = tuple((self._keyword.frequency(stem), stem) for stem in rare_stems)
 
     def _rarity(self, name: str) -> float:
-        """Return the idf of the rarest word; 0 of a name that is in too many blocks."""
+        """Return the idf of a name's rarest word; 0 where no block has it, or more than MOST_BLOCKS."""
         least = min((frequency for frequency, _ in self._stems(name)), default=0)
         return idf(self._keyword.documents, least) if 0 < least <= MOST_BLOCKS else 0.0
 
     def _stems(self, name: str) -> list[tuple[int, str]]:
-        """Return the stems of a name's words, each after how many blocks hold it; the rarest first."""
+        """Return (number of blocks, stem) for each stem of a name's words, the rarest first."""
         return sorted({pair for word in name.split() for pair in self._words[word]})
 
     def _blocks(self, name: str) -> NDArray[np.int64]:
-        """Return the numbers, ascending, of the blocks that hold every word of a name."""
+        """Return the numbers, ascending, of the blocks that contain every word of a name."""
         numbers: NDArray[np.int64] | None = None
         for _, stem in self._stems(name):
             if numbers is not None and numbers.size < 2:
                 break
-            if stem not in self._found:
-                self._found[stem] = np.sort(self._keyword.postings(stem, MOST_POSTINGS).numbers)
-            holders = self._found[stem]
+            if stem not in self._stem_blocks:
+                self._stem_blocks[stem] = np.sort(self._keyword.postings(stem, MOST_POSTINGS).numbers)
+            holders = self._stem_blocks[stem]
             numbers = holders if numbers is None else numbers[contains(holders, numbers)]
         return np.zeros(0, dtype=np.int64) if numbers is None else numbers
 
 
-def names(text: str) -> Collection[str]:
-    """Return what of a text could be a name, each once: runs of words with a capital, without a common word before
-    them.
-    """
+def name_phrases(text: str) -> Collection[str]:
+    """Return the possible names in a text, each once: runs of capitalised words, without common words at the start."""
     phrases: dict[str, None] = {}
     for match in _NAME.finditer(text):
         words = list(_LETTERS.findall(match[0].lower()))

@@ -1,6 +1,6 @@
-"""From evidence to one number: how well a block matches a query, in [0, 1].
+"""Weigh the features of a candidate into one similarity in [0, 1].
 
-The weights are fitted, not felt: `python -m benchmarks.fit` makes them from labelled questions.
+The weights come from `python -m benchmarks.fit` on labelled questions; change none by hand without measuring it there.
 """
 
 from __future__ import annotations
@@ -34,26 +34,28 @@ WEIGHTS: Mapping[str, float] = {
     "flow": 0.234,
     "shared_names": 5.0,
 }
-"""Fitted on written dialogues, real chats, paragraphs, split documents and notes together, but for `opening` and
-`shared_names`, which were laid over the others, for `meaning`, which has the weight of what it took the place of, and
-for `other_role`, `no_answer`, `written_then`, `told_day` and `latest`, which were chosen on chats with an assistant,
-on dialogues and on pairs of notes. What a corpus gets from weights fitted on the others, and a form from weights that
-saw none of it, stands in docs/results/search.md.
+"""Fitted on written dialogues, real chats, paragraphs, split documents and notes together, with these exceptions:
+`opening` and `shared_names` were fitted afterwards, with the others fixed; `meaning` has the weight of the feature it
+replaced; `other_role`, `no_answer`, `written_then`, `told_day` and `latest` were chosen on chats with an assistant, on
+dialogues and on pairs of notes. docs/results/search.md shows each corpus, and each form of text, with weights fitted
+without it.
 """
 
 MIDDLE = 4.4
-"""The linear score that reads one half: about that of the twentieth hit of a question with an answer."""
+"""Linear score at which the similarity is one half: about that of the twentieth hit of a question with an answer."""
 
 SCALE = 2.2
-"""How slowly similarities fall from there: the best hit reads about 0.87, the hundredth 0.27, so that a frame
-can say "at least half as similar as the best" and the other parts of a score do not drown the order.
+"""Width of the logistic curve. With it the best hit is at about 0.87 and the hundredth at 0.27, so that a frame can ask
+for "at least half as similar as the best", and the other parts of a score do not override the order.
 """
 
 FEW = 10.0
-"""In a pool of so many candidates the differences between them count half."""
+"""Number of candidates at which differences between them count half."""
 
 USUAL_BEST, MANY = 8.6, 20.0
-"""The linear score of 0.87, and the size of a pool from which on a better one is not held back."""
+"""Linear score of a usual best hit (similarity 0.87), and the number of candidates from which a better one is not
+lowered.
+"""
 
 
 def contributions(evidence: Features) -> NDArray[np.float64]:
@@ -61,14 +63,14 @@ def contributions(evidence: Features) -> NDArray[np.float64]:
     return np.asarray(evidence.values * np.array([WEIGHTS[name] for name in FEATURES]))
 
 
-def fused(linear: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Linear scores (m,) of all candidates of a query as similarities in (0, 1), strictly rising.
+def to_similarities(linear: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Turn the linear scores (m,) of all candidates of a query into similarities in (0, 1); their order stays.
 
-    Features are relative to the best of the pool, and among few that says little: the distance to the best is
-    shrunk to m / (m + FEW) of itself, and the best is drawn to the usual one. In a pool of hundreds it stays as it is.
+    Features are relative to the best candidate, which says little where candidates are few: so the distance to the best
+    shrinks to m / (m + FEW) of itself, and a best above USUAL_BEST moves towards it. Hundreds are hardly changed.
     """
     best = float(linear.max(initial=-np.inf))
     near = best - (best - linear) * linear.size / (linear.size + FEW)
-    # Where all are near one, the other parts of a score would decide.
+    # Similarities that are all near 1 would leave the order to the other parts of a score.
     near -= max(1.0 - linear.size / MANY, 0.0) * max(best - USUAL_BEST, 0.0)
     return np.asarray(1.0 / (1.0 + np.exp(-(near - MIDDLE) / SCALE)))

@@ -1,7 +1,7 @@
-"""Sources of the layers in the packages below: the store's readers, the two indexes, the graph, the embedder.
+"""Name what a search reads from the packages below: the store's readers, the two indexes, the graph, the embedder.
 
-Between the layers a block is its `number`, the store's running number of arrival: an int travels and masks a
-hundred thousand times faster than a hash. Only what survives is read as a Block.
+Between the layers a block is its `number`, which the store counts up as blocks arrive: arrays of integers are filtered
+far faster than ids. Only the best candidates are read as a Block.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ Numbers = NDArray[np.int64]
 
 
 class BlockReader(Protocol):
-    """The store's reading side."""
+    """What a search needs from the store; `derived.block_reader` implements it."""
 
     def numbers(self, wanted: BlockFilter, *, limit: int | None = None) -> Numbers:
         """Return numbers of the blocks that pass, ascending; with a limit, the most recently reinforced of them."""
@@ -48,8 +48,11 @@ class BlockReader(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Sources:
-    """Everything retrieval reads. embed_raw: gives the vector of a raw block's text, which may be there already.
-    knows_script: whether the embedder knows that of a text. meaning_weight: how much its cosines count.
+    """Everything a search reads.
+
+    embed: the vector of a query. embed_raw: the vector of a raw block's text, cached where it was asked for before.
+    sequences: the order of blocks, built on first use. knows_script: whether the embedder knows a text's script.
+    meaning_weight: how much the embedder's cosines count; 1 for the packaged one.
     """
 
     blocks: BlockReader

@@ -1,6 +1,7 @@
-"""Candidates as they were at a moment, in a compact text: what a past search or assembly is explained from.
+"""Write the candidates of a search or an assembly as compact JSON, so that it can be explained later as it was.
 
-No block is kept, only the first 16 digits of its id; a candidate takes about a hundred bytes.
+`pack` makes the text that a row of the store keeps, and `unpack` reads it, from older versions too. A block is stored
+as the first 16 digits of its id; a candidate takes about a hundred bytes.
 """
 
 from __future__ import annotations
@@ -42,7 +43,10 @@ class StoredCandidate:
 
 
 def pack(candidates: Iterable[StoredCandidate], weights: Mapping[str, Weights]) -> str:
-    """Return candidates and weights (by part; `WHOLE`: of all) as JSON, words once and figures to four digits."""
+    """Return candidates and scoring weights as JSON, each word once and figures to four digits.
+
+    weights: by the part of a frame that a candidate is in; `WHOLE` for the whole frame or search.
+    """
     words: dict[str, int] = {}
 
     def word(text: str) -> int:
@@ -72,9 +76,7 @@ def pack(candidates: Iterable[StoredCandidate], weights: Mapping[str, Weights]) 
 
 
 def unpack(text: str) -> tuple[tuple[StoredCandidate, ...], dict[str, Weights]]:
-    """Return what `pack` wrote: the candidates, and the weights of each part; raises StoreCorruptError for anything
-    else.
-    """
+    """Return the candidates and weights that `pack` wrote; raise StoreCorruptError for any other text."""
     try:
         data = json.loads(text)
         words = data["words"]
@@ -96,20 +98,20 @@ def _candidate(row: Sequence[Any], words: Sequence[str]) -> StoredCandidate:
     )
 
 
-def found_by(candidate: StoredCandidate) -> tuple[LayerVerdict, ...]:
-    """Return which layers had found a candidate."""
-    return tuple(_found(layer, candidate) for layer in FINDERS)
+def layer_verdicts(candidate: StoredCandidate) -> tuple[LayerVerdict, ...]:
+    """Return for each finding layer whether it had found the candidate."""
+    return tuple(_layer_verdict(layer, candidate) for layer in FINDERS)
 
 
-def _found(layer: str, candidate: StoredCandidate) -> LayerVerdict:
+def _layer_verdict(layer: str, candidate: StoredCandidate) -> LayerVerdict:
     is_hit = layer in candidate.layers
     value = float(getattr(candidate, _RAW[layer])) if layer in _RAW else None
     because = "this layer found it" if is_hit else "this layer did not find it"
     return LayerVerdict(layer, "passed" if is_hit else "missed", value, None, because)
 
 
-def as_it_was(candidate: StoredCandidate, block: Block) -> Candidate:
-    """Return a candidate with its scores of then."""
+def restore_candidate(candidate: StoredCandidate, block: Block) -> Candidate:
+    """Return a stored candidate as a Candidate, with the scores it had then. block: its block as it is now."""
     became: Any = candidate.fate
     return Candidate(
         block=block,

@@ -1,7 +1,7 @@
-"""Form of text of a block: a turn of a dialogue, a part of a document, or a note of its own.
+"""Decide the form of each block's text: a turn of a dialogue, a part of a document, or a note of its own.
 
-What is evidence differs between them. A turn is often a fragment that its neighbours complete, and somebody says it;
-a part of a document is neither; and how long a text is says something only among texts of its kind.
+The features of a search differ between them (`features`). A turn is often a fragment that its neighbours complete, and
+it has a speaker; a part of a document has neither; and lengths are comparable only within a form.
 """
 
 from __future__ import annotations
@@ -18,22 +18,24 @@ TURN, PART, NOTE = 0, 1, 2
 FORMS: Mapping[int, str] = {TURN: "turn of a dialogue", PART: "part of a document", NOTE: "note of its own"}
 
 LEAST_SHARE = 0.05
-"""Of the blocks of an episode: who says less of it is none of its speakers."""
+"""Share of an episode's blocks that a name must begin to count as a speaker."""
 
 FEWEST_SPEAKERS = 2
 _NEARLY_ALL, _HARDLY = 0.9, 2
 _NAMED = 0.5
-"""So much of a dialogue at least begins with a name."""
+"""Share of a dialogue's blocks that begin with a name, at least."""
 
 WHOLE_WEIGHT = 150.0
-"""Characters up to which the neighbours of a turn are evidence for it in full; a longer turn speaks for itself."""
+"""Characters of a turn up to which its neighbours count in full; for a longer turn they count less."""
 
 
 @dataclass(frozen=True, eq=False)
 class TextForms:
-    """Columns of all n blocks. form: TURN, PART or NOTE. speaker: who says a turn, a place in the names; NOBODY for
-    any other block. length: logarithm of the characters over the median of the form. gate: in [0, 1], how much the
-    neighbours and the episode may say for the block.
+    """Arrays (n,) over all blocks of the store.
+
+    form: TURN, PART or NOTE. speaker: index of a turn's speaker in the traits' names; NOBODY for any other block.
+    length: logarithm of the characters, minus the median of the form. gate: how much a block's neighbours count for it,
+    in [0, 1]; 0 for all but turns.
     """
 
     form: NDArray[np.int8]
@@ -48,12 +50,13 @@ class TextForms:
 
 
 def forms_of(traits: BlockFeatures, episode: NDArray[np.int64], chained: NDArray[np.bool_]) -> TextForms:
-    """Return the forms of all blocks. episode: (n,) numbers from 0. chained: (n,) whether a piece stands before or
-    after.
+    """Return the forms of all n blocks.
 
-    A dialogue is an episode in which at least two names each begin LEAST_SHARE of the blocks, and names together
-    half of them; a name before a colon anywhere else ("License: MIT") makes no speaker. Where names begin nearly all
-    blocks, who says two of them is a speaker, too: one side of a chat may hardly get a word in.
+    episode: (n,) number of each block's episode, from 0. chained: (n,) whether a block has one before or after it.
+
+    A dialogue is an episode in which at least two names each begin LEAST_SHARE of the blocks, and names together half
+    of them; so "License: MIT" makes no speaker. Where names begin nearly all blocks, two blocks make a speaker, since
+    one side of a chat may say little.
     """
     turns = _turns(traits, episode)
     form = np.where(turns, TURN, np.where(chained, PART, NOTE)).astype(np.int8)
@@ -68,6 +71,7 @@ def forms_of(traits: BlockFeatures, episode: NDArray[np.int64], chained: NDArray
 
 
 def _turns(traits: BlockFeatures, episode: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Return (n,) which blocks are turns: they begin with a name and their episode is a dialogue (`forms_of`)."""
     named = traits.name != NOBODY
     if not named.any():
         return np.zeros(traits.numbers.size, dtype=np.bool_)
@@ -75,8 +79,10 @@ def _turns(traits: BlockFeatures, episode: NDArray[np.int64]) -> NDArray[np.bool
     named_counts = np.bincount(episode[named], minlength=size.size)
     width = len(traits.names)
     pairs, counts = np.unique(episode[named] * width + traits.name[named], return_counts=True)
-    of = pairs // width
-    heard = (counts >= LEAST_SHARE * size[of]) | ((counts >= _HARDLY) & (named_counts[of] >= _NEARLY_ALL * size[of]))
-    speakers = np.bincount(of[heard], minlength=size.size)
+    pair_episode = pairs // width
+    speaks = (counts >= LEAST_SHARE * size[pair_episode]) | (
+        (counts >= _HARDLY) & (named_counts[pair_episode] >= _NEARLY_ALL * size[pair_episode])
+    )
+    speakers = np.bincount(pair_episode[speaks], minlength=size.size)
     dialogue = (speakers >= FEWEST_SPEAKERS) & (named_counts >= _NAMED * size)
     return np.asarray(named & dialogue[episode])

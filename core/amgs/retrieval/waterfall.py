@@ -1,5 +1,8 @@
-"""The waterfall: runs the layers in order, each with its report of candidates in and out and milliseconds
-(AMGS §6.1).
+"""Run the six layers of a search in order (AMGS §6.1): pre-filter, keyword, fuzzy, vector, graph, score.
+
+`search` answers a query. `gather` returns the candidates with their evidence to frames, to `why` and to the search log.
+A layer only adds candidates, and only those that the pre-filter allows; each writes a report (candidates in and out,
+milliseconds), which the screen and snapshots show.
 """
 
 from __future__ import annotations
@@ -17,23 +20,23 @@ from amgs.index.ascending import contains
 from amgs.index.fuzzy import StemCorrection
 from amgs.index.terms import LexicalQuery
 from amgs.index.vector import QueryVectors
-from amgs.retrieval.answerable import answerable, why_untold
-from amgs.retrieval.asked_days import BESIDE_WORDS, MOST_BLOCKS, add_latest, find_asked_days, holds_its_day
-from amgs.retrieval.features import FEATURES, Features, QueryFeatures, weigh
+from amgs.retrieval.answerable import answerable, why_unestimated
+from amgs.retrieval.asked_days import BESIDE_WORDS, MOST_BLOCKS, add_latest, find_asked_days, gives_its_day
+from amgs.retrieval.features import FEATURES, Features, QueryFeatures, compute_features
 from amgs.retrieval.layers import (
     LexicalHit,
     best,
     expand,
     fuzzy,
     keyword,
+    list_unmatched_words,
     prefilter,
     saturate_share,
     total,
-    unheld,
     vector,
 )
-from amgs.retrieval.non_answers import with_non_answers
-from amgs.retrieval.passage_finder import PassageFinder, with_passages
+from amgs.retrieval.non_answers import mark_non_answers
+from amgs.retrieval.passage_finder import PassageFinder, add_passages
 from amgs.retrieval.score import (
     ALONE_WEIGHTS,
     SEARCH_WEIGHTS,
@@ -44,8 +47,8 @@ from amgs.retrieval.score import (
     score,
     similarity,
 )
-from amgs.retrieval.shared_names import with_shared_names
-from amgs.retrieval.similarity import contributions, fused
+from amgs.retrieval.shared_names import add_shared_names
+from amgs.retrieval.similarity import contributions, to_similarities
 from amgs.retrieval.sources import Numbers, Sources
 from amgs.retrieval.text_forms import TURN
 from amgs.types import (
@@ -65,26 +68,28 @@ FINDERS = ("keyword", "fuzzy", "vector", "graph")
 
 RAW_BLOCKS = 16
 RAW_CHARACTERS = 6000
-"""So many blocks that words found and that have no embedding, and so much of their text, are embedded for a search."""
-
-FEW, LIKELY = 20, 60
-"""Where so few hits are wanted, twice as many likely ones are read at once, and three times as many are asked whether
-they answer.
+"""A search embeds at most this many blocks that matched by words and have no embedding yet, and at most this many
+characters of their text.
 """
 
+FEW, LIKELY = 20, 60
+"""A search for at most FEW hits checks only the LIKELY best for non-answers, and reads twice its hits in one query."""
+
 LEADING = 10
-"""The best by evidence that say whether a search finds a dialogue: where more than half are turns."""
+"""Number of best candidates that decide whether a search is answered by a dialogue: when more than half are turns."""
 
 LEAST_SPREAD = 0.02
-"""Where the store's cosines lie closer to each other, that of another block cannot be held against them."""
+"""Standard deviation of the store's cosines below which a raw block's cosine cannot be compared with them."""
 
 
 @dataclass(frozen=True, slots=True)
 class RetrievalRequest:
-    """Request for retrieval. present: blocks that are candidates whatever the finders say (a frame's own pool).
+    """Query and limits of one search.
 
-    recent: with nothing to look for, so many of the most recently reinforced blocks are the candidates; 0 for
-    none. most: so many of the best candidates are read and handed on; None: all.
+    present: numbers of blocks that are scored even where no layer finds them (a frame's own pool). recent: how many of
+    the most recently reinforced blocks are candidates when the text has no words; 0: none. hops: how many edges the
+    graph layer follows. within: numbers of the only blocks allowed; None: all. most: how many of the best candidates
+    are read and returned; None: all.
     """
 
     text: str
@@ -100,12 +105,13 @@ class RetrievalRequest:
 
 @dataclass(frozen=True, slots=True)
 class Gathered:
-    """The best candidates in falling score with the number of each, the reports of the six layers, the query as it
-    was cut into terms, and the words that were corrected.
+    """Result of `gather`: the best candidates, best first, and everything that explains them.
 
-    scored: the composite of all candidates, by `weights`. evidence: the features of those, None where a layer ran
-    alone. answerable: the estimate that the memory holds an answer at all, calibrated or not; None without evidence.
-    found: what the layers say of each, by number.
+    numbers: the store's number of each candidate, by block id. layers: the reports. query: the text as search terms.
+    corrections: words read as a typo of another. scored: the composite score of all candidates, by `weights`.
+    evidence: the features of all candidates; None where only one kind of layer ran. answerable: the estimated chance
+    that the memory holds an answer, calibrated or not; None without evidence. findings: what the layers say about each
+    candidate, by number.
     """
 
     candidates: tuple[Candidate, ...]
@@ -117,7 +123,7 @@ class Gathered:
     weights: Weights
     evidence: Features | None = None
     answerable: float | None = None
-    found: Mapping[int, Finding] = field(default_factory=dict)
+    findings: Mapping[int, Finding] = field(default_factory=dict)
 
 
 KEYWORD_POOL, VECTOR_POOL = 200, 100
@@ -127,10 +133,10 @@ FUZZY_POOL = 50
 """Candidates that the fuzzy layer adds when a word is unknown."""
 
 GRAPH_SEEDS = 20
-"""The best candidates so far, whose neighbours the graph layer adds."""
+"""Number of best candidates so far whose neighbours the graph layer adds."""
 
 LEXICAL_SHARE = 0.5
-"""Share of words in the similarity by which seeds are chosen; the rest comes from the vectors."""
+"""Weight of words in the similarity that chooses the graph's seeds; the vectors have the rest."""
 
 
 def check_layers(layers: Collection[str] | None) -> frozenset[str]:
@@ -148,58 +154,63 @@ def check_layers(layers: Collection[str] | None) -> frozenset[str]:
 
 def search_weights(layers: Collection[str]) -> Weights:
     """Return the weights of the five parts of a score for a search by these layers."""
-    return SEARCH_WEIGHTS if _kinds(layers) > 1 else ALONE_WEIGHTS
+    return SEARCH_WEIGHTS if _count_kinds(layers) > 1 else ALONE_WEIGHTS
 
 
-def _kinds(layers: Collection[str]) -> int:
-    """Return how many of words, meaning and links speak."""
+def _count_kinds(layers: Collection[str]) -> int:
+    """Return how many kinds of evidence these layers give: words, meaning, links (0 to 3)."""
     lexical = "keyword" in layers or "fuzzy" in layers
     return lexical + ("vector" in layers) + ("graph" in layers)
 
 
 def search(request: RetrievalRequest, sources: Sources, top_k: int) -> SearchResult:
     """Return the best `top_k` blocks for a query, with each layer's report."""
-    return gathering(request, sources, top_k)[0]
+    return search_with_evidence(request, sources, top_k)[0]
 
 
-def gathering(request: RetrievalRequest, sources: Sources, top_k: int) -> tuple[SearchResult, Gathered]:
-    """Return the best `top_k` blocks for a query, and all that was gathered for them."""
+def search_with_evidence(request: RetrievalRequest, sources: Sources, top_k: int) -> tuple[SearchResult, Gathered]:
+    """Return the best `top_k` blocks for a query, and the gathered evidence, from which the search log explains them
+    later.
+    """
     top_k = bounds.count("The number of hits", top_k)
     start = sources.clock.perf()
     gathered = gather(replace(request, most=top_k), sources)
     best = gathered.candidates[0].block.content if gathered.candidates else ""
-    untold = why_untold(gathered.evidence, request.text, best)
+    untold = why_unestimated(gathered.evidence, request.text, best)
     finder = PassageFinder(gathered.query, sources.keyword, gathered.corrections)
     result = SearchResult(
         query=request.text,
-        hits=with_passages(explained(gathered.candidates, gathered), finder),
+        hits=add_passages(add_contributions(gathered.candidates, gathered), finder),
         layers=gathered.layers,
         milliseconds=1000.0 * (sources.clock.perf() - start),
         weights=gathered.weights,
-        readings=tuple(StemReading(c.unknown, c.known, c.closeness) for c in gathered.corrections),
+        readings=tuple(
+            StemReading(correction.unknown, correction.known, correction.closeness)
+            for correction in gathered.corrections
+        ),
         answerable=None if untold else gathered.answerable,
         unestimated=untold,
-        unheld=unheld(request.text, gathered.query, sources.keyword, gathered.corrections),
+        unheld=list_unmatched_words(request.text, gathered.query, sources.keyword, gathered.corrections),
     )
     return result, gathered
 
 
-def explained(candidates: Sequence[Candidate], gathered: Gathered) -> tuple[Candidate, ...]:
-    """Return the candidates with what each feature of the evidence adds to the similarity's linear score."""
+def add_contributions(candidates: Sequence[Candidate], gathered: Gathered) -> tuple[Candidate, ...]:
+    """Return the candidates, each with what every feature adds to its linear score; unchanged without evidence."""
     evidence = gathered.evidence
     if evidence is None or not candidates:
         return tuple(candidates)
     parts = contributions(evidence)
-    rows = np.searchsorted(evidence.numbers, [gathered.numbers[c.block.id] for c in candidates])
+    rows = np.searchsorted(evidence.numbers, [gathered.numbers[candidate.block.id] for candidate in candidates])
     return tuple(
-        replace(c, evidence=tuple(zip(FEATURES, parts[row].tolist(), strict=True)))
-        for c, row in zip(candidates, rows.tolist(), strict=True)
+        replace(candidate, evidence=tuple(zip(FEATURES, parts[row].tolist(), strict=True)))
+        for candidate, row in zip(candidates, rows.tolist(), strict=True)
     )
 
 
 def gather(request: RetrievalRequest, sources: Sources) -> Gathered:
-    """Run the layers asked for and score everything they found."""
-    run = _Run(request, sources)
+    """Run the requested layers and score every candidate they add."""
+    run = _Search(request, sources)
     run.prefilter()
     run.keyword()
     run.fuzzy()
@@ -208,38 +219,39 @@ def gather(request: RetrievalRequest, sources: Sources) -> Gathered:
     return run.score()
 
 
-class _Run:
-    """One query on its way down: what is known of each block so far, by number, and the reports."""
+class _Search:
+    """State of one search between its layers: a Finding for each candidate so far, by number, and the reports."""
 
     def __init__(self, request: RetrievalRequest, sources: Sources) -> None:
         self.request, self.sources = request, sources
         self.wanted = [n for n in FINDERS if n in request.layers and (n != "graph" or request.hops > 0)]
-        # Alone, the graph lets the keyword and vector layers find its seeds but hands on only what it
-        # reached.
+        # Requested alone, the graph layer takes its seeds from the keyword and vector layers, and drops them
+        # afterwards.
         self.seeding = self.wanted == ["graph"]
         self.has_words = any(c.isalnum() for c in request.text)
-        # What the encoder has nothing of, words decide; asked for alone, its vectors still answer.
+        # An encoder that does not know the script gives noise, so words decide; requested alone, it still answers.
         self.unknown_script = len(self.wanted) > 1 and not sources.knows_script(request.text)
         if self.unknown_script:
             self.wanted = [name for name in self.wanted if name != "vector"]
-        self.found: dict[int, Finding] = {}
+        self.findings: dict[int, Finding] = {}
         self.reports: list[LayerReport] = []
         self.corrections: tuple[StemCorrection, ...] = ()
         self.query = sources.keyword.query(request.text)
         self.comparison: QueryVectors | None = None
         self.allowed: Numbers = np.zeros(0, dtype=np.int64)
-        self.written: tuple[int, ...] = ()
-        self.telling: tuple[int, ...] = ()
+        self.written_then: tuple[int, ...] = ()
+        self.mentioning: tuple[int, ...] = ()
         self.days_share = 1.0
 
     @property
     def lexical_share(self) -> float:
-        """Lexical share of the similarity; a layer that is switched off has none."""
+        """Weight of words in the similarity that chooses seeds: 1 without vectors, 0 without words."""
         lexical = self.seeding or "keyword" in self.wanted or "fuzzy" in self.wanted
         semantic = self.seeding or "vector" in self.wanted
         return LEXICAL_SHARE if lexical and semantic else float(lexical)
 
     def prefilter(self) -> None:
+        """Set `allowed`, the only blocks that any later layer may add."""
         start = self.sources.clock.perf()
         self.allowed = prefilter(self.request.filter, self.sources.blocks)
         if self.request.within is not None:
@@ -249,6 +261,7 @@ class _Run:
         self._report("prefilter", entered, self.allowed.size, 0, start)
 
     def keyword(self) -> None:
+        """Add the best blocks by BM25."""
         if self._skips("keyword", seeds=True):
             return
         start = self.sources.clock.perf()
@@ -256,6 +269,7 @@ class _Run:
         self._absorb_lexical("keyword", hits, start)
 
     def fuzzy(self) -> None:
+        """Add blocks that match an unknown word of the query once it is read as a typo."""
         if self._skips("fuzzy"):
             return
         start = self.sources.clock.perf()
@@ -264,25 +278,27 @@ class _Run:
         self._absorb_lexical("fuzzy", result.hits, start)
 
     def vector(self) -> None:
+        """Add the nearest blocks in meaning, and the cosine of every candidate so far."""
         if self._skips("vector", seeds=True):
             return
         start = self.sources.clock.perf()
         embedding = self.sources.embed(self.request.text)
         self.comparison = self.sources.vectors.compare(embedding, self.allowed)
         cosines = vector(self.comparison, VECTOR_POOL)
-        fresh = len(cosines.keys() - self.found.keys())
+        fresh = len(cosines.keys() - self.findings.keys())
         for number in cosines:
             self._add(number, "vector")
         self._measure_raw(self.comparison)
-        # The cosine of what the words found is known too: a score must not depend on which layer came first.
+        # What words found needs its cosine too: a score must not depend on which layer came first.
         self._add_cosines(self.comparison)
         self._report("vector", self.allowed.size, len(cosines), fresh, start)
 
     def graph(self) -> None:
+        """Add the neighbours of the best candidates, up to `hops` edges away, with the similarity they receive."""
         if self._skips("graph"):
             return
         start = self.sources.clock.perf()
-        similarities = {n: similarity(e, self.lexical_share) for n, e in self.found.items()}
+        similarities = {n: similarity(e, self.lexical_share) for n, e in self.findings.items()}
         seeds = best(similarities, GRAPH_SEEDS)
         flows = dict(expand(seeds, self.sources.graph.view(), self.allowed))
         ring = flows
@@ -292,13 +308,14 @@ class _Run:
             for number, flow in ring.items():
                 flows[number] = max(flows.get(number, 0.0), flow)
         if self.seeding:
-            self.found = {}
-        fresh = len(flows.keys() - self.found.keys())
+            self.findings = {}
+        fresh = len(flows.keys() - self.findings.keys())
         for number, flow in flows.items():
             self._add(number, "graph").flow = flow
         self._report("graph", len(seeds), len(flows), fresh, start)
 
     def score(self) -> Gathered:
+        """Compute the composite score of all candidates, read the best, and return everything gathered."""
         start = self.sources.clock.perf()
         for number in self._present():
             self._add(number, "prefilter")
@@ -306,7 +323,7 @@ class _Run:
             self._read_days()
         if self.comparison is not None and not self.seeding:
             self._add_cosines(self.comparison)
-        facts = self.sources.blocks.facts(sorted(self.found))
+        facts = self.sources.blocks.facts(sorted(self.findings))
         numbers = facts.numbers.tolist()
         evidence = self._evidence(facts.numbers) if self.fuses and numbers else None
         similarities = self._similarities(numbers, evidence)
@@ -329,54 +346,54 @@ class _Run:
             weights,
             evidence,
             None if evidence is None else answerable(evidence),
-            self.found,
+            self.findings,
         )
 
     @property
     def fuses(self) -> bool:
-        """Return whether several kinds of layers take part, so that their evidence is weighed; a single one decides
-        alone.
-        """
-        return self.has_words and _kinds(self.wanted) > 1
+        """Whether several kinds of layers run, so that features are weighed; a single kind decides by itself."""
+        return self.has_words and _count_kinds(self.wanted) > 1
 
     # --- inside -----------------------------------------------------------------------------------------
 
     def _evidence(self, numbers: Numbers) -> Features:
-        flows = {number: finding.flow for number, finding in self.found.items() if finding.flow > 0.0}
+        """Return the features of the candidates: first those of indexes, then those that need their text read."""
+        flows = {number: finding.flow for number, finding in self.findings.items() if finding.flow > 0.0}
         asked = QueryFeatures(
             self.request.text,
             self.sources.keyword.corrected(self.query, self.corrections),
             self.comparison,
             flows,
-            {number: finding.share for number, finding in self.found.items()},
+            {number: finding.share for number, finding in self.findings.items()},
             compare=lambda text: self.sources.vectors.compare(self.sources.embed(text), self.allowed),
             lexical="keyword" in self.wanted,
             order="graph" in self.wanted,
-            written=self.written,
-            telling=self.telling,
+            written_then=self.written_then,
+            mentioning=self.mentioning,
             days_share=self.days_share,
             meaning_weight=self.sources.meaning_weight,
             known_script=not self.unknown_script,
         )
         sources, most = self.sources, self.request.most or 0
         few = 0 < most <= FEW
-        features = weigh(numbers, asked, sources.sequences(), sources.keyword, sources.vectors)
+        features = compute_features(numbers, asked, sources.sequences(), sources.keyword, sources.vectors)
         if asked.order:
-            features = with_non_answers(features, self.request.text, self._blocks, LIKELY if few else None)
+            features = mark_non_answers(features, self.request.text, self._blocks, LIKELY if few else None)
             features = add_latest(features, self.request.text, self._blocks)
         if not asked.order or self.unknown_script:
-            return features  # names are told by their capital letters, which other scripts do not have
+            return features  # names are recognised by capital letters, which other scripts do not have
         if few:
-            # Read with those whose names count: a second query would take longer than more rows.
+            # Read now, in one query, what the names and the hits need: two queries take longer than more rows.
             likely = np.argsort(-contributions(features).sum(axis=1), kind="stable")[: 2 * most]
             sources.blocks.stored(numbers[likely].tolist())
-        return with_shared_names(features, sources.keyword, self._blocks)
+        return add_shared_names(features, sources.keyword, self._blocks)
 
     def _blocks(self, numbers: Sequence[int]) -> dict[int, Block]:
         return {stored_block.number: stored_block.block for stored_block in self.sources.blocks.stored(numbers)}
 
     def _weights(self, evidence: Features | None) -> Weights:
-        """Return the weights of the parts: those asked for, but the similarity alone where a search finds a dialogue.
+        """Return the requested weights of a score's parts, but similarity alone where a search is answered by a
+        dialogue.
 
         A turn is not truer for being later, linked or sure: docs/results/search.md.
         """
@@ -386,20 +403,20 @@ class _Run:
         return ALONE_WEIGHTS if 2 * np.count_nonzero(evidence.form[best] == TURN) > best.size else SEARCH_WEIGHTS
 
     def _similarities(self, numbers: Sequence[int], evidence: Features | None) -> NDArray[np.float64]:
-        """Return (m,): what the evidence comes to, or what the only layer says."""
+        """Return the similarities (m,) in [0, 1]: from the features, or from the only layer where there are none."""
         if evidence is None:
-            alone = [similarity(self.found[n], self.lexical_share) for n in numbers]
+            alone = [similarity(self.findings[n], self.lexical_share) for n in numbers]
             return np.array(alone, dtype=np.float64)
-        exact = np.array([self.found[n].exact for n in numbers], dtype=np.float64)
-        return pull_exact(fused(contributions(evidence).sum(axis=1)), exact)
+        exact = np.array([self.findings[n].exact for n in numbers], dtype=np.float64)
+        return pull_exact(to_similarities(contributions(evidence).sum(axis=1)), exact)
 
     def _candidates(self, scored: CompositeScores, rows: Sequence[int]) -> tuple[Candidate, ...]:
-        """Return the rows of the scored as candidates, in their order; only these blocks are read."""
+        """Return these rows of the scores as candidates, in this order; only their blocks are read from the store."""
         numbers = [int(scored.facts.numbers[row]) for row in rows]
         blocks = {stored_block.number: stored_block.block for stored_block in self.sources.blocks.stored(numbers)}
         candidates = []
         for row, number in zip(rows, numbers, strict=True):
-            finding = self.found[number]
+            finding = self.findings[number]
             candidates.append(
                 Candidate(
                     block=blocks[number],
@@ -414,40 +431,44 @@ class _Run:
         return tuple(candidates)
 
     def _read_days(self) -> None:
-        """Note which blocks were written on days that the query names, and which candidates tell of them. Where few
-        were written then, all are candidates.
+        """Note the blocks written on days that the query names, and the candidates whose text mentions those days.
+
+        Where at most MOST_BLOCKS were written then, all become candidates; of more, only what other layers found.
         """
         days = find_asked_days(self.request.text, local_now(self.sources.clock))
         if days is None:
             return
         self.days_share = 1.0 if days.alone else BESIDE_WORDS
         blocks = self.sources.blocks
-        written = blocks.numbers(days.within(self.request.filter))
-        written = written[contains(self.allowed, written)]
-        if written.size > MOST_BLOCKS:
-            written = written[[number in self.found for number in written.tolist()]]
-        of_days = set(written.tolist())
-        stored = blocks.stored(sorted(of_days | self.found.keys()))
-        self.telling = tuple(stored_block.number for stored_block in stored if days.told_by(stored_block.block))
-        self.written = tuple(
+        written_then = blocks.numbers(days.within(self.request.filter))
+        written_then = written_then[contains(self.allowed, written_then)]
+        if written_then.size > MOST_BLOCKS:
+            written_then = written_then[[number in self.findings for number in written_then.tolist()]]
+        of_days = set(written_then.tolist())
+        stored = blocks.stored(sorted(of_days | self.findings.keys()))
+        self.mentioning = tuple(stored_block.number for stored_block in stored if days.mentioned_by(stored_block.block))
+        self.written_then = tuple(
             stored_block.number
             for stored_block in stored
             if stored_block.number in of_days
-            and days.holds(stored_block.block)
-            and not holds_its_day(stored_block.block)
+            and days.contains_writing(stored_block.block)
+            and not gives_its_day(stored_block.block)
         )
-        for number in self.written:
+        for number in self.written_then:
             self._add(number, "prefilter")
 
     def _present(self) -> list[int]:
-        """Return blocks that are candidates though no layer found them."""
+        """Return numbers, ascending, of blocks that are scored though no layer found them: `present` and `recent`."""
         present = set(self.request.present)
         if self.request.recent > 0 and (not self.has_words or not self.wanted):
             present.update(self.sources.blocks.numbers(self.request.filter, limit=self.request.recent).tolist())
         return sorted(present)
 
     def _skips(self, layer: str, *, seeds: bool = False) -> bool:
-        """Return whether a layer does not run, and says why in its report."""
+        """Return whether a layer must not run; if so, add a report with the reason.
+
+        seeds: the layer also runs where the graph, requested alone, needs seeds.
+        """
         off = layer not in self.wanted and not (seeds and self.seeding)
         if off or not self.has_words:
             reason = "switched off" if off else "no words in the query"
@@ -457,7 +478,8 @@ class _Run:
         return off or not self.has_words
 
     def _absorb_lexical(self, layer: str, hits: Mapping[int, LexicalHit], start: float) -> None:
-        fresh = len(hits.keys() - self.found.keys())
+        """Add the hits of the keyword or the fuzzy layer to the findings, and its report."""
+        fresh = len(hits.keys() - self.findings.keys())
         for number, hit in hits.items():
             known = self._add(number, layer)
             known.share += hit.share
@@ -465,20 +487,20 @@ class _Run:
         self._report(layer, self.allowed.size, len(hits), fresh, start)
 
     def _add(self, number: int, layer: str) -> Finding:
-        """Return what is known of the block, with the layer among those that found it."""
-        known = self.found.setdefault(number, Finding())
+        """Return the block's Finding, new or not, with this layer among those that found it."""
+        known = self.findings.setdefault(number, Finding())
         if layer not in known.layers:
             known.layers = (*known.layers, layer)
         return known
 
     def _measure_raw(self, comparison: QueryVectors) -> None:
-        """Embed the best of what words found and no consolidation has embedded yet, so that it can compete."""
+        """Embed the best word matches that are still raw, so that their meaning counts too."""
         if comparison.spread[1] < LEAST_SPREAD:
             return
         from amgs.text.embedding_text import embedding_text  # what a search by words alone does without
 
-        known = comparison.of(self.found)
-        raw = sorted((n for n in self.found if n not in known), key=lambda n: (-self.found[n].share, n))
+        known = comparison.of(self.findings)
+        raw = sorted((n for n in self.findings if n not in known), key=lambda n: (-self.findings[n].share, n))
         left = RAW_CHARACTERS
         stored = self.sources.blocks.stored(raw[:RAW_BLOCKS])
         texts = {stored_block.number: embedding_text(stored_block.block) for stored_block in stored}
@@ -490,9 +512,9 @@ class _Run:
             comparison.add(number, self.sources.embed_raw(text))
 
     def _add_cosines(self, comparison: QueryVectors) -> None:
-        unmeasured = [number for number, finding in self.found.items() if finding.cosine is None]
+        unmeasured = [number for number, finding in self.findings.items() if finding.cosine is None]
         for number, cosine in comparison.of(unmeasured).items():
-            self.found[number].cosine = cosine
+            self.findings[number].cosine = cosine
 
     def _report(self, layer: str, entered: int, left: int, fresh: int, start: float) -> None:
         milliseconds = 1000.0 * (self.sources.clock.perf() - start)

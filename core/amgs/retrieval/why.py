@@ -1,4 +1,7 @@
-"""Explain the presence or absence of a block among the hits of a query: the layer where it fell out, and the margin."""
+"""Explain why a block is or is not a hit of a query: the layer where it dropped out, and by how much.
+
+It runs the search again with the block among the candidates. Commands, panes and the diagnosis show the result.
+"""
 
 from __future__ import annotations
 
@@ -10,9 +13,9 @@ import numpy as np
 
 from amgs.clock import as_utc
 from amgs.index.ascending import contains
-from amgs.retrieval.admit import Admission, admission
+from amgs.retrieval.admit import Admission, find_admission
 from amgs.retrieval.layers import LexicalHit, fuzzy, keyword, prefilter
-from amgs.retrieval.passage_finder import held, told, with_stems
+from amgs.retrieval.passage_finder import matching_words, quote_words, words_with_stems
 from amgs.retrieval.score import weight_row
 from amgs.retrieval.text_forms import FORMS
 from amgs.retrieval.waterfall import (
@@ -23,7 +26,7 @@ from amgs.retrieval.waterfall import (
     VECTOR_POOL,
     Gathered,
     RetrievalRequest,
-    explained,
+    add_contributions,
     gather,
 )
 from amgs.types import COMPONENTS, Block, BlockFilter, Explanation, LayerVerdict, WeightChange, Weights
@@ -35,16 +38,16 @@ if TYPE_CHECKING:
 def why(
     request: RetrievalRequest, block: Block, number: int, sources: Sources, places: int, frame: str = ""
 ) -> Explanation:
-    """Follow one block down the waterfall of a request that admits the best `places`."""
+    """Explain, layer by layer, whether a block is among the best `places` of a request. frame: its name or ""."""
     refused = find_unmet_condition(block, request.filter)
     if refused:
-        return turn_away(request, block, frame, refused, places)
-    # Present whatever the finders say, so that it is scored like the others even where none found it.
+        return explain_refusal(request, block, frame, refused, places)
+    # `present`: it is scored like the others even where no layer finds it.
     asked = replace(request, present=(*request.present, number), most=None)
     gathered = gather(asked, sources)
     layers = (
         LayerVerdict("prefilter", "passed", None, None, "it passes every condition"),
-        *finders(request, block, number, gathered, sources),
+        *explain_finders(request, block, number, gathered, sources),
     )
     return _explain_score(request, block, number, gathered, layers, places, frame)
 
@@ -79,8 +82,8 @@ def find_unmet_condition(block: Block, wanted: BlockFilter) -> str:
     return next((words for met, words in conditions if not met), "")
 
 
-def turn_away(request: RetrievalRequest, block: Block, frame: str, because: str, places: int) -> Explanation:
-    """Say that a block is no candidate at all."""
+def explain_refusal(request: RetrievalRequest, block: Block, frame: str, because: str, places: int) -> Explanation:
+    """Return the explanation for a block that the pre-filter refuses, for the reason in `because`."""
     return Explanation(
         query=request.text,
         block=block,
@@ -108,6 +111,7 @@ def _explain_score(
     places: int,
     frame: str,
 ) -> Explanation:
+    """Explain a block that passed the pre-filter, by its place in the scores of all candidates."""
     scored = gathered.scored
     row = int(np.searchsorted(scored.facts.numbers, number))
     rank = int(np.flatnonzero(scored.order == row)[0]) + 1
@@ -125,7 +129,7 @@ def _explain_score(
     stands = LayerVerdict("score", "passed" if rank <= places else "missed", mine, needed, f"rank {rank}")
     change = None
     if fell_at == "score":
-        change = _change(admission(scored.parts, row, weight_row(gathered.weights), places))
+        change = _weight_change(find_admission(scored.parts, row, weight_row(gathered.weights), places))
     candidate = next((c for c in gathered.candidates if c.block.id == block.id), None)
     evidence = gathered.evidence
     return Explanation(
@@ -140,7 +144,7 @@ def _explain_score(
         places=places,
         score=mine,
         needed=needed,
-        candidate=None if candidate is None else explained((candidate,), gathered)[0],
+        candidate=None if candidate is None else add_contributions((candidate,), gathered)[0],
         layers=(*layers, stands),
         weights=gathered.weights,
         change=change,
@@ -149,7 +153,7 @@ def _explain_score(
     )
 
 
-def _change(solution: Admission | None) -> WeightChange | None:
+def _weight_change(solution: Admission | None) -> WeightChange | None:
     if solution is None:
         return None
     weights = Weights.normalised(**dict(zip(COMPONENTS, solution.weights.tolist(), strict=True)))
@@ -159,32 +163,35 @@ def _change(solution: Admission | None) -> WeightChange | None:
 # --- the finders ------------------------------------------------------------------------------------------
 
 
-def finders(
+def explain_finders(
     request: RetrievalRequest, block: Block, number: int, gathered: Gathered, sources: Sources
 ) -> tuple[LayerVerdict, ...]:
-    """Return what each finder said of the block; one that did not run says why."""
+    """Return each finding layer's verdict on the block; for a layer that did not run, the reason."""
     skipped = {report.layer: report.skipped for report in gathered.layers if report.skipped}
     verdicts = []
     for layer in FINDERS:
         if layer in skipped:
             verdicts.append(LayerVerdict(layer, "switched off", None, None, skipped[layer]))
         elif layer == "graph":
-            verdicts.append(_graph(number, gathered, sources))
+            verdicts.append(_explain_graph(number, gathered, sources))
         elif layer == "vector":
-            verdicts.append(_vector(request, number, sources))
+            verdicts.append(_explain_vector(request, number, sources))
         else:
-            verdicts.append(_lexical(layer, request, block, number, sources))
+            verdicts.append(_explain_lexical(layer, request, block, number, sources))
     return tuple(verdicts)
 
 
-def _lexical(layer: str, request: RetrievalRequest, block: Block, number: int, sources: Sources) -> LayerVerdict:
+def _explain_lexical(
+    layer: str, request: RetrievalRequest, block: Block, number: int, sources: Sources
+) -> LayerVerdict:
+    """Return the verdict of the keyword or the fuzzy layer: the block's share, and the lowest share in the pool."""
     query, index = sources.keyword.query(request.text), sources.keyword
     allowed = prefilter(request.filter, sources.blocks)
     only = np.array([number], dtype=np.int64)
     if layer == "keyword":
         pool = keyword(query, index, allowed, KEYWORD_POOL)
         own = keyword(query, index, only, 1).get(number, LexicalHit(0.0)).share
-        words = held(query, block.content, index)
+        words = matching_words(query, block.content, index)
         nothing = "it holds no word of the query"
     else:
         result = fuzzy(request.text, query, index, allowed, FUZZY_POOL)
@@ -192,23 +199,24 @@ def _lexical(layer: str, request: RetrievalRequest, block: Block, number: int, s
             return LayerVerdict(layer, "skipped", None, None, "no word of the query was taken for a typo")
         pool = result.hits
         own = fuzzy(request.text, query, index, only, 1).hits.get(number, LexicalHit(0.0)).share
-        words = with_stems({correction.known for correction in result.corrections}, block.content, index)
+        words = words_with_stems({correction.known for correction in result.corrections}, block.content, index)
         nothing = "it holds no word that a typo was read as"
     lowest = min((hit.share for hit in pool.values()), default=0.0)
     if number in pool:
-        holds = told(words, block.content)
-        because = f"it holds {holds}" if holds else f"one of {len(pool)} found by words"
+        quoted = quote_words(words, block.content)
+        because = f"it holds {quoted}" if quoted else f"one of {len(pool)} found by words"
         return LayerVerdict(layer, "passed", own, lowest, because)
     if own <= 0:
         because = nothing
     elif not contains(allowed, only).any():
-        because = f"it holds {told(words, block.content)}, but the pre-filter leaves it out"
+        because = f"it holds {quote_words(words, block.content)}, but the pre-filter leaves it out"
     else:
         because = f"{len(pool)} others hold more of the query's words"
     return LayerVerdict(layer, "missed", own, lowest, because)
 
 
-def _vector(request: RetrievalRequest, number: int, sources: Sources) -> LayerVerdict:
+def _explain_vector(request: RetrievalRequest, number: int, sources: Sources) -> LayerVerdict:
+    """Return the verdict of the vector layer: the block's cosine and rank, and the lowest cosine in the pool."""
     if not sources.knows_script(request.text):
         return LayerVerdict("vector", "missed", None, None, "the encoder does not know the script of the query")
     allowed = prefilter(request.filter, sources.blocks)
@@ -224,7 +232,8 @@ def _vector(request: RetrievalRequest, number: int, sources: Sources) -> LayerVe
     return LayerVerdict("vector", "passed" if passed else "missed", own, lowest, because)
 
 
-def _graph(number: int, gathered: Gathered, sources: Sources) -> LayerVerdict:
+def _explain_graph(number: int, gathered: Gathered, sources: Sources) -> LayerVerdict:
+    """Return the verdict of the graph layer: the similarity that flowed to the block, and from which match."""
     flow = next((c.graph for c in gathered.candidates if gathered.numbers[c.block.id] == number), 0.0)
     if flow > 0:
         return LayerVerdict("graph", "passed", flow, 0.0, _describe_link(number, gathered, sources))
@@ -233,7 +242,7 @@ def _graph(number: int, gathered: Gathered, sources: Sources) -> LayerVerdict:
 
 
 def _describe_link(number: int, gathered: Gathered, sources: Sources) -> str:
-    """Return the match that an edge leads here from, of several the one that sends most."""
+    """Name the match from which an edge leads to the block; of several, the match that passes on most."""
     view = sources.graph.view()
     node = view.index_of(number)
     strength: dict[int, float] = {}
@@ -248,7 +257,7 @@ def _describe_link(number: int, gathered: Gathered, sources: Sources) -> str:
 
 
 def _nearest_miss(layers: Sequence[LayerVerdict]) -> tuple[str, str, float]:
-    """Return where a block that nothing found came closest: the layer, its words, and what it lacked there."""
+    """Return the layer where a block that no layer found came closest, the reason, and how much it lacked there."""
     asked = [layer for layer in layers if layer.verdict == "missed"]
     measured = [layer for layer in asked if layer.value is not None and layer.needed]
     if not measured:

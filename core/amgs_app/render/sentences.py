@@ -36,9 +36,11 @@ def describe_answer(result: AnswerFindings) -> list[str]:
         more = len(result.unheld) - _MOST_WORDS
         sentences.append(f"no block holds {named}" + (f" or {plural(more, 'other word')} of it" if more > 0 else ""))
     if result.answerable is not None:
-        from amgs.retrieval.answerable import in_words
+        from amgs.retrieval.answerable import describe_chance
 
-        sentences += [f"{estimate} in memory (estimated)" for estimate in (in_words(result.answerable),) if estimate]
+        sentences += [
+            f"{estimate} in memory (estimated)" for estimate in (describe_chance(result.answerable),) if estimate
+        ]
     return sentences
 
 

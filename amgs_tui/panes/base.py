@@ -50,11 +50,13 @@ R = TypeVar("R")
 class Pane(Widget, can_focus=True):
     """A framed picture of rows, with keys of its own. Which of the rows are shown is kept with the layout.
 
-    NAME: its word in commands. OF_MEMORY: whether what it shows is of a memory. SHOWS: the commands whose results it
-    takes, whoever asked. PURPOSE: what F1 says first."""
+    NAME: its word in commands. OF_MEMORY: whether what it shows is of a memory. ASKS_AWAY: whether it asks too while it
+    is empty and has no place, so that it comes back when there is something to show. SHOWS: the commands whose results
+    it takes, whoever asked. PURPOSE: what F1 says first."""
 
     NAME: ClassVar[str] = ""
     OF_MEMORY: ClassVar[bool] = True
+    ASKS_AWAY: ClassVar[bool] = False
     SHOWS: ClassVar[frozenset[str]] = frozenset()
     PURPOSE: ClassVar[str] = ""
 
@@ -165,6 +167,14 @@ class Pane(Widget, can_focus=True):
             self.host.pick(block_id)
         self.host.read_block()
 
+    def action_run(self, line: str) -> None:
+        """Run a command that a key stands for."""
+        self.host.run_line(line)
+
+    def action_type(self, start: str) -> None:
+        """Open the command line with the beginning of a command that a key stands for."""
+        self.host.command(start)
+
     # --- the rows -----------------------------------------------------------------------------------------
 
     def all_rows(self) -> Sequence[Row]:
@@ -273,8 +283,10 @@ class Pane(Widget, can_focus=True):
         """
         if not self.has_place or (self.OF_MEMORY and self.host.overview is None):
             self.stale = True
-            return
-        self.stale = False
+            if not (self.ASKS_AWAY and self.empty):
+                return
+        else:
+            self.stale = False
         for call in self.asks():
             self.ask(call, origin="screen")
 

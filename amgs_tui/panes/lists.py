@@ -134,6 +134,11 @@ class ListPane(Pane):
         rows = self.content_size.height - 4 if lines is None else len(set(lines.values()))
         self.move_to(self.cursor + by * max(1, rows))
 
+    def action_read(self) -> None:
+        """Select the block of the row and read it in full."""
+        if (block := self.block_at_cursor()) is not None:
+            self.read(block)
+
     def action_edge(self, where: int) -> None:
         self.move_to(0 if where < 0 else self.rows - 1)
 
@@ -224,7 +229,7 @@ class FollowingPane(ViewsPane):
         self._stamp: object = None
 
     def on_mount(self) -> None:
-        self.set_interval(_EVERY, self._follow)
+        self.set_interval(_EVERY, self.follow)
 
     def stamp(self) -> object:
         """Return what is another when the files have grown; None where none is followed."""
@@ -234,7 +239,8 @@ class FollowingPane(ViewsPane):
         self._stamp = self.stamp()  # what comes while it is read is looked for again
         super().look()
 
-    def _follow(self) -> None:
+    def follow(self) -> None:
+        """Look again where the files have grown."""
         if self.has_place and self.busy is None and self.stamp() not in (None, self._stamp):
             self.look()
 

@@ -10,7 +10,6 @@ from rich.text import Text
 
 from amgs.text.plural import plural
 from amgs_app.render.canvas import Canvas, Figure
-from amgs_app.render.catalogue import list_of
 from amgs_app.render.empty_state import notice
 from amgs_app.views import packs
 from amgs_app.views.packs.rows import about_pack, list_routed, named
@@ -21,16 +20,13 @@ from amgs_tui.panes.lists import ListPane, ViewsPane
 if TYPE_CHECKING:
     from amgs.wings.packs.values import PackContent
     from amgs_app.calls.call import Call
-    from amgs_tui.host import Host
+    from amgs_app.render.rows import RowList
 
 NO_PACK = "A pack keeps what answered a question once, to be read again for the next."
 
 
 class PacksPane(ViewsPane):
-    """One of four lists: all packs, the members of one, the packs for a question, or what could be done with packs.
-
-    content: of the pack under the cursor.
-    """
+    """One of four lists: all packs, the members of one, the packs for a question, or what could be done with packs."""
 
     VIEW_OF: ClassVar[Mapping[str, str]] = {
         "PackList": "packs",
@@ -40,6 +36,7 @@ class PacksPane(ViewsPane):
     }
 
     NAME = "packs"
+    ASKS_AWAY = True
     SHOWS = frozenset({"pack list", "pack assemble", "pack change"})
     PURPOSE = """\
 A pack is a frame that was kept: the blocks that answered a question once, under a name, to be read again. The list says
@@ -73,36 +70,21 @@ undoes it."""
         *ListPane.BINDINGS,
     ]
 
-    def __init__(self, host: Host) -> None:
-        super().__init__(host)
-        self.content: PackContent | None = None
-
     def asks(self) -> Iterable[Call[Any]]:
         yield packs.commands.packs()
         if self.view == "proposals":
             yield packs.commands.change()
 
-    def look(self) -> None:
-        """As every pane; without a place too, it asks whether there is a pack by now."""
-        super().look()
-        for call in self.asks() if self.stale else ():
-            self.ask(call, origin="screen")
-
     def take(self, result: Any) -> None:
-        name, view = self.name_at_cursor, self.VIEW_OF.get(type(result).__name__)
-        if view is None:
-            return
-        self.results[view] = result
-        listed = list_routed(result) if view == "question" else list_of(result)
-        if listed is not None:
-            self.lists[view] = listed
-        if view == "members":
-            self.content = result
-        if view == "packs":
-            if self.view == view:
+        name = self.name_at_cursor
+        super().take(result)
+        if type(result).__name__ == "PackList":
+            if self.view == self.first:
                 self.place_on(usage.pack.name == name for usage in self.items)
             self._ask_chosen()
-        self.clip_cursor()
+
+    def list_result(self, result: Any) -> RowList[Any] | None:
+        return list_routed(result) if type(result).__name__ == "PackAssembly" else super().list_result(result)
 
     def _ask_chosen(self) -> None:
         """Ask what stands in the pack under the cursor."""
@@ -111,10 +93,14 @@ undoes it."""
             self.ask(packs.commands.packs(name), origin="screen")
 
     def show_to_operator(self, command: str, result: object) -> None:
-        """Bring the requested view to the front."""
-        del command
-        if getattr(result, "done", None) is None:  # what was done is said; the operator goes on where they are
-            self.turn_to(self.VIEW_OF[type(result).__name__])
+        """Bring the requested view to the front; what was done is said, and the operator goes on where they are."""
+        if getattr(result, "done", None) is None:
+            super().show_to_operator(command, result)
+
+    @property
+    def content(self) -> PackContent | None:
+        """What stands in the pack that was looked at last."""
+        return self.results.get("members")
 
     @property
     def empty(self) -> bool:
@@ -183,8 +169,7 @@ undoes it."""
         if self.view == "question" and self.row is not None:
             self.host.show_page("Pack assemble", self.results["question"])
         elif self.view == "members" and block:
-            self.host.pick(block)
-            self.host.read_block()
+            self.read(block)
         elif "members" in self.lists:
             self.turn_to("members")
 

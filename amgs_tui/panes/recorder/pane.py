@@ -13,12 +13,11 @@ from rich.text import Text
 
 from amgs.text.plural import plural
 from amgs_app.render.canvas import Canvas
-from amgs_app.render.catalogue import list_of
 from amgs_app.render.empty_state import notice
 from amgs_app.terminal.line import quote
 from amgs_app.views.recorder import commands
 from amgs_tui.keys import show
-from amgs_tui.panes.lists import ListPane, ViewsPane
+from amgs_tui.panes.lists import FollowingPane, ListPane, next_of
 
 if TYPE_CHECKING:
     from amgs.wings.recorder.foreign_memory import MemoryOperation
@@ -27,22 +26,17 @@ if TYPE_CHECKING:
     from amgs_tui.host import Host
     from amgs_tui.messages import Follow
 
-VIEWS: Final[tuple[commands.View, ...]] = ("traffic", "records", "audit", "scores")
-"""Those that the key goes through; a recall is opened from the traffic."""
 _DAYS: Final = (0, 7, 30, 90)
 _MOST: Final = 2_000
 """Lines of a view: what is made of them takes the screen some 30 ms."""
-_EVERY: Final = 1.0
-"""Seconds between two looks at whether anything came."""
 _REST: Final = 2
 """So many times as long as a look took, nothing is read again: a large recording leaves time for everything else."""
 
 
-class RecorderPane(ViewsPane):
+class RecorderPane(FollowingPane):
     """One view of what was recorded.
 
-    What is in no view has a page of its own. traffic: what was asked. recall: the search that is open, None for
-    none. store: the one that is looked at, "" for all. days: of the audit.
+    What is in no view has a page of its own. store: the one that is looked at, "" for all.
     """
 
     VIEW_OF: ClassVar[Mapping[str, str]] = {
@@ -52,6 +46,7 @@ class RecorderPane(ViewsPane):
         "MemoryAudit": "audit",
         "RecallScores": "scores",
     }
+    VIEWS = ("traffic", "records", "audit", "scores")
     NAME = "recorder"
     SHOWS = frozenset({"recorded"})
     PURPOSE = """\
@@ -76,21 +71,13 @@ the scores are worth; E writes the ids to delete by. Nothing is asked of a model
     def __init__(self, host: Host) -> None:
         super().__init__(host)
         self.view: commands.View
-        self.traffic: MemoryTraffic | None = None
-        self.recall: MemoryOperation | None = None
-        self.store, self.days = "", 0
-        self._sizes: Mapping[Path, int] = {}
+        self.store = ""
         self._asked = self._rests_until = 0.0
-
-    def on_mount(self) -> None:
-        self.set_interval(_EVERY, self._follow)
 
     # --- what is looked at ----------------------------------------------------------------------------------
 
     def asks(self) -> Iterable[Call[Any]]:
         self._asked = time.monotonic()
-        if self.traffic is not None:
-            self._sizes = _sizes_in(self.traffic.folder)  # what comes while it is read is looked for again
         yield commands.recorded(view="traffic", store=self.store, limit=_MOST)
 
     def follow_up(self, call: Call[Any]) -> Follow | None:
@@ -108,44 +95,45 @@ the scores are worth; E writes the ids to delete by. Nothing is asked of a model
     def slot_of(self, call: Call[Any]) -> str:
         return f"recorded {call.arguments['view']}"
 
-    def take(self, result: Any) -> None:
-        view = self.VIEW_OF.get(type(result).__name__)
-        if view is None:
-            return
-        current_operation = self.row if self.cursor else None
-        self.results[view], self.lists[view] = result, list_of(result)
-        if view == "traffic":
+    def take(self, result: object) -> None:
+        operation = self.row if self.cursor else None
+        super().take(result)
+        if type(result).__name__ == "MemoryTraffic":
             now = time.monotonic()
-            self.traffic, self._rests_until = result, now + _REST * (now - self._asked)
-            if self.view == view:
-                self._stand_on(current_operation)
-        elif view == "recall":
-            self.recall = result.operation
-        elif view == "audit":
-            self.days = result.days
-        self.clip_cursor()
+            self._rests_until = now + _REST * (now - self._asked)
+            if self.view == self.first:
+                self._stand_on(operation)
 
-    def show_to_operator(self, command: str, result: object) -> None:
-        """Bring the requested view to the front."""
-        view = self.VIEW_OF.get(type(result).__name__)
-        if view is None:
-            self.host.show_page(command.capitalize(), result)
-        else:
-            self.turn_to(view)
-
-    def _stand_on(self, current_operation: MemoryOperation | None) -> None:
+    def _stand_on(self, operation: MemoryOperation | None) -> None:
         """Keep the cursor on an operation though others come; None: it stays with the latest."""
-        if current_operation is not None and self.kept is not None:
-            self.place_on(operation.span == current_operation.span for operation in self.kept.items)
+        if operation is not None:
+            self.place_on(other.span == operation.span for other in self.items)
 
-    def _follow(self) -> None:
-        """Look again where spans came since."""
-        if self.traffic is None or not self.has_place or self.busy is not None:
-            return
-        if time.monotonic() > self._rests_until and _sizes_in(self.traffic.folder) != self._sizes:
-            self.look()
+    def stamp(self) -> object:
+        from amgs.wings.recorder.span_files import sizes_in
+
+        return sizes_in(Path(self.traffic.folder)) if self.traffic is not None else None
+
+    def follow(self) -> None:
+        if time.monotonic() > self._rests_until:
+            super().follow()
 
     # --- rows -----------------------------------------------------------------------------------------------
+
+    @property
+    def traffic(self) -> MemoryTraffic | None:
+        """What was asked."""
+        return self.results.get("traffic")
+
+    @property
+    def recall(self) -> MemoryOperation | None:
+        """Search that is open; None for none."""
+        return self.results["recall"].operation if "recall" in self.results else None
+
+    @property
+    def days(self) -> int:
+        """Days of the audit."""
+        return self.results["audit"].days if "audit" in self.results else 0
 
     @property
     def empty(self) -> bool:
@@ -201,7 +189,7 @@ the scores are worth; E writes the ids to delete by. Nothing is asked of a model
             self.ask(commands.recorded(self.search.number, store=self.store))
 
     def action_view(self) -> None:
-        self.turn_to(VIEWS[(VIEWS.index(self.view) + 1) % len(VIEWS)] if self.view in VIEWS else VIEWS[1])
+        self.turn_to(self.next_view)
         self.ask(self._asks_view(), origin="screen")
 
     def action_back(self) -> None:
@@ -220,8 +208,8 @@ the scores are worth; E writes the ids to delete by. Nothing is asked of a model
         self.look()
 
     def action_days(self) -> None:
-        self.days = next((days for days in _DAYS if days > self.days), _DAYS[0])
-        self.ask(self._asks_view(), origin="screen")
+        days = next_of(_DAYS, self.days)
+        self.ask(commands.recorded(view="audit", store=self.store, days=days, limit=_MOST), origin="screen")
 
     def action_why(self) -> None:
         self.ask_line("missing", self._explain, hint="What does the answer lack? In the words of its record.")
@@ -234,9 +222,3 @@ the scores are worth; E writes the ids to delete by. Nothing is asked of a model
         days, file = (f" --days {self.days}", "retire.csv") if self.view == "audit" else ("", "records.json")
         of = f" --store-id {quote(self.store)}" if self.store else ""
         self.host.command(f"recorded --view {self.view}{days}{of} --out {file}")
-
-
-def _sizes_in(folder: str) -> Mapping[Path, int]:
-    from amgs.wings.recorder.span_files import sizes_in
-
-    return sizes_in(Path(folder))

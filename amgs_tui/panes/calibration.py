@@ -15,7 +15,7 @@ from amgs_app.render.empty_state import notice
 from amgs_app.render.format import share
 from amgs_tui.dialogs.questions import Choice
 from amgs_tui.keys import hide, show
-from amgs_tui.panes.lists import ListPane
+from amgs_tui.panes.lists import ListPane, next_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -47,6 +47,7 @@ class CalibrationPane(ListPane):
     """The reliability diagram, the forecasts behind it, and the plan that would make them better."""
 
     NAME = "calibration"
+    ASKS_AWAY = True
     SHOWS = frozenset({"calibration", "calibrate", "feedback"})
     PURPOSE = """\
 Every block in a frame carries its score as a forecast: the probability that it will prove useful. Your verdict (u
@@ -56,26 +57,22 @@ scores mean what they say. The Brier score is the mean squared error: 0 is best.
 diagram; f shows one frame, category or type of edge alone. c previews a recalibration; press c again to apply it."""
 
     BINDINGS: ClassVar[list[Any]] = [
+        show("u", "feedback('useful')", "useful", "calibration.useful", "It was useful; on to the next open forecast"),
         show(
-            "u",
-            "feedback('useful')",
-            "useful",
-            "calibration.useful",
-            "The marked block was useful; goes to the next open forecast",
-        ),
-        show(
-            "x",
-            "feedback('useless')",
-            "useless",
-            "calibration.useless",
-            "The marked block was useless; goes to the next open forecast",
+            "x", "feedback('useless')", "useless", "calibration.useless", "It was useless; on to the next open forecast"
         ),
         show("right", "bin(1)", "bin", "calibration.bin", "Next bin of the diagram", key_display="←→"),
         hide("left", "bin(-1)", "bin", "calibration.bin_before", "Previous bin; from the first, back to all"),
         show("v", "whole", "view", "calibration.view", "Switch between the list and the diagram"),
         show("enter", "read", "read", "calibration.read", "Read the block of this forecast"),
         show("c", "calibrate", "plan", "calibration.calibrate", "Preview a recalibration; press again to apply it"),
-        show("f", "group", "group", "calibration.groups", "Show one frame, category or type of edge, or all"),
+        show(
+            "f",
+            "run('calibration groups')",
+            "group",
+            "calibration.groups",
+            "Show one frame, category or type of edge, or all",
+        ),
         show("d", "drop", "back", "calibration.drop", "Discard the preview"),
         show("U", "undo", "undo", "calibration.undo", "Undo the last verdict or recalibration"),
         show("b", "bins", "bins", "calibration.bins", "Cycle 5, 10 or 20 bins"),
@@ -100,13 +97,6 @@ diagram; f shows one frame, category or type of edge alone. c previews a recalib
         self._begins = True
 
     # --- what it shows ------------------------------------------------------------------------------------
-
-    def look(self) -> None:
-        """As every pane; one that gave its place away asks without it whether there is a forecast by now."""
-        super().look()
-        if self.stale and self.empty:
-            for call in self.asks():
-                self.ask(call, origin="screen")
 
     def asks(self) -> Iterable[Call[Any]]:
         by, value = self.group or (None, None)
@@ -150,14 +140,11 @@ diagram; f shows one frame, category or type of edge alone. c previews a recalib
         current_case, wanted = None if self._begins else self._case, self._next
         self.found, self._next, self._begins = forecasts, None, False
         self._every = list_forecasts(forecasts.cases, self.host.now())
-        keep = wanted if wanted is not None else current_case.outcome.prediction_id if current_case is not None else ""
-        if (
-            wanted is None
-            and current_case is not None
-            and current_case.outcome.actual is not None
-            and not self.has_focus
-        ):
-            keep = self._open_of(current_case.outcome.block_id) or keep
+        keep = wanted or ""
+        if wanted is None and current_case is not None:
+            outcome = current_case.outcome
+            judged_elsewhere = outcome.actual is not None and not self.has_focus
+            keep = (judged_elsewhere and self._open_of(outcome.block_id)) or outcome.prediction_id
         self.clip_cursor()
         self.place_on(case.outcome.prediction_id == keep for case in self.items)
         if wanted is not None:
@@ -215,8 +202,10 @@ diagram; f shows one frame, category or type of edge alone. c previews a recalib
         return f"{share(chosen.low)} to {share(chosen.high)}: {plural(chosen.count, 'forecast')}"
 
     def figure(self, canvas: Canvas) -> Figure | None:
-        if self.plan is not None or self.table is None:
-            return super().figure(canvas) if self.plan is not None else None
+        if self.plan is not None:
+            return super().figure(canvas)
+        if self.table is None:
+            return None
         from amgs_app.calibration.figure import calibration
 
         return calibration(
@@ -246,35 +235,26 @@ diagram; f shows one frame, category or type of edge alone. c previews a recalib
                 return self.plan is not None
             case "undo":
                 return self.last is not None and self.plan is None
-            case "bin" | "whole" | "group" | "bins":
+            case "bin" | "whole" | "run" | "bins":
                 return self.plan is None
         return True
 
     def selection_changed(self, block_id: str | None) -> None:
-        case = self._case
-        if self.plan is None and (case is None or case.outcome.block_id != block_id):
+        if self.plan is None and self.block_at_cursor() != block_id:
             self.place_on(case.outcome.block_id == block_id for case in self.items)
             self.repaint()
         self.refresh_bindings()
 
     def action_bin(self, by: int) -> None:
         """Go to the next bin that has an outcome; beyond the first and the last, to all of them."""
-        filled = (
-            [n for n, reliability_bin in enumerate(self.table.bins) if reliability_bin.count]
-            if self.table is not None
-            else []
-        )
-        turn: list[int | None] = [None, *filled]
-        place = turn.index(self.bin) if self.bin in turn else 0
-        self.bin = turn[(place + by) % len(turn)]
-        self._begin()
-        self._say()
-        self.repaint()
-        self.look()
+        bins = self.table.bins if self.table is not None else ()
+        self._show(next_of((None, *(n for n, of_bin in enumerate(bins) if of_bin.count)), self.bin, by))
+        self.show_change()
 
-    def _begin(self) -> None:
-        """Another list comes: the cursor begins at its top."""
-        self._begins, self.cursor = True, 0
+    def _show(self, chosen: int | None) -> None:
+        """Ask for the forecasts of a bin, or all: the cursor begins at the top of what comes."""
+        self.bin, self._begins, self.cursor = chosen, True, 0
+        self.look()
 
     def action_whole(self) -> None:
         from amgs_app.calibration.figure import is_queue
@@ -283,12 +263,8 @@ diagram; f shows one frame, category or type of edge alone. c previews a recalib
             self.queue = not is_queue(self.table, self.bin, self.queue)
             self.repaint()
 
-    def action_read(self) -> None:
-        if self._case is not None and self._case.outcome.block_id:
-            self.read(self._case.outcome.block_id)
-
     def action_bins(self) -> None:
-        self.bins = BINS[(BINS.index(self.bins) + 1) % len(BINS)] if self.bins in BINS else BINS[0]
+        self.bins = next_of(BINS, self.bins)
         self.bin = None
         self.look()
 
@@ -301,11 +277,9 @@ diagram; f shows one frame, category or type of edge alone. c previews a recalib
             words = f"This forecast was judged {verdict_of(case.outcome.actual)}."
             self.notify(words, title="Already judged", timeout=3)
             return
-        places = (*range(self.cursor + 1, self.rows), *range(self.cursor))
-        waiting = (self.items[place].outcome for place in places if self.items[place].outcome.actual is None)
-        following = next(waiting, case.outcome)
-        self._next = following.prediction_id
         judged = case.outcome
+        after = [other.outcome for other in (*self.items[self.cursor + 1 :], *self.items[: self.cursor])]
+        self._next = next((other for other in after if other.actual is None), judged).prediction_id
         self.ask(operations.calibration.feedback(verdict, block=judged.block_id, forecast=judged.prediction_id))
 
     def receive_failure(self, failure: Failed) -> None:
@@ -328,32 +302,23 @@ diagram; f shows one frame, category or type of edge alone. c previews a recalib
             self.done = None
             self.ask(operations.lifecycle.undo(self.last.id))
 
-    # --- groups -------------------------------------------------------------------------------------------
-
-    def action_group(self) -> None:
-        self.ask(operations.calibration.calibration("groups"))
-
     def show_to_operator(self, command: str, result: object) -> None:
         """Offer the groups as a list to choose from, with their figures."""
         del command
         from amgs.calibration.results import OutcomeGroups
 
         if isinstance(result, OutcomeGroups):
-            self._choose(result)
+            self.choose("Show which forecasts?", list(self._list_groups(result)), self._show_group)
 
-    def _choose(self, outcome_groups: OutcomeGroups) -> None:
-        choices = []
-        for group in outcome_groups.groups:
+    def _list_groups(self, result: OutcomeGroups) -> Iterable[Choice]:
+        here = " ".join(self.group) if self.group is not None else ""
+        for group in result.groups:
             name = "" if group.kind == "all" else f"{group.kind} {group.name}"
             brier = f", Brier {share(group.brier, 3)}" if group.brier is not None else ""
             summary = f"{group.outcomes:,} of {plural(group.forecasts, 'forecast')} judged{brier}"
-            here = " ".join(self.group) if self.group is not None else ""
-            choices.append(Choice(name, name or "all", summary, marked=name == here))
-        self.choose("Show which forecasts?", choices, self._show_group)
+            yield Choice(name, name or "all", summary, marked=name == here)
 
     def _show_group(self, name: str) -> None:
         kind, _, value = name.partition(" ")
         self.group = (cast("GroupKind", kind), value) if kind else None
-        self.bin = None
-        self._begin()
-        self.look()
+        self._show(None)

@@ -13,7 +13,7 @@ from amgs_app.render.canvas import Canvas, Figure
 from amgs_app.render.empty_state import notice
 from amgs_tui.dialogs.questions import confirm
 from amgs_tui.keys import hide, show
-from amgs_tui.panes.lists import ListPane
+from amgs_tui.panes.lists import ListPane, next_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -56,9 +56,7 @@ decay profile of the selected block, c applies it. Moving in the list selects th
         hide("left", "scrub(-1)", "time", "decay.sooner", "One step back towards today"),
         show("left_square_bracket", "reach(-1)", "reach", "decay.fewer", "Shorten the range of days"),
         show("right_square_bracket", "reach(1)", "reach", "decay.more", "Extend the range of days"),
-        show(
-            "w", "suppose", "what if", "decay.what_if", "Preview a pin or another decay profile for this block, in turn"
-        ),
+        show("w", "suppose", "what if", "decay.what_if", "Preview a pin or another decay profile, in turn"),
         show("c", "make_so", "apply", "decay.make_so", "Apply the previewed decay profile"),
         show("v", "view", "curves", "decay.view", "Show block and categories, the block alone, the categories alone"),
         show("enter", "read", "read", "decay.read", "Read the selected block"),
@@ -137,9 +135,7 @@ decay profile of the selected block, c applies it. Moving in the list selects th
         if block_id is None or not self.has_place:
             self.stale = True
             return
-        for call in self._asks_of_block():
-            self.ask(call, origin="screen")
-        self._say()
+        self._look_at_block()
 
     # --- drawing --------------------------------------------------------------------------------------------
 
@@ -218,8 +214,11 @@ decay profile of the selected block, c applies it. Moving in the list selects th
     def action_suppose(self) -> None:
         """Turn to the next supposition about the selected block; nothing is changed by it."""
         turn = [name for name in SUPPOSITIONS if not name or name != self._present]
-        self.supposed = turn[(turn.index(self.supposed) + 1) % len(turn)] if self.supposed in turn else turn[1]
+        self.supposed = next_of(turn, self.supposed)
         self.preview = None
+        self._look_at_block()
+
+    def _look_at_block(self) -> None:
         for call in self._asks_of_block():
             self.ask(call, origin="screen")
         self.show_change()
@@ -251,7 +250,7 @@ decay profile of the selected block, c applies it. Moving in the list selects th
         confirm(self.app, "Apply this decay profile?", words, apply)
 
     def action_view(self) -> None:
-        self.view = CURVES[(CURVES.index(self.view) + 1) % len(CURVES)]
+        self.view = next_of(CURVES, self.view)
         self.repaint()
 
     def action_read(self) -> None:

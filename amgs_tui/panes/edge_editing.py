@@ -21,14 +21,7 @@ KINDS: Final = ("related", "depends_on", "links_to", "caused", "contradicts", "p
 OWN: Final = "(own)"
 """The choice of a type that is typed."""
 EDITING: Final[list[Any]] = [
-    show(
-        "right",
-        "walk_edges(1)",
-        "edge",
-        "graph.edge",
-        "Next edge of this neighbour, then the next neighbour",
-        key_display="←→",
-    ),
+    show("right", "walk_edges(1)", "edge", "graph.edge", "Next edge, then the next neighbour", key_display="←→"),
     hide("left", "walk_edges(-1)", "edge before", "graph.edge_before", "Previous edge, or the neighbour before"),
     show("x", "cut", "cut", "graph.cut", "Cut this edge; undo brings it back"),
     show("u", "confirm", "confirm", "graph.confirm", "This edge is right: its confidence is 1, its decay begins anew"),

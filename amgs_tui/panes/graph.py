@@ -59,7 +59,13 @@ adds one; U undoes it. w finds the strongest path to any other block."""
         show("h", "hops", "hops", "graph.hops", "Show one, two or three hops"),
         show("f", "filter", "relation", "graph.filter", "Show only one type of edge, or all"),
         show("w", "way", "path to", "graph.way", "Show the strongest path to another block"),
-        show("v", "communities", "communities", "graph.communities", "Find communities in the whole graph"),
+        show(
+            "v",
+            "run('graph stats --communities')",
+            "communities",
+            "graph.communities",
+            "Find communities in the whole graph",
+        ),
         *ListPane.BINDINGS,
     ]
 
@@ -192,9 +198,6 @@ adds one; U undoes it. w finds the strongest path to any other block."""
                 lambda goal: self.ask(operations.graph.path(start.id, goal)),
                 self.edges.rest,
             )
-
-    def action_communities(self) -> None:
-        self.ask(operations.graph.stats(communities=True))
 
     def action_hops(self) -> None:
         self.hops = self.hops % MOST_HOPS + 1

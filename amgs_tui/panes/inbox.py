@@ -60,16 +60,10 @@ by block (e category, x leave out, arrows to an edge, x drops it, + and − conf
 one transaction, which the overview can undo. s lists the sources; what one says now is shown as a plan first."""
 
     BINDINGS: ClassVar[list[Any]] = [
-        show(
-            "c",
-            "consolidate",
-            "consolidate",
-            "inbox.consolidate",
-            "Consolidate: apply the draft, else consolidate the whole inbox",
-        ),
+        show("c", "consolidate", "consolidate", "inbox.consolidate", "Apply the draft, else consolidate all"),
         show("d", "plan", "draft", "inbox.plan", "Draft the consolidation to review it first, or back to the list"),
         *CORRECTING,
-        show("i", "ingest", "ingest", "inbox.ingest", "Ingest a file, a folder or a text"),
+        show("i", "type('ingest ')", "ingest", "inbox.ingest", "Ingest a file, a folder or a text"),
         SOURCES,
         REVIEW,
         show("enter", "read", "read", "inbox.read", "Select this block and read it"),
@@ -251,7 +245,7 @@ one transaction, which the overview can undo. s lists the sources; what one says
             return self.draft is not None and self.revision is None and self.correcting.correctable and self.rows > 0
         if action == "consolidate" and self.revision is not None:
             return self.draft is None  # a draft that is not seen is not applied
-        return not (action in ("ingest", "sources", "review") and self.draft is not None)
+        return not (action in ("type", "sources", "review") and self.draft is not None)
 
     def action_consolidate(self) -> None:
         if self.draft is not None and self.correcting.correctable:
@@ -269,16 +263,6 @@ one transaction, which the overview can undo. s lists the sources; what one says
         self.selection_changed(self.host.selected)
         self.clip_cursor()
         self.show_change()
-
-    # --- correcting the draft -----------------------------------------------------------------------------
-
-    def action_ingest(self) -> None:
-        self.host.command("ingest ")
-
-    def action_read(self) -> None:
-        chosen = self.block_at_cursor()
-        if chosen is not None:
-            self.read(chosen)
 
     def show_to_operator(self, command: str, result: object) -> None:
         """Offer the sources or the findings as a list to choose from."""

@@ -43,18 +43,12 @@ then undoes the change under the cursor; later changes that depend on it have to
 
     BINDINGS: ClassVar[list[Any]] = [
         show("U", "undo", "undo", "overview.undo", "Undo the change under the cursor"),
-        show(
-            "enter",
-            "open",
-            "open",
-            "overview.open",
-            "Open the pane of the station; on the journal: what the change did, block by block",
-        ),
+        show("enter", "open", "open", "overview.open", "Open the station's pane; of a change: what it did"),
         show("n", "next", "next step", "overview.next", "Type the command of the next step"),
-        show("m", "measure", "measure", "overview.measure", "Measure the memory: success metrics and drift"),
+        show("m", "type('metrics ')", "measure", "overview.measure", "Measure the memory: success metrics and drift"),
         show("right", "station(1)", "station", "overview.station", "Next station of the loop", key_display="←→"),
         hide("left", "station(-1)", "station", "overview.station_before", "Previous station of the loop"),
-        show("V", "verify", "verify", "overview.verify", "Check the whole store for faults"),
+        show("V", "run('verify')", "verify", "overview.verify", "Check the whole store for faults"),
         *ListPane.BINDINGS,
     ]
 
@@ -191,10 +185,3 @@ then undoes the change under the cursor; later changes that depend on it have to
 
             line = next_step(self.overview.store, self.host.last_frame, self.host.lifetime)
             self.host.command(line)
-
-    def action_measure(self) -> None:
-        """Begin `metrics` in the command line, where a file of questions can be named."""
-        self.host.command("metrics ")
-
-    def action_verify(self) -> None:
-        self.ask(operations.lifecycle.verify())

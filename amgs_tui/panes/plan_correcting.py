@@ -22,9 +22,7 @@ OWN: Final = "(own)"
 """The choice of a category that is typed."""
 CORRECTING: Final[list[Any]] = [
     show("e", "recategorise", "category", "inbox.category", "Change the category of this block of the draft"),
-    show(
-        "x", "leave_out", "leave out", "inbox.leave_out", "Leave out the block or the chosen edge, or include it again"
-    ),
+    show("x", "leave_out", "leave out", "inbox.leave_out", "Leave out the block or the edge, or include it again"),
     show("plus,equals_sign", "surer(1)", "surer", "inbox.surer", "More confidence in the block or the edge"),
     hide("minus", "surer(-1)", "less sure", "inbox.less_sure", "Less confidence in the block or the edge"),
     show("right", "walk_edges(1)", "edge", "inbox.edge", "Next edge of this block", key_display="←→"),

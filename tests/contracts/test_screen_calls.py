@@ -13,6 +13,7 @@ import pytest
 
 from amgs_app.calls.registry import Registry
 from amgs_app.calls.standard import standard
+from amgs_tui.panes.by_key import PANE_TYPES
 
 SCREEN = Path(__file__).parents[2] / "amgs_tui"
 HANDED_ON = frozenset(
@@ -75,3 +76,9 @@ def test_every_request_of_the_screen_binds_to_its_operation(registry: Registry) 
         wrong += [f"{where}: {name} takes no {each}" for each in sorted(given - names)]
         wrong += [f"{where}: {name} needs {each}" for each in sorted(needed - given)]
     assert wrong == []
+
+
+def test_every_command_behind_a_key_is_one(registry: Registry) -> None:
+    actions = [binding.action for kind in PANE_TYPES for binding in kind.BINDINGS]
+    lines = [ast.literal_eval(action[4:-1]) for action in actions if action.startswith("run(")]
+    assert lines and all(registry.parse(line) for line in lines)  # parse raises for a line that is none

@@ -152,6 +152,15 @@ def earlier(instant: datetime, by: timedelta) -> datetime:
         return FIRST if by > timedelta() else LAST
 
 
+def hours_before(instant: datetime, hours: float) -> datetime:
+    """Return the instant so many hours before another; where the calendar ends, its end."""
+    try:
+        span = timedelta(hours=hours)
+    except OverflowError:
+        span = timedelta.max if hours > 0 else timedelta.min
+    return earlier(instant, span)
+
+
 def changed_at(seconds: float) -> datetime:
     """Return the instant of a file's time; where the calendar ends, its end."""
     return earlier(EPOCH, timedelta(seconds=-max(min(seconds, 1e12), -1e12))).replace(tzinfo=UNPLACED)

@@ -110,6 +110,15 @@ def test_what_came_last_is_in_a_frame_with_a_question_only_where_it_is_about_it(
     assert "greased" in frame(sources, "SESSION", "", 2000).text, "without a question it is what came last"
 
 
+@pytest.mark.parametrize("hours", [1e9, 1e300])
+def test_a_window_longer_than_the_calendar_holds_everything(sources: Sources, hours: float) -> None:
+    endless, unlimited = (
+        replace(KNOWN["SHORT_TERM"], rule=replace(KNOWN["SHORT_TERM"].rule, window_hours=window))
+        for window in (hours, None)
+    )
+    assert frame(sources, endless).text == frame(sources, unlimited).text
+
+
 @given(
     memories(),
     st.sampled_from(sorted(KNOWN)),

@@ -6,10 +6,10 @@ import hashlib
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import datetime, timedelta
+from datetime import datetime
 from types import MappingProxyType
 
-from amgs.clock import ShiftedClock, earlier
+from amgs.clock import ShiftedClock, hours_before
 from amgs.frames import pools
 from amgs.frames.assemble import (
     Assembled,
@@ -227,7 +227,7 @@ def apply_window(definition: FrameDefinition, request: FrameRequest, sources: So
     wanted = replace(rule.filter, current=request.as_of is None, as_of=request.as_of)
     if rule.window_hours is None:
         return wanted
-    since = earlier(sources.clock.now(), timedelta(hours=rule.window_hours))
+    since = hours_before(sources.clock.now(), rule.window_hours)
     earliest = wanted.reinforced_since
     return replace(wanted, reinforced_since=since if earliest is None else max(since, earliest))
 

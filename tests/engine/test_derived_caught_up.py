@@ -18,7 +18,7 @@ from amgs.derived.block_reader import State
 from amgs.derived.indexes import Derived
 from amgs.derived.search_indexes import SEARCHABLE
 from amgs.errors import AmgsError
-from amgs.graph.view import GraphView, caught_up
+from amgs.graph.view import GraphView, catch_up
 from amgs.ingest.raw_blocks import RawBlock
 from amgs.retrieval.sequence_index import SequenceIndex
 from amgs.types import BlockFilter
@@ -149,7 +149,7 @@ def test_after_any_changes_the_state_is_the_one_made_anew(seed: int, monkeypatch
     counted: list[GraphView] = []
 
     def counting(*given: Any) -> GraphView:
-        counted.append(caught_up(*given))
+        counted.append(catch_up(*given))
         return counted[-1]
 
     monkeypatch.setattr("amgs.derived.indexes.caught_up", counting)

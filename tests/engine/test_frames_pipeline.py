@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from amgs.errors import BudgetError
 from amgs.frames.pipeline import FrameRequest, build
 from amgs.frames.registry import by_name, leaves, register
-from amgs.frames.score import effective
+from amgs.frames.score import effective_weights
 from amgs.frames.shipping import DEFAULTS
 from amgs.retrieval.score import SEARCH_WEIGHTS
 from amgs.retrieval.sources import Sources
@@ -94,7 +94,7 @@ def test_with_a_question_the_order_is_that_of_the_search_and_without_one_that_of
     made = frame(sources, "ATTENTION", "dome motor")
     assert [c.block.id for c in made.candidates] == hits
     assert made.weights == SEARCH_WEIGHTS
-    assert frame(sources, "ATTENTION").weights == effective(KNOWN["ATTENTION"], None, has_query=False).weights
+    assert frame(sources, "ATTENTION").weights == effective_weights(KNOWN["ATTENTION"], None, has_query=False).weights
     mine = KNOWN["ATTENTION"].weighed(Weights(1.0, 0.0, 0.0, 0.0, 0.0))
     assert frame(sources, mine, "dome motor").weights == mine.weights, "the operator's own weights decide"
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from amgs.frames import shipping
 from amgs.frames.registry import by_name
-from amgs.frames.shipping import mark, renew, renewal
+from amgs.frames.shipping import hash_definition, plan_renewal, renew
 from amgs.memory import Memory
 from amgs.storage.duckdb.storage import DuckDBStorage
 from amgs.storage.frames import decode, encode
@@ -64,16 +64,16 @@ def test_a_changed_definition_is_kept_says_so_and_can_be_reset(tmp_path: Path) -
 
 def test_a_store_from_before_versions_were_kept_loses_nothing() -> None:
     stored = by_name([OLD_SELF, *shipping.DEFAULTS[1:]])
-    written, given = renewal(stored, {}, shipping.DEFAULTS)
+    written, given = plan_renewal(stored, {}, shipping.DEFAULTS)
     assert written == ()
-    assert "SELF" not in given and given["WORLD"] == mark(shipping.WORLD)
+    assert "SELF" not in given and given["WORLD"] == hash_definition(shipping.WORLD)
 
 
 def test_a_definition_is_known_by_what_an_older_version_wrote_of_it() -> None:
     """A field that came later does not make a frame that nobody touched look like the operator's own."""
     by_weights = replace(shipping.ATTENTION, rule=replace(shipping.ATTENTION.rule, order="weights"))
-    assert mark(by_weights) == "aedc6f9bf06ae99f", "as version 0.2.0 wrote it"
-    assert mark(shipping.SHORT_TERM) == "41c815f7b673fde5"
-    assert mark(shipping.ATTENTION) != mark(by_weights)
+    assert hash_definition(by_weights) == "aedc6f9bf06ae99f", "as version 0.2.0 wrote it"
+    assert hash_definition(shipping.SHORT_TERM) == "41c815f7b673fde5"
+    assert hash_definition(shipping.ATTENTION) != hash_definition(by_weights)
     assert decode(encode(shipping.ATTENTION)) == shipping.ATTENTION
     assert decode(encode(by_weights)) == by_weights

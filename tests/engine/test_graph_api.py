@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from amgs.clock import FixedClock
-from amgs.graph.traversal import find_communities, inside
+from amgs.graph.traversal import find_communities, internal_share
 from amgs.memory import Memory
 from tests.engine.memory_world import NOW, write_notes
 from tests.engine.retrieval_world import Link
@@ -45,5 +45,5 @@ def test_two_cliques_with_one_thread_between_them_are_two_communities() -> None:
     found = find_communities(seen)
     assert [sorted(int(seen.nodes[i]) for i in part) for part in found.parts] == cliques
     assert 0.3 < found.modularity < 0.6
-    assert inside(seen, found.parts[0]) > 0.95
+    assert internal_share(seen, found.parts[0]) > 0.95
     assert find_communities(view([], 3)).parts == ()

@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 from amgs.errors import BudgetError, FrameCycleError, UnknownFrameError, UsageError
 from amgs.frames.assemble import MOST_LIMIT, FrameSection, Shortener, Template, assemble, key_sentence
 from amgs.frames.registry import by_name, order, register
-from amgs.frames.score import effective
-from amgs.frames.select import Taken, select
+from amgs.frames.score import effective_weights
+from amgs.frames.select import Selection, select
 from amgs.frames.shipping import DEFAULTS
 from amgs.index.keyword import KeywordIndex
 from amgs.index.snapshot_store import Stamp
@@ -41,7 +41,7 @@ def rules() -> st.SearchStrategy[SelectionRule]:
 def test_every_candidate_gets_one_fate_with_a_reason_and_the_budget_holds(
     pool: list[Candidate], budget: int, rule: SelectionRule
 ) -> None:
-    done = select(pool, budget, rule, Taken())
+    done = select(pool, budget, rule, Selection())
     assert [c.block.id for c in done.candidates] == [c.block.id for c in pool]
     assert done.used == sum(c.tokens for c in done.chosen) <= max(budget, 0)
     assert all(c.because for c in done.candidates if c.fate != "selected")
@@ -50,7 +50,7 @@ def test_every_candidate_gets_one_fate_with_a_reason_and_the_budget_holds(
     for c in done.candidates:
         if c.fate == "over_budget":
             assert c.because.startswith(f"over budget: {c.tokens} tokens, ")
-    assert select(pool, budget, rule, Taken()) == done
+    assert select(pool, budget, rule, Selection()) == done
 
 
 def test_what_means_the_same_is_taken_once() -> None:
@@ -59,10 +59,10 @@ def test_what_means_the_same_is_taken_once() -> None:
     along = np.array([1.0, 0.0], dtype=np.float32)
     across = np.array([0.0, 1.0], dtype=np.float32)
     close = np.array([0.98, 0.199], dtype=np.float32)
-    done = select(pool, 9, SelectionRule(), Taken({a: along, b: close, c: across}, 0.95))
+    done = select(pool, 9, SelectionRule(), Selection({a: along, b: close, c: across}, 0.95))
     assert [one.fate for one in done.candidates] == ["selected", "duplicate", "selected"]
     assert done.candidates[1].because == f"duplicate of {a[:6]}… (cosine 0.98)"
-    loose = select(pool, 9, SelectionRule(), Taken({a: along, b: close, c: across}, None))
+    loose = select(pool, 9, SelectionRule(), Selection({a: along, b: close, c: across}, None))
     assert len(loose.chosen) == 3
 
 
@@ -71,8 +71,8 @@ def test_balancing_admits_a_rarer_category_before_a_slightly_better_score() -> N
         *(candidate(f"fact {i}", 0.9 - i / 1000, 10) for i in range(5)),
         candidate("who", 0.86, 10, category="person"),
     ]
-    plain = select(pool, 30, SelectionRule(), Taken())
-    balanced = select(pool, 30, SelectionRule(selection="entropy"), Taken())
+    plain = select(pool, 30, SelectionRule(), Selection())
+    balanced = select(pool, 30, SelectionRule(selection="entropy"), Selection())
     assert {c.block.category for c in plain.chosen} == {"fact"}
     assert {c.block.category for c in balanced.chosen} == {"fact", "person"}
 
@@ -83,7 +83,7 @@ def test_balancing_admits_a_rarer_category_before_a_slightly_better_score() -> N
 @given(st.lists(st.integers(0, 20), min_size=5, max_size=5).filter(any), st.booleans(), st.sampled_from(sorted(KNOWN)))
 def test_effective_weights_sum_to_one_and_keep_their_proportions(raw: list[int], has_query: bool, name: str) -> None:
     weights = Weights.normalised(**dict(zip(COMPONENTS, map(float, raw), strict=True)))
-    shared = effective(KNOWN[name], weights, has_query=has_query).weights
+    shared = effective_weights(KNOWN[name], weights, has_query=has_query).weights
     assert sum(getattr(shared, c) for c in COMPONENTS) == pytest.approx(1.0)
     kept = [c for c in COMPONENTS if getattr(shared, c) > 0 and getattr(weights, c) > 0]
     ratios = [getattr(shared, c) / getattr(weights, c) for c in kept]
@@ -182,12 +182,12 @@ def test_of_two_that_say_the_same_the_newer_is_taken() -> None:
     new = replace(new, block=later)
     along, across = np.array([1.0, 0.0], np.float32), np.array([0.0, 1.0], np.float32)
     vectors = {old.block.id: along, new.block.id: along, other.block.id: across}
-    done = select([old, new, other], 99, SelectionRule(), Taken(vectors, 0.95))
+    done = select([old, new, other], 99, SelectionRule(), Selection(vectors, 0.95))
     assert [one.fate for one in done.candidates] == ["duplicate", "selected", "selected"]
     assert done.candidates[0].because == f"older than {new.block.id[:6]}…, which says the same"
-    tight = select([old, replace(new, tokens=50)], 10, SelectionRule(), Taken(vectors, 0.95))
+    tight = select([old, replace(new, tokens=50)], 10, SelectionRule(), Selection(vectors, 0.95))
     assert [one.fate for one in tight.candidates] == ["selected", "over_budget"]
-    taken = Taken(vectors, 0.95)
+    taken = Selection(vectors, 0.95)
     taken.add(old)
     assert [one.fate for one in select([new], 9, SelectionRule(), taken).candidates] == ["selected"]
 
@@ -202,7 +202,7 @@ def test_a_block_too_long_for_the_budget_stands_there_with_its_passage() -> None
         finder = PassageFinder(index.query("why did the dome stall?"), index)
         long = candidate(text, 0.9, 0)
         long = replace(long, tokens=template.cost(long, approximate_tokens))
-        taken = Taken(shorten=Shortener(template, finder, approximate_tokens))
+        taken = Selection(shorten=Shortener(template, finder, approximate_tokens))
         (made,) = select([long], 1024, SelectionRule(), taken).candidates
         assert made.fate == "selected"
         assert made.because == f"cut to {made.tokens} of {long.tokens} tokens"
@@ -216,9 +216,9 @@ def test_a_block_too_long_for_the_budget_stands_there_with_its_passage() -> None
         assert assembly == "structured" or shown in text
         (other,) = select([long], 100, SelectionRule(), taken).candidates
         assert other.fate == "duplicate"
-        (small,) = select([long], around + 40, SelectionRule(), Taken(shorten=taken.shorten)).candidates
+        (small,) = select([long], around + 40, SelectionRule(), Selection(shorten=taken.shorten)).candidates
         assert (small.fate, small.tokens <= around + 40) == ("selected", True)
-        (none,) = select([long], 20, SelectionRule(), Taken(shorten=taken.shorten)).candidates
+        (none,) = select([long], 20, SelectionRule(), Selection(shorten=taken.shorten)).candidates
         assert (none.fate, none.passage) == ("over_budget", None)
 
 
@@ -230,13 +230,13 @@ def test_what_fits_whole_stands_before_the_passage_of_what_does_not() -> None:
     index = KeywordIndex.open(None)
     shorten = Shortener(template, PassageFinder(index.query("dome"), index), approximate_tokens)
     budget = first.tokens + last.tokens + 60
-    done = select([first, long, last], budget, SelectionRule(), Taken(shorten=shorten))
+    done = select([first, long, last], budget, SelectionRule(), Selection(shorten=shorten))
     assert [c.passage is None for c in done.chosen] == [True, False, True]
     assert done.chosen[1].because.startswith("in the tokens that were left; cut to ")
     assert done.used == sum(c.tokens for c in done.chosen) <= budget
-    whole = select([long, first], long.tokens + 1, SelectionRule(), Taken(shorten=shorten))
+    whole = select([long, first], long.tokens + 1, SelectionRule(), Selection(shorten=shorten))
     assert [c.passage for c in whole.chosen] == [None]
-    two = select([first, long, last], budget, SelectionRule(selection="top_k", top_k=2), Taken(shorten=shorten))
+    two = select([first, long, last], budget, SelectionRule(selection="top_k", top_k=2), Selection(shorten=shorten))
     assert [c.fate for c in two.candidates] == ["selected", "over_budget", "selected"]
 
 

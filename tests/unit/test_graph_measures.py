@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from amgs.clock import FixedClock
-from amgs.graph.centrality import SYMMETRIC, betweenness, degree, eigenvector, measure, pagerank, telling
+from amgs.graph.centrality import SYMMETRIC, betweenness, degree, eigenvector, measure, pagerank, without_brief_edges
 from amgs.graph.live import LiveGraph
 from amgs.graph.traversal import strongest_path, within
 from amgs.graph.view import GraphView, materialise
@@ -103,7 +103,7 @@ def test_what_is_brief_gives_and_takes_no_centrality_by_likeness_or_place() -> N
     whole = view([*links, Link(7, 2, "links_to")], 7)
     assert int(np.argmax(measure(whole).importance())) >= 3
     brief = np.arange(4, 8, dtype=np.int64)
-    seen = telling(whole, brief)
+    seen = without_brief_edges(whole, brief)
     assert sorted(seen.columns.relation.tolist()) == ["links_to", "links_to", "related"]
     scores = measure(seen).importance()
     assert scores[3:6].max() < 1e-9 and scores[6] > 0.1 and int(np.argmax(scores)) in (0, 1)
@@ -112,7 +112,7 @@ def test_what_is_brief_gives_and_takes_no_centrality_by_likeness_or_place() -> N
     )
     assert graph.importance(list(range(1, 8))) == pytest.approx(dict(enumerate(scores.tolist(), 1)))
     assert graph.view().source.size == len(links) + 1
-    assert telling(whole, np.zeros(0, np.int64)) is whole
+    assert without_brief_edges(whole, np.zeros(0, np.int64)) is whole
 
 
 def test_the_live_graph_is_read_again_only_when_it_changed_or_grew_old() -> None:

@@ -14,7 +14,7 @@ from amgs.conversation.written import summarise_notes
 from amgs.decay import hours_between
 from amgs.frames import cache, pipeline, registry, why
 from amgs.frames.assemble import Template
-from amgs.frames.cache import KeptPool
+from amgs.frames.cache import ChildPool
 from amgs.frames.registry import Definitions
 from amgs.log import reinforcement as reinforcing
 from amgs.retrieval.sources import Sources
@@ -76,7 +76,7 @@ class Assembler(MemoryPart):
         self,
         frame: Frame,
         asked: pipeline.FrameRequest,
-        pools: Mapping[str, KeptPool],
+        pools: Mapping[str, ChildPool],
         known: Definitions,
         curve: str | None,
     ) -> Frame:
@@ -101,7 +101,7 @@ class Assembler(MemoryPart):
 
     def _build_frame(
         self, definition: FrameDefinition, request: pipeline.FrameRequest, known: Definitions, sources: Sources
-    ) -> tuple[Frame, dict[str, KeptPool]]:
+    ) -> tuple[Frame, dict[str, ChildPool]]:
         """Return a frame, and the pools of those children that have a refresh cadence: fresh ones are taken over, and
         the frame's remarks say so.
         """
@@ -141,7 +141,7 @@ class Assembler(MemoryPart):
         row: CacheRow | None,
         known: Definitions,
         sources: Sources,
-    ) -> KeptPool:
+    ) -> ChildPool:
         if row is not None and not self.stale(row, child, known):
             pool_pair = cache.decode_pool(row.assembly, lambda ids: _blocks(ids, sources))
             statuses = child.rule.filter.statuses
@@ -149,8 +149,8 @@ class Assembler(MemoryPart):
                 c.block.status in statuses and not c.block.superseded for c in pool_pair[0].candidates
             ):
                 age = hours_between(row.computed_at, self._now)
-                return KeptPool(pool_pair[0], pool_pair[1], age)
-        return KeptPool(self.scored(parent, child, asked, sources))
+                return ChildPool(pool_pair[0], pool_pair[1], age)
+        return ChildPool(self.scored(parent, child, asked, sources))
 
     def scored(
         self, parent: FrameDefinition, child: FrameDefinition, asked: pipeline.FrameRequest, sources: Sources
@@ -163,11 +163,11 @@ class Assembler(MemoryPart):
         of_self = any(atom.rule.gather == "identity" for atom in registry.leaves(definition, known))
         with self._context.derived.reading() as state:
             structure = state.structure
-        cached_state = cache.Held(row.computed_at, row.structure, row.definition, json.loads(row.identity))
-        now = cache.Held(
+        cached_state = cache.CachedState(row.computed_at, row.structure, row.definition, json.loads(row.identity))
+        now = cache.CachedState(
             self._now, structure, version_of(registry.tree(definition, known)), self._identity() if of_self else {}
         )
-        return cache.stale(cached_state, now, definition, hours=definition.refresh_hours, of_self=of_self)
+        return cache.stale_reason(cached_state, now, definition, hours=definition.refresh_hours, of_self=of_self)
 
     def _identity(self) -> dict[str, float]:
         """Return the centrality of every self-tagged block, by id."""
@@ -177,7 +177,7 @@ class Assembler(MemoryPart):
             return dict(zip(state.blocks.ids(numbers).tolist(), importance.tolist(), strict=True))
 
     def _record(
-        self, frame: Frame, request: pipeline.FrameRequest, pools: Mapping[str, KeptPool], known: Definitions
+        self, frame: Frame, request: pipeline.FrameRequest, pools: Mapping[str, ChildPool], known: Definitions
     ) -> None:
         """Log an assembly, and keep it; inside the transaction that logs its use."""
         storage = self._storage
@@ -203,13 +203,13 @@ class Assembler(MemoryPart):
         )
         keep = self._context.settings.frames.waterfalls
         self._context.searches.write(self._context.settings.retrieval.searches)
-        storage.waterfalls.put(WaterfallRow(serial, why.encode(frame) if keep else "{}"), keep)
+        storage.waterfalls.put(WaterfallRow(serial, why.encode_candidates(frame) if keep else "{}"), keep)
         if definition.refresh_hours > 0:
             of_self = any(atom.rule.gather == "identity" for atom in registry.leaves(definition, known))
             row = CacheRow(
                 frame.name,
                 cache.request_key(request),
-                cache.encode(frame),
+                cache.encode_frame(frame),
                 frame.as_of,
                 storage.structure_counter,
                 version,
@@ -219,7 +219,7 @@ class Assembler(MemoryPart):
 
     def _keep(
         self,
-        pools: Mapping[str, KeptPool],
+        pools: Mapping[str, ChildPool],
         parent: FrameDefinition,
         request: pipeline.FrameRequest,
         known: Definitions,

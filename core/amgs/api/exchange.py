@@ -297,7 +297,7 @@ def _looks_like_xml(path: Path) -> bool:
 
 def _check_whole(path: Path, storage: Storage, progress: Progress | None) -> None:
     """Refuse what would not pass `verify`; inside the transaction that brought it."""
-    shipping.check(storage)
+    shipping.check_definitions(storage)
     faults = verify.faults(storage, progress)
     if faults:
         first = "; ".join(f"{fault.where}: {fault.what}" for fault in faults[:3])

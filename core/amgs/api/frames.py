@@ -79,7 +79,7 @@ class Frames(MemoryPart):
         """Return the kept frame; None when one of its blocks would no longer be a candidate."""
         statuses = {s for atom in registry.leaves(definition, known) for s in atom.rule.filter.statuses}
         try:
-            frame = cache.decode(text, lambda ids: self._storage.blocks.get(ids))
+            frame = cache.decode_frame(text, lambda ids: self._storage.blocks.get(ids))
         except StoreCorruptError:
             return None
         fit = all(c.block.status in statuses and not c.block.superseded for c in frame.selected)
@@ -91,7 +91,7 @@ class Frames(MemoryPart):
         """
         if not self._storage.read_only:
             with self._storage.log():
-                self._storage.meta.keep(_LAST, cache.encode(frame, whole=True))
+                self._storage.meta.keep(_LAST, cache.encode_frame(frame, whole=True))
 
     def last(self) -> Frame | None:
         """Return the frame that was remembered; None where there is none, or where one of its blocks has left."""
@@ -99,7 +99,7 @@ class Frames(MemoryPart):
         if text is None:
             return None
         try:
-            return cache.decode(text, lambda ids: self._storage.blocks.get(ids))
+            return cache.decode_frame(text, lambda ids: self._storage.blocks.get(ids))
         except StoreCorruptError:
             return None
 

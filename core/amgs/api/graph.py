@@ -119,7 +119,7 @@ class Graph(MemoryPart):
                 blocks = self._blocks([int(view.nodes[i]) for i in members])
                 kinds = Counter(block.category or "none" for block in blocks.values())
                 centre = tuple(blocks[int(view.nodes[i])] for i in best)
-                inside = traversal.inside(view, members)
+                inside = traversal.internal_share(view, members)
                 rows.append(Community(number, members.size, inside, tuple(kinds.most_common(4)), centre))
         return Communities(tuple(rows), len(parted.parts), parted.modularity)
 

@@ -205,7 +205,7 @@ def _list_losses(storage: Storage) -> list[Fault]:
 
 def _frame_faults(storage: Storage) -> list[Fault]:
     try:
-        shipping.check(storage)
+        shipping.check_definitions(storage)
     except AmgsError as error:
         return [Fault("frames", error.message.rstrip("."))]
     return []

@@ -13,7 +13,7 @@ from datetime import datetime
 import numpy as np
 from numpy.typing import NDArray
 
-from amgs.graph.centrality import BRIEF_BYTES, Scores, measure, telling
+from amgs.graph.centrality import BRIEF_BYTES, Scores, measure, without_brief_edges
 from amgs.graph.live import CentralitySnapshot
 from amgs.graph.view import GraphView
 from amgs.settings import GraphSettings
@@ -83,7 +83,7 @@ class StoredCentrality:
         """Compute the centrality of a view of this structure."""
         origin = self._origin(structure, view.nodes.size, view.as_of)
         brief = self._storage.block_columns.brief(BRIEF_BYTES)
-        return CentralityFound(origin, view.nodes, measure(telling(view, brief)).importance())
+        return CentralityFound(origin, view.nodes, measure(without_brief_edges(view, brief)).importance())
 
     def keep(self, centrality: CentralityFound) -> bool:
         """Have the store hold it; False where what is there is of the same graph or a later one."""

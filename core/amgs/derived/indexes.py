@@ -25,7 +25,7 @@ from amgs.derived.search_indexes import SearchIndexes
 from amgs.errors import StoreError
 from amgs.graph.centrality import BRIEF_BYTES
 from amgs.graph.live import CentralitySnapshot, LiveGraph
-from amgs.graph.view import caught_up
+from amgs.graph.view import catch_up
 from amgs.index.ascending import without
 from amgs.index.block_features import BlockFeatures
 from amgs.index.vector import VectorIndex
@@ -375,7 +375,7 @@ class Derived:
         numbers = self._storage.blocks.numbers_of(list({i for key in keys for i in key[:2]})) if keys else {}
         changed = [(numbers[s], numbers[t], r) for s, t, r in keys if s in numbers and t in numbers]
         fresh = self._storage.edges.rows(keys) if keys else EdgeColumns.none()
-        return caught_up(view, roll.live, changed, fresh)
+        return catch_up(view, roll.live, changed, fresh)
 
     def _embed_one(self, text: str) -> Vector:
         return embed_question(self._embedder, text)

@@ -57,10 +57,10 @@ class KeptArrays:
         generation = snapshots.latest(self._storage.meta.store_id())
         return None if generation is None or generation.stamp.revision > self._storage.structure_counter else generation
 
-    def graph(self) -> live.KeptGraph | None:
+    def graph(self) -> live.StoredGraph | None:
         """Return the graph."""
         generation = self.latest("graph")
-        return None if generation is None else live.read(generation)
+        return None if generation is None else live.read_graph(generation)
 
     def order(self) -> tuple[SequenceIndex, int] | None:
         """Return the order of all blocks, and the structure it is of."""
@@ -90,9 +90,9 @@ class KeptArrays:
 
     def put_graph(self, version: int, view: GraphView, highest: int) -> None:
         """Keep a graph. highest: the highest number of a block then."""
-        header = live.said(view, highest)
+        header = live.describe_view(view, highest)
         with self._snapshots["graph"].writing(self._stamp(version), header) as folder:
-            live.write(folder, view)
+            live.write_view(folder, view)
 
     def put_order(self, structure: int, sequences: SequenceIndex, ids: IdMap) -> None:
         """Keep the order of all blocks, and their ids."""

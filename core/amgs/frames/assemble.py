@@ -1,4 +1,8 @@
-"""Turning chosen blocks into one text whose every character is accounted for (AMGS §4.5, step 4)."""
+"""Write the selected blocks of a frame as one text, with the source block of every span (AMGS §4.5, step 4).
+
+`Template` holds the four layouts (`template`, `structured`, `summary`, `raw`); `Shortener` cuts a block that does not
+fit to a passage. A change of a layout changes golden files and the costs that the selection counts.
+"""
 
 from __future__ import annotations
 
@@ -15,35 +19,36 @@ from amgs.types import Assembly, Block, Candidate, PassageSpan, Span
 from amgs.types.block import untold
 
 CountTokens = Callable[[str], int]
-"""How many tokens the base model makes of a text."""
+"""Counts the tokens of a text as the base model's tokenizer does."""
 
 GroupKey = tuple[str, str]
-"""(day, source without its part), as the heading of a group has them."""
+"""(day, source without its part): the text of a group's heading."""
 
 ID = 8
 """Characters of a block's id in a citation."""
 
 _BREAKS = {code: f"\\u{code:04x}" for code in (0x85, 0x2028, 0x2029)}
-"""Ends of lines that JSON leaves as they are."""
+"""Line ends that JSON does not escape by itself."""
 _LONGEST_QUERY = 120
+"""Characters of the query in the title."""
 _WORD = re.compile(r"\w+")
 
 
 @dataclass(frozen=True, slots=True)
 class TextSpan:
-    """A stretch of text and the block it came from; None for the template's own words."""
+    """Piece of a frame's text and the id of the block it comes from; None for the template's own words."""
 
     text: str
     block_id: str | None = None
 
 
 Content = Callable[[Candidate], tuple[TextSpan, ...]]
-"""What of a block is written."""
+"""Returns what is written of a block in place of its content."""
 
 
 @dataclass(frozen=True, slots=True)
 class FrameSection:
-    """The chosen blocks of one atomic frame; title is empty where the frame stands alone."""
+    """Selected blocks of an atomic frame; title: its name in a composite, "" where it is the only one."""
 
     title: str
     candidates: tuple[Candidate, ...]
@@ -51,7 +56,7 @@ class FrameSection:
 
 @dataclass(frozen=True, slots=True)
 class Template:
-    """Template of a frame: an assembly strategy and the facts of its opening."""
+    """Layout of a frame's text: its assembly strategy, and what the title says."""
 
     assembly: Assembly
     name: str
@@ -60,9 +65,7 @@ class Template:
 
     @property
     def grouped(self) -> bool:
-        """Return whether blocks of one day and source stand under one heading, which costs less than a full citation of
-        each.
-        """
+        """Whether blocks of a day and source share a heading, which costs fewer tokens than a full citation each."""
         return self.assembly == "template"
 
     def opening(self) -> str:
@@ -89,12 +92,13 @@ class Template:
         return f"\n## {title}\n" if self.grouped else f"## {title}\n\n"
 
     def group_heading(self, block: Block) -> str:
-        """Return the line that the group of a block begins with; empty where nothing is grouped."""
+        """Return the heading of a block's group, a line; "" in layouts without groups."""
         return "\n" + f"[{'] '.join(group_of(block))}".rstrip() + "\n" if self.grouped else ""
 
     def block(self, candidate: Candidate, content: Content | None = None) -> tuple[TextSpan, ...]:
-        """Return one block with the words around it, which cite its id, and its source where no heading of a group
-        does; its content stands in full, quoted, except in a passage or a summary. content: text in its place.
+        """Return a block as pieces of text: its quoted content, passage or key sentence, and the citation around it.
+
+        content: returns what is written in place of the content; None: the content itself.
         """
         block = candidate.block
         if self.assembly == "structured":
@@ -109,13 +113,13 @@ class Template:
         return _quote_pieces(TextSpan(_cite_block(candidate)), *(content or _content)(candidate), TextSpan("\n"))
 
     def cost(self, candidate: Candidate, count_tokens: CountTokens) -> int:
-        """Return tokens of one block with the words around it, without the heading of its group."""
+        """Return the tokens of a block with its citation, without the heading of its group."""
         return count_tokens("".join(piece.text for piece in self.block(candidate)))
 
 
 @dataclass(frozen=True, slots=True)
 class Assembled:
-    """The text, and spans that tile it."""
+    """Text of a frame, and spans that cover it without gaps or overlaps."""
 
     text: str
     spans: tuple[Span, ...]
@@ -124,7 +128,7 @@ class Assembled:
 def assemble(
     template: Template, sections: Sequence[FrameSection], count_tokens: CountTokens, content: Content | None = None
 ) -> Assembled:
-    """Write the sections; without a single block the text is empty. content: see `Template.block`."""
+    """Write the sections as one text, "" where they have no block. content: see `Template.block`."""
     filled = [section for section in sections if section.candidates]
     if not filled:
         return Assembled("", ())
@@ -144,29 +148,28 @@ def assemble(
 
 
 def group_of(block: Block) -> GroupKey:
-    """Return what a block shares with its group: the day, and the source without its part."""
+    """Return the group of a block: its day, and its source without the part (`notes.md` of `notes.md#3`)."""
     source = " ".join(str(block.meta.get("source") or "").split())
     return f"{block.said_at:%Y-%m-%d}", source.partition("#")[0]
 
 
 def groups(candidates: Sequence[Candidate]) -> list[list[Candidate]]:
-    """Return candidates by their group, the groups in the order in which they first come up; within one as it was
-    written: by time, then by part.
-    """
+    """Return the candidates in groups, in order of first appearance; within a group by time, then by part."""
     members: dict[GroupKey, list[Candidate]] = {}
     for candidate in candidates:
         members.setdefault(group_of(candidate.block), []).append(candidate)
-    return [sorted(group, key=_build_writing_key) for group in members.values()]
+    return [sorted(group, key=_written_order) for group in members.values()]
 
 
-def _build_writing_key(candidate: Candidate) -> tuple[datetime, int]:
+def _written_order(candidate: Candidate) -> tuple[datetime, int]:
+    """Return a sort key: when the block was said, then the number of its part in the source."""
     part = str(candidate.block.meta.get("source") or "").rpartition("#")[2]
     return candidate.block.said_at, int(part) if part.isdecimal() else 0
 
 
 def key_sentence(content: str, query: str) -> str:
-    """Return the sentence that stands for a text: the one that shares most words with the query, else the first;
-    headings last.
+    """Return the sentence that shares most words with the query, else the first; a heading only where there is no
+    other.
     """
     sentences = [match.group().strip() for match in SENTENCE.finditer(content)]
     prose = [s for s in sentences if s and not s.startswith("#")] or [s for s in sentences if s]
@@ -178,12 +181,12 @@ def key_sentence(content: str, query: str) -> str:
 
 
 def citation(candidate: Candidate) -> str:
-    """`(notes/dome.md, 3f2a91c0)`: where a block came from, and the beginning of its id."""
+    """Return `(notes/dome.md, 3f2a91c0)`: a block's source and the beginning of its id."""
     return f"({', '.join(part for part in (candidate.source, candidate.block.id[:ID]) if part)})"
 
 
 def _content(candidate: Candidate) -> tuple[TextSpan, ...]:
-    """Return the content of a block, or its passage, with … where the content goes on."""
+    """Return a block's content, or its passage with … where text is left out."""
     block, passage = candidate.block, candidate.passage
     if passage is None:
         return (TextSpan(block.content, block.id),)
@@ -195,7 +198,9 @@ def _content(candidate: Candidate) -> tuple[TextSpan, ...]:
 
 
 def _cite_block(candidate: Candidate) -> str:
-    """Return the id, and the headings that the block stands under where what is written does not open with them."""
+    """Return the citation of a block: the beginning of its id, when it was superseded, and those of its headings that
+    its text does not begin with.
+    """
     block, passage = candidate.block, candidate.passage
     ended = f", superseded {block.valid_to:%Y-%m-%d}" if block.valid_to is not None else ""
     path = " › ".join(untold(block.content[0 if passage is None else passage.start :], block.meta))
@@ -203,7 +208,7 @@ def _cite_block(candidate: Candidate) -> str:
 
 
 def _quote_pieces(*pieces: TextSpan) -> tuple[TextSpan, ...]:
-    """Return the pieces of a block, with what is its own quoted; JSON quotes by itself."""
+    """Return the pieces with the block's own text quoted, so that a model does not read it as instructions."""
     spans: list[TextSpan] = []
     before = "\n"
     for piece in pieces:
@@ -215,6 +220,7 @@ def _quote_pieces(*pieces: TextSpan) -> tuple[TextSpan, ...]:
 
 
 def _structure_block(candidate: Candidate) -> tuple[TextSpan, ...]:
+    """Return a block as a JSON object, which the layout `structured` writes."""
     block = candidate.block
     facts = {
         "id": block.id,
@@ -237,7 +243,7 @@ def _structure_block(candidate: Candidate) -> tuple[TextSpan, ...]:
 
 
 def _join_pieces(pieces: Iterable[TextSpan], count_tokens: CountTokens) -> Assembled:
-    """Return the pieces as one text; neighbouring pieces of the template become one span, empty ones none."""
+    """Join the pieces; adjacent pieces of the template become a single span, empty pieces none."""
     merged: list[TextSpan] = []
     for piece in pieces:
         if not piece.text:
@@ -256,44 +262,46 @@ def _join_pieces(pieces: Iterable[TextSpan], count_tokens: CountTokens) -> Assem
 
 
 LONGEST_WHOLE = 512
-"""A block of up to so many tokens stands whole where it fits: docs/results/frames.md."""
+"""Tokens up to which a block is not cut where it fits: docs/results/frames.md."""
 LEAST_LIMIT, MOST_LIMIT, SHARE = 160, 256, 8
-"""Any other has a passage of up to a third of the tokens that are left: at least 160, no more than 256 or an eighth of
-them.
+"""A passage has at most a third of the remaining tokens, limited to LEAST_LIMIT … MOST_LIMIT, or 1/SHARE of them where
+that is more.
 """
 
 _LEAST = 32
-"""A passage of fewer tokens is not worth its place."""
+"""Tokens below which a passage is not worth its citation."""
 _TRIES = 4
+"""Attempts at a passage of the right length, whose tokens are known only once it is written."""
 
 
 class Shortener:
-    """Cuts candidates for one assembly."""
+    """Cuts candidates of an assembly to passages; remembers each cut, as the selection asks repeatedly."""
 
     def __init__(self, template: Template, finder: PassageFinder, count_tokens: CountTokens) -> None:
         self._template, self._finder, self._count_tokens = template, finder, count_tokens
-        self._made: dict[tuple[str, int], Candidate] = {}
+        self._cuts: dict[tuple[str, int], Candidate] = {}
         self._around: dict[tuple[str, str], int] = {}
 
     def __call__(self, candidate: Candidate, left: int, uncut: bool) -> Candidate:
-        """Return the candidate with a passage within its limit and the rest of the budget where it may not stand whole
-        or does not fit; else as it is. uncut: what may stand whole is left so where it does not fit, for those after
-        it may.
+        """Return the candidate cut to a passage where it is too long or does not fit into `left` tokens; else
+        unchanged.
+
+        uncut: leave a short block whole even if it does not fit, so that a later candidate may fit instead.
         """
         most = max(LEAST_LIMIT, min(left // 3, MOST_LIMIT), left // SHARE)
         short = candidate.tokens <= max(LONGEST_WHOLE, left // SHARE)
         if self._template.assembly == "summary" or (short and (uncut or candidate.tokens <= left)):
             return candidate
-        if left < _LEAST:  # nothing worth writing fits, whatever stands around it
+        if left < _LEAST:  # no passage worth writing fits
             return candidate
         around = self._cost_around(candidate)
         room = min(most + around, left)
         if candidate.tokens <= room or room - around < _LEAST:
             return candidate
         key = (candidate.block.id, room)
-        if key not in self._made:
-            self._made[key] = self._cut(candidate, room, around)
-        excerpt = self._made[key]
+        if key not in self._cuts:
+            self._cuts[key] = self._cut(candidate, room, around)
+        excerpt = self._cuts[key]
         if excerpt.passage is None:
             return candidate
         cut = f"cut to {excerpt.tokens} of {candidate.tokens} tokens"
@@ -301,7 +309,7 @@ class Shortener:
         return replace(candidate, passage=excerpt.passage, tokens=excerpt.tokens, because=because)
 
     def _cost_around(self, candidate: Candidate) -> int:
-        """Return what the words around the content cost."""
+        """Return the tokens of a block's citation."""
         key = (candidate.block.id, candidate.child)
         if key not in self._around:
             empty = replace(candidate, passage=PassageSpan(0, 0))
@@ -309,8 +317,8 @@ class Shortener:
         return self._around[key]
 
     def _cut(self, candidate: Candidate, room: int, around: int) -> Candidate:
-        """Return the longest passage found in a few tries that costs at most `room`; without any, the candidate.
-        around: what the words around the content cost.
+        """Return the candidate with the longest passage, in a few tries, that costs at most `room` tokens; unchanged
+        where none does. around: tokens of its citation.
         """
         size = int(len(candidate.block.content) * (room - around) / max(candidate.tokens - around, 1))
         for _ in range(_TRIES):

@@ -1,8 +1,9 @@
-"""Assemblies that may serve again: kept compactly, and stale for a reason that is said (AMGS §10.2).
+"""Cache assembled frames, and the scored candidates of a composite's children, as JSON (AMGS §10.2).
 
-Of a composite, what it takes over from its children while it is fresh is kept: their scored candidates. A child with a
-refresh cadence is not scored anew for every assembly of its parent. An identity frame is scored without the query in a
-composite, so that the same identity stands behind all questions of an hour.
+The API stores what `encode_frame` and `encode_pool` return, and asks `stale_reason` whether it may be used again. A
+child with `refresh_hours` is not scored again for each frame of its parent; an identity frame is scored without the
+query in a composite, so that it stays the same for all questions of an hour. Stored JSON of earlier versions must still
+be read, or count as damaged.
 """
 
 from __future__ import annotations
@@ -35,17 +36,17 @@ from amgs.types import (
 from amgs.types.calibration import FrameCoverage
 
 Importance = Mapping[str, float]
-"""Centrality of the blocks of self, by id."""
+"""Centrality of the blocks tagged as self, by id."""
 
 LARGEST_SHIFT = 0.1
-"""A kept SELF expires when more than this share of the centrality within the identity has moved, see `shift`."""
+"""A cached SELF expires when its `shift` of centrality is greater."""
 
 DAMAGED = (KeyError, TypeError, ValueError, AttributeError, WeightsError)
-"""What reading a kept text raises when it is not what was written: a file was edited or an import cut."""
+"""Errors that reading a damaged cache entry raises: a file was edited or an import cut."""
 
 
 def request_key(request: FrameRequest) -> str:
-    """Return what tells one request of a frame from another."""
+    """Return a cache key: a hash of a request's query, budget, weights and instant."""
     weights = None if request.weights is None else [getattr(request.weights, n) for n in COMPONENTS]
     asked = [request.query, request.budget, weights]
     text = json.dumps(asked if request.as_of is None else [*asked, request.as_of.isoformat()])
@@ -53,15 +54,15 @@ def request_key(request: FrameRequest) -> str:
 
 
 def shift(before: Importance, now: Importance) -> float:
-    """Return how far centrality moved within the identity: half the summed change of its shares, in [0, 1].
+    """Return how far centrality moved among the blocks of self: half the summed change of their shares, in [0, 1].
 
-    0: each block has the share it had; 1: nothing that counted before counts now. Two empty ones are equal.
+    0: every share is the same; 1: no block with a share before has one now. Two empty mappings are equal.
     """
     ids = sorted(before.keys() | now.keys())
     first, second = _shares(before), _shares(now)
     if not first or not second:
         return float(bool(first) != bool(second))
-    return 0.5 * sum(abs(first.get(i, 0.0) - second.get(i, 0.0)) for i in ids)
+    return 0.5 * sum(abs(first.get(block_id, 0.0) - second.get(block_id, 0.0)) for block_id in ids)
 
 
 def _shares(importance: Importance) -> dict[str, float]:
@@ -70,8 +71,12 @@ def _shares(importance: Importance) -> dict[str, float]:
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
-    """State at which an assembly was stored. tagged: ids of the self-tagged blocks, with their centrality."""
+class CachedState:
+    """State of the memory when an assembly was cached, or now.
+
+    structure: the store's change counter for blocks and edges. definition: hash of the frame's definition. tagged: ids
+    of the self-tagged blocks, with their centrality.
+    """
 
     computed_at: datetime
     structure: int
@@ -79,12 +84,13 @@ class Held:
     tagged: Importance
 
 
-def stale(assembly: Held, now: Held, definition: FrameDefinition, *, hours: float, of_self: bool) -> str:
-    """Return why a kept assembly may not serve now; empty when it may.
+def stale_reason(
+    assembly: CachedState, now: CachedState, definition: FrameDefinition, *, hours: float, of_self: bool
+) -> str:
+    """Return why a cached assembly may not be used now; "" when it may.
 
-    hours: how long it stays fresh. of_self: a frame of identity lives through other changes of the memory and
-    falls only with a self-tagged block that came or went, or with a shift of centrality; any other frame falls with
-    every change of blocks and edges.
+    hours: how long it stays fresh; 0: never used again. of_self: an identity frame expires only with a self-tagged
+    block that came or went, or a shift of centrality; any other frame expires with every change of blocks and edges.
     """
     age = hours_between(assembly.computed_at, now.computed_at)
     if hours <= 0:
@@ -107,8 +113,8 @@ def stale(assembly: Held, now: Held, definition: FrameDefinition, *, hours: floa
 # --- a frame as JSON --------------------------------------------------------------------------------------
 
 
-def encode(frame: Frame, *, whole: bool = False) -> str:
-    """Return a frame without its rejected candidates, unless `whole`; blocks by their ids alone."""
+def encode_frame(frame: Frame, *, whole: bool = False) -> str:
+    """Return a frame as JSON, without its rejected candidates unless `whole`; of blocks only the ids."""
     plain: dict[str, Any] = {
         name: getattr(frame, name)
         for name in ("id", "name", "query", "budget", "tokens", "text", "entropy_bits", "milliseconds")
@@ -120,23 +126,24 @@ def encode(frame: Frame, *, whole: bool = False) -> str:
     plain["ledger"] = [_values(entry) for entry in frame.ledger]
     plain["layers"] = [_values(layer) for layer in frame.layers]
     plain["parts"] = [[part.name, _values(part.weights), part.gather] for part in frame.parts]
-    plain["candidates"] = [candidate_out(candidate) for candidate in (frame.candidates if whole else frame.selected)]
+    plain["candidates"] = [encode_candidate(candidate) for candidate in (frame.candidates if whole else frame.selected)]
     if whole and frame.coverage is not None:
         plain["coverage"] = _values(frame.coverage)
     return json.dumps(plain, ensure_ascii=False)
 
 
-def decode(text: str, blocks: Callable[[list[str]], Mapping[str, Block]]) -> Frame:
-    """Return the frame that `encode` wrote; raises StoreCorruptError when one of its blocks is gone or it is
-    damaged.
+def decode_frame(text: str, blocks: Callable[[list[str]], Mapping[str, Block]]) -> Frame:
+    """Return the frame that `encode_frame` wrote; raise StoreCorruptError when a block is gone or the text is damaged.
+
+    blocks: reads blocks by id.
     """
     try:
-        return _frame(json.loads(text), blocks)
+        return _decode_fields(json.loads(text), blocks)
     except DAMAGED as error:
         raise StoreCorruptError("A cached frame is damaged.", way_out="Assemble the frame again.") from error
 
 
-def _frame(data: dict[str, Any], blocks: Callable[[list[str]], Mapping[str, Block]]) -> Frame:
+def _decode_fields(data: dict[str, Any], blocks: Callable[[list[str]], Mapping[str, Block]]) -> Frame:
     rows = data.pop("candidates")
     stored_blocks = blocks([row["block"] for row in rows])
     return Frame(
@@ -148,44 +155,44 @@ def _frame(data: dict[str, Any], blocks: Callable[[list[str]], Mapping[str, Bloc
             "spans": tuple(Span(*span) for span in data["spans"]),
             "ledger": tuple(LedgerEntry(*entry) for entry in data["ledger"]),
             "layers": tuple(LayerReport(*layer) for layer in data["layers"]),
-            "candidates": tuple(candidate_in(row, stored_blocks) for row in rows),
+            "candidates": tuple(decode_candidate(row, stored_blocks) for row in rows),
             "parts": tuple(
                 FramePart(name, Weights(*weights), gather) for name, weights, gather in data.get("parts", ())
             ),
-            "coverage": _coverage_in(data.get("coverage")),
+            "coverage": _decode_coverage(data.get("coverage")),
         }
     )
 
 
 def _values(record: Any) -> list[Any]:
-    # Not `fields(one)`, which sorts out the kinds of fields anew for each of thousands of values.
+    # `dataclasses.fields` would filter the fields again for each of thousands of values.
     return [getattr(record, name) for name in record.__dataclass_fields__]
 
 
-def candidate_out(candidate: Candidate) -> dict[str, Any]:
-    """Return a candidate as JSON knows it, its block by the id."""
+def encode_candidate(candidate: Candidate) -> dict[str, Any]:
+    """Return a candidate as a JSON object, with its block's id in place of the block."""
     plain = {name: getattr(candidate, name) for name in candidate.__dataclass_fields__}
     passage = None if candidate.passage is None else _values(candidate.passage)
     written = {"block": candidate.block.id, "parts": _values(candidate.parts), "layers": list(candidate.layers)}
     return {**plain, **written, "passage": passage}
 
 
-def _coverage_in(coverage: Any) -> FrameCoverage | None:
+def _decode_coverage(coverage: Any) -> FrameCoverage | None:
     if coverage is None:
         return None
     questions, share, costs = coverage
     return FrameCoverage(int(questions), float(share), tuple((float(level), cost) for level, cost in costs))
 
 
-def _passage_in(passage: Any) -> PassageSpan | None:
+def _decode_passage(passage: Any) -> PassageSpan | None:
     if passage is None:
         return None
     start, end, matches = passage
     return PassageSpan(int(start), int(end), tuple((int(first), int(last)) for first, last in matches))
 
 
-def candidate_in(row: Mapping[str, Any], blocks: Mapping[str, Block]) -> Candidate:
-    """Return the candidate that `candidate_out` wrote; raise StoreCorruptError when its block is gone."""
+def decode_candidate(row: Mapping[str, Any], blocks: Mapping[str, Block]) -> Candidate:
+    """Return the candidate that `encode_candidate` wrote; raise StoreCorruptError when its block is gone."""
     if row["block"] not in blocks:
         raise StoreCorruptError(
             f"Block {row['block'][:12]} of a cached frame is gone.", way_out="Assemble the frame again."
@@ -197,7 +204,7 @@ def candidate_in(row: Mapping[str, Any], blocks: Mapping[str, Block]) -> Candida
             "parts": ScoreParts(*row["parts"]),
             "layers": tuple(row["layers"]),
             "evidence": tuple((str(name), float(value)) for name, value in row["evidence"]),
-            "passage": _passage_in(row.get("passage")),
+            "passage": _decode_passage(row.get("passage")),
         }
     )
 
@@ -206,10 +213,9 @@ POOL_PREFIX = "pool:"
 
 
 @dataclass(frozen=True, slots=True)
-class KeptPool:
-    """The candidates of a child. made_by: serial of the assembly that scored them, None for the present one.
-
-    age_hours: since then.
+class ChildPool:
+    """Scored candidates of a composite's child. made_by: serial of the assembly that scored them; None for the current
+    one. age_hours: hours since.
     """
 
     scored: ScoredPool
@@ -218,9 +224,7 @@ class KeptPool:
 
 
 def pool_key(request: FrameRequest, parent: FrameDefinition) -> str:
-    """Return what tells one pool of a child from another: the request, and how the parent writes blocks (their
-    costs).
-    """
+    """Return a child's cache key: a hash of its request and of the parent's layout, which decides the blocks' costs."""
     weights = None if request.weights is None else [getattr(request.weights, n) for n in COMPONENTS]
     asked = request.query if parent.assembly == "summary" or request.query else ""
     text = json.dumps([asked, weights, parent.assembly])
@@ -228,11 +232,11 @@ def pool_key(request: FrameRequest, parent: FrameDefinition) -> str:
 
 
 def encode_pool(scored: ScoredPool, serial: int) -> str:
-    """Return a pool as JSON, blocks by their ids; serial: of the assembly that makes it."""
+    """Return a pool as JSON, of blocks only the ids. serial: of the assembly that scored it."""
     return json.dumps(
         {
             "serial": serial,
-            "candidates": [candidate_out(candidate) for candidate in scored.candidates],
+            "candidates": [encode_candidate(candidate) for candidate in scored.candidates],
             "weights": [getattr(scored.weights, name) for name in COMPONENTS],
             "remarks": list(scored.remarks),
         },
@@ -241,13 +245,14 @@ def encode_pool(scored: ScoredPool, serial: int) -> str:
 
 
 def decode_pool(text: str, blocks: Callable[[list[str]], Mapping[str, Block]]) -> tuple[ScoredPool, int] | None:
-    """Return the pool that `encode_pool` wrote, without layer reports and vectors; None when one of its blocks is gone,
-    or when it is damaged: what was kept can always be made anew.
+    """Return the pool that `encode_pool` wrote, without layer reports and vectors, and its assembly's serial.
+
+    None when a block is gone or the text is damaged: the caller then scores the child again.
     """
     try:
         data = json.loads(text)
         stored_blocks = blocks([row["block"] for row in data["candidates"]])
-        candidates = tuple(candidate_in(row, stored_blocks) for row in data["candidates"])
+        candidates = tuple(decode_candidate(row, stored_blocks) for row in data["candidates"])
         scored = ScoredPool(candidates, Weights(*data["weights"]), (), remarks=tuple(data["remarks"]))
         return scored, int(data["serial"])
     except (StoreCorruptError, *DAMAGED):

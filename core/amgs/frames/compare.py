@@ -1,4 +1,7 @@
-"""Two assemblies beside each other: what is in both, what moved, and which part of the score moved it."""
+"""Compare two assemblies: which blocks are in both, which moved, and which part of the score moved them.
+
+`frame diff` and the frame pane show it.
+"""
 
 from __future__ import annotations
 
@@ -12,21 +15,23 @@ WeightsOf = Mapping[str, Weights]
 
 
 def weights_of(frame: Frame) -> WeightsOf:
-    """Return what the candidates of each part of a frame were scored with."""
+    """Return the weights that scored the candidates of each part of a frame."""
     return {part.name: part.weights for part in frame.parts}
 
 
 def compare(left: Frame, right: Frame, *, labels: tuple[str, str]) -> FrameComparison:
-    """Return the comparison of two frames; their blocks are known by their ids."""
-    ranks = [{c.block.id: n for n, c in enumerate(f.selected, 1)} for f in (left, right)]
+    """Compare two frames, block by block. labels: how the operator named each."""
+    ranks = [{candidate.block.id: rank for rank, candidate in enumerate(frame.selected, 1)} for frame in (left, right)]
     known = [_best(left), _best(right)]
     weights = [weights_of(left), weights_of(right)]
-    shared = [i for i in ranks[0] if i in ranks[1]]
+    shared = [block_id for block_id in ranks[0] if block_id in ranks[1]]
     either = len(ranks[0].keys() | ranks[1].keys())
     moved = [
-        _compare_ranks(known[0].get(i), known[1].get(i), ranks[0].get(i), ranks[1].get(i), *weights)
-        for i in sorted(ranks[0].keys() | ranks[1].keys())
-        if ranks[0].get(i) != ranks[1].get(i)
+        _compare_ranks(
+            known[0].get(block_id), known[1].get(block_id), ranks[0].get(block_id), ranks[1].get(block_id), *weights
+        )
+        for block_id in sorted(ranks[0].keys() | ranks[1].keys())
+        if ranks[0].get(block_id) != ranks[1].get(block_id)
     ]
     return FrameComparison(
         _side(labels[0], left),
@@ -38,7 +43,7 @@ def compare(left: Frame, right: Frame, *, labels: tuple[str, str]) -> FrameCompa
 
 
 def jaccard(first: frozenset[str], second: frozenset[str]) -> float:
-    """Return what both hold over what either holds; 1 for two empty sets."""
+    """Return the size of the intersection over that of the union; 1 for two empty sets."""
     return len(first & second) / len(first | second) if first or second else 1.0
 
 
@@ -78,6 +83,7 @@ def _compare_ranks(
     left_weights: WeightsOf,
     right_weights: WeightsOf,
 ) -> RankChange:
+    """Return how a block's rank and score differ; parts: the right side's weighted parts less the left's."""
     candidate = right or left
     if candidate is None:
         raise ValueError("a block that moved is a candidate on one side at least")
@@ -98,6 +104,7 @@ def _compare_ranks(
 
 
 def _because(left: Candidate | None, right: Candidate | None, parts: ScoreParts | None) -> str:
+    """Return why a block moved, in words: what refused it, and the part of the score that changed most."""
     if left is None:
         return "not a candidate on the left"
     if right is None:
@@ -114,7 +121,7 @@ def _because(left: Candidate | None, right: Candidate | None, parts: ScoreParts 
 
 
 def _order(change: RankChange) -> tuple[int, int, str]:
-    """Return those that came, those that left, those that changed rank; by the rank that counts."""
+    """Return a sort key: blocks that came, by rank; that left, by rank; that moved, the furthest first."""
     if change.left_rank is None:
         return 0, change.right_rank or 0, change.block.id
     if change.right_rank is None:

@@ -1,4 +1,7 @@
-"""Merging child frames into one: who gets which tokens, and what repeats what (AMGS §4.4)."""
+"""Fill a frame with blocks: divide a composite's budget among its children and merge what they select (AMGS §4.4).
+
+`pipeline` calls `fill`. The children share a `Selection`, so that no block is in the text twice.
+"""
 
 from __future__ import annotations
 
@@ -6,22 +9,20 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from amgs.frames.registry import Definitions, find, leaves
-from amgs.frames.select import Taken, refill, select
+from amgs.frames.select import Selection, refill, select
 from amgs.types import Candidate, FrameDefinition, LedgerEntry, Weights
 
 
 @dataclass(frozen=True, slots=True)
 class Pool:
-    """The scored candidates of one atomic frame in the order of choice; heading: tokens of its title in a
-    composite.
-    """
+    """Scored candidates of an atomic frame, in the order of selection. heading: tokens of its title in a composite."""
 
     candidates: tuple[Candidate, ...]
     heading: int = 0
 
     @property
     def eligible(self) -> frozenset[str]:
-        """Ids of the blocks that may be chosen."""
+        """Ids of the blocks that may still be selected."""
         return frozenset(c.block.id for c in self.candidates if c.fate == "selected")
 
     @property
@@ -36,8 +37,8 @@ Pools = Mapping[str, Pool]
 
 @dataclass(frozen=True, slots=True)
 class Filled:
-    """All candidates with their fates, frame by frame; the tokens used, titles included; what each child was
-    given.
+    """Result of `fill`: all candidates with their fates, part by part. used: tokens, titles included. ledger: tokens
+    granted to each child and used by it.
     """
 
     candidates: tuple[Candidate, ...]
@@ -49,10 +50,8 @@ class Filled:
         return sum(c.fate == "selected" for c in self.candidates)
 
 
-def fill(definition: FrameDefinition, budget: int, pools: Pools, known: Definitions, taken: Taken) -> Filled:
-    """Choose the blocks of a frame within `budget` tokens; a composite's children in their order, sharing
-    `taken`.
-    """
+def fill(definition: FrameDefinition, budget: int, pools: Pools, known: Definitions, taken: Selection) -> Filled:
+    """Select the blocks of a frame within `budget` tokens; the children of a composite in their order."""
     if not definition.is_composite:
         return _fill_atomic(definition, budget, pools[definition.name], taken)
     if definition.rescore is not None:
@@ -61,7 +60,7 @@ def fill(definition: FrameDefinition, budget: int, pools: Pools, known: Definiti
         pools = _intersect_pools(definition, pools, known)
     parts: list[Filled] = []
     offering = {child.name: _offers(child.name, pools, known) for child in definition.children}
-    fixed = _shares(definition, budget, pools, known)
+    fixed = _fixed_grants(definition, budget, pools, known)
     last = next((c.name for c in reversed(definition.children) if offering[c.name]), None)
     for child in definition.children:
         left = budget - sum(part.used for part in parts)
@@ -70,7 +69,7 @@ def fill(definition: FrameDefinition, budget: int, pools: Pools, known: Definiti
         filled = fill(find(child.name, known), grant, pools, known, taken)
         entry = LedgerEntry(child.name, max(grant, 0), filled.used, filled.blocks)
         parts.append(replace(filled, ledger=(entry,)))
-    # In a chain who the agent is keeps to its share, and the rest of the budget goes to what comes after it.
+    # In a priority chain an identity frame keeps to its share; tokens that are left go to the parts after it.
     closed = {leaf.name for leaf in leaves(definition, known) if leaf.rule.gather == "identity"}
     parts = _spend_rest(parts, budget, taken, closed if definition.merge == "priority_chain" else frozenset())
     return Filled(
@@ -80,17 +79,18 @@ def fill(definition: FrameDefinition, budget: int, pools: Pools, known: Definiti
     )
 
 
-def _fill_atomic(definition: FrameDefinition, budget: int, pool: Pool, taken: Taken) -> Filled:
+def _fill_atomic(definition: FrameDefinition, budget: int, pool: Pool, taken: Selection) -> Filled:
     chosen = select(pool.candidates, budget - pool.heading, definition.rule, taken)
     used = chosen.used + pool.heading if chosen.chosen else 0
     entry = LedgerEntry(definition.name, max(budget, 0), used, len(chosen.chosen))
     return Filled(chosen.candidates, used, (entry,))
 
 
-def _shares(definition: FrameDefinition, budget: int, pools: Pools, known: Definitions) -> dict[str, int]:
-    """Tokens fixed beforehand for each child; none for the priority strategy, which gives of the rest.
+def _fixed_grants(definition: FrameDefinition, budget: int, pools: Pools, known: Definitions) -> dict[str, int]:
+    """Return the tokens granted to each child before any is filled; {} for the priority strategy, which grants shares
+    of what is left.
 
-    The share of a child that has nothing to offer goes to the others in proportion to theirs.
+    The share of a child without candidates goes to the others in proportion to theirs.
     """
     if definition.budget_strategy == "static":
         every = sum(child.share for child in definition.children)
@@ -107,15 +107,15 @@ def _shares(definition: FrameDefinition, budget: int, pools: Pools, known: Defin
 
 
 def _offers(name: str, pools: Pools, known: Definitions) -> bool:
-    """Return whether a frame has anything to choose from: a memory without a self reserves nothing for one."""
+    """Return whether a frame has any candidate that may be selected; if not, it is granted no tokens."""
     return any(pools[leaf.name].eligible for leaf in leaves(find(name, known), known))
 
 
-def _spend_rest(parts: list[Filled], budget: int, taken: Taken, closed: Collection[str]) -> list[Filled]:
-    """Give the tokens that were left to the best blocks that did not fit into their own child's share.
+def _spend_rest(parts: list[Filled], budget: int, taken: Selection, closed: Collection[str]) -> list[Filled]:
+    """Spend the tokens that are left on the best blocks that did not fit into their child's share.
 
-    Only frames that already have a title in the text take part, for a title would have to be paid for too; and none
-    that is closed.
+    Only parts that have a title in the text already take part, since a new title would cost tokens too; `closed` ones
+    do not.
     """
     every = [c for part in parts for c in part.candidates]
     titled = {c.child for c in every if c.fate == "selected"}
@@ -129,19 +129,19 @@ def _spend_rest(parts: list[Filled], budget: int, taken: Taken, closed: Collecti
     for part in parts:
         now = tuple(every[start : start + len(part.candidates)])
         start += len(part.candidates)
-        more = _tokens(now) - _tokens(part.candidates)
+        more = _used_tokens(now) - _used_tokens(part.candidates)
         filled = replace(part, candidates=now, used=part.used + more)
         (entry,) = part.ledger
         result.append(replace(filled, ledger=(replace(entry, used=filled.used, blocks=filled.blocks),)))
     return result
 
 
-def _tokens(candidates: Iterable[Candidate]) -> int:
+def _used_tokens(candidates: Iterable[Candidate]) -> int:
     return sum(c.tokens for c in candidates if c.fate == "selected")
 
 
 def _rescore_pool(pool: Pool, weights: Weights) -> Pool:
-    """Return the pool under the composite's own weights, in falling score."""
+    """Return the pool scored with the composite's own weights, best first."""
     scored = [replace(c, score=c.parts.weigh_parts(weights).total()) for c in pool.candidates]
     return replace(pool, candidates=tuple(sorted(scored, key=lambda c: (-c.score, c.block.id))))
 
@@ -156,11 +156,12 @@ def _intersect_pools(definition: FrameDefinition, pools: Pools, known: Definitio
     names = {leaf.name for leaf in leaves(definition, known)}
     for name in names:
         pool = pools[name]
-        result[name] = replace(pool, candidates=tuple(_dropped(c, offers) for c in pool.candidates))
+        result[name] = replace(pool, candidates=tuple(_drop_if_missing(c, offers) for c in pool.candidates))
     return result
 
 
-def _dropped(candidate: Candidate, offers: Mapping[str, frozenset[str]]) -> Candidate:
+def _drop_if_missing(candidate: Candidate, offers: Mapping[str, frozenset[str]]) -> Candidate:
+    """Return the candidate, refused with the names of the children whose pool lacks it, if any."""
     missing = [name for name, ids in offers.items() if candidate.block.id not in ids]
     if candidate.fate != "selected" or not missing:
         return candidate

@@ -1,4 +1,8 @@
-"""The one way every frame is made: candidate pool, scoring, selection, assembly (AMGS §4.5)."""
+"""Build a frame in four steps: gather its candidates, score them, select within the budget, write the text (AMGS §4.5).
+
+`api.assembler` calls `build`; `frames.why`, calibration and diagnosis build frames again to try a change. The tokens
+never exceed the budget, and every candidate keeps its fate, so that a frame can be explained.
+"""
 
 from __future__ import annotations
 
@@ -23,9 +27,9 @@ from amgs.frames.assemble import (
 )
 from amgs.frames.compose import Filled, Pool, Pools, fill
 from amgs.frames.registry import Definitions, check_budget, leaves
-from amgs.frames.score import effective, entropy_bits
-from amgs.frames.select import Taken, apart
-from amgs.frames.self import Belonging, Members, identity
+from amgs.frames.score import effective_weights, entropy_bits
+from amgs.frames.select import Selection, compare_values
+from amgs.frames.self import Belonging, Members, gather_identity
 from amgs.retrieval.passage_finder import PassageFinder
 from amgs.retrieval.sources import Sources
 from amgs.retrieval.waterfall import Gathered, RetrievalRequest, gather
@@ -36,9 +40,9 @@ from amgs.types import Block, BlockFilter, Candidate, Frame, FrameDefinition, Fr
 
 @dataclass(frozen=True, slots=True)
 class FrameRequest:
-    """Request for a frame; budget (tokens) and weights replace those of the definition when set.
+    """What a frame is asked for. budget (tokens) and weights, when set, replace those of the definition.
 
-    For a composite, weights stand in for those of every child. as_of: of what held at that instant, None for now.
+    For a composite, weights replace those of every child. as_of: the instant whose valid blocks count; None for now.
     """
 
     query: str = ""
@@ -49,7 +53,10 @@ class FrameRequest:
 
 @dataclass(frozen=True, slots=True)
 class ScoredPool:
-    """An atomic frame's candidates with their costs, in the order of choice, and what it says of them."""
+    """Scored candidates of an atomic frame, with their cost in tokens, in the order of selection.
+
+    vectors: unit embeddings (d,) by block id. remarks: sentences for the operator, such as weights that did not apply.
+    """
 
     candidates: tuple[Candidate, ...]
     weights: Weights
@@ -67,15 +74,16 @@ def build(
     count_tokens: CountTokens,
     scored_pools: Mapping[str, ScoredPool] = MappingProxyType({}),
 ) -> Frame:
-    """Assemble a frame. Its tokens never exceed its budget, the template's own words included.
+    """Assemble a frame. Its tokens, the template's own words included, never exceed its budget.
 
-    scored_pools: scored candidates of children, by name, which are taken over as they are.
+    known: all registered definitions, for the children of a composite. scored_pools: candidates of children that are
+    scored already, by name; those are not gathered again.
 
     Raises BudgetError for a budget that is not positive, UnknownFrameError when a child is not registered.
     """
     start = sources.clock.perf()
     budget = check_budget(definition.budget if request.budget is None else request.budget)
-    sources = replace(sources, embed=_once(sources.embed))
+    sources = replace(sources, embed=_cache_embedding(sources.embed))
     if request.as_of is not None:
         sources = replace(sources, clock=ShiftedClock(request.as_of, base=sources.clock))
     template = Template(definition.assembly, definition.name, request.query, sources.clock.now())
@@ -88,9 +96,9 @@ def build(
         for atom in atoms
     }
     if has_query:
-        scored = _about_the_question(definition, atoms, scored)
+        scored = _keep_related(definition, atoms, scored)
     pools = {name: Pool(s.candidates) for name, s in scored.items()}
-    if sum(bool(pool.eligible) for pool in pools.values()) > 1:  # one part that stands alone needs no title
+    if sum(bool(pool.eligible) for pool in pools.values()) > 1:  # a single part needs no title
         pools = {name: replace(pool, heading=count_tokens(template.heading(name))) for name, pool in pools.items()}
     vectors = {block_id: vector for s in scored.values() for block_id, vector in s.vectors.items()}
     finder = PassageFinder(sources.keyword.query(request.query), sources.keyword)
@@ -109,8 +117,8 @@ def build(
         spans=assembled.spans,
         candidates=filled.candidates,
         ledger=filled.ledger,
-        layers=_waterfall(atoms, scored),
-        weights=request.weights or definition.rescore or _own_weights(definition, scored),
+        layers=_shown_reports(atoms, scored),
+        weights=request.weights or definition.rescore or _shown_weights(definition, scored),
         entropy_bits=entropy_bits(block.category for block in chosen),
         remarks=(*past, *(remark for s in scored.values() for remark in s.remarks)),
         milliseconds=1000.0 * (sources.clock.perf() - start),
@@ -121,8 +129,10 @@ def build(
 def rewrite_summary(
     frame: Frame, definition: FrameDefinition, written: Mapping[str, str], by: str, count_tokens: CountTokens
 ) -> Frame:
-    """Return a summary with what somebody wrote of its blocks, by their ids; of the others the key sentences stay. The
-    frame as it is where that costs more than its budget.
+    """Replace the key sentences of a summary frame by sentences that a model wrote.
+
+    written: text by block id; the other blocks keep their key sentence. by: the model's name, for the remark. Returns
+    the frame unchanged where the new text costs more than the budget.
     """
     template = Template(definition.assembly, definition.name, frame.query, frame.as_of)
 
@@ -138,15 +148,17 @@ def rewrite_summary(
     return replace(frame, text=assembled.text, spans=assembled.spans, tokens=tokens, remarks=(*frame.remarks, remark))
 
 
-def choosable(
+def candidates_before_choice(
     frame: Frame, definition: FrameDefinition, sources: Sources, count_tokens: CountTokens
 ) -> dict[str, ScoredPool]:
-    """Return the scored candidates that a frame chose from, by part, in their state before the choice."""
+    """Return the candidates of each part of a frame as they were before selection, so that it can be repeated with
+    another budget.
+    """
     template = Template(definition.assembly, definition.name, frame.query, frame.as_of)
     return {
         part.name: _with_vectors(
             ScoredPool(
-                tuple(_choosable(c, template, count_tokens) for c in frame.candidates if c.child == part.name),
+                tuple(_undo_choice(c, template, count_tokens) for c in frame.candidates if c.child == part.name),
                 part.weights,
                 (),
             ),
@@ -156,16 +168,19 @@ def choosable(
     }
 
 
-def _choosable(candidate: Candidate, template: Template, count_tokens: CountTokens) -> Candidate:
+def _undo_choice(candidate: Candidate, template: Template, count_tokens: CountTokens) -> Candidate:
+    """Return a candidate uncut and open to selection, unless it was refused before the selection."""
     whole = replace(candidate, passage=None)
     whole = replace(whole, tokens=template.cost(whole, count_tokens))
-    if candidate.fate in ("below_threshold", "child_dropped"):  # refused whatever is chosen
+    if candidate.fate in ("below_threshold", "child_dropped"):  # refused before the selection
         return whole
     return replace(whole, fate="selected", because="")
 
 
 def derive_request(parent: FrameDefinition, atom: FrameDefinition, request: FrameRequest) -> FrameRequest:
-    """Return what a frame is asked as part of another: an identity does not depend on the question (AMGS §10.2)."""
+    """Return the request for a part of a composite: an identity frame gets no query, so that it is the same for every
+    question (AMGS §10.2).
+    """
     if parent.is_composite and atom.rule.gather == "identity":
         return replace(request, query="")
     return request
@@ -179,17 +194,17 @@ def score_frame(
     template: Template,
     count_tokens: CountTokens,
 ) -> ScoredPool:
-    """Return steps 1 and 2 for an atomic frame: gather its pool and score it."""
+    """Gather and score the candidates of an atomic frame (steps 1 and 2), with the cost of each in tokens."""
     has_query = any(c.isalnum() for c in request.query)
-    shared = effective(definition, request.weights, has_query=has_query)
+    shared = effective_weights(definition, request.weights, has_query=has_query)
     wanted = apply_window(definition, request, sources)
-    asked, members = asked_of(definition, wanted, request.query, shared.weights, sources, settings)
+    asked, members = build_search(definition, wanted, request.query, shared.weights, sources, settings)
     gathered = gather(asked, sources)
     own = {c.block.id: members.get(gathered.numbers[c.block.id], Belonging("")) for c in gathered.candidates}
     ordered = sorted(gathered.candidates, key=lambda c: (own[c.block.id].tier, -c.score, c.block.id))
     ordered = [replace(c, because=own[c.block.id].because) for c in ordered[: definition.rule.pool]]
     if has_query and definition.rule.gather == "query":
-        ordered = _relevant(ordered, definition.rule.similarity_share)
+        ordered = _drop_dissimilar(ordered, definition.rule.similarity_share)
     costed = tuple(replace(c, child=definition.name, tokens=template.cost(c, count_tokens)) for c in ordered)
     return ScoredPool(
         costed,
@@ -200,10 +215,14 @@ def score_frame(
     )
 
 
-def asked_of(
+def build_search(
     definition: FrameDefinition, wanted: BlockFilter, query: str, weights: Weights, sources: Sources, settings: Settings
 ) -> tuple[RetrievalRequest, Members]:
-    """Return the request to the waterfall, and the blocks that are its pool where the frame has one of its own."""
+    """Return the search that gathers a frame's candidates, and its members where the frame's rule names them itself.
+
+    `gather` of the rule decides: "query": search hits; "filter": all that pass the filter; otherwise the members of an
+    identity, of known things or of a task.
+    """
     rule = definition.rule
     plain = RetrievalRequest(query, wanted, weights, hops=rule.hops)
     if rule.gather == "query":
@@ -212,7 +231,7 @@ def asked_of(
         present = sources.blocks.numbers(wanted, limit=rule.pool).tolist()
         return replace(plain, present=tuple(present)), {}
     if rule.gather == "identity":
-        members = identity(wanted, sources, settings)
+        members = gather_identity(wanted, sources, settings)
     else:
         members = (pools.gather_known if rule.gather == "known" else pools.gather_task)(query, wanted, rule, sources)
     numbers = tuple(sorted(members))
@@ -220,8 +239,9 @@ def asked_of(
 
 
 def apply_window(definition: FrameDefinition, request: FrameRequest, sources: Sources) -> BlockFilter:
-    """Return the frame's filter for what holds now, or held as of the request, with the frame's time window; a block's
-    last reinforcement is never before its creation.
+    """Return the frame's filter, limited to blocks valid now (or as of the request) and to the frame's time window.
+
+    The window is on the last reinforcement, which is never before the creation.
     """
     rule = definition.rule
     wanted = replace(rule.filter, current=request.as_of is None, as_of=request.as_of)
@@ -232,8 +252,8 @@ def apply_window(definition: FrameDefinition, request: FrameRequest, sources: So
     return replace(wanted, reinforced_since=since if earliest is None else max(since, earliest))
 
 
-def _relevant(candidates: list[Candidate], share: float) -> list[Candidate]:
-    """Return candidates that match the query much worse than the best one are set aside."""
+def _drop_dissimilar(candidates: list[Candidate], share: float) -> list[Candidate]:
+    """Mark candidates "below_threshold" whose similarity is under `share` of the best candidate's."""
     needed = share * max((c.parts.similarity for c in candidates), default=0.0)
     return [
         c
@@ -241,37 +261,40 @@ def _relevant(candidates: list[Candidate], share: float) -> list[Candidate]:
         else replace(
             c,
             fate="below_threshold",
-            because=f"similarity {apart(c.parts.similarity, needed)}, {share:.0%} of the best",
+            because=f"similarity {compare_values(c.parts.similarity, needed)}, {share:.0%} of the best",
         )
         for c in candidates
     ]
 
 
-def _about_the_question(
+def _keep_related(
     definition: FrameDefinition, atoms: Sequence[FrameDefinition], scored: Mapping[str, ScoredPool]
 ) -> dict[str, ScoredPool]:
-    """Return the pools of a composite where a part that does not look at the question offers, of what the parts see
-    that do, only what they find to be about it: what came last is no answer because it came last. Behind such a part in
-    a priority chain it leaves that to them, whose order is better. What they do not see, such as raw blocks, it offers.
+    """Limit the parts of a composite that ignore the question, such as SHORT_TERM, to blocks about the question.
+
+    A block counts as about it when a part that uses the question selects it from its pool. In a priority chain, a part
+    after one that uses the question leaves even those to it, because its order is better. Blocks that those parts do
+    not look at, such as raw ones, stay.
     """
-    asking = [atom for atom in atoms if atom.rule.asks]
-    about = {c.block.id for atom in asking for c in scored[atom.name].candidates if c.fate == "selected"}
-    seen = {status for atom in asking for status in atom.rule.filter.statuses}
-    names = " and ".join(atom.name for atom in asking)
-    unrelated = f"{names} {'finds' if len(asking) == 1 else 'find'} nothing in it about the question"
+    question_parts = [atom for atom in atoms if atom.rule.asks]
+    about = {c.block.id for atom in question_parts for c in scored[atom.name].candidates if c.fate == "selected"}
+    searched_statuses = {status for atom in question_parts for status in atom.rule.filter.statuses}
+    names = " and ".join(atom.name for atom in question_parts)
+    unrelated = f"{names} {'finds' if len(question_parts) == 1 else 'find'} nothing in it about the question"
 
     def decide_offer(candidate: Candidate, behind: bool) -> Candidate:
-        if candidate.fate != "selected" or candidate.block.status not in seen:
+        """Return the candidate, refused where it is unrelated, or where an earlier part has it (`behind`)."""
+        if candidate.fate != "selected" or candidate.block.status not in searched_statuses:
             return candidate
         if candidate.block.id not in about:
             return replace(candidate, fate="below_threshold", because=unrelated)
         return replace(candidate, fate="duplicate", because=f"left to {names}") if behind else candidate
 
     result = dict(scored)
-    for place, atom in enumerate(atoms):
+    for index, atom in enumerate(atoms):
         if atom.rule.gather == "filter":
             behind = definition.merge == "priority_chain" and any(
-                earlier_atom in asking for earlier_atom in atoms[:place]
+                earlier_atom in question_parts for earlier_atom in atoms[:index]
             )
             own = tuple(decide_offer(c, behind) for c in scored[atom.name].candidates)
             result[atom.name] = replace(scored[atom.name], candidates=own)
@@ -279,6 +302,7 @@ def _about_the_question(
 
 
 def _with_vectors(scored: ScoredPool, sources: Sources) -> ScoredPool:
+    """Return the pool with its blocks' embeddings, which a cached pool lacks."""
     if scored.vectors:
         return scored
     numbers = sources.blocks.numbers_of([c.block.id for c in scored.candidates])
@@ -302,9 +326,10 @@ def _fit_budget(
     template: Template,
     count_tokens: CountTokens,
 ) -> tuple[Filled, Assembled, int]:
-    """Return steps 3 and 4: choose and write, with less to spend as long as the whole text counts more than the budget.
+    """Select the blocks and write the text (steps 3 and 4); return both, and the text's tokens.
 
-    Costs are counted piece by piece; a tokenizer may make more of the whole than of its pieces.
+    Costs are counted piece by piece, and a tokenizer may count more for the whole text: then it selects again with
+    fewer tokens to spend, until the whole is within the budget.
     """
 
     def heading(block: Block) -> int:
@@ -312,7 +337,7 @@ def _fit_budget(
 
     spend = budget - count_tokens(template.opening()) - count_tokens(template.closing())
     while True:
-        taken = Taken(vectors, definition.semantic_threshold, shorten, heading)
+        taken = Selection(vectors, definition.semantic_threshold, shorten, heading)
         filled = fill(definition, max(spend, -1), pools, known, taken)
         assembled = assemble(template, _sections(filled.candidates), count_tokens)
         tokens = count_tokens(assembled.text) if assembled.text else 0
@@ -322,6 +347,7 @@ def _fit_budget(
 
 
 def _sections(candidates: tuple[Candidate, ...]) -> list[FrameSection]:
+    """Group the selected candidates by the part that selected them; a single part gets no title."""
     by_child: dict[str, list[Candidate]] = {}
     for candidate in candidates:
         if candidate.fate == "selected":
@@ -329,25 +355,25 @@ def _sections(candidates: tuple[Candidate, ...]) -> list[FrameSection]:
     return [FrameSection(name if len(by_child) > 1 else "", tuple(chosen)) for name, chosen in by_child.items()]
 
 
-def _waterfall(atoms: Sequence[FrameDefinition], scored: Mapping[str, ScoredPool]) -> tuple[LayerReport, ...]:
-    """Return the reports that a frame shows: those of the first part that used the query, else of the first part."""
+def _shown_reports(atoms: Sequence[FrameDefinition], scored: Mapping[str, ScoredPool]) -> tuple[LayerReport, ...]:
+    """Return the layer reports that a frame shows: those of the first part that uses the query, or else the first."""
     asking = [atom.name for atom in atoms if atom.rule.asks]
     return scored[(asking or [atoms[0].name])[0]].layers
 
 
-def _own_weights(definition: FrameDefinition, scored: Mapping[str, ScoredPool]) -> Weights:
-    """Return what an atomic frame really scored with; a composite shows its own, its children score with theirs."""
+def _shown_weights(definition: FrameDefinition, scored: Mapping[str, ScoredPool]) -> Weights:
+    """Return the weights that a frame shows: those that an atomic one scored with; for a composite, its own."""
     return definition.weights if definition.is_composite else scored[definition.name].weights
 
 
 def frame_id(name: str, query: str, as_of: str, block_ids: list[str]) -> str:
-    """16 hexadecimal digits of what was asked, when and what was chosen: equal assemblies, equal ids."""
+    """Return a frame's id, 16 hexadecimal digits of a hash: assemblies with equal arguments have equal ids."""
     text = json.dumps([name, query, as_of, block_ids])
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
-def _once(embed: Callable[[str], Vector]) -> Callable[[str], Vector]:
-    """Return the embedder with a memory: the children of a composite ask for the same query."""
+def _cache_embedding(embed: Callable[[str], Vector]) -> Callable[[str], Vector]:
+    """Return the embedder with a cache, because the children of a composite embed the same query."""
     known: dict[str, Vector] = {}
 
     def embed_once(text: str) -> Vector:

@@ -1,5 +1,6 @@
-"""Registering frames: a definition is checked before it is stored, and composites never contain themselves
-(AMGS §4.4).
+"""Check and look up frame definitions; no composite may contain itself (AMGS §4.4).
+
+The API calls `register` before it stores a definition; everything else looks up names here.
 """
 
 from __future__ import annotations
@@ -47,7 +48,7 @@ def register(definition: FrameDefinition, known: Definitions) -> dict[str, Frame
 
 
 def order(definitions: Definitions) -> tuple[str, ...]:
-    """Return names with children before parents, otherwise as given; raises FrameCycleError naming the cycle."""
+    """Return the names, children before parents and otherwise in their order; raise FrameCycleError with the cycle."""
     sorter: TopologicalSorter[str] = TopologicalSorter()
     for name, definition in definitions.items():
         sorter.add(name, *(child.name for child in definition.children))
@@ -72,7 +73,7 @@ def leaves(definition: FrameDefinition, known: Definitions) -> tuple[FrameDefini
 
 
 def tree(definition: FrameDefinition, known: Definitions) -> tuple[FrameDefinition, ...]:
-    """Return a definition and everything below it, each once."""
+    """Return a definition and all its descendants, without repeats."""
     definitions = {definition.name: definition}
     for child in definition.children:
         definitions.update((descendant.name, descendant) for descendant in tree(find(child.name, known), known))
@@ -80,7 +81,7 @@ def tree(definition: FrameDefinition, known: Definitions) -> tuple[FrameDefiniti
 
 
 def check_budget(budget: int) -> int:
-    """Return the budget itself; raises BudgetError for one that is not positive, or beyond what a count can hold."""
+    """Return the budget (tokens); raise BudgetError where it is not positive or larger than `bounds.MOST`."""
     if type(budget) is not int or budget <= 0:
         raise BudgetError(
             f"A budget of {budget} tokens is too small to hold anything.", way_out="Give at least a few hundred."
@@ -124,6 +125,7 @@ def check(definition: FrameDefinition) -> None:
 
 
 def _check_rule(definition: FrameDefinition) -> None:
+    """Raise UsageError where a number of the selection rule is out of range."""
     rule = definition.rule
     shares = {
         "threshold": rule.threshold,

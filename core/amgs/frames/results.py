@@ -1,4 +1,6 @@
-"""Results of `memory.frames`: cached frames, comparisons."""
+"""Results of `memory.frames`: cached frames, the history of assemblies, comparisons. Their fields are the JSON of
+commands and of the service.
+"""
 
 from __future__ import annotations
 
@@ -10,10 +12,10 @@ from amgs.types import Block, Frame, ScoreParts, Weights
 
 @dataclass(frozen=True, slots=True)
 class CachedFrame:
-    """The frame that a cache gave, or the one that took its place.
+    """A frame from the cache, or the one assembled in its place.
 
-    fresh: it came from the cache. because: why it served, or why it was assembled anew. age_hours: of what the
-    cache held; None where it held nothing. A frame from the cache has only its selected candidates.
+    fresh: it came from the cache. because: why it could be used, or why it was assembled again. age_hours: of the cache
+    entry; None where there was none. A frame from the cache has only its selected candidates.
     """
 
     frame: Frame
@@ -24,7 +26,7 @@ class CachedFrame:
 
 @dataclass(frozen=True, slots=True)
 class PastAssembly:
-    """A line of the history of assemblies."""
+    """An assembly in the history. blocks: how many were selected. weights: None where they were not logged."""
 
     id: str
     name: str
@@ -47,7 +49,7 @@ class History:
 
 @dataclass(frozen=True, slots=True)
 class Side:
-    """One side of a comparison. label: what the operator asked for. tokens, entropy_bits: of its frame."""
+    """Facts of one of the two frames compared. label: how the operator named it. blocks: how many are selected."""
 
     label: str
     id: str
@@ -63,10 +65,10 @@ class Side:
 
 @dataclass(frozen=True, slots=True)
 class RankChange:
-    """A block that is not in the same place on both sides.
+    """A block whose rank differs between two frames.
 
-    A rank counts the selected blocks from 1; None: not selected. parts: the weighted parts of the right side less those
-    of the left, whose sum is the change of the score.
+    Ranks count the selected blocks from 1; None: not selected. parts: the weighted parts of the right score less those
+    of the left; they sum to the change of the score. None where the block is a candidate of only one frame.
     """
 
     block: Block
@@ -80,9 +82,9 @@ class RankChange:
 
 @dataclass(frozen=True, slots=True)
 class FrameComparison:
-    """Two assemblies beside each other. jaccard: blocks of both over blocks of either, 1 where both are empty.
+    """Comparison of two assemblies. jaccard: blocks in both over blocks in either; 1 where both are empty.
 
-    moved: those that came, those that left, then those whose rank changed, each in falling importance.
+    shared: ids of the blocks in both. moved: blocks that came, then that left, then whose rank changed.
     """
 
     left: Side

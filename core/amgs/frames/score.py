@@ -1,4 +1,4 @@
-"""Adapt a frame's weights to its pool: the weight of a component that nothing in the pool can have is shared out."""
+"""Choose the weights that score a frame; the weight of a part that no candidate can have goes to the other parts."""
 
 from __future__ import annotations
 
@@ -13,26 +13,25 @@ from amgs.types.entropy import bits_of
 
 @dataclass(frozen=True, slots=True)
 class EffectiveWeights:
-    """The weights that score, and a remark for the operator when they are not those of the definition."""
+    """Weights that score a frame. remark: what differs from the definition, for the operator; "" where nothing does."""
 
     weights: Weights
     remark: str = ""
 
 
 def own_weights(definition: FrameDefinition, *, has_query: bool) -> Weights:
-    """Return what decides the order in an atomic frame unless other weights are asked for: with a question those of the
-    search, in a frame that keeps its order.
+    """Return an atomic frame's weights when the request names none: those of a search where the frame's rule keeps the
+    order of the search and there is a question, else the definition's.
     """
     if has_query and definition.rule.gather == "query" and definition.rule.order == "search":
         return SEARCH_WEIGHTS
     return definition.weights
 
 
-def effective(definition: FrameDefinition, asked: Weights | None, *, has_query: bool) -> EffectiveWeights:
-    """Return the weights that are asked for, or the frame's own, of the parts that can be had, scaled to sum 1.
+def effective_weights(definition: FrameDefinition, asked: Weights | None, *, has_query: bool) -> EffectiveWeights:
+    """Return the requested weights, or the frame's own, without the parts that no candidate can have, scaled to sum 1.
 
-    Blocks that are all raw stand in no graph and were never reinforced; without a query nothing is similar to
-    it. One rule for every frame, INBOX included.
+    A frame of raw blocks has no centrality and no reinforcement; without a query there is no similarity.
     """
     weights = asked or own_weights(definition, has_query=has_query)
     missing = []
@@ -40,15 +39,15 @@ def effective(definition: FrameDefinition, asked: Weights | None, *, has_query: 
         missing += ["centrality", "reinforcement"]
     if not has_query:
         missing.append("similarity")
-    lost = [name for name in COMPONENTS if name in missing and getattr(weights, name) > 0]
+    dropped = [name for name in COMPONENTS if name in missing and getattr(weights, name) > 0]
     components = {name: getattr(weights, name) for name in COMPONENTS if name not in missing}
-    if not lost or sum(components.values()) <= 0:
+    if not dropped or sum(components.values()) <= 0:
         return EffectiveWeights(weights)
-    return EffectiveWeights(Weights.normalised(**components), _remark(definition.name, weights, lost))
+    return EffectiveWeights(Weights.normalised(**components), _remark(definition.name, weights, dropped))
 
 
 def _remark(name: str, weights: Weights, lost: Sequence[str]) -> str:
-    """Return why some weights count for nothing, and where they went."""
+    """Return a sentence that says which weights do not apply, and why."""
     why = []
     if "similarity" in lost:
         why.append("is scored without the question")
@@ -59,5 +58,5 @@ def _remark(name: str, weights: Weights, lost: Sequence[str]) -> str:
 
 
 def entropy_bits(categories: Iterable[str]) -> float:
-    """Shannon entropy of the categories, -Σ p log₂ p, in bits; 0 for none or one (AMGS §7.5)."""
+    """Return the Shannon entropy of the categories, -Σ p log₂ p, in bits; 0 for none or one (AMGS §7.5)."""
     return bits_of(Counter(categories).values())

@@ -1,4 +1,8 @@
-"""Choosing the final blocks: every candidate ends with a fate and the reason for it (AMGS §4.5, step 3)."""
+"""Select a frame's blocks within its budget; every candidate gets a fate and the reason for it (AMGS §4.5, step 3).
+
+`compose` calls `select` for each part of a frame. The fates are stored with the assembly, and `frame why` explains
+them.
+"""
 
 from __future__ import annotations
 
@@ -18,17 +22,16 @@ from amgs.types import Block, Candidate, Fate, SelectionRule, Vector
 
 _NEWER = timedelta(hours=1)
 _BALANCE = 0.15
-"""What the whole of the attainable entropy is worth in score, when a frame balances its categories."""
+"""Score that the greatest possible entropy is worth, where a frame balances its categories."""
 
 
 @dataclass(slots=True)
-class Taken:
-    """Content of an assembly so far. The children of a composite share it, so that none takes a block of another.
+class Selection:
+    """Blocks selected so far. The children of a composite share it, so that no block is selected twice.
 
-    vectors: unit embeddings (d,) by block id. threshold: cosine from which two blocks say the same, if they do not
-    differ in what they say; None: only equal content. shorten: gives a candidate that costs more than it may, with so
-    many tokens left, as a passage, or leaves it to a second round (see Shortener).
-    heading: tokens of the heading that the group of a block begins with.
+    vectors: unit embeddings (d,) by block id. threshold: cosine from which two blocks count as duplicates, unless their
+    statements differ; None: only equal content does. shorten: cuts a candidate, see `Shortener`. heading: tokens of the
+    heading of a block's group. frame_of: the part that selected each block, by id.
     """
 
     vectors: Mapping[str, Vector] = field(default_factory=dict)
@@ -36,14 +39,14 @@ class Taken:
     shorten: Callable[[Candidate, int, bool], Candidate] = lambda candidate, *_: candidate
     heading: Callable[[Block], int] = lambda _: 0
     frame_of: dict[str, str] = field(default_factory=dict)
-    _begun: set[tuple[str, GroupKey]] = field(default_factory=set)
-    _said: list[datetime] = field(default_factory=list)
+    _groups: set[tuple[str, GroupKey]] = field(default_factory=set)
+    _said_at: list[datetime] = field(default_factory=list)
     _blocks: list[Block] = field(default_factory=list)
     _rows: Vector | None = None  # (taken, d)
 
     def duplicate(self, candidate: Candidate) -> str:
-        """Return why the candidate would repeat what is taken; empty when it would not, or says it anew: the newer one
-        of two that are alike is never left out for the older one.
+        """Return why the candidate repeats a selected block; "" where it does not. A block that was said later than its
+        twin is no duplicate: the newer one is never left out for the older.
         """
         block_id = candidate.block.id
         if block_id in self.frame_of:
@@ -56,40 +59,40 @@ class Taken:
             if float(cosines[near]) < self.threshold:
                 break
             other = self._blocks[near]
-            if not _later(candidate, self._said[near]) and not say_otherwise(candidate.block, other):
+            if not _is_later(candidate, self._said_at[near]) and not say_otherwise(candidate.block, other):
                 return f"duplicate of {other.id[:6]}… (cosine {float(cosines[near]):.2f})"
         return ""
 
-    def written(self, candidate: Candidate, left: int, uncut: bool = False) -> Candidate:
-        """Return the candidate as it would be written with so many tokens left, and with what that costs: the heading
-        of its group too, where none of its group is taken yet. uncut: see Shortener.
+    def render(self, candidate: Candidate, left: int, uncut: bool = False) -> Candidate:
+        """Return the candidate, cut where needed to fit into `left` tokens, with its cost: the heading of its group
+        included where no block of it is selected yet. uncut: see `Shortener`.
         """
-        begun = (candidate.child, group_of(candidate.block)) in self._begun
+        begun = (candidate.child, group_of(candidate.block)) in self._groups
         heading = 0 if begun else self.heading(candidate.block)
         excerpt = self.shorten(candidate, left - heading, uncut)
         return replace(excerpt, tokens=excerpt.tokens + heading)
 
     def add(self, candidate: Candidate) -> None:
-        """Take the candidate."""
+        """Add a candidate to the selection."""
         self.frame_of[candidate.block.id] = candidate.child
-        self._begun.add((candidate.child, group_of(candidate.block)))
+        self._groups.add((candidate.child, group_of(candidate.block)))
         vector = self.vectors.get(candidate.block.id)
         if vector is not None:
             self._blocks.append(candidate.block)
-            self._said.append(_find_statement_time(candidate))
-            # Few are taken and many are asked about: the matrix is made here, not for each question.
+            self._said_at.append(_find_statement_time(candidate))
+            # Few are added and many are compared, so the matrix grows here and not in `duplicate`.
             self._rows = vector[None] if self._rows is None else np.vstack([self._rows, vector])
 
 
 class _Twins:
-    """Candidates that repeat another and are later."""
+    """Finds, for a candidate, the newest later candidate that says the same."""
 
-    def __init__(self, candidates: Sequence[Candidate], taken: Taken) -> None:
+    def __init__(self, candidates: Sequence[Candidate], taken: Selection) -> None:
         self._candidates, self._threshold = candidates, taken.threshold
         with_vector = [i for i, c in enumerate(candidates) if c.fate == "selected" and c.block.id in taken.vectors]
         if taken.threshold is None:
             with_vector = []
-        # By the time they were said, so that those said later than another are the rows after it.
+        # In order of when they were said, so that what is later than a row comes after it.
         self._places = sorted(with_vector, key=lambda i: _find_statement_time(candidates[i]))
         self._row = {place: row for row, place in enumerate(self._places)}
         if self._places:
@@ -98,7 +101,9 @@ class _Twins:
             self._first_later = np.searchsorted(instants, np.array(instants) + _NEWER // timedelta(microseconds=1))
 
     def newer(self, at: int, waiting: Collection[int]) -> int | None:
-        """Return the place of the latest of those waiting that says the same as the candidate at a place, and later."""
+        """Return the newest of the waiting places whose candidate says the same as that at `at`, but later; None if
+        none.
+        """
         row = self._row.get(at)
         if row is None or self._threshold is None:
             return None
@@ -117,18 +122,19 @@ class _Twins:
 
 
 def _find_statement_time(candidate: Candidate) -> datetime:
+    """Return when a block's statement was made: `said_at`, else from when it is valid, else its creation."""
     block = candidate.block
     return block.said_at if "said_at" in block.meta else block.valid_from or block.created_at
 
 
-def _later(candidate: Candidate, than: datetime) -> bool:
-    """Return whether it was said later by so much that the order of two files on a disk does not decide."""
+def _is_later(candidate: Candidate, than: datetime) -> bool:
+    """Return whether it was said at least _NEWER later: the order of two files on a disk must not decide."""
     return _find_statement_time(candidate) - than >= _NEWER
 
 
 @dataclass(frozen=True, slots=True)
 class SelectionResult:
-    """The candidates in their order, each with its fate; used: tokens of the selected ones."""
+    """Candidates in their order, each with its fate. used: tokens of the selected ones."""
 
     candidates: tuple[Candidate, ...]
     used: int
@@ -138,37 +144,37 @@ class SelectionResult:
         return tuple(c for c in self.candidates if c.fate == "selected")
 
 
-def select(candidates: Sequence[Candidate], budget: int, rule: SelectionRule, taken: Taken) -> SelectionResult:
-    """Take candidates until the budget of tokens or the top k is full.
+def select(candidates: Sequence[Candidate], budget: int, rule: SelectionRule, taken: Selection) -> SelectionResult:
+    """Select candidates, in their order, until the budget of tokens or the top k is full.
 
-    They come in the order in which they should be taken, each with its cost in `tokens`; one that already has
-    another fate than "selected" keeps it. A block that does not fit is passed over and a smaller one after it
-    may still fit; passages of those passed over then fill what is left. Only the first is cut at once.
+    Each candidate has its cost in `tokens`; one whose fate is not "selected" keeps that fate. A block that does not fit
+    is skipped, and a smaller one after it may fit; at the end passages of the skipped ones fill what is left. Only the
+    first block is cut at once. Where a later candidate says the same but is newer, it is selected instead.
     """
     decided: dict[int, Candidate] = {}
     waiting = list(range(len(candidates)))
     twins = _Twins(candidates, taken)
     categories: Counter[str] = Counter()
-    balance = _balance(candidates) if rule.selection == "entropy" else 0.0
+    balance = _entropy_price(candidates) if rule.selection == "entropy" else 0.0
     used = picked = 0
     while waiting:
-        at = _next(waiting, candidates, categories, balance)
+        at = _next_place(waiting, candidates, categories, balance)
         waiting.remove(at)
         candidate, left = candidates[at], budget - used
-        fate, because = _fate(candidate, at, picked, rule, taken)
+        fate, because = _decide_fate(candidate, at, picked, rule, taken)
         if fate == "selected":
             other = twins.newer(at, waiting)
             newer = candidate if other is None else candidates[other]
-            fits = other is not None and taken.written(newer, left).tokens <= left
+            fits = other is not None and taken.render(newer, left).tokens <= left
             if other is not None and fits and newer.score >= rule.threshold:
                 because = f"older than {newer.block.id[:6]}…, which says the same"
                 decided[at] = replace(candidate, fate="duplicate", because=because)
                 at = other
                 waiting.remove(at)
                 candidate = newer
-                fate, because = _fate(candidate, at, picked, rule, taken)
+                fate, because = _decide_fate(candidate, at, picked, rule, taken)
         if fate == "selected":
-            rendering = taken.written(candidate, left, uncut=picked > 0)
+            rendering = taken.render(candidate, left, uncut=picked > 0)
             if rendering.tokens <= left:
                 candidate, because = rendering, rendering.because
             else:
@@ -186,9 +192,12 @@ def select(candidates: Sequence[Candidate], budget: int, rule: SelectionRule, ta
     return SelectionResult(chosen, used + more)
 
 
-def refill(candidates: Sequence[Candidate], places: Iterable[int], left: int, taken: Taken) -> tuple[Candidate, ...]:
-    """Give tokens that were left to candidates that did not fit before, at these places, the first of them first; the
-    candidates in their order.
+def refill(
+    candidates: Sequence[Candidate], places: Iterable[int], left: int, taken: Selection
+) -> tuple[Candidate, ...]:
+    """Spend tokens that are left on candidates that did not fit before, cut where needed; return all candidates.
+
+    places: indexes of those that may be selected, the first one first.
     """
     result = list(candidates)
     used = 0
@@ -198,7 +207,7 @@ def refill(candidates: Sequence[Candidate], places: Iterable[int], left: int, ta
         if repeated:
             result[at] = replace(candidate, fate="duplicate", because=repeated)
             continue
-        rendering = taken.written(replace(candidate, because="in the tokens that were left"), left - used)
+        rendering = taken.render(replace(candidate, because="in the tokens that were left"), left - used)
         if rendering.tokens <= left - used:
             taken.add(rendering)
             used += rendering.tokens
@@ -209,16 +218,18 @@ def refill(candidates: Sequence[Candidate], places: Iterable[int], left: int, ta
 
 
 def over_budget(tokens: int, left: int) -> str:
-    """Return the words for a block that does not fit."""
+    """Return the reason for a block that does not fit."""
     return f"over budget: {tokens} tokens, {max(left, 0)} left"
 
 
-def _fate(candidate: Candidate, place: int, picked: int, rule: SelectionRule, taken: Taken) -> tuple[Fate, str]:
-    """Return what becomes of a candidate as long as there are tokens."""
+def _decide_fate(
+    candidate: Candidate, place: int, picked: int, rule: SelectionRule, taken: Selection
+) -> tuple[Fate, str]:
+    """Return a candidate's fate and the reason, before its cost is considered."""
     if candidate.fate != "selected":
         return candidate.fate, candidate.because
     if candidate.score < rule.threshold:
-        return "below_threshold", f"score {apart(candidate.score, rule.threshold)}"
+        return "below_threshold", f"score {compare_values(candidate.score, rule.threshold)}"
     repeated = taken.duplicate(candidate)
     if repeated:
         return "duplicate", repeated
@@ -227,14 +238,16 @@ def _fate(candidate: Candidate, place: int, picked: int, rule: SelectionRule, ta
     return "selected", candidate.because
 
 
-def _balance(candidates: Sequence[Candidate]) -> float:
-    """Return what one bit of entropy is worth: the pool's number of categories bounds the entropy."""
+def _entropy_price(candidates: Sequence[Candidate]) -> float:
+    """Return the score that a bit of entropy is worth: _BALANCE over the greatest entropy of the pool's categories."""
     kinds = len({c.block.category for c in candidates})
     return _BALANCE / math.log2(kinds) if kinds > 1 else 0.0
 
 
-def _next(waiting: list[int], candidates: Sequence[Candidate], categories: Counter[str], balance: float) -> int:
-    """Return the place of the next candidate: the first, or the one whose score and gain in entropy sum highest."""
+def _next_place(waiting: list[int], candidates: Sequence[Candidate], categories: Counter[str], balance: float) -> int:
+    """Return the index of the next candidate: the first, or with `balance` that with the highest sum of score and gain
+    in entropy.
+    """
     if balance == 0.0 or not categories:
         return waiting[0]
     before = entropy_bits(categories.elements())
@@ -247,7 +260,7 @@ def _next(waiting: list[int], candidates: Sequence[Candidate], categories: Count
     )
 
 
-def apart(value: float, least: float) -> str:
-    """`0.34 under 0.46`; with three digits where two would be the same."""
+def compare_values(value: float, least: float) -> str:
+    """Return `0.34 under 0.46`, with three digits where two would look equal."""
     digits = 3 if f"{value:.2f}" == f"{least:.2f}" else 2
     return f"{value:.{digits}f} under {least:.{digits}f}"

@@ -1,4 +1,6 @@
-"""Decide membership in self by an explicit tag, nearness to the root anchor and a threshold, together (AMGS §10.1)."""
+"""Gather the members of SELF: blocks tagged so, blocks near the root anchor, and central, often reinforced blocks
+(AMGS §10.1).
+"""
 
 from __future__ import annotations
 
@@ -14,35 +16,33 @@ from amgs.text.plural import plural
 from amgs.types import BlockFilter
 
 ANCHOR_META = {"anchor": "self"}
-"""Metadata of the block that is the root anchor; without one it is the most central tagged block, or else the most
-central one of a value or preference.
-"""
+"""Metadata that marks a block as the root anchor; `find_anchor` says which block it is where none is marked."""
 
 _OF_SELF = ("value", "preference")
 _MOST = 200
-"""So many values and preferences, the last used, are looked at for an anchor."""
+"""Number of values and preferences, the last used, among which an anchor is sought."""
 
 
 @dataclass(frozen=True, slots=True)
 class Belonging:
-    """Reason for a block's membership in a frame whatever the layers say; lower tiers are chosen first."""
+    """Why a block is a member of a frame, whatever the layers of a search say; lower tiers are selected first."""
 
     because: str
     tier: int = 0
 
 
 Members = Mapping[int, Belonging]
-"""The blocks that a frame chooses from, by number."""
+"""Members of a frame, by the block's number."""
 
 
-def identity(wanted: BlockFilter, sources: Sources, settings: Settings) -> Members:
-    """Return the blocks that belong to self: those tagged so always do. What lies near the anchor, and what is central
-    and often reinforced, does when it decays slowly: identity is what lasts.
+def gather_identity(wanted: BlockFilter, sources: Sources, settings: Settings) -> Members:
+    """Return the members of SELF: tagged blocks always; blocks near the anchor, and central and often reinforced ones,
+    only where they decay slowly, because identity is what lasts.
     """
     tagged = sources.blocks.numbers(replace(wanted, self_only=True)).tolist()
     members = {number: Belonging("tagged as self") for number in tagged}
     near: dict[int, int] = {}
-    root = anchor(wanted, sources, tagged)
+    root = find_anchor(wanted, sources, tagged)
     if root is not None:
         near = sources.graph.view().distances(root, settings.identity.anchor_distance)
     central = _central(sources, settings.identity.threshold)
@@ -61,25 +61,29 @@ def identity(wanted: BlockFilter, sources: Sources, settings: Settings) -> Membe
     return members
 
 
-def anchor(wanted: BlockFilter, sources: Sources, tagged: list[int]) -> int | None:
-    """Return the root anchor, see `ANCHOR_META`, ties to the oldest; None where nothing may be it."""
+def find_anchor(wanted: BlockFilter, sources: Sources, tagged: list[int]) -> int | None:
+    """Return the number of the root anchor: the marked block, else the most central tagged one, else the most central
+    of the operator's values and preferences; ties to the oldest, None where there is none.
+    """
     marked = sources.blocks.numbers(replace(wanted, meta={**wanted.meta, **ANCHOR_META})).tolist()
     if marked:
         return int(marked[0])
-    roots = tagged or _own_words(wanted, sources)
+    roots = tagged or _own_statements(wanted, sources)
     importance = sources.graph.importance(roots)
     return min(roots, key=lambda number: (-importance[number], number), default=None)
 
 
-def _own_words(wanted: BlockFilter, sources: Sources) -> list[int]:
-    """Return values and preferences that nobody else signed."""
+def _own_statements(wanted: BlockFilter, sources: Sources) -> list[int]:
+    """Return numbers of values and preferences without an author or speaker: the operator's own."""
     stored = sources.blocks.stored(sources.blocks.numbers(replace(wanted, categories=_OF_SELF), limit=_MOST).tolist())
     signs = ("author", "speaker")
     return [s.number for s in stored if s.block.category in _OF_SELF and not any(map(s.block.meta.get, signs))]
 
 
 def _central(sources: Sources, threshold: float) -> dict[int, float]:
-    """Blocks so central that reinforcement, which stays under 1, can lift their mean over the threshold."""
+    """Return the centrality, by number, of blocks that can reach the threshold on the mean of centrality and
+    reinforcement, which is under 1.
+    """
     standing = sources.graph.standing()
     enough = standing.scores >= max(2 * threshold - 1, 1e-9)
     return dict(zip(standing.numbers[enough].tolist(), standing.scores[enough].tolist(), strict=True))

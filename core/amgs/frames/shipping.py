@@ -1,8 +1,8 @@
-"""The frames that ship with the engine, as data: six atomic types and four composites (AMGS §4.2, §4.4, §7.2); and how
-they reach stores that an older version made.
+"""Define the ten frames that ship with the engine (AMGS §4.2, §4.4, §7.2), and bring them to stores of older versions.
 
-The store remembers of each shipped frame which version it was given. One that still is that version is renewed when
-another ships; one that the operator changed is kept, and says so.
+The store records the version (a hash) of each shipped frame it received. A frame that still has that version is
+replaced when a new one ships; one that the operator changed stays. The numbers below were measured:
+docs/results/frames.md.
 """
 
 from __future__ import annotations
@@ -134,71 +134,70 @@ _KEY = "shipped_frames"
 Kind = Literal["shipped", "changed", "own"]
 
 
-Given = Mapping[str, str]
-"""The version of each shipped frame that a store was given, by its name: a hash."""
+Versions = Mapping[str, str]
+"""Hash of the version of each shipped frame that a store received, by its name."""
 
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """Origin of a frame's definition, in a word and in a sentence."""
+    """Where a frame's definition comes from. told: the same in words, for the operator."""
 
     name: str
     kind: Kind
     told: str
 
 
-def mark(definition: FrameDefinition) -> str:
-    """Return a hash that tells one version of a definition from another."""
+def hash_definition(definition: FrameDefinition) -> str:
+    """Return a hash of a definition, its version."""
     text = json.dumps(encode(definition), sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
-def renewal(
-    stored: Definitions, versions: Given, shipped: Sequence[FrameDefinition]
-) -> tuple[tuple[FrameDefinition, ...], Given]:
-    """Return which of the shipped definitions, children before parents, a store should take, and what it was given
-    then.
+def plan_renewal(
+    stored: Definitions, versions: Versions, shipped: Sequence[FrameDefinition]
+) -> tuple[tuple[FrameDefinition, ...], Versions]:
+    """Return the shipped definitions that a store should receive, children before parents, and its versions afterwards.
 
-    Those it has never had, and those it has as they once shipped. One that would close a cycle through the
-    operator's own frames is left out.
+    These are definitions that it never had, and those that it has unchanged in an older version. One that would close a
+    cycle through the operator's own frames is left out.
     """
     known, after = dict(stored), dict(versions)
     written = []
     for definition in shipped:
         present, before = known.get(definition.name), versions.get(definition.name)
         if present == definition:
-            after[definition.name] = mark(definition)
+            after[definition.name] = hash_definition(definition)
             continue
-        if present is not None and before != mark(present):
+        if present is not None and before != hash_definition(present):
             continue
         try:
             known = registry.register(definition, known)
         except AmgsError:
             continue
         written.append(definition)
-        after[definition.name] = mark(definition)
+        after[definition.name] = hash_definition(definition)
     return tuple(written), after
 
 
 def renew(storage: Storage, shipped: Sequence[FrameDefinition]) -> None:
     """Bring the shipped definitions of a store up to date, in one transaction when there is anything to do."""
-    versions = _read(storage)
-    written, after = renewal(registry.by_name(storage.frames.everything()), versions, shipped)
+    versions = _read_versions(storage)
+    written, after = plan_renewal(registry.by_name(storage.frames.everything()), versions, shipped)
     if written or after != versions:
         with storage.transaction():
             storage.frames.put(written)
-            _write(storage, after)
+            _write_versions(storage, after)
 
 
 def reset(storage: Storage, definition: FrameDefinition) -> None:
-    """Put a shipped definition back in place of the operator's change of it; inside a transaction."""
+    """Replace the operator's version of a frame by the shipped one; the caller holds a transaction."""
     storage.frames.put([definition])
-    _write(storage, {**_read(storage), definition.name: mark(definition)})
+    _write_versions(storage, {**_read_versions(storage), definition.name: hash_definition(definition)})
 
 
 def origins(storage: Storage, known: Definitions, shipped: Sequence[FrameDefinition]) -> tuple[Origin, ...]:
     """Return where each registered definition comes from, in the order of the registry."""
-    versions, ours = _read(storage), registry.by_name(shipped)
+    versions, ours = _read_versions(storage), registry.by_name(shipped)
     return tuple(
         _origin(definition, ours.get(definition.name), versions.get(definition.name)) for definition in known.values()
     )
@@ -209,22 +208,23 @@ def _origin(definition: FrameDefinition, ours: FrameDefinition | None, version: 
         return Origin(definition.name, "own", "yours")
     if definition == ours:
         return Origin(definition.name, "shipped", "shipped")
-    newer = version is not None and version != mark(ours)
+    newer = version is not None and version != hash_definition(ours)
     remark = "changed here" + ("; another ships by now" if newer else "")
     return Origin(definition.name, "changed", f"{remark}: `frame delete {definition.name}` gives the shipped one back")
 
 
-def check(storage: Storage) -> None:
-    """Raise StoreCorruptError where what is kept of the shipped frames cannot be read; UsageError and its like where a
-    definition is malformed, names a child that is not there, or would contain itself.
+def check_definitions(storage: Storage) -> None:
+    """Raise StoreCorruptError where the record of versions cannot be read; UsageError or another AmgsError where a
+    stored definition is malformed, names an unknown child or contains itself.
     """
-    _read(storage)
+    _read_versions(storage)
     known = registry.by_name(storage.frames.everything())
     for name in registry.order(known):
         registry.check(registry.find(name, known))
 
 
-def _read(storage: Storage) -> dict[str, str]:
+def _read_versions(storage: Storage) -> dict[str, str]:
+    """Return the recorded version of each shipped frame; raise StoreCorruptError where the record is damaged."""
     text = storage.meta.get(_KEY)
     try:
         return {} if text is None else {name: row["mark"] for name, row in json.loads(text).items()}
@@ -234,7 +234,7 @@ def _read(storage: Storage) -> dict[str, str]:
         ) from error
 
 
-def _write(storage: Storage, versions: Given) -> None:
-    # Earlier versions kept when a frame was renewed, and read it.
+def _write_versions(storage: Storage, versions: Versions) -> None:
+    # `renewed_at` is for earlier versions of the program, which read it.
     rows = {name: {"mark": version, "renewed_at": None} for name, version in versions.items()}
     storage.meta.put(_KEY, json.dumps(rows, sort_keys=True))

@@ -1,6 +1,7 @@
-"""Explain the presence or absence of a block in a frame by its fate among the candidates, or the layer that stopped it.
+"""Explain why a block is or is not in a frame: its fate among the candidates, or the search layer that missed it.
 
-For a past assembly the stored scores, finders and fates are used: nothing is assembled again, no block is read.
+`why` assembles the frame again without logging it, and looks for the smallest change that would admit the block.
+`explain` answers for a past assembly from what `encode_candidates` stored: it assembles nothing and reads no block.
 """
 
 from __future__ import annotations
@@ -16,9 +17,16 @@ from numpy.typing import NDArray
 
 from amgs.errors import UsageError
 from amgs.frames.assemble import CountTokens
-from amgs.frames.pipeline import FrameRequest, apply_window, asked_of, build, choosable, derive_request
+from amgs.frames.pipeline import (
+    FrameRequest,
+    apply_window,
+    build,
+    build_search,
+    candidates_before_choice,
+    derive_request,
+)
 from amgs.frames.registry import Definitions, leaves
-from amgs.frames.score import effective
+from amgs.frames.score import effective_weights
 from amgs.retrieval import why as retrieval
 from amgs.retrieval.admit import find_admission
 from amgs.retrieval.score import weight_row
@@ -42,7 +50,7 @@ from amgs.types.explanation import MinimumChange, Verdict
 
 
 class Ranked(Protocol):
-    """Peer that a candidate is compared with."""
+    """A candidate that another is compared with: a live or a stored one."""
 
     @property
     def score(self) -> float: ...
@@ -50,7 +58,7 @@ class Ranked(Protocol):
     def fate(self) -> str: ...
 
 
-def told(
+def explain_candidate(
     candidate: Candidate,
     peers: Sequence[Ranked],
     verdicts: Sequence[LayerVerdict],
@@ -60,9 +68,10 @@ def told(
     weights: Weights,
     as_of: datetime | None = None,
 ) -> Explanation:
-    """Return where a candidate stands among its peers (itself with them) and why it was taken or not.
+    """Explain a candidate's place among the candidates of its part, and why it was selected or not.
 
-    verdicts: what brought it. as_of: the instant of a past assembly.
+    peers: all candidates of the part, itself included. verdicts: of the layers that found it. as_of: the instant of a
+    past assembly; None for a current one.
     """
     chosen = [peer.score for peer in peers if peer.fate == "selected"]
     needed = min(chosen, default=0.0)
@@ -95,13 +104,13 @@ def told(
     )
 
 
-def encode(frame: Frame) -> str:
-    """Return the frame's candidates and weights."""
+def encode_candidates(frame: Frame) -> str:
+    """Return the text that the store keeps of an assembly: its candidates and weights."""
     weights = {part.name: part.weights for part in frame.parts} | {WHOLE: frame.weights}
-    return pack(map(_convert_candidate, frame.candidates), weights)
+    return pack(map(_to_stored, frame.candidates), weights)
 
 
-def _convert_candidate(candidate: Candidate) -> StoredCandidate:
+def _to_stored(candidate: Candidate) -> StoredCandidate:
     return StoredCandidate(
         candidate.block.id,
         candidate.child,
@@ -118,13 +127,13 @@ def _convert_candidate(candidate: Candidate) -> StoredCandidate:
 
 
 def explain(record: AssemblyRecord, text: str, block: Block) -> Explanation:
-    """Return why a block was in a past assembly or not, from what was kept of it. text: what `encode` wrote."""
+    """Explain why a block was in a past assembly or not. text: what `encode_candidates` returned then."""
     every, weights = unpack(text)
     mine = [candidate for candidate in every if block.id.startswith(candidate.block)]
     if not mine:
-        return _absent(record, every, weights, block)
+        return _explain_absence(record, every, weights, block)
     candidate = next((c for c in mine if c.fate == "selected"), mine[0])
-    return told(
+    return explain_candidate(
         restore_candidate(candidate, block),
         [c for c in every if c.child == candidate.child],
         (LayerVerdict("prefilter", "passed", None, None, "it was a candidate"), *layer_verdicts(candidate)),
@@ -135,10 +144,10 @@ def explain(record: AssemblyRecord, text: str, block: Block) -> Explanation:
     )
 
 
-def _absent(
+def _explain_absence(
     record: AssemblyRecord, every: Sequence[StoredCandidate], weights: Mapping[str, Weights], block: Block
 ) -> Explanation:
-    """Return a block that no layer had brought."""
+    """Explain why a block is not among a past assembly's candidates."""
     because = f"it was not among the {len(every)} candidates: no layer had brought it, or a condition had refused it"
     if block.created_at > record.as_of:
         because = f"it is dated {block.created_at:%Y-%m-%d}, after the assembly"
@@ -173,11 +182,11 @@ def why(
     child: str | None = None,
     assembly: Frame | None = None,
 ) -> Explanation:
-    """Assemble the frame, leaving no trace, and say what became of one block in it.
+    """Explain a block's place in a frame, and find the smallest change of budget, minimum or weights that admits it.
 
-    assembly: the frame as it was made, which is explained in place of one that is assembled and scored again.
-    child: the part of a composite that is asked about; else the one that took the block, or the first that has it.
-    Raises UsageError for a part that the frame has not.
+    number: the block's number. child: the part of a composite to explain; None: the part that selected the block, else
+    the first where it is a candidate. assembly: the frame to explain; None: assemble it, without logging. Raises
+    UsageError for a part that the frame does not have.
     """
 
     def build_frame(weights: Weights | None) -> Frame:
@@ -190,30 +199,31 @@ def why(
     frame = assembly or build_frame(request.weights)
     mine = [c for c in frame.candidates if c.block.id == block.id and child in (None, c.child)]
     if not mine:
-        # Of a composite that part speaks that asks by the query.
+        # For a composite, the part that uses the query is explained.
         asking = (leaf for leaf in atoms.values() if leaf.rule.asks)
         atom = atoms[child] if child is not None else next(asking, next(iter(atoms.values())))
-        part = _Part(definition, atom, request, sources, settings)
-        if part.asked.within is not None and not retrieval.find_unmet_condition(block, part.asked.filter):
+        part = _AtomicPart(definition, atom, request, sources, settings)
+        if part.search.within is not None and not retrieval.find_unmet_condition(block, part.search.filter):
             because = f"it belongs to none of what {atom.name} takes: {_TAKEN[atom.rule.gather]}"
-            return retrieval.explain_refusal(part.asked, block, definition.name, because, atom.rule.pool)
-        return retrieval.why(part.asked, block, number, sources, atom.rule.pool, frame=definition.name)
+            return retrieval.explain_refusal(part.search, block, definition.name, because, atom.rule.pool)
+        return retrieval.why(part.search, block, number, sources, atom.rule.pool, frame=definition.name)
     candidate = next((c for c in mine if c.fate == "selected"), mine[0])
-    part = _Part(definition, atoms[candidate.child], request, sources, settings)
-    fall = told(
+    part = _AtomicPart(definition, atoms[candidate.child], request, sources, settings)
+    fall = explain_candidate(
         candidate,
-        _peers(frame, candidate),
-        part.finders(block, number),
+        _same_part(frame, candidate),
+        part.explain_finders(block, number),
         query=frame.query,
         frame=frame.name,
         weights=part.weights,
     )
-    if fall.admitted or candidate.fate == "duplicate":  # what the frame has already, no weights bring in again
+    if fall.admitted or candidate.fate == "duplicate":  # no change admits a block twice
         return fall
     if candidate.fate == "over_budget":
-        pools = choosable(frame, definition, sources, count_tokens)
+        pools = candidates_before_choice(frame, definition, sources, count_tokens)
 
         def takes(budget: int) -> bool:
+            """Return whether the frame selects the block with this budget."""
             asked = replace(request, budget=budget)
             trial_frame = build(definition, asked, known, sources, settings, count_tokens, pools)
             return block.id in {c.block.id for c in trial_frame.selected}
@@ -223,13 +233,15 @@ def why(
         atom = atoms[candidate.child]
 
         def takes_with(changed: FrameDefinition) -> bool:
+            """Return whether the frame selects the block with this definition of the part."""
             whole = changed if definition.name == changed.name else definition
             trial_frame = build(whole, request, {**known, changed.name: changed}, sources, settings, count_tokens)
             return block.id in {c.block.id for c in trial_frame.selected}
 
-        fall = replace(fall, minimum_change=_minimum_change(candidate, _peers(frame, candidate), atom, takes_with))
-    change = _change(frame, candidate, part.weights)
-    # A budget is in tokens and not in places: only a change under which the frame really takes it is told.
+        fall = replace(fall, minimum_change=_lower_minimum(candidate, _same_part(frame, candidate), atom, takes_with))
+    change = _weight_change(frame, candidate, part.weights)
+    # The weights were found for places, and a budget is in tokens: show them only if the frame really selects the
+    # block.
     if change is not None and block.id in {c.block.id for c in build_frame(change.weights).selected}:
         return replace(fall, change=change)
     return fall
@@ -242,8 +254,8 @@ _TAKEN = {
 }
 
 
-class _Part:
-    """One atomic frame of an assembly: what it asks the layers, and with which weights."""
+class _AtomicPart:
+    """Search and weights of an atomic frame in an assembly, to explain its candidates."""
 
     def __init__(
         self,
@@ -256,21 +268,22 @@ class _Part:
         self._sources, self._atom = sources, atom
         query = derive_request(definition, atom, request).query
         self._has_query = any(c.isalnum() for c in query)
-        self.weights = effective(atom, request.weights, has_query=self._has_query).weights
-        self.asked, self._members = asked_of(
+        self.weights = effective_weights(atom, request.weights, has_query=self._has_query).weights
+        self.search, self._members = build_search(
             atom, apply_window(atom, request, sources), query, self.weights, sources, settings
         )
 
-    def finders(self, block: Block, number: int) -> tuple[LayerVerdict, ...]:
-        """Return what brought a candidate: the layers that found it, and why it is there whatever they say."""
+    def explain_finders(self, block: Block, number: int) -> tuple[LayerVerdict, ...]:
+        """Return the verdicts on a candidate: why the frame considers it, and what each layer of the search says."""
         brought = LayerVerdict("prefilter", "passed", None, None, self._present(number))
         if not self._has_query:
             return (brought,)
-        gathered = gather(replace(self.asked, most=None), self._sources)
-        verdicts = retrieval.explain_finders(self.asked, block, number, gathered, self._sources)
+        gathered = gather(replace(self.search, most=None), self._sources)
+        verdicts = retrieval.explain_finders(self.search, block, number, gathered, self._sources)
         return (brought, *verdicts)
 
     def _present(self, number: int) -> str:
+        """Return why the frame considers a block, whatever the layers of the search say."""
         rule = self._atom.rule
         if number in self._members:
             return f"{self._atom.name} takes {_TAKEN[rule.gather]}: {self._members[number].because}"
@@ -282,9 +295,9 @@ class _Part:
 
 
 def _budget_change(budget: int, takes: Callable[[int], bool]) -> int | None:
-    """Return the fewest tokens more, up to twice the budget, with which it takes the block; None where it does not.
+    """Return the fewest additional tokens, at most as many as the budget, with which `takes` is true; None if none.
 
-    Steps are doubled before they are halved: others may take what a much larger budget gives.
+    It doubles the step before it halves it, since a much larger budget may admit other blocks instead.
     """
     least, more = 0, min(1, budget)
     while not takes(budget + more):
@@ -297,10 +310,12 @@ def _budget_change(budget: int, takes: Callable[[int], bool]) -> int | None:
     return more
 
 
-def _minimum_change(
+def _lower_minimum(
     candidate: Candidate, peers: Sequence[Candidate], atom: FrameDefinition, takes: Callable[[FrameDefinition], bool]
 ) -> MinimumChange | None:
-    """Return which minimum of its frame a candidate is under, and how low it would have to be; None for neither."""
+    """Return the minimum of its frame that a candidate does not reach, and the value that would admit it; None where it
+    reaches both. The value is None where even that does not admit it.
+    """
     rule = atom.rule
     best = max(peer.parts.similarity for peer in peers)
     minimum: Literal["similarity_share", "threshold"]
@@ -317,20 +332,21 @@ def _minimum_change(
     return MinimumChange(atom.name, minimum, getattr(rule, minimum), lowered if admits else None)
 
 
-def _change(frame: Frame, candidate: Candidate, weights: Weights) -> WeightChange | None:
-    peers = _peers(frame, candidate)
+def _weight_change(frame: Frame, candidate: Candidate, weights: Weights) -> WeightChange | None:
+    """Return the smallest change of weights that ranks a candidate among as many as its part has selected."""
+    peers = _same_part(frame, candidate)
     places = sum(c.fate == "selected" for c in peers)
     row = next(i for i, c in enumerate(peers) if c.block.id == candidate.block.id)
-    adjustment = find_admission(_parts(peers), row, weight_row(weights), places)
+    adjustment = find_admission(_score_parts(peers), row, weight_row(weights), places)
     if adjustment is None:
         return None
     changed = Weights.normalised(**dict(zip(COMPONENTS, adjustment.weights.tolist(), strict=True)))
     return WeightChange(changed, adjustment.distance, adjustment.rank)
 
 
-def _peers(frame: Frame, candidate: Candidate) -> list[Candidate]:
+def _same_part(frame: Frame, candidate: Candidate) -> list[Candidate]:
     return [c for c in frame.candidates if c.child == candidate.child]
 
 
-def _parts(candidates: Sequence[Candidate]) -> NDArray[np.float64]:
+def _score_parts(candidates: Sequence[Candidate]) -> NDArray[np.float64]:
     return np.array([[getattr(c.parts, name) for name in COMPONENTS] for c in candidates])

@@ -1,5 +1,7 @@
-"""The graph that serves now: materialised on demand, kept while the edges and the hours stand still (AMGS
-§5.3).
+"""Keep the current graph of a memory: built on first use, and again when edges change or strengths are old (AMGS §5.3).
+
+`derived` makes a `LiveGraph` for each version of the store and saves its view as arrays (FORMAT); searches and the
+graph commands read it from any thread.
 """
 
 from __future__ import annotations
@@ -15,26 +17,27 @@ import numpy as np
 from numpy.typing import NDArray
 
 from amgs.clock import EPOCH, Clock, microseconds_of
-from amgs.graph.centrality import Measures, Scores, measure, telling
+from amgs.graph.centrality import Measures, Scores, measure, without_brief_edges
 from amgs.graph.view import GraphView, Ties, materialise, refresh_view, strengths
 from amgs.index.snapshot_store import Generation, save_arrays
 from amgs.settings import GraphSettings
 from amgs.storage.edges import EdgeColumns, WalkColumns
 
 FORMAT = 3
+"""Version of the saved arrays; raise it when their meaning changes, and saved ones are built again."""
 
 
 @dataclass(frozen=True, eq=False)
-class KeptGraph:
-    """A view of `version`. highest: the highest number of a block at that version."""
+class StoredGraph:
+    """A saved view. version: of the store when it was saved. highest: the highest number of a block then."""
 
     view: GraphView
     version: int
     highest: int
 
 
-def write(folder: Path, view: GraphView) -> None:
-    """Write a view into a folder."""
+def write_view(folder: Path, view: GraphView) -> None:
+    """Save the arrays of a view in a folder; `describe_view` gives what is saved as JSON."""
     c = view.columns
     names, codes = _code_relations(c.relation)
     save_arrays(
@@ -57,13 +60,13 @@ def write(folder: Path, view: GraphView) -> None:
     )
 
 
-def said(view: GraphView, highest: int) -> Mapping[str, Any]:
-    """Return what is noted beside the arrays."""
+def describe_view(view: GraphView, highest: int) -> Mapping[str, Any]:
+    """Return what the caller saves as JSON beside the arrays."""
     return {"as_of": microseconds_of(view.as_of), "highest": highest}
 
 
-def read(generation: Generation) -> KeptGraph:
-    """Return the graph of a generation, as of when it was written: its strengths, like its clocks, are of then."""
+def read_graph(generation: Generation) -> StoredGraph:
+    """Return the graph saved in a generation (a version of the saved indexes), with the strengths it had then."""
     nodes, source, target = (generation.array(name) for name in ("nodes", "source", "target"))
     names = np.array([str(name) for name in generation.array("relations")], dtype=object)
     columns = EdgeColumns(
@@ -79,11 +82,11 @@ def read(generation: Generation) -> KeptGraph:
     as_of: datetime = EPOCH + timedelta(microseconds=int(generation.said["as_of"]))
     ties = Ties(generation.array("starts"), generation.array("neighbour"), generation.array("edge"))
     view = GraphView(nodes, columns, source, target, strengths(columns, as_of), as_of, ties)
-    return KeptGraph(view, generation.stamp.revision, int(generation.said["highest"]))
+    return StoredGraph(view, generation.stamp.revision, int(generation.said["highest"]))
 
 
 def _code_relations(relation: NDArray[np.object_]) -> tuple[list[str], NDArray[np.int16]]:
-    """Return the relations' names, and each edge's as a place among them."""
+    """Return the distinct relations, and for each edge (m,) the index of its relation among them."""
     place: dict[str, int] = {}
     codes = [place.setdefault(str(name), len(place)) for name in relation.tolist()]
     return list(place), np.array(codes, dtype=np.int16)
@@ -94,36 +97,35 @@ Load = Callable[[], tuple[EdgeColumns, NDArray[np.int64]]]
 
 
 CatchUp = Callable[[GraphView, int, int], GraphView | None]
-"""Makes the present view from an earlier one, its version, and the highest number of a block then; None where it does
-not know all that changed since."""
+"""Makes the current view from an earlier one, its version and its highest block number; None where it does not know
+everything that changed since."""
 
 
-def _unknown(view: GraphView, version: int, highest: int) -> None:
-    """Return nothing: the `CatchUp` of a graph without knowledge of changes."""
+def _unknown_changes(view: GraphView, version: int, highest: int) -> None:
+    """Return None: the `CatchUp` where changes are not recorded."""
     del view, version, highest
 
 
 @dataclass(frozen=True, eq=False)
 class CentralitySnapshot:
-    """Centrality that scoring goes by: numbers (n,) ascending and their scores (n,); the others have 0."""
+    """Centrality that scores use: numbers (n,) ascending and their values (n,); any other block has 0."""
 
     numbers: NDArray[np.int64]
     scores: Scores
 
 
 TTL_SECONDS = 300.0
-"""How long a view is used before its strengths are computed anew, since edges decay."""
+"""Seconds after which a view's strengths are computed again, since edges decay."""
 
 
 class LiveGraph:
-    """Serves one GraphView and its measures until `version` moves or the view is older than
-    `ttl_seconds`.
+    """Holds a GraphView and its measures until `version` changes or the view is older than `ttl_seconds`.
 
-    version: rises whenever the edges or the live blocks change. The TTL is for decay: within it strengths are
-    taken to stand still, and the NetworkX graph made of them is walked again. load_graph: reads what lies beside the
-    store from an earlier session. recorded: the centrality that the store holds, by which a large graph is scored.
-    walks: the edges walked since an instant, by which an old view is renewed. brief: the blocks whose likeness and
-    place count for no centrality, by number.
+    load: reads all edges and the numbers of the live blocks. version: the store's counter of changes to them. The TTL
+    is for decay: until then strengths count as constant, so that the NetworkX graph built from them is used again.
+    load_graph: reads the view that an earlier session saved. recorded: the centrality stored by the last measurement,
+    which scores a large graph. walks: the edges reinforced since an instant, to refresh an old view. brief: numbers of
+    the blocks too short to count for centrality. highest: the highest number of a block.
     """
 
     def __init__(
@@ -133,7 +135,7 @@ class LiveGraph:
         clock: Clock,
         settings: GraphSettings,
         *,
-        load_graph: Callable[[], KeptGraph | None] = lambda: None,
+        load_graph: Callable[[], StoredGraph | None] = lambda: None,
         recorded: Callable[[], CentralitySnapshot | None] = lambda: None,
         walks: Callable[[int], WalkColumns | EdgeColumns] = lambda _: EdgeColumns.none(),
         brief: Callable[[], NDArray[np.int64]] = lambda: np.zeros(0, np.int64),
@@ -144,33 +146,33 @@ class LiveGraph:
         self._version = version
         self._clock = clock
         self._settings = settings
-        self._kept = load_graph
+        self._load_graph = load_graph
         self._recorded = recorded
         self._walks = walks
         self._brief = brief
         self._highest = highest
         self._ttl_seconds = ttl_seconds
         self._earlier: tuple[GraphView, int, int] | None = None
-        self._catch_up: CatchUp = _unknown
+        self._catch_up: CatchUp = _unknown_changes
         self._view: GraphView | None = None
         self._at_version = -1
         self._measures: Measures | None = None
         self._lock = threading.RLock()
 
     def successor(
-        self, version: int, load: Load | None = None, catch_up: CatchUp = _unknown, *, highest: int = 0
+        self, version: int, load: Load | None = None, catch_up: CatchUp = _unknown_changes, *, highest: int = 0
     ) -> LiveGraph:
-        """Return the graph of another version: what changed since the last view is caught up with, else its edges are
-        read anew. highest: the highest number of a block in it.
+        """Return the graph of the next version; readers of this one keep what they have.
 
-        Readers of this one go on with what they have.
+        catch_up: makes its view from the last one; where it cannot, the edges are read again. highest: the highest
+        number of a block in it.
         """
         graph = LiveGraph(
             load or self._load,
             lambda: version,
             self._clock,
             self._settings,
-            load_graph=self._kept if self._view is None else lambda: None,
+            load_graph=self._load_graph if self._view is None else lambda: None,
             recorded=self._recorded,
             walks=self._walks,
             brief=self._brief,
@@ -184,11 +186,11 @@ class LiveGraph:
 
     @property
     def version(self) -> int:
-        """Version of the view that serves, -1 before the first."""
+        """Version of the current view; -1 before the first."""
         return self._at_version
 
     def forget(self) -> None:
-        """Drop everything: the store was filled from elsewhere."""
+        """Drop the view and its measures, after the store was filled from elsewhere."""
         self._view = self._measures = self._earlier = None
         self._at_version = -1
 
@@ -198,6 +200,7 @@ class LiveGraph:
             return self._renew_view()
 
     def _renew_view(self) -> GraphView:
+        """Return the current view: loaded, caught up or built where the version changed, refreshed where it is old."""
         version, now = self._version(), self._clock.now()
         view = self._view
         if view is None or version != self._at_version:
@@ -215,18 +218,19 @@ class LiveGraph:
         return view
 
     def measures(self, *, bridges: bool = False) -> Measures:
-        """Return the centralities of the present view, computed once for it; a large graph takes seconds."""
+        """Return the measures of the current view, computed on first use; a large graph takes seconds."""
         view = self.view()
         known = self._measures
         if known is None or (bridges and known.betweenness is None):
-            known = measure(telling(view, self._brief()), bridges=bridges)
+            known = measure(without_brief_edges(view, self._brief()), bridges=bridges)
             if view is self._view:
                 self._measures = known
         return known
 
     def standing(self) -> CentralitySnapshot:
-        """Return the centrality that scoring goes by: of the present view while the graph is small, else what the store
-        holds, whoever worked it out. It moves slowly, and a search must not wait for it.
+        """Return the centrality that scores use: measured now while the graph is small, else as last stored.
+
+        It changes slowly, and a search must not wait for it.
         """
         nodes = self.view().nodes
         if nodes.size <= self._settings.fresh_centrality_nodes:
@@ -234,12 +238,12 @@ class LiveGraph:
         return self._recorded() or CentralitySnapshot(nodes[:0], np.zeros(0))
 
     def importance(self, numbers: Sequence[int]) -> dict[int, float]:
-        """Return the centrality score of each block as it stands; 0 for a block outside the graph."""
+        """Return the centrality of each block, by number; 0 for a block outside the graph."""
         wanted = np.asarray(numbers, dtype=np.int64)
         return dict(zip(wanted.tolist(), self.importances(wanted).tolist(), strict=True))
 
     def importances(self, numbers: NDArray[np.int64]) -> Scores:
-        """Return the same as an array: (m,)."""
+        """Return the centrality of each block as an array (m,); 0 for a block outside the graph."""
         standing = self.standing()
         if not standing.numbers.size:
             return np.zeros(numbers.size)
@@ -257,10 +261,8 @@ class LiveGraph:
         return self._view
 
     def _load_view(self, version: int) -> GraphView | None:
-        """Return the stored view when it is of this version; else save it as the base for catching up and
-        return None.
-        """
-        graph = self._kept()
+        """Return the saved view if it is of this version; else keep it as the base for catching up and return None."""
+        graph = self._load_graph()
         if graph is None or graph.version == version:
             return None if graph is None else graph.view
         if self._earlier is None:
@@ -268,4 +270,7 @@ class LiveGraph:
         return None
 
     def _stale(self, view: GraphView, age: timedelta) -> bool:
+        """Return whether a view's strengths must be computed again: it is older than the TTL, or the
+        clock went back.
+        """
         return bool(view.strength.size) and not timedelta(0) <= age <= timedelta(seconds=self._ttl_seconds)

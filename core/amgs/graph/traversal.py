@@ -1,5 +1,6 @@
-"""Walk the NetworkX graph: what lies within some hops, the components, the strongest way between two blocks, and the
-parts that hang together more than chance would have it.
+"""Answer questions about the shape of the graph with NetworkX: neighbourhoods, paths, components, communities.
+
+The graph commands and lifecycle proposals call it; a search never does, since NetworkX is slow to import.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from amgs.types import GraphStats
 
 @dataclass(frozen=True, slots=True)
 class Reached:
-    """A block reached by walking: hops from the start, and strength of the strongest way so long."""
+    """A block near another. distance: in hops. strength: of its strongest edge to a nearer block."""
 
     number: int
     distance: int
@@ -25,10 +26,10 @@ class Reached:
 
 
 def within(view: GraphView, start: int, hops: int, limit: int | None = None) -> tuple[Reached, ...]:
-    """Return what lies within `hops` of a block, itself first: nearest first, then strongest, then by number.
+    """Return the blocks within `hops` of a block, itself first: nearest first, then strongest, then by number.
 
-    At most `limit` blocks, the start included; what is cut off is the weakest of the farthest ring. A block
-    outside the graph is alone.
+    limit: at most so many, the start included; the weakest of the farthest are left out. For a block outside the graph,
+    only itself.
     """
     node = view.index_of(start)
     if node is None:
@@ -40,18 +41,22 @@ def within(view: GraphView, start: int, hops: int, limit: int | None = None) -> 
         if distance == 0:
             continue
         strengths = {
-            there: max(best[here] * tie["weight"] for here, tie in network.adj[there].items() if here in best)
-            for there in ring
+            neighbour: max(
+                best[node_inside] * edge["weight"]
+                for node_inside, edge in network.adj[neighbour].items()
+                if node_inside in best
+            )
+            for neighbour in ring
         }
         best |= strengths
-        blocks = [Reached(int(view.nodes[there]), distance, strength) for there, strength in strengths.items()]
+        blocks = [Reached(int(view.nodes[neighbour]), distance, strength) for neighbour, strength in strengths.items()]
         reached += sorted(blocks, key=lambda block: (-block.strength, block.number))
     return tuple(reached[:limit])
 
 
 def strongest_path(view: GraphView, start: int, goal: int) -> tuple[int, ...]:
-    """Numbers of the blocks on the way whose product of strengths is greatest, both ends included; () when
-    there is none.
+    """Return the blocks on the path with the greatest product of strengths, by number, both ends
+    included; () if none.
     """
     first, last = view.index_of(start), view.index_of(goal)
     if first is None or last is None:
@@ -64,7 +69,7 @@ def strongest_path(view: GraphView, start: int, goal: int) -> tuple[int, ...]:
 
 
 def _cost(begin: int, end: int, tie: dict[str, float]) -> float | None:
-    """Return the length of an edge, None where it has no strength left: the shortest way has the greatest product."""
+    """Return -log of an edge's strength, so that the shortest path has the greatest product; None for strength 0."""
     del begin, end
     return -math.log(tie["weight"]) if tie["weight"] > 0.0 else None
 
@@ -78,7 +83,7 @@ def components(view: GraphView) -> NDArray[np.int64]:
 
 
 def stats(view: GraphView) -> GraphStats:
-    """Return counts and shape. density: distinct connected pairs over all pairs."""
+    """Return the numbers of nodes, edges and components; density: connected pairs over all pairs."""
     return GraphStats(
         nodes=int(view.nodes.size),
         edges=int(view.source.size),
@@ -89,27 +94,33 @@ def stats(view: GraphView) -> GraphStats:
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class Parting:
-    """parts: node indices, the largest part first. modularity: in [-0.5, 1]; 0 without edges."""
+class Partition:
+    """Communities of a graph. parts: node indices, the largest part first. modularity: in [-0.5, 1]; 0
+    without edges.
+    """
 
     parts: tuple[NDArray[np.int64], ...]
     modularity: float
 
 
-def find_communities(view: GraphView, seed: int = 0) -> Parting:
-    """Return the nodes that have an edge, parted so that the modularity of the strengths is (locally) greatest."""
+def find_communities(view: GraphView, seed: int = 0) -> Partition:
+    """Divide the nodes with edges into communities of (locally) greatest modularity, by the Louvain method."""
     network = view.network.edge_subgraph(view.network.edges)
     if network.size(weight="weight") <= 0:
-        return Parting((), 0.0)
+        return Partition((), 0.0)
     groups = networkx.community.louvain_communities(network, seed=seed)
     parts = sorted((sorted(group) for group in groups), key=lambda part: (-len(part), part[0]))
     modularity = float(networkx.community.modularity(network, groups))
-    return Parting(tuple(np.array(part, dtype=np.int64) for part in parts), modularity)
+    return Partition(tuple(np.array(part, dtype=np.int64) for part in parts), modularity)
 
 
-def inside(view: GraphView, members: NDArray[np.int64]) -> float:
-    """Return share of the strength at these nodes' edges that stays among them; 0 where there is none."""
+def internal_share(view: GraphView, members: NDArray[np.int64]) -> float:
+    """Return the share of these nodes' edge strength that is on edges among themselves; 0 where they have no edges."""
     part = set(members.tolist())
-    ties = [(there in part, tie["weight"]) for here in part for there, tie in view.network.adj[here].items()]
+    ties = [
+        (neighbour in part, edge["weight"])
+        for node_inside in part
+        for neighbour, edge in view.network.adj[node_inside].items()
+    ]
     total = sum(weight for _, weight in ties)
     return sum(weight for stays, weight in ties if stays) / total if total else 0.0

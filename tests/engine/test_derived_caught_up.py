@@ -152,7 +152,7 @@ def test_after_any_changes_the_state_is_the_one_made_anew(seed: int, monkeypatch
         counted.append(catch_up(*given))
         return counted[-1]
 
-    monkeypatch.setattr("amgs.derived.indexes.caught_up", counting)
+    monkeypatch.setattr("amgs.derived.indexes.catch_up", counting)
     random, clock = Random(seed), FixedClock(NOW)
     with Memory.open(":memory:", clock=clock) as memory:
         life = Life(memory, random)

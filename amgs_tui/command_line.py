@@ -70,11 +70,11 @@ class CommandLine:
 
     def carry_out(self, line: str) -> None:
         """Carry out a typed line: its pipe says how the result is seen, the rest is a call."""
-        from amgs_app.shell.script import AS_CHOSEN, piped
+        from amgs_app.shell.script import AS_CHOSEN, split_pipe
         from amgs_app.terminal.line import LineError
 
         try:
-            rest, pipe = piped(line)
+            rest, pipe = split_pipe(line)
         except LineError as error:
             self.notices.error(error.title, error.message, error.way_out)
             return

@@ -123,7 +123,7 @@ def own_commands(
     settings gave to other actions.
     """
     from amgs_app.calls.standard import standard
-    from amgs_app.shell.script import piped
+    from amgs_app.shell.script import split_pipe
     from amgs_app.terminal.line import LineError
 
     binding_keys = {
@@ -138,7 +138,7 @@ def own_commands(
         start = read_beginning(line)
         if not fault and start is None:
             try:
-                if standard().parse(piped(line)[0]) is None:
+                if standard().parse(split_pipe(line)[0]) is None:
                     fault = "no command is given"
             except LineError as error:
                 fault = error.message

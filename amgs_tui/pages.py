@@ -137,7 +137,7 @@ class Pages:
 
     def ask_to_undo(self, plan: UndoPlan) -> None:
         """Say what an undo will take back and do it after a yes; one that others build on is refused by the engine."""
-        from amgs_app.render.format import undoing
+        from amgs_app.render.format import describe_undo
 
         def undo() -> None:
             self.host.ask(operations.lifecycle.undo(plan.operation.id, yes=True))
@@ -145,4 +145,4 @@ class Pages:
         if plan.later:
             undo()
         else:
-            confirm(self.app, "Undo this change?", undoing(plan, self.host.now()), undo)
+            confirm(self.app, "Undo this change?", describe_undo(plan, self.host.now()), undo)

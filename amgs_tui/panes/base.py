@@ -17,7 +17,7 @@ from textual.widget import Widget
 from amgs.errors import UsageError
 from amgs_app import operations
 from amgs_app.panes.layout import PANE_KEYS, PANES
-from amgs_app.panes.row_filter import said
+from amgs_app.panes.row_filter import describe_filter
 from amgs_app.render.canvas import Canvas
 from amgs_app.render.empty_state import notice
 from amgs_app.terminal.printable import printable_line
@@ -122,7 +122,7 @@ class Pane(Widget, can_focus=True):
     def title(self) -> str:
         """Return what stands at the upper edge."""
         title = f"{PANE_KEYS[PANES.index(self.NAME)]} {TITLES[self.NAME][0]}"
-        return f"{title} · {said(self.sift)}" if self.sift else title
+        return f"{title} · {describe_filter(self.sift)}" if self.sift else title
 
     def subtitle(self) -> str:
         """Return what stands at the lower edge when nothing runs."""

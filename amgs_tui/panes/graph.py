@@ -10,7 +10,7 @@ from textual import events
 
 from amgs.text.plural import plural
 from amgs_app import operations
-from amgs_app.panes.row_fields import list_neighbours, of_neighbours
+from amgs_app.panes.row_fields import list_neighbour_ids, neighbour_rows
 from amgs_app.render.canvas import Canvas
 from amgs_app.render.empty_state import notice
 from amgs_tui.dialogs.questions import Choice
@@ -102,10 +102,10 @@ adds one; U undoes it. w finds the strongest path to any other block."""
     @property
     def neighbours(self) -> list[str]:
         """Ids around the centre in the order of the arrows."""
-        return list_neighbours(self.found, self.sift) if self.found is not None else []
+        return list_neighbour_ids(self.found, self.sift) if self.found is not None else []
 
     def all_rows(self) -> Sequence[Row]:
-        return of_neighbours(self.found) if self.found is not None else ()
+        return neighbour_rows(self.found) if self.found is not None else ()
 
     def follow_cursor(self) -> None:
         self.edges.edge = 0

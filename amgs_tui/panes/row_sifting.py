@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Final
 
 from amgs.errors import UsageError
 from amgs.text.plural import plural
-from amgs_app.panes.row_fields import listings, shown
-from amgs_app.panes.row_filter import ListFilter, check
+from amgs_app.panes.row_fields import listings, visible_rows
+from amgs_app.panes.row_filter import ListFilter, check_filter
 from amgs_app.terminal.line import quote
 from amgs_tui.host import Completion
 
@@ -44,12 +44,12 @@ class RowSifting:
     @property
     def places(self) -> tuple[int, ...]:
         """Places of the rows that are shown, in the order they are shown."""
-        return shown(self.pane, self._rows(), self.now)
+        return visible_rows(self.pane, self._rows(), self.now)
 
     def read(self, line: str) -> ListFilter:
         """Return the filter that a line asks for, in the present order; raises UsageError for one that cannot be."""
         wanted = self.now.filtered(line)
-        check(wanted, self.listing)
+        check_filter(wanted, self.listing)
         return wanted
 
     def explain(self, line: str) -> str:
@@ -57,7 +57,7 @@ class RowSifting:
         rows = self._rows()
         try:
             wanted = replace(self.now.filtered(line), order="")
-            left = len(shown(self.pane, rows, wanted))
+            left = len(visible_rows(self.pane, rows, wanted))
         except UsageError as error:
             return f"{error.message} {error.way_out}"
         if not wanted:

@@ -25,7 +25,7 @@ from amgs_app.calls.parsing import callback_of, for_typer, settings_for
 from amgs_app.calls.plain_values import PlainCommand, PlainGroup
 from amgs_app.calls.registry import Registry
 from amgs_app.calls.standard import beginning_with, standard
-from amgs_app.command_line.front_ends import one_shot, open_demo, open_shell, open_workstation, run_script, serve_web
+from amgs_app.command_line.front_ends import open_demo, open_shell, open_workstation, run_script, run_single, serve_web
 from amgs_app.command_line.global_options import (
     ANNOTATIONS,
     EVERYWHERE,
@@ -278,7 +278,7 @@ def _callback(operation: Operation[..., Any], *, only_alone: bool = False) -> Ca
                 missing.ctx = context  # type: ignore[attr-defined]
                 raise missing
         own = {name: arguments.pop(name) for name in operation.signature.parameters}
-        return one_shot(Call(operation, own), _globals(context).over(arguments))
+        return run_single(Call(operation, own), _globals(context).over(arguments))
 
     return callback_of(operation, receive, (_CONTEXT, *EVERYWHERE), required=not only_alone)
 

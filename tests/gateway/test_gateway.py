@@ -310,7 +310,7 @@ def test_a_server_that_is_not_there_is_said_in_words(tmp_path: Path) -> None:
     assert caught.value.status_code == 502 and "does not answer" in str(caught.value)
 
 
-@pytest.mark.parametrize("step", ["take_in", "choose"])
+@pytest.mark.parametrize("step", ["record_request", "choose"])
 @pytest.mark.parametrize("fault", [StoreError("The store is gone."), RuntimeError("a fault")])
 def test_a_broken_memory_keeps_no_agent_from_its_model(
     fresh: Recorder, limited: str, monkeypatch: pytest.MonkeyPatch, fault: Exception, step: str

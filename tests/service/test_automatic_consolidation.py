@@ -13,7 +13,7 @@ import pytest
 
 from amgs import wire
 from amgs.types import UndoPlan
-from amgs_app.render.format import undoing
+from amgs_app.render.format import describe_undo
 from amgs_app.server import automatic_consolidation, service
 from tests.gateway.recorder import gateway, recorder
 from tests.service.serving import NOW, client, served
@@ -141,4 +141,4 @@ def test_what_a_gateway_consolidates_is_its_own_change_and_an_undo_says_so(tmp_p
         plan = http.post("/v1/operations/undo", json={"dry_run": True}, headers=accept)
         found = wire.loads(plan.content)
         assert isinstance(found, UndoPlan)
-        assert ", made by the gateway, not by you, " in undoing(found, NOW)
+        assert ", made by the gateway, not by you, " in describe_undo(found, NOW)

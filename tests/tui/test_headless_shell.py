@@ -9,18 +9,18 @@ import pytest
 
 from amgs_app.shell.output import Format
 from amgs_app.shell.script import Pipe
-from amgs_app.shell.script import piped as piped_line
+from amgs_app.shell.script import split_pipe as piped_line
 from tests.tui.headless_world import Amgs
 
 
-def piped(amgs: Amgs, monkeypatch: pytest.MonkeyPatch, text: str) -> int:
+def split_pipe(amgs: Amgs, monkeypatch: pytest.MonkeyPatch, text: str) -> int:
     monkeypatch.setattr("sys.stdin", io.StringIO(text))
     return amgs("shell")
 
 
 def test_lines_from_a_pipe_are_carried_out_in_one_session(amgs: Amgs, monkeypatch: pytest.MonkeyPatch) -> None:
     lines = ["# a comment", "", "select motor.md | json", "block show | json", "quit", "nonsense", ""]
-    assert piped(amgs, monkeypatch, "\n".join(lines)) == 0
+    assert split_pipe(amgs, monkeypatch, "\n".join(lines)) == 0
     decoder = json.JSONDecoder()
     first, end = decoder.raw_decode(amgs.out)
     second, _ = decoder.raw_decode(amgs.out[end:].lstrip())
@@ -28,7 +28,7 @@ def test_lines_from_a_pipe_are_carried_out_in_one_session(amgs: Amgs, monkeypatc
 
 
 def test_the_first_error_in_a_pipe_ends_it_with_its_place(amgs: Amgs, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert piped(amgs, monkeypatch, "graph stats\nblock show ffffffff\nstatus\n") == 2
+    assert split_pipe(amgs, monkeypatch, "graph stats\nblock show ffffffff\nstatus\n") == 2
     assert "<stdin>:2:1" in amgs.err
     assert "schema" not in amgs.out
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from amgs.errors import UsageError
-from amgs_app.panes.row_filter import ListFilter, Listing, Row, places
+from amgs_app.panes.row_filter import ListFilter, Listing, Row, filter_rows
 from tests.tui.test_app_workplace import run, session
 
 LIST = Listing(("title", "fate"), ("score", "tokens"), ("score", "title"))
@@ -22,7 +22,7 @@ ROWS: tuple[Row, ...] = (
 
 
 def sifted(words: str, order: str = "", *, reverse: bool = False) -> tuple[int, ...]:
-    return places(ROWS, LIST, ListFilter(order=order, reverse=reverse).filtered(words))
+    return filter_rows(ROWS, LIST, ListFilter(order=order, reverse=reverse).filtered(words))
 
 
 @pytest.mark.parametrize(
@@ -54,7 +54,7 @@ def test_a_term_that_asks_for_nothing_is_refused_with_a_way_out(words: str) -> N
 @given(st.lists(st.one_of(st.none(), st.floats(-9, 9)), max_size=40), st.booleans())
 def test_sorting_keeps_every_row_once_and_in_order(values: list[float | None], reverse: bool) -> None:
     rows: list[Row] = [{"score": value} for value in values]
-    found = places(rows, LIST, ListFilter(order="score", reverse=reverse))
+    found = filter_rows(rows, LIST, ListFilter(order="score", reverse=reverse))
     assert sorted(found) == list(range(len(rows)))
     known = [value for place in found if (value := values[place]) is not None]
     assert known == sorted(known, reverse=not reverse)

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
-from amgs_app.panes.row_filter import ListFilter, places
+from amgs_app.panes.row_filter import ListFilter, filter_rows
 from amgs_app.render.canvas import Canvas
 from amgs_app.render.rows import Rows, join
 from amgs_app.render.sheet import columns_of, cut_columns, to_csv
@@ -93,7 +93,7 @@ def test_the_table_has_what_is_listed_and_the_filter_what_is_not_an_instant() ->
     listing = NOTES.listing
     assert listing.texts == ("title", "mood", "content") and listing.numbers == ("days", "score", "words", "length")
     assert listing.sorts == ("days", "title", "score", "words", "content")
-    found = places(listed.fields, listing, ListFilter(("title:bed", "days<3"), "score"))
+    found = filter_rows(listed.fields, listing, ListFilter(("title:bed", "days<3"), "score"))
     assert [row[3] for row in listed.keep(found).items] == [2, 1, 0]
     assert join(NOTES, Rows[Note]("title* ago:n", lambda row: (row[0], 1))).numbers == (*listing.numbers, "ago")
 

@@ -8,7 +8,7 @@ from amgs.types import JournalEntry, UndoPlan
 from amgs_app.calls.standard import standard
 from amgs_app.engine import Engine, Options
 from amgs_app.render.catalogue import sentence_of
-from amgs_app.render.format import undoing
+from amgs_app.render.format import describe_undo
 from amgs_app.session.operator import Operator
 from tests.engine.memory_world import NOW, write_notes
 
@@ -50,5 +50,5 @@ def test_a_result_is_said(session: Operator, line: str, words: str) -> None:
 
 def test_the_question_before_an_undo_counts_no_blocks_where_none_change() -> None:
     entry = JournalEntry(19, "review", NOW, "found: 4 contradicting, 61 to merge", 0, 0)
-    said = undoing(UndoPlan(entry, 0, ()), NOW)
+    said = describe_undo(UndoPlan(entry, 0, ()), NOW)
     assert "0 block" not in said and "removed from the queue" in said

@@ -1,6 +1,6 @@
-"""A memory that is served elsewhere, used as if it were here: operations and questions go over the wire.
+"""Use a memory served elsewhere as if it were local: operations are sent to the service and run there.
 
-What speaks over the wire is imported only where it is wanted.
+Network modules are imported only if needed.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from amgs_app.places.store_socket import holder_of
 
 
 def engine_of(options: Options) -> Engine:
-    """Return the engine that the options name: one that is served elsewhere, or one of this process."""
+    """Return the engine of the options: a client of the service for --connect, else one of this process."""
     if not options.connect:
         engine = Engine(options)
         engine.join = partial(join_process, engine)
@@ -25,8 +25,8 @@ def engine_of(options: Options) -> Engine:
 
 
 def join_process(engine: Engine) -> Engine | None:
-    """Return an engine that works through the process which has the store of this one open and lets others in; None
-    where none does.
+    """Return an engine connected to the process that has this store open; None if there is none or it accepts no
+    connections.
     """
     store = engine.store_path
     holder = holder_of(store) if isinstance(store, Path) else None

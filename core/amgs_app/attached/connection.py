@@ -1,5 +1,7 @@
-"""The wire to a served memory: a call goes to the route of its operation in values that read back as they were,
-progress comes back while it is worked on, then the result. A client and its server are of the same version.
+"""Connection to a served memory. A call goes to its operation's route in the exact format; progress comes back as
+lines, then the result.
+
+Both sides must have the same version. `server/exact_routes.py` is the other end.
 """
 
 from __future__ import annotations
@@ -25,24 +27,24 @@ from amgs.types import Progress
 from amgs_app.results.service_event import ServiceEvent
 
 SILENCE_SECONDS: Final = 20.0
-"""A server that works on a question says so every second; one that is silent for so long is gone."""
+"""A working server sends a line each second; after this silence it counts as gone."""
 CONNECT_SECONDS: Final = 5.0
 LOOK: Final = "AMGS-Look"
-"""The header of a question that a screen asks by itself."""
+"""Header of requests that a screen makes by itself."""
 CLIENT: Final = "AMGS-Client"
-"""The header with an id that a client gives itself, by which it knows its own questions among the events."""
+"""Header with a client's own id, by which it recognises its requests among the events."""
 _NAMESPACE: Final = re.compile(r"[a-z0-9][a-z0-9_-]{0,62}")
 
 
 class AttachedConnection:
-    """One client of a served memory. It may be used by several threads; nothing is sent before something is asked.
+    """One client of a served memory. Several threads may use it; it connects on first use.
 
-    address: `http://127.0.0.1:8420`, with `/NAME` behind it for a namespace that is not the token's first.
+    address: `http://127.0.0.1:8420`, followed by `/NAME` for a namespace other than the token's first.
     """
 
     def __init__(self, address: str, token: str = "", socket_path: Path | None = None) -> None:
-        """socket_path: the socket beside a store, by which the service is reached instead of the network. Raises
-        UsageError for an address that is none.
+        """socket_path: socket file beside a store, used instead of the network. Raises UsageError for an invalid
+        address.
         """
         self.base, self.namespace = place_of(address)
         self.name = urlsplit(self.base).netloc + (f"/{self.namespace}" if self.namespace else "")
@@ -61,7 +63,7 @@ class AttachedConnection:
         self._http = httpx2.Client(base_url=self.base, headers=headers, timeout=timeout, trust_env=False, transport=way)
 
     def close(self) -> None:
-        """Let the connections go, that of a listener too."""
+        """Close all connections, and wake a thread that listens for events."""
         listening = self._listening and self._listening.get_extra_info("socket")
         if listening is not None:
             with suppress(OSError):
@@ -70,7 +72,7 @@ class AttachedConnection:
 
     @contextmanager
     def looking(self) -> Iterator[None]:
-        """Mark this thread's requests meanwhile as looks of a screen, which notify nobody."""
+        """While the block runs, mark this thread's requests as the screen's own, which notify no watcher."""
         before = getattr(self._own, "looks", False)
         self._own.looks = True
         try:
@@ -81,10 +83,10 @@ class AttachedConnection:
     def carry_out(
         self, identifier: str, payload: Mapping[str, Any], progress: Progress | None = None
     ) -> dict[str, Any]:
-        """Have an operation carried out; gives its `result` and what comes with it.
+        """Run an operation at the server; return its `result` and what comes with it.
 
-        Raises what the engine there raised, UnreachableError where nobody answers, and Cancelled when `progress` was
-        cancelled: the server stops at its next report then.
+        Raises what the engine there raised, UnreachableError if nobody answers, and Cancelled if `progress` was
+        cancelled; the server then stops at its next progress report.
         """
         headers = {"Content-Type": wire.MEDIA_TYPE} | ({LOOK: "1"} if getattr(self._own, "looks", False) else {})
         path, body = f"/v1/operations/{identifier}", wire.dumps(payload)
@@ -105,11 +107,9 @@ class AttachedConnection:
         raise unreachable(self.base, Lost("it ended before it answered", arrived=True))
 
     def events(self, after: str = "") -> Iterator[ServiceEvent | None]:
-        """Yield the events there from now on, or after a value of the change counter; None first, as soon as it
-        listens.
+        """Yield events from now on, or after a change number; None first, once the stream is open.
 
-        Ends where the server ends the stream. Raises UnreachableError where nobody answers, and ServiceError for a
-        server that refuses.
+        Ends when the server ends the stream. Raises UnreachableError if nobody answers, ServiceError if it refuses.
         """
         headers = {"Last-Event-ID": after} if after else {}
         with self._reaching(), self._http.stream("GET", "/v1/events", headers=headers) as answer:
@@ -130,6 +130,7 @@ class AttachedConnection:
 
     @contextmanager
     def _reaching(self) -> Iterator[None]:
+        """Turn network errors into UnreachableError."""
         import httpx2
 
         try:
@@ -139,10 +140,9 @@ class AttachedConnection:
 
 
 def place_of(address: str) -> tuple[str, str]:
-    """Return the address of the service and the namespace that `http://127.0.0.1:8420/notes` names, "" where it names
-    none.
+    """Return the service's address and the namespace in `http://127.0.0.1:8420/notes`, "" without one.
 
-    Raises UsageError for an address that is none.
+    Raises UsageError for an invalid address.
     """
     way_out = "Write it as http://127.0.0.1:8420, and give the token apart."
     parts = check_address(address if "://" in address else f"http://{address}", "a served memory", way_out)

@@ -1,4 +1,4 @@
-"""Hears what happens in a served memory, in a thread of its own, for as long as somebody wants to know."""
+"""Listen to the events of a served memory in a thread, and reconnect when the connection breaks."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ FIRST_WAIT_SECONDS: Final = 0.25
 LONGEST_WAIT_SECONDS: Final = 4.0
 
 Source = Callable[[str], Iterator[ServiceEvent | None]]
-"""Events from now on, or after a value of the change counter; None first, as soon as it listens."""
+"""Yields events from now on, or after a change number; None first, once the stream is open."""
 
 
 @dataclass(frozen=True, slots=True)
 class Reach:
-    """Reachability of the service. words: the explanation, where it is lost."""
+    """Whether the service can be reached. words: why not."""
 
     state: Literal["heard", "lost"]
     words: str = ""
 
 
 class EventListener:
-    """Listens, and begins again where the connection breaks: with what it missed, as far as the server keeps it.
+    """Listens until closed; after a break it asks for missed events, as far as the server still has them.
 
-    deliver: called in the listener's thread with every event, and whenever the service is lost or heard again.
+    deliver: called in the listener's thread with each event, and when the service is lost or back.
     """
 
     def __init__(self, source: Source, deliver: Callable[[ServiceEvent | Reach], object]) -> None:
@@ -38,19 +38,20 @@ class EventListener:
         self._thread = threading.Thread(target=self._listen, name="amgs-events", daemon=True)
 
     def start(self) -> None:
-        """Begin to listen."""
+        """Start listening."""
         self._thread.start()
 
     def close(self) -> None:
-        """Deliver nothing more; the thread ends with its connection, or its wait."""
+        """Stop delivering; the thread ends with its connection or its wait."""
         self._closing.set()
 
     def join(self, timeout: float) -> None:
-        """Wait until the thread has ended (seconds)."""
+        """Wait for the thread to end, at most `timeout` seconds."""
         if self._thread.ident is not None:
             self._thread.join(timeout)
 
     def _listen(self) -> None:
+        """Deliver events until closed, waiting longer after each failed connection."""
         after, wait = "", FIRST_WAIT_SECONDS
         while not self._closing.is_set():
             words = "The connection ended."

@@ -1,6 +1,6 @@
-"""Files that a call names, sent with it: a server opens no path of its own machine for a client.
+"""Send the files that a call names: a server never opens its own files for a client.
 
-What is read lies in a folder of the call's own there; what is written there comes back.
+The server unpacks them into a temporary folder, and sends back what the operation wrote there.
 """
 
 from __future__ import annotations
@@ -25,7 +25,10 @@ _PASSED_OVER: Final = frozenset({"node_modules", "__pycache__"})
 
 @dataclass(frozen=True, slots=True)
 class SentFile:
-    """A file or a folder that a parameter names. given: as the client wrote it. made: the operation writes it."""
+    """A file or folder that a parameter names.
+
+    given: the path as the client typed it. made: the operation writes it.
+    """
 
     parameter: str
     number: int
@@ -35,12 +38,12 @@ class SentFile:
 
     @property
     def place(self) -> str:
-        """Path in the folder of the call."""
+        """Path within the temporary folder."""
         return f"{self.parameter}/{self.number}/{self.name}"
 
 
 def files_of(call: Call[Any]) -> tuple[SentFile, ...]:
-    """Find what a call names; a text that is no path of something is a text."""
+    """Return the files that a call names; a text that is no existing path is not a file."""
     files: list[SentFile] = []
     for parameter in call.operation.parameters:
         value = call.arguments.get(parameter.name)
@@ -55,8 +58,8 @@ def files_of(call: Call[Any]) -> tuple[SentFile, ...]:
     return tuple(files)
 
 
-def packed(call: Call[Any], files: tuple[SentFile, ...]) -> bytes:
-    """Give what the files hold as a tar, with their times; what is not there is left out, the server says so."""
+def pack_files(call: Call[Any], files: tuple[SentFile, ...]) -> bytes:
+    """Return the files as a tar with their times; missing ones are left out, and the server reports them."""
     out = io.BytesIO()
     with tarfile.open(fileobj=out, mode="w") as archive:
         for file in files:
@@ -67,7 +70,7 @@ def packed(call: Call[Any], files: tuple[SentFile, ...]) -> bytes:
 
 
 def _below(path: Path) -> Iterator[Path]:
-    """Yield a path, and what is below it but for what is hidden, or what a program filled a folder with."""
+    """Yield a path and everything below it, except hidden files, build output and virtual environments."""
     yield path
     for folder, below, names in os.walk(path):
         below[:] = [name for name in below if name[0] != "."]
@@ -78,6 +81,7 @@ def _below(path: Path) -> Iterator[Path]:
 
 
 def _add(archive: tarfile.TarFile, path: Path, name: str, operation: str) -> None:
+    """Add a file to the archive, empty if only its name matters. Raises InputError if it cannot be read."""
     from amgs.ingest.readers.registry import reader_of
 
     try:
@@ -86,7 +90,7 @@ def _add(archive: tarfile.TarFile, path: Path, name: str, operation: str) -> Non
             archive.addfile(info)
             return
         if operation == "export" or (operation == "ingest" and reader_of(path.name) is None):
-            info.size = 0  # it is replaced, or named by its ending alone
+            info.size = 0  # it will be overwritten, or only its ending matters
         with path.open("rb") as data:
             archive.addfile(info, data)
     except OSError as error:
@@ -95,7 +99,7 @@ def _add(archive: tarfile.TarFile, path: Path, name: str, operation: str) -> Non
 
 @dataclass(slots=True)
 class UnpackedFiles:
-    """The files of a call in a folder of its own, at the server."""
+    """The files of a call in a temporary folder of the server."""
 
     folder: Path
     files: tuple[SentFile, ...]
@@ -103,8 +107,8 @@ class UnpackedFiles:
 
     @classmethod
     def of(cls, folder: Path, files: tuple[SentFile, ...], data: bytes) -> UnpackedFiles:
-        """Unpack what was sent. Raises NotFoundError for a name that leads out of the folder, InputError for what is
-        no archive.
+        """Unpack the archive. Raises NotFoundError for a name that leads out of the folder, InputError for an invalid
+        archive.
         """
         for file in files:
             if file.name in ("", ".", "..") or len(PurePosixPath(file.place).parts) != 3:
@@ -121,12 +125,12 @@ class UnpackedFiles:
         return instance
 
     def written(self) -> dict[str, bytes]:
-        """Give what was written, by its place."""
+        """Return the files that changed since unpacking, by their place."""
         changed = [name for name, state in self._state().items() if self._before.get(name) != state]
         return {name: (self.folder / name).read_bytes() for name in changed}
 
     def restore_client_paths(self, line: bytes) -> bytes:
-        """Put the client's own paths in the place of those here, in a line of JSON."""
+        """Replace temporary paths by the client's own in a line of JSON."""
         for file in self.files:
             named = (str(self.folder / file.place), file.given)
             here, there = (json.dumps(path, ensure_ascii=False)[1:-1].encode() for path in named)
@@ -134,6 +138,7 @@ class UnpackedFiles:
         return line
 
     def _state(self) -> dict[str, tuple[int, int]]:
+        """Return modification time and size of every file that the operation may write."""
         paths = [self.folder / file.place for file in self.files if file.made]
         every = [path for top in paths for path in (top, *top.rglob("*")) if path.is_file()]
         return {
@@ -141,8 +146,10 @@ class UnpackedFiles:
         }
 
 
-def take_back(files: tuple[SentFile, ...], written: dict[str, bytes]) -> None:
-    """Write here what was written there. Raises InputError where that cannot be."""
+def write_received(files: tuple[SentFile, ...], written: dict[str, bytes]) -> None:
+    """Write the files that the server sent back. Raises InputError for a file that was not asked for or cannot be
+    written.
+    """
     for place, data in written.items():
         mine = (file for file in files if file.made and f"{place}/".startswith(f"{file.place}/"))
         mine = (file for file in files if file.made and f"{place}/".startswith(f"{file.place}/"))

@@ -1,4 +1,4 @@
-"""An engine that is served elsewhere: operations are carried out there, with the files that they name sent along."""
+"""Engines whose memory is served by another process: operations run there, with the files that they name."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from amgs.clock import Clock, FixedClock, ShiftedClock, SystemClock
 from amgs.errors import UsageError
 from amgs.types import Progress
 from amgs_app.attached.connection import AttachedConnection
-from amgs_app.attached.files import SentFile, files_of, packed, take_back
+from amgs_app.attached.files import SentFile, files_of, pack_files, write_received
 from amgs_app.calls.call import Call
 from amgs_app.engine import Engine, Options, Work
 from amgs_app.places.folders import data_folder
@@ -32,16 +32,17 @@ if TYPE_CHECKING:
 
 R = TypeVar("R")
 
-_AT_HOME: Final = (
+_SERVER_FILES: Final = (
     ("ingest", "sync"),
     ("source watch", "folder"),
     ("focus open", "lifetime"),
     ("frame open", "lifetime"),
 )
-"""Operations with the argument that is about files of the machine where the memory lies."""
+"""Operations with an argument that names files of the server's machine; these are refused."""
 
 
-def _at_home() -> UsageError:
+def _refuse_server_files() -> UsageError:
+    """Return the error for an operation on files of the server's machine."""
     return UsageError(
         "This works on the files of the machine where the memory lies, and is not served.",
         title="Not while attached",
@@ -50,15 +51,18 @@ def _at_home() -> UsageError:
 
 
 class RemoteReads:
-    """Reads of a served memory for completion, hints and pictures. ask: carries out an operation by its identifier."""
+    """The few reads of a memory that completion, hints and figures need, as requests. ask: runs an operation by its
+    identifier.
+    """
 
     def __init__(self, ask: Callable[..., Any]) -> None:
         self._ask = ask
 
     def __getattr__(self, name: str) -> Any:
+        """Refuse every other method of a memory."""
         if name.startswith("_"):
             raise AttributeError(name)
-        raise _at_home()
+        raise _refuse_server_files()
 
     def status(self) -> StoreStatus:
         return self._ask("status").store  # type: ignore[no-any-return]
@@ -83,9 +87,9 @@ class RemoteReads:
 
 
 class RemoteClock:
-    """Stands, or runs on at this machine's pace from what was told; asks nobody once it was told.
+    """The server's clock, continued at this machine's pace after each answer.
 
-    ask: has `tell` called; before the first time is told, `now` calls it.
+    ask: makes a request whose answer calls `tell`; used once, if the time is not known yet.
     """
 
     def __init__(self, ask: Callable[[], object]) -> None:
@@ -93,8 +97,8 @@ class RemoteClock:
         self._base = SystemClock()
         self._clock: Clock | None = None
 
-    def tell(self, now: datetime, *, fixed: bool) -> None:
-        """Set the clock to the time there; fixed: it stands still."""
+    def set_time(self, now: datetime, *, fixed: bool) -> None:
+        """Set the clock to the server's time. fixed: it stands still."""
         self._clock = FixedClock(now) if fixed else ShiftedClock(now, base=self._base)
 
     @property
@@ -111,16 +115,16 @@ class RemoteClock:
 
 
 class RemoteEngine(Engine):
-    """A client of a served engine. Settings, palettes and files are those of this machine; memory, working context,
-    models and time are those of the server.
+    """A client of a served engine. Settings, themes and files are this machine's; memory, working context, models and
+    time are the server's.
 
-    Raises UnreachableError where nobody answers, and otherwise what an engine of this process raises.
+    Raises UnreachableError if nobody answers, and otherwise what a local engine raises.
     """
 
     attached = True
 
     def __init__(self, options: Options) -> None:
-        """Raises UsageError for an address that is none, or options that say what the server alone can."""
+        """Raises UsageError for an invalid address, or options that only the server can have."""
         super().__init__(options)
         own: dict[str, object] = {"--store": options.store, "--corpus": options.corpus}
         own |= {"--model": options.model, "--now": options.now, "--seed": options.seed or None}
@@ -134,6 +138,7 @@ class RemoteEngine(Engine):
         self._connect(AttachedConnection(options.connect, options.token))
 
     def _connect(self, connection: AttachedConnection) -> None:
+        """Use this connection for all operations and the clock."""
         self.connection = connection
         self._time = RemoteClock(self.facts)
         self.clock = self._time
@@ -142,7 +147,7 @@ class RemoteEngine(Engine):
     # --- carrying out ---------------------------------------------------------------------------------
 
     def carry_out(self, call: Work[R], progress: Progress | None = None, operator: Any = None) -> R:
-        """Have the call carried out at the server, or here where it is about this machine alone."""
+        """Run the call at the server, or here if its operation belongs on the caller's machine."""
         asked = cast("Call[R]", call)
         name, arguments = asked.operation.name, asked.arguments
         if asked.operation.place == "here":
@@ -156,27 +161,27 @@ class RemoteEngine(Engine):
         if operator is not None:
             payload["state"] = operator.state()
         answer = self._carry_out(asked.operation.identifier, payload, progress)
-        take_back(files, answer["written"])
+        write_received(files, answer["written"])
         result: R = answer["result"]
         if operator is not None:
             operator.restore_state(answer["state"] | dict.fromkeys(answer["given"], result))
         return result
 
     def _with_files(self, call: Call[Any], files: tuple[SentFile, ...]) -> dict[str, Any]:
-        """Return what is sent of files. Raises UsageError where the operation is about those of the server's
-        machine.
-        """
-        if any(call.operation.name == name and call.arguments.get(argument) for name, argument in _AT_HOME):
-            raise _at_home()
-        return {"archive": packed(call, files)} if files else {}
+        """Return the files to send. Raises UsageError if the operation works on files of the server's machine."""
+        if any(call.operation.name == name and call.arguments.get(argument) for name, argument in _SERVER_FILES):
+            raise _refuse_server_files()
+        return {"archive": pack_files(call, files)} if files else {}
 
     def _carry_out(self, identifier: str, payload: dict[str, Any], progress: Progress | None = None) -> dict[str, Any]:
+        """Send a request, and note the server's facts and time from its answer."""
         answer = self.connection.carry_out(identifier, payload, progress)
         self._facts: EngineFacts = answer["facts"]
-        self._time.tell(self._facts.now, fixed=self._facts.fixed)
+        self._time.set_time(self._facts.now, fixed=self._facts.fixed)
         return answer
 
     def _ask(self, identifier: str, **arguments: Any) -> Any:
+        """Run an operation as a request of the screen's own, and return its result."""
         with self.looking():
             return self._carry_out(identifier, {"arguments": arguments, "files": (), "state": {}})["result"]
 
@@ -199,7 +204,7 @@ class RemoteEngine(Engine):
         return self.connection.name
 
     def beside_store(self, ending: str) -> Path | None:
-        """Return a file of this machine that belongs to the address."""
+        """Return a file in this machine's data folder that belongs to the address."""
         key = sha256(f"{self.connection.base}/{self.connection.namespace}".encode()).hexdigest()[:16]
         folder = data_folder(self.settings.paths)
         folder.mkdir(parents=True, exist_ok=True)
@@ -207,12 +212,12 @@ class RemoteEngine(Engine):
 
     @property
     def is_own(self) -> bool:
-        """True: nothing is taken into a served memory unasked."""
+        """True, so that no sample is ever ingested into a served memory unasked."""
         return True
 
     @property
     def trace_path(self) -> Path | None:
-        """None: the trace lies at the server."""
+        """None: the trace is at the server."""
         return None
 
     @property
@@ -224,7 +229,7 @@ class RemoteEngine(Engine):
         return self.facts().corpus
 
     def enter_corpus(self) -> None:
-        """Nothing: the time is the server's."""
+        """Do nothing: the clock is the server's."""
 
     # --- the engines ----------------------------------------------------------------------------------
 
@@ -242,7 +247,7 @@ class RemoteEngine(Engine):
 
     @property
     def focus(self) -> FocusRuntime:
-        """Readable view of the working context there. Raises UsageError where nothing is open."""
+        """A read-only view of the server's working context. Raises UsageError if none is open."""
         view = self.focus_view
         if view is None:
             raise UsageError("Nothing is open in the working context.", way_out="`frame open` opens the last frame.")
@@ -258,30 +263,30 @@ class RemoteEngine(Engine):
 
     @contextmanager
     def working(self) -> Iterator[None]:
-        """Yield nothing to hold: the server keeps what moves the working context in order."""
+        """Take no lock: the server orders what uses its working context."""
         yield
 
     def discard(self) -> None:
-        """Nothing: the store is the server's."""
+        """Do nothing: the store is the server's."""
 
     def close(self) -> None:
-        """Let the server go; what it serves stays open there."""
+        """Close the connection; the server keeps running."""
         self.connection.close()
 
     def events(self, after: str = "") -> Iterator[ServiceEvent | None]:
-        """Return what happens in the memory; see AttachedConnection."""
+        """Yield events of the memory; see AttachedConnection."""
         return self.connection.events(after)
 
 
 class JoinedEngine(RemoteEngine):
-    """A client of the process on this machine that has the same store open, with the rights that opening it gives.
+    """A client of another process on this machine that has the same store open.
 
-    Files are named to that process, which reads and writes them as this one would.
+    Files are named, not sent: that process can read and write them itself.
     """
 
     def __init__(self, engine: Engine, store: Path, holder: int) -> None:
-        """engine: the one of this process that cannot open the store. holder: the process that has it open. Raises
-        UsageError where --now asks for another time than that process has.
+        """engine: the local one that cannot open the store. holder: id of the process that has it open. Raises
+        UsageError if --now asks for another time than that process has.
         """
         Engine.__init__(self, engine.options)
         self.warn, self.standard_input, self.creates = engine.warn, engine.standard_input, False
@@ -298,7 +303,7 @@ class JoinedEngine(RemoteEngine):
         self.warn(f"{store.name} is open in process {holder}: this goes through it{its}.")
 
     def _with_files(self, call: Call[Any], files: tuple[SentFile, ...]) -> dict[str, Any]:
-        """Return where they lie: that process is on this machine."""
+        """Return the absolute paths of the files."""
         del call
         return {"paths": [str(Path(file.given).expanduser().resolve()) for file in files]}
 

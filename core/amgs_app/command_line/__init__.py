@@ -1,1 +1,1 @@
-"""The `amgs` command line around the operations: its options, its ways to work, and the commands that stay."""
+"""The `amgs` command line around the operations: global options, front ends, and service commands."""

@@ -1,6 +1,4 @@
-"""The ways to work with a memory from the command line: a single operation, the workstation, the shell, a browser, a
-script.
-"""
+"""Ways to run operations from the command line: a single command, the workstation, the shell, a browser, a script."""
 
 from __future__ import annotations
 
@@ -27,11 +25,11 @@ if TYPE_CHECKING:
     from amgs_app.session.operator import Operator
 
 _MOST_LISTED = 1000
-"""Blocks that are remembered of a list."""
+"""Most blocks of a list that the next command can refer to."""
 
 
-def one_shot(call: Call[Any], options: Globals) -> int:
-    """Carry out one operation, write its result to stdout, and leave."""
+def run_single(call: Call[Any], options: Globals) -> int:
+    """Run one operation, print its result, and return the exit code."""
     form = check_format(options.format or ("json" if call.arguments.get("as_json") else "table"))
     if call.operation.creates and not call.arguments.get("sample"):
         options = replace(options, own=True)  # what is the user's own does not go into the sample's store
@@ -40,7 +38,7 @@ def one_shot(call: Call[Any], options: Globals) -> int:
         operator.engine.creates = call.operation.creates and not options.read_only
         if operator.engine.creates and call.arguments.get("dry_run"):
             operator.engine.keep_off_the_disk()
-        _recall(operator)
+        _load_last(operator)
         going_on = ask_first(operator, call)
         if going_on is None:
             return ExitCode.STOPPED
@@ -53,14 +51,14 @@ def one_shot(call: Call[Any], options: Globals) -> int:
         except AmgsError:
             operator.engine.discard()
             raise
-        _remember(operator)
+        _save_last(operator)
         write(result, form)
         advise(operator.engine, result)
         return exit_code_of(result)
 
 
 def open_workstation(options: Globals) -> int:
-    """Open the screen; raises UsageError where there is no terminal."""
+    """Open the screen and return the exit code; raises UsageError without a terminal."""
     if not has_screen():
         raise UsageError(
             "The workstation needs a terminal that can be drawn on.",
@@ -181,6 +179,7 @@ def run_script(
 
 
 def _screen_of(options: Globals) -> Screen:
+    """Return the screen; raises UsageError if Textual is not installed."""
     if options.screen is None:
         raise UsageError(
             "The workstation's screen is not installed.",
@@ -191,6 +190,7 @@ def _screen_of(options: Globals) -> Screen:
 
 
 def _operator(options: Globals) -> Operator:
+    """Return an operator on the engine of the options; raises UsageError for an unknown theme."""
     from amgs_app.attached import engine_of
     from amgs_app.session.operator import Operator
 
@@ -201,11 +201,11 @@ def _operator(options: Globals) -> Operator:
     return operator
 
 
-def _recall(operator: Operator) -> None:
-    """Take over what the command before listed (`@1`) and selected; a file that cannot be read says nothing.
+def _load_last(operator: Operator) -> None:
+    """Load what the previous command listed (`@1`) and selected; ignore an unreadable file.
 
-    It lies in a small file beside the store. An open lifetime is too large for that, and drafts are taken up by the
-    shell and the workstation alone: two commands in a row would draft a consolidation anew.
+    An open lifetime is too large for that file, and only shell and workstation load drafts: two commands in a row would
+    compute the consolidation plan again.
     """
     with suppress(
         AmgsError, OSError, ValueError, TypeError, AttributeError
@@ -219,8 +219,8 @@ def _recall(operator: Operator) -> None:
         operator.selection = selected if isinstance(selected, str) else None
 
 
-def _remember(operator: Operator) -> None:
-    """Leave for the next command what this one listed and selected."""
+def _save_last(operator: Operator) -> None:
+    """Save what this command listed and selected for the next one."""
     path = operator.engine.beside_store(".last") if operator.engine.memory_is_open else None
     if path is None:
         return

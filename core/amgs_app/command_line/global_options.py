@@ -1,4 +1,4 @@
-"""The options of every command: what they are called, what they say of themselves, and what they ask of an engine."""
+"""The options of every command as Typer parameters, and the engine options that follow from them."""
 
 from __future__ import annotations
 
@@ -20,20 +20,20 @@ if TYPE_CHECKING:
 
 
 class Screen(Protocol):
-    """Interface of a screen for the command line, which draws nothing itself and knows none."""
+    """What the command line needs of a screen; it imports none itself."""
 
     def open(self, open_session: Callable[[], Any], **options: Any) -> int:
-        """Show the workstation until the operator leaves; gives the exit code."""
+        """Show the workstation until the operator leaves; return the exit code."""
 
     def serve(self, words: Sequence[str], port: int) -> int:
-        """Serve the workstation to a browser on this machine; gives the exit code."""
+        """Serve the workstation to a browser on this machine; return the exit code."""
 
 
 @dataclass(frozen=True, slots=True)
 class Globals:
-    """The options that hold for every command, as they were typed; None where they were not.
+    """The global options as typed; None for each that was left out.
 
-    screen: what draws the workstation, None where none is installed.
+    own: use the user's own memory rather than the sample's. screen: draws the workstation; None if none is installed.
     """
 
     store: str | None = None
@@ -51,14 +51,12 @@ class Globals:
     screen: Screen | None = None
 
     def over(self, values: Mapping[str, Any]) -> Globals:
-        """Return these options with those that stand later on the line laid over them."""
+        """Return these options with later values on the line replacing them."""
         known = {field.name for field in fields(self)}
         return replace(self, **{name: value for name, value in values.items() if name in known and value is not None})
 
     def options(self) -> Options:
-        """Return what the session is told; raises UsageError for an invalid instant, ModelError for an unknown
-        model.
-        """
+        """Return the options of the engine; raises UsageError for an invalid time, ModelError for an unknown model."""
         from amgs_app.engine import Options
 
         try:
@@ -85,7 +83,7 @@ class Globals:
 
 
 def _option(name: str, offers: Callable[[], Sequence[str]] | None = None) -> Any:
-    """offers: the values that completion in a shell proposes; file names where there are none."""
+    """Return the Typer option. offers: returns the values that shell completion proposes; None for file names."""
     metavar, help_text = SHARED_OPTIONS[name]
 
     def complete(incomplete: str) -> list[str]:
@@ -139,7 +137,7 @@ ANNOTATIONS: Mapping[str, Any] = {
     "read_only": ReadOnly,
 }
 SWITCHES = frozenset(name for name, (metavar, _) in SHARED_OPTIONS.items() if not metavar)
-"""Those that take no value."""
+"""Options that take no value."""
 
 
 EVERYWHERE = tuple(

@@ -1,5 +1,6 @@
-"""The commands that stay: `serve`, `gateway`, `mcp`, `agents`; and `token new`; imported late is
-what each needs.
+"""Commands that run until interrupted: `serve`, `gateway`, `mcp`, `agents`; and `token new`.
+
+Each imports its modules inside the function.
 """
 
 from __future__ import annotations
@@ -109,7 +110,7 @@ def serve_gateway(
 
 
 def _resolve_options(options: Globals) -> Options:
-    """Return what the engine of the user's own memory is told. Settings that are ignored are named on stderr, once."""
+    """Return the engine options for the user's own memory, and print a line on each ignored setting."""
     from amgs_app.settings import ignored_settings
 
     engine_options = replace(options, own=True).options()
@@ -119,7 +120,7 @@ def _resolve_options(options: Globals) -> Options:
 
 
 def _check_owner(options: Globals, root: str | None) -> None:
-    """Raise UsageError where the stores that are to be served are somebody else's, or named twice."""
+    """Raise UsageError if the stores to serve are served by another process, read-only, or named twice."""
     if options.connect:
         raise UsageError("--connect names a memory that is served already.", way_out="Leave it out.")
     if options.read_only:

@@ -1,1 +1,3 @@
-"""A gateway between an agent and its model: it remembers the conversation and keeps what is sent within a budget."""
+"""A gateway between an agent and its model: it records the conversation and keeps what is sent within a
+token budget.
+"""

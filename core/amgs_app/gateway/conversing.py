@@ -1,7 +1,8 @@
-"""The memory behind the gateway: which conversation a request belongs to, what of it is sent, and what is kept of it.
+"""The memory behind the gateway: to which conversation a request belongs, which of its messages are sent, and what is
+stored.
 
-No system prompt is part of a conversation: it comes with every request, often with the time of day in it, and always
-goes on whole. It is kept with the request.
+System prompts are no part of a conversation, since they come with every request, often with the time in them; they are
+always sent whole and stored with the request.
 """
 
 from __future__ import annotations
@@ -29,18 +30,19 @@ if TYPE_CHECKING:
 
 _PLANS: Final = 1_000
 _ANSWER: Final = ("max_completion_tokens", "max_tokens", "max_output_tokens")
-"""By which a request says how long its answer may be, in the three interfaces."""
+"""Fields in which a request limits the length of its answer, in the three APIs."""
 _NOTHING: Final = "it holds no message that can be read"
 
 
 @dataclass(frozen=True, slots=True)
 class Fitted:
-    """A request as it goes on. body: None where it goes on as it came; untouched: why. added: messages taken in.
+    """A request prepared for the model.
 
-    spoken: its messages. conversation: the one that it goes on with, "" where the memory could not tell; numbers: of
-    the messages there, system prompts and what says nothing left out; whole: those messages as the agent sent them.
-    beside: tokens of system prompts and definitions of tools; reserved: those of the budget that are kept free for the
-    answer. request: as the agent sent it; None where it is no JSON object.
+    body: the changed request; None if it is sent as it came, and untouched: why. conversation: its name, "" if the
+    memory failed. spoken: all messages. numbers: numbers of its messages in the conversation, without system prompts
+    and empty ones. whole: those messages as the agent sent them. context: the chosen context. added: messages that were
+    new. beside: tokens of system prompts and tool definitions. reserved: tokens of the budget kept free for the answer.
+    request: as the agent sent it; None if it is not a JSON object.
     """
 
     body: dict[str, Any] | None
@@ -57,15 +59,15 @@ class Fitted:
 
     @property
     def until(self) -> int:
-        """Number of its last message."""
+        """Number of its last message in the conversation, 0 without one."""
         return self.numbers[-1] if self.numbers else 0
 
 
 class Conversing:
-    """Keeps the conversations that go through the gateway. Safe to use from any thread; one request at a time.
+    """Records the conversations of one namespace and chooses what is sent. Safe to use from any thread.
 
-    budget: tokens of what is sent and of the answer that the agent asks for, system prompt and definitions of tools
-    included; 0 to send everything. configuration: how it is chosen what is sent.
+    budget: tokens of the request and its answer, with system prompt and tools; 0 to send everything. configuration: how
+    messages are chosen.
     """
 
     def __init__(self, engine: Engine, budget: int, configuration: ContextConfiguration = "default") -> None:
@@ -88,15 +90,15 @@ class Conversing:
         """Return whether there is a budget to keep."""
         return self._budget > 0
 
-    def take_in(self, form: Format, request: Body, named: str = "") -> Fitted:
-        """Keep what is new in a request. named: the conversation, if the agent says.
+    def record_request(self, form: Format, request: Body, named: str = "") -> Fitted:
+        """Store the new messages of a request. named: the conversation, if the agent names it.
 
-        Raises AmgsError for messages that are no conversation; the request then goes on as it came.
+        Raises AmgsError for messages that cannot be stored; the request is then forwarded unchanged.
         """
         spoken = form.read(request)
         if spoken is None:
             return Fitted(None, _NOTHING)
-        spoken = self._secrets.mask(spoken)  # of what is kept; what goes on is the request as it came
+        spoken = self._secrets.mask(spoken)  # masked in the memory only; the request itself is forwarded as it came
         with self._lock:
             messages = _select_messages(spoken)
             if not messages:
@@ -107,12 +109,13 @@ class Conversing:
                 done = self._memory.conversation.add(name, [_message(message) for message in new])
                 numbers = (*numbers, *range(done.first, done.last + 1))
             observed = "the gateway only observes"
-            whole = tuple(_whole(message, number) for message, number in zip(messages, numbers, strict=True))
+            whole = tuple(_as_sent(message, number) for message, number in zip(messages, numbers, strict=True))
             return Fitted(None, observed, name, tuple(spoken), added=len(new), numbers=numbers, whole=whole)
 
-    def answered(self, fitted: Fitted, replies: Sequence[Spoken]) -> tuple[int, int]:
-        """Take in what the model said; gives how many messages, and the number of the last one that holds it. Nothing
-        where the conversation has gone on since, or had before: it was answered already.
+    def record_answer(self, fitted: Fitted, replies: Sequence[Spoken]) -> tuple[int, int]:
+        """Store what the model said; return the number of messages added and the number of the last one.
+
+        (0, 0) if the conversation has already continued differently.
         """
         messages = [_message(reply) for reply in self._secrets.mask(replies) if reply.says]
         with self._lock:
@@ -131,8 +134,8 @@ class Conversing:
             return 0, fitted.until + len(messages) if same else 0
 
     def log_uses(self, fitted: Fitted, replies: Sequence[Spoken]) -> None:
-        """Log which blocks an answer used of those that the model had in front of it: notes that a system prompt or a
-        tool of this turn quotes, and earlier messages. What calls a tool is no answer yet.
+        """Log which blocks an answer used: notes quoted in a system prompt or by a tool of this turn, and earlier
+        messages. Replies that call a tool are not an answer yet.
         """
         if any(reply.calls for reply in replies):
             return
@@ -147,9 +150,9 @@ class Conversing:
             read=[message.numbers[0] for message in sent if message.fate == "kept"],
         )
 
-    def note(self, exchange: GatewayExchange, fitted: Fitted) -> None:
-        """Keep what a request came to, with its system prompts and definitions of tools unless the settings say not
-        to.
+    def record_exchange(self, exchange: GatewayExchange, fitted: Fitted) -> None:
+        """Store the outcome of a request, with its system prompts and tool definitions unless the
+        settings forbid it.
         """
         prompts = None
         if fitted.request is not None and self._engine.settings.gateway.keep_prompts:
@@ -157,11 +160,13 @@ class Conversing:
         self._memory.gateway.note(replace(exchange, prompts=prompts))
 
     def last_number(self) -> int:
-        """Return the number of the latest request that is kept."""
+        """Return the number of the latest stored request, 0 for none."""
         return next((exchange.number for exchange in self._memory.gateway.exchanges(1)), 0)
 
     def choose(self, form: Format, request: Body, fitted: Fitted) -> Fitted:
-        """Choose what of a request that was taken in is sent; writes nothing. Raises ImpossibleBudgetError."""
+        """Choose which messages of a recorded request are sent; writes nothing. Raises ImpossibleBudgetError if system
+        prompt and tools alone exceed the budget.
+        """
         by_number = dict(zip(fitted.numbers, _select_messages(fitted.spoken), strict=True))
         beside, reserved = self._beside(request, fitted), self._reserve_tokens(request)
         if beside + reserved >= self._budget:
@@ -178,7 +183,7 @@ class Conversing:
             configuration=self._configuration,
             previous=self._plan(fitted.conversation),
             until=fitted.until,
-            # What cannot be given back is not taken away.
+            # Pictures are not stored, so a message with one cannot be restored and stays.
             keep=[f"#{number}" for number, message in by_number.items() if message.more],
         )
         if len(self._plans) >= _PLANS:
@@ -187,13 +192,13 @@ class Conversing:
         places = {id(message): place for place, message in enumerate(fitted.spoken)}
         changes, notes = changes_of(context.messages, {n: places[id(message)] for n, message in by_number.items()})
         for place, message in enumerate(fitted.spoken):
-            # What says nothing, as a thought of the model, goes with what stands behind it.
+            # A message without text, such as the model's thinking, is dropped with the one after it.
             after = next((p for p in range(place, len(fitted.spoken)) if fitted.spoken[p].says), None)
             if not message.says and after in changes and changes[after].text is None:
                 changes[place] = MessageChange(None)
         body = form.write(request, changes, notes) if changes or notes else None
         why = "" if body is not None else "everything fits into the budget"
-        # An answer that the agent sends back otherwise than it was said goes on as the agent sent it.
+        # Where the agent sends back an answer in changed form, its own form is forwarded.
         sent = {message.numbers: message for message in fitted.whole}
         messages = tuple(
             replace(sent[message.numbers], tokens=message.tokens) if message.fate == "kept" else message
@@ -203,7 +208,7 @@ class Conversing:
         return replace(fitted, body=body, untouched=why, context=context, beside=beside, reserved=reserved)
 
     def _beside(self, request: Body, fitted: Fitted) -> int:
-        """Return tokens of what is sent beside the conversation, and of the line with which the answer begins."""
+        """Return the tokens of system prompts, tool definitions and the start of the answer."""
         counter = MessageCounter(self._engine.count_tokens)
         prompts = [counter.cost(_message(message)) for message in fitted.spoken if message.role == "system"]
         tools = request.get("tools")
@@ -211,28 +216,26 @@ class Conversing:
         return sum(prompts) + tool_tokens + OVERHEAD
 
     def _reserve_tokens(self, request: Body) -> int:
-        """Return tokens that the answer may have, at most half of the budget: some agents always ask for the most there
-        is.
+        """Return the tokens to keep free for the answer: what the request allows, at most half the budget, since some
+        agents always ask for the maximum.
         """
         asked = (request.get(name) for name in _ANSWER)
         most = next((n for n in asked if isinstance(n, int) and not isinstance(n, bool) and n > 0), 0)
         return min(most, self._budget // 2)
 
     def _plan(self, conversation: str) -> str:
-        """Return the plan of the last context sent, also before the gateway began: what the provider has cached stays
-        valid.
+        """Return the plan of the last context sent, read from the store after a restart, so that the provider's cache
+        stays valid.
         """
         if conversation not in self._plans:
             self._plans[conversation] = self._memory.gateway.last_plan(conversation)
         return self._plans[conversation]
 
     def _conversation(self, messages: Sequence[Spoken], named: str) -> tuple[str, tuple[int, ...]]:
-        """Return the name of the conversation that these messages go on with, and the numbers of those it has
-        already.
-        """
+        """Return the name of the conversation that these messages continue, and the numbers of those already stored."""
         first = next((message.text for message in messages if message.role == "user"), messages[0].text)
         stem = named or f"chat-{hashlib.sha256(first.encode('utf-8', 'replace')).hexdigest()[:8]}"
-        known = [summary.name for summary in self._memory.conversation.list() if _is_of(stem, summary.name)]
+        known = [summary.name for summary in self._memory.conversation.list() if _is_numbered(stem, summary.name)]
         matches = [(overlap, name) for name in known if (overlap := align_messages(self._read_history(name), messages))]
         if matches:
             numbers, name = max(matches, key=lambda match: (len(match[0]), match[1]))
@@ -249,9 +252,9 @@ class Conversing:
 def changes_of(
     messages: Sequence[ContextMessage], places: dict[int, int]
 ) -> tuple[dict[int, MessageChange], dict[int, str]]:
-    """Return what becomes of a request's messages, and the notes that stand before some of them.
+    """Return the change to each message of a request, and the notes to insert before messages.
 
-    places: of the messages in the request, by their number in the conversation.
+    places: index of each message in the request, by its number in the conversation.
     """
     changes = {place: MessageChange(None) for place in places.values()}
     notes: dict[int, str] = {}
@@ -272,24 +275,25 @@ def changes_of(
     return changes, notes
 
 
-def _is_of(stem: str, name: str) -> bool:
-    """Return whether a conversation has this name, or this name and a number."""
+def _is_numbered(stem: str, name: str) -> bool:
+    """Return whether a name is the stem, or the stem with a number."""
     rest = name.removeprefix(stem)
     return name.startswith(stem) and (not rest or (rest[0] == "-" and rest[1:].isdecimal()))
 
 
 def _select_messages(spoken: Sequence[Spoken]) -> list[Spoken]:
-    """Return what a conversation keeps of a request's messages."""
+    """Return the messages that belong to the conversation: not system prompts, not empty ones."""
     return [message for message in spoken if message.role != "system" and message.says]
 
 
-def _whole(spoken: Spoken, number: int) -> ContextMessage:
+def _as_sent(spoken: Spoken, number: int) -> ContextMessage:
     """Return a message as the agent sent it."""
     message = _message(spoken)
     return ContextMessage((number, number), message.role, message.text, "kept", 0, "", message.calls, message.answers)
 
 
 def _message(spoken: Spoken) -> Message:
+    """Convert a message of a request to one of a conversation."""
     role: Role = "user"
     for known in ROLES:
         role = known if known == spoken.role else role
@@ -297,11 +301,10 @@ def _message(spoken: Spoken) -> Message:
 
 
 def align_messages(history: Sequence[Message], sent: Sequence[Spoken]) -> tuple[int, ...]:
-    """For each of a request's messages the number of the kept one, as far as they are kept; none where the request is
-    of another conversation.
+    """Return the numbers of the stored messages that the request repeats; empty if it belongs to another conversation.
 
-    What users and tools said has to be equal but for white space. What the assistant said may differ: agents send back
-    its answers shortened, mended or without the thoughts.
+    Messages of users and tools must be equal up to white space. Those of the assistant may differ: agents send answers
+    back shortened, repaired or without the thinking.
     """
     numbers: list[int] = []
     for message, other in zip(history, sent, strict=False):

@@ -1,4 +1,7 @@
-"""A request on its way through the gateway: taken in, cut to the budget, sent on, and its answer taken in."""
+"""Forward a request through the gateway: record it, cut it to the budget, send it, stream the answer back, record that.
+
+A memory that fails or is slow must never keep an agent from its model: the request is then forwarded unchanged.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +37,7 @@ if TYPE_CHECKING:
 
 
 class ExchangeNumbers:
-    """Safe to use from any thread. last: gives the number of the latest request that is kept; asked once."""
+    """Numbers requests. Safe to use from any thread. last: returns the latest number in the store; called once."""
 
     def __init__(self, last: Callable[[], int]) -> None:
         self._last = last
@@ -42,7 +45,7 @@ class ExchangeNumbers:
         self._count: int | None = None
 
     def next(self) -> int:
-        """Return the number of a request that begins; raises what `last` raises."""
+        """Return the next number; raises what `last` raises."""
         with self._lock:
             if self._count is None:
                 self._count = self._last()
@@ -53,26 +56,29 @@ class ExchangeNumbers:
 log = logging.getLogger("amgs.gateway")
 
 MEMORY_SECONDS: Final = 5.0
-"""So long a request waits for the memory; then it goes on as it came."""
+"""Seconds that a request waits for the memory before it is forwarded unchanged."""
 FIRST_SECONDS: Final = 30.0
-"""The same until the memory has answered once: it is opened by its first request, and agents wait longer than that."""
+"""The same for the first request, which opens the store."""
 LARGEST_ANSWER: Final = 16 * 1024 * 1024
-"""Bytes of an answer that are read for the memory; the agent gets all of it."""
+"""Bytes of an answer that the memory reads; the agent gets all of it."""
 _ENDS: Final = (b"[DONE]", b"message_stop", b"response.completed", b"response.incomplete")
-"""By which a stream says that it is whole; an agent that reads it may leave before the connection ends."""
+"""Marks of a complete stream; an agent may disconnect after one, before the connection ends."""
 _TAIL: Final = 65_536
 OPERATION: Final = "gateway"
 NAMED: Final = "AMGS-Conversation"
-"""The header by which an agent may name its conversation."""
+"""Request header by which an agent may name its conversation."""
 CONTEXT: Final = "AMGS-Context"
-"""The header of an answer that says what was sent."""
+"""Response header that says what was sent."""
 NUMBER: Final = "AMGS-Exchange"
-"""The header of an answer with its number, under which `conversation exchanges` shows it."""
+"""Response header with the exchange's number, for `conversation exchanges`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Gateway:
-    """Objects shared by all requests of one namespace."""
+    """State shared by all requests of one namespace.
+
+    tasks: running background work. answered: set once the memory has answered.
+    """
 
     upstream: Upstream
     namespace: Namespace
@@ -82,8 +88,8 @@ class Gateway:
     answered: asyncio.Event = field(default_factory=asyncio.Event)
 
     async def forward(self, request: Request, form: Format) -> Response:
-        """Answer a request of this form with what the model's server says."""
-        begun, number = time.perf_counter(), await self._number()
+        """Forward a request in this API's format and return the streamed answer of the model's server."""
+        begun, number = time.perf_counter(), await self._next_number()
         content = await request.body()
         headers: Mapping[str, str] = request.headers
         unpacked = await asyncio.to_thread(unpack, content, headers.get("content-encoding", ""))
@@ -125,7 +131,7 @@ class Gateway:
             answer = await self.upstream.ask(request.method, request.url.path, request.url.query, headers, content)
         except httpx2.HTTPError as error:
             exchange = replace(exchange, all_ms=_milliseconds(time.perf_counter() - taken))
-            self._later(self._finish_exchange(exchange, fitted))
+            self._start_task(self._finish_exchange(exchange, fitted))
             return unreachable(self.upstream, error, number)
         exchange = replace(exchange, status=answer.status, first_byte_ms=_milliseconds(time.perf_counter() - taken))
         headers = {**answer.headers, CONTEXT: _summarise_context(fitted), **_build_number_header(number)}
@@ -138,13 +144,13 @@ class Gateway:
         return MEMORY_SECONDS if self.answered.is_set() else FIRST_SECONDS
 
     async def _fit_request(self, form: Format, request: Body, named: str) -> Fitted:
-        """Return what goes on of a request. A memory that fails or is slow never keeps an agent from its model."""
+        """Record a request and choose what is sent; on any failure return it unchanged with the reason."""
 
         fitted, patience = Fitted(None, ""), self._patience
         try:
             async with asyncio.timeout(patience):
-                take_in = partial(self.conversing.take_in, form, request, named)
-                fitted = await self.namespace.run("write", take_in)
+                record = partial(self.conversing.record_request, form, request, named)
+                fitted = await self.namespace.run("write", record)
                 if not self.conversing.chooses or not fitted.numbers:
                     self.answered.set()
                     return fitted
@@ -170,8 +176,8 @@ class Gateway:
         fitted: Fitted,
         begun: float,
     ) -> AsyncIterator[bytes]:
-        """Yield the answer as it comes; what the memory makes of it follows in a task of its own, since the agent may
-        leave with the last piece that it needs.
+        """Yield the answer as it comes, then record it in the background, since the agent may disconnect after the last
+        piece.
         """
         read = bytearray()
         whole = False
@@ -186,15 +192,15 @@ class Gateway:
             whole = True
         finally:
             ended = replace(exchange, all_ms=_milliseconds(time.perf_counter() - begun))
-            self._later(self._take_in_answer(ended, form, answer, fitted, bytes(read), whole=whole))
+            self._start_task(self._record_answer(ended, form, answer, fitted, bytes(read), whole=whole))
 
-    def _later(self, work: Coroutine[Any, Any, None]) -> None:
-        """Do something that the agent does not wait for."""
+    def _start_task(self, work: Coroutine[Any, Any, None]) -> None:
+        """Run work in the background; the agent does not wait for it."""
         task = asyncio.get_running_loop().create_task(work)
         self.tasks.add(task)
         task.add_done_callback(self.tasks.discard)
 
-    async def _take_in_answer(
+    async def _record_answer(
         self,
         exchange: GatewayExchange,
         form: Format,
@@ -204,7 +210,7 @@ class Gateway:
         *,
         whole: bool,
     ) -> None:
-        """Keep what was said."""
+        """Store what the model said and log which blocks it used."""
         messages: Sequence[Spoken] = ()
         usage: Usage | None = None
         if answer.status < 400:
@@ -221,7 +227,7 @@ class Gateway:
         if outcome == "answered" and exchange.conversation:
 
             def take() -> tuple[int, int]:
-                return self.conversing.answered(fitted, messages)
+                return self.conversing.record_answer(fitted, messages)
 
             try:
                 added, last = await self.namespace.run("write", take)
@@ -237,8 +243,8 @@ class Gateway:
                 log.exception("what the answer used could not be noted")
         await self._finish_exchange(exchange, fitted)
 
-    async def _number(self) -> int:
-        """Return the number of a request that begins; 0 where the memory fails, which keeps nothing of it then."""
+    async def _next_number(self) -> int:
+        """Return the number of a new request; 0 if the memory fails, and nothing is stored then."""
         try:
             async with asyncio.timeout(self._patience):
                 return await self.namespace.run("read", self.numbers.next)
@@ -247,10 +253,10 @@ class Gateway:
             return 0
 
     async def _finish_exchange(self, exchange: GatewayExchange, fitted: Fitted) -> None:
-        """Keep what a request came to, and tell whoever watches."""
+        """Store the outcome of a request, export it and publish an event."""
         if exchange.number:
             try:
-                await self.namespace.run("write", partial(self.conversing.note, exchange, fitted))
+                await self.namespace.run("write", partial(self.conversing.record_exchange, exchange, fitted))
             except Exception:
                 log.exception("what the request came to could not be kept")
         if self.namespace.spans is not None:
@@ -273,7 +279,7 @@ class Gateway:
 
 
 def _summarise_context(fitted: Fitted) -> str:
-    """Summarize the sent context for a header."""
+    """Return what was sent, in a few words for a header."""
     context = fitted.context
     if fitted.body is None or context is None:
         return f"untouched; {fitted.untouched}".encode("ascii", "replace").decode()[:300]
@@ -282,8 +288,8 @@ def _summarise_context(fitted: Fitted) -> str:
 
 
 def unreachable(upstream: Upstream, error: httpx2.HTTPError, number: int = 0) -> JSONResponse:
-    """Return an error in the form that the clients of both providers read. number: of the exchange, 0 where it has
-    none.
+    """Return the error that the model's server does not answer, in the form of both providers. number: of the exchange,
+    0 for none.
     """
     message = f"The model's server at {upstream.address} does not answer: {error or type(error).__name__}"
     return JSONResponse(

@@ -1,4 +1,4 @@
-"""Bodies of requests that an agent has compressed: Codex packs its own with zstd."""
+"""Decompress request bodies; Codex compresses its own with zstd."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ import zlib
 from typing import Final
 
 LARGEST: Final = 64 * 1024 * 1024
-"""Bytes that a body may have once it is unpacked; one of kilobytes can hold gigabytes."""
+"""Most bytes of a decompressed body; a few kilobytes can expand to gigabytes."""
 
 
 def unpack(content: bytes, encoding: str) -> bytes | None:
-    """Return what a body of this `Content-Encoding` holds; None where that is not read, is damaged, or is too much."""
+    """Decompress a body by its `Content-Encoding`; None if the encoding is unknown, the data damaged or too large."""
     from backports import zstd
 
     try:

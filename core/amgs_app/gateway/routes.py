@@ -1,4 +1,4 @@
-"""Routes of the gateway for agents, under the same paths as at their model's provider."""
+"""Routes of the gateway, under the same paths as at the model's provider."""
 
 from __future__ import annotations
 
@@ -33,17 +33,19 @@ PASSED: Final = (
     ("POST", "/v1/embeddings"),
     ("POST", "/v1/messages/count_tokens"),
 )
-"""What agents ask of a provider beside answers: it goes on as it is."""
+"""Requests that are forwarded unchanged and not recorded."""
 BESIDE: Final = "audio batches completions containers files images messages moderations responses uploads vector_stores"
-"""Below these, whatever else a provider has goes on as it is, with a line in the log: nothing of it is remembered."""
+"""First path segments of other requests, forwarded unchanged with a warning in the log."""
 log = logging.getLogger("amgs.gateway")
 
 TOKEN: Final = "AMGS-Token"
-"""The header with a token of the service: `Authorization` is for the model's provider."""
+"""Header with the service's token, since `Authorization` is for the model's provider."""
 
 
 def leads_elsewhere(path: str) -> bool:
-    """Return whether a path, decoded as often as a server behind may decode it, is another than it seems to be."""
+    """Return whether a path may resolve to another path at the provider, after decoding it as often as any server
+    might.
+    """
     while (decoded := unquote(path)) != path:
         path = decoded
     steps = path.replace("\\", "/").split("/")[1:]
@@ -53,9 +55,9 @@ def leads_elsewhere(path: str) -> bool:
 def routes(
     service: Service, upstream: Upstream, budget: int, configuration: ContextConfiguration = "default"
 ) -> APIRouter:
-    """Return the routes of a gateway to a model's server. budget: tokens of what is sent, 0 to send everything.
+    """Return the routes of a gateway to a model's server.
 
-    The upstream is closed with the application.
+    budget: tokens of what is sent, 0 to send everything. The upstream is closed with the application.
     """
 
     @asynccontextmanager

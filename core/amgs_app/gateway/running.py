@@ -1,4 +1,4 @@
-"""`amgs gateway`: the service with the gateway's routes beside its own."""
+"""`amgs gateway`: the service with the gateway's routes added."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from amgs_app.engine import Options
 
 OWN: Final = "own"
-"""The upstream that is this program's own model."""
+"""Value of --upstream for this program's own model."""
 
 
 def serve(
@@ -30,10 +30,10 @@ def serve(
     tokens: Path | None,
     otlp: str = "",
 ) -> int:
-    """Serve until interrupted; gives the exit code. budget: 0 to send everything.
-    configuration: how it is chosen what is sent. otlp: the address of a collector, "" for none.
+    """Serve until interrupted; return the exit code.
 
-    Raises UsageError for an address that is none, and whatever `server.running.serve` raises.
+    budget: tokens, 0 to send everything. configuration: how messages are chosen. otlp: address of a collector, "" for
+    none. Raises UsageError for an invalid address, and what `server.running.serve` raises.
     """
     with extras.explained("server"):
         from amgs_app.gateway.routes import routes
@@ -47,7 +47,7 @@ def serve(
 
 
 def _serve_model(options: Options) -> str:
-    """Serve the model of the options on a free port of this machine, in a thread; gives the address."""
+    """Serve this program's model on a free port of this machine, in a thread; return the address."""
     import uvicorn
 
     from amgs_app.engine import Engine

@@ -1,6 +1,6 @@
-"""This program's own language model behind `/v1/chat/completions`, for an agent that has no other, and for tests.
+"""Serve this program's own language model as `/v1/chat/completions`, for agents without another model, and for tests.
 
-It answers with the likeliest tokens; a request that its window does not hold is an error, as at any provider.
+Decodes greedily; a request that exceeds the window is an error, as at any provider.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ if TYPE_CHECKING:
     from amgs_focus.model.base_model import BaseModel
 
 ANSWER: Final = 256
-"""Tokens of an answer unless the request says otherwise."""
+"""Tokens of an answer if the request gives no limit."""
 WINDOW: Final = 8_192
-"""Tokens of a request and its answer, where the model tells no limit of its own."""
+"""Tokens of a request and its answer, for a model without a limit."""
 
 
 def model_app(load: Callable[[], BaseModel]) -> FastAPI:
-    """Return an application that serves a model. load: gives it; asked with the first request."""
+    """Return an application that serves a model. load: returns the model; called with the first request."""
     app = FastAPI(title="Language model", docs_url=None, redoc_url=None)
     one_at_a_time = threading.Lock()
 
@@ -71,6 +71,8 @@ def model_app(load: Callable[[], BaseModel]) -> FastAPI:
 
 @dataclass(frozen=True, slots=True)
 class _Reply:
+    """One answer being decoded. most: tokens. lock: one answer at a time. streams: send server-sent events."""
+
     model: BaseModel
     tokens: list[int]
     most: int
@@ -85,6 +87,7 @@ class _Reply:
         return JSONResponse(self._build_body("chat.completion", {"message": message}, "stop", usage=len(pieces)))
 
     async def _events(self) -> AsyncIterator[str]:
+        """Yield the answer as server-sent events."""
         pieces = self._pieces()
         begun: dict[str, Any] = {"role": "assistant", "content": ""}
         yield self._event({"delta": begun}, None)
@@ -99,6 +102,7 @@ class _Reply:
     def _build_body(
         self, kind: str, choice: dict[str, Any], finish: str | None, usage: int | None = None
     ) -> dict[str, Any]:
+        """Return the JSON object of an answer or of one chunk."""
         body: dict[str, Any] = {
             "id": f"chatcmpl-{abs(hash(tuple(self.tokens))):x}",
             "object": kind,
@@ -112,7 +116,7 @@ class _Reply:
         return body
 
     def _pieces(self) -> Iterator[str]:
-        """Yield the text of the answer as it comes, whole characters at a time."""
+        """Decode and yield the answer's text, in whole characters."""
         import torch
 
         from amgs_focus.model.base_model import greedy

@@ -1,4 +1,4 @@
-"""The model's own server behind the gateway: requests go on to it, and its answers come back as they are."""
+"""The model's server behind the gateway: send requests and return answers unchanged."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _HOP: Final = frozenset(
         "content-encoding",
     )
 )
-"""Headers that are about one connection, or about the bytes on it (RFC 9110, 7.6.1)."""
+"""Headers that concern one connection or its bytes, and are not forwarded (RFC 9110, 7.6.1)."""
 _OWN: Final = "amgs-"
 CONNECT_SECONDS: Final = 10.0
 ANSWER_SECONDS: Final = 600.0
@@ -36,7 +36,7 @@ ANSWER_SECONDS: Final = 600.0
 
 @dataclass(frozen=True, slots=True)
 class UpstreamAnswer:
-    """An answer that has begun. pieces: its bytes as they come; they have to be read or closed."""
+    """An answer whose head has arrived. pieces: its bytes as they come; must be read or closed."""
 
     status: int
     headers: Mapping[str, str]
@@ -49,10 +49,10 @@ class UpstreamAnswer:
 
 
 class Upstream:
-    """Server of the model.
+    """Client of the model's server.
 
-    address: `https://api.example.com` or `http://127.0.0.1:8000/v1`; its path precedes the path of a request, without
-    the latter's `/v1` where the address has one. transport: another connection, for tests.
+    address: such as `https://api.example.com` or `http://127.0.0.1:8000/v1`; if it ends in `/v1`, that part of the
+    request's path is dropped. transport: replaces the network in tests.
     """
 
     def __init__(self, address: str, transport: httpx2.AsyncBaseTransport | None = None) -> None:
@@ -72,7 +72,7 @@ class Upstream:
     async def ask(
         self, method: str, path: str, query: str, headers: Mapping[str, str], content: bytes
     ) -> UpstreamAnswer:
-        """Send a request on. Raises httpx2.HTTPError when there is no answer."""
+        """Forward a request. Raises httpx2.HTTPError if there is no answer."""
         if self.address.endswith("/v1") and path.startswith("/v1/"):
             path = path.removeprefix("/v1")
         encoded = {name: headers[name] for name in ("content-encoding",) if name in headers}
@@ -86,7 +86,7 @@ class Upstream:
         return UpstreamAnswer(response.status_code, select_headers(response.headers), _pieces(response))
 
     async def close(self) -> None:
-        """End all connections."""
+        """Close all connections."""
         await self._client.aclose()
 
 
@@ -99,7 +99,9 @@ async def _pieces(response: httpx2.Response) -> AsyncGenerator[bytes]:
 
 
 def select_headers(headers: Mapping[str, str]) -> dict[str, str]:
-    """Headers that go on: neither about one connection, also those that `Connection` names, nor for the gateway."""
+    """Return the headers to forward: without those of one connection (also named by `Connection`) and the gateway's
+    own.
+    """
     named = ",".join(value for name, value in headers.items() if name.lower() == "connection")
     gone = _HOP.union(header.strip().lower() for header in named.split(","))
     return {

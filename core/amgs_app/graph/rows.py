@@ -22,10 +22,10 @@ if TYPE_CHECKING:
 
 def _drawn(operator: Operator, result: Neighbourhood, canvas: Canvas) -> Text:
     from amgs_app.graph import figure as graph
-    from amgs_app.panes.row_fields import list_neighbours
+    from amgs_app.panes.row_fields import list_neighbour_ids
 
     sift = operator.layout.sifts.get("graph")
-    ids = list_neighbours(result, sift) if sift else None
+    ids = list_neighbour_ids(result, sift) if sift else None
     return graph.neighbourhood(result, canvas, selected=operator.selection, now=operator.engine.clock.now(), shown=ids)
 
 

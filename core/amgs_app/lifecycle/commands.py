@@ -15,7 +15,7 @@ from amgs_app import results
 from amgs_app.calls.arguments import DryRun, Limit, MostBlocks, Offset
 from amgs_app.calls.marks import Arg, Option, Takes
 from amgs_app.calls.operation import operation
-from amgs_app.panes.row_fields import shown
+from amgs_app.panes.row_fields import visible_rows
 from amgs_app.panes.row_filter import ListFilter
 from amgs_app.places.paths import SentText
 
@@ -281,7 +281,7 @@ def inbox(
         from amgs_app.lifecycle.rows import INBOX
 
         every = engine.memory.blocks(raw)
-        places = shown("inbox", INBOX.of("", every, now=now).fields, sift)
+        places = visible_rows("inbox", INBOX.of("", every, now=now).fields, sift)
         blocks, total = tuple(every[place] for place in places[offset : offset + limit]), len(places)
     else:
         blocks, total = engine.memory.blocks(raw, limit=limit, offset=offset), waiting

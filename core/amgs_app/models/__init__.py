@@ -1,1 +1,1 @@
-"""The models that the engines ask: which stands behind a Protocol, and which are loaded."""
+"""The models that both engines use: which is chosen, and which are loaded."""

@@ -1,5 +1,7 @@
-"""Choose the models of the engines: the only place that decides which real or tiny model implements a Protocol; every
-model is loaded once, on first use, and shared by memory and focus.
+"""Choose and load the models.
+
+The only place that decides which real or tiny model implements a Protocol of the engines. Each model is loaded once, on
+first use, and shared by memory and focus.
 """
 
 from __future__ import annotations
@@ -38,10 +40,10 @@ TINY = "tiny"
 def text_models(
     spec: str, settings: ModelSettings, loaded: Callable[[], BaseModel | None]
 ) -> tuple[Embedder, EntityRecogniser, CountTokens]:
-    """Embedder, entity recogniser and token counter; each loads what it needs on first use.
+    """Return sentence encoder, entity recogniser and token counter; each loads what it needs on first use.
 
-    "tiny" takes the hashing embedder, rules and approximate counts: no model, the same everywhere. Its byte
-    tokenizer is not used for budgets, so that its frames are as long as those of a real model.
+    "tiny" means hashing encoder, rules and approximate counts: no model files, the same results everywhere. Budgets do
+    not use the tiny model's byte tokenizer, so that its frames are as long as with a real model.
     """
     if spec == TINY:
         from amgs.text.embedding import HashingEmbedder
@@ -59,10 +61,9 @@ def text_models(
 def choose_text_models(
     spec: str, settings: ModelSettings, loaded: Callable[[], BaseModel | None]
 ) -> tuple[Embedder, EntityRecogniser, CountTokens]:
-    """Return what reads texts in a session: where a model is neither named nor installed, what needs none takes its
-    place.
+    """Return the text models of a session, with substitutes where a model is neither named nor installed.
 
-    Without the sentence encoder a memory is searched by words alone; without spaCy's model, rules find names.
+    Without the sentence encoder a memory is searched by words only; without spaCy's model, rules find names.
     """
     embedder, recogniser, count_tokens = text_models(spec, settings, loaded)
     if spec == TINY:
@@ -81,14 +82,14 @@ def choose_text_models(
 
 
 def text_encoder(spec: str, embedder: Embedder) -> TextEncoder | None:
-    """Return the embedder as the focus engine takes it; None where it only stands in for one that is not installed."""
+    """Return the sentence encoder for the focus engine; None if it is only the substitute."""
     from amgs.text.embedding import HashingEmbedder
 
     return None if spec != TINY and isinstance(embedder, HashingEmbedder) else embedder
 
 
 def require_model(spec: str) -> None:
-    """Say early, without loading anything, that the model which was named is nowhere; raises ModelError."""
+    """Raise ModelError if the named model cannot be found; loads nothing."""
     if spec in (TINY, "smollm2") or lies_there(Path(spec)):
         return
     if spec.count("/") == 1:
@@ -108,10 +109,9 @@ def require_model(spec: str) -> None:
 def load_base_model(
     spec: str, precision: str, cache: Path | None = None, *, device: str = "cpu", adapter: str = ""
 ) -> BaseModel:
-    """Return the frozen language model; raises FocusError (ModelMissingError, ModelMismatchError, CheckpointError).
+    """Load the frozen language model; raises FocusError (ModelMissingError, ModelMismatchError, CheckpointError).
 
-    cache: the folder in which an unpacked GGUF file is kept for the next start; None keeps nothing. adapter: the file
-    of a LoRA adapter to put on it.
+    cache: folder for unpacked GGUF files; None to unpack each time. adapter: file of a LoRA adapter.
     """
     from amgs.text.torch_library import IMPORTING, open_ahead
 
@@ -132,9 +132,9 @@ def load_base_model(
 
 
 def gist_encoder(model: BaseModel, settings: ModelSettings, own: Path | None = None) -> GistEncoder:
-    """Return the gists that the settings name, else those in the folder `own` or shipped that are for the model.
+    """Return the gist encoder that the settings name, else the latest one for the model in the folder `own` or shipped.
 
-    Raises CheckpointError for a file that is none or was trained on another model.
+    Raises CheckpointError for an invalid file, or one trained on another model.
     """
     from amgs_focus.gist.checkpoint import find_gist_encoder, load_checkpoint
 
@@ -157,12 +157,11 @@ def focus_runtime(
     encoder: TextEncoder | None = None,
     search_options: SearchOptions | None = None,
 ) -> tuple[FocusRuntime, TraceWriter]:
-    """Return an empty focus engine over the model, with the gists and the scorer that ship for it.
+    """Return an empty focus engine over the model, and the writer of its trace.
 
-    gist: other gists. tree: a lifetime to go on with, which has its own gists; tree_folder: its folder. trace: the file
-    its events are written to as they happen, None to keep them in memory; the caller closes the writer. checkpoints:
-    the folder of the user's own. encoder: by which questions are searched by meaning, with these options. Raises
-    TraceError.
+    gist: encoder to use instead of the shipped one. tree: a lifetime to continue, with its own gists; tree_folder: its
+    folder. trace: file for the events, None to keep them in memory; the caller closes the writer. checkpoints: folder
+    of the user's own. encoder: finds blocks by a question's meaning, with search_options. Raises TraceError.
     """
     from amgs_focus.gist.checkpoint import find_gist_encoder
     from amgs_focus.lens import checkpoint
@@ -184,7 +183,7 @@ def focus_runtime(
 
 
 def segments_of_frame(frame: Frame) -> tuple[Segment, ...]:
-    """Return the frame's text span by span, each with its block; together they are the whole text."""
+    """Return the frame's text span by span, each with its block; joined they are the whole text."""
     from amgs_focus.records import Segment
 
     known = {candidate.block.id: candidate.block for candidate in frame.candidates}
@@ -196,14 +195,14 @@ def segments_of_frame(frame: Frame) -> tuple[Segment, ...]:
 
 
 def segments_of_blocks(blocks: Iterable[Block]) -> tuple[Segment, ...]:
-    """Return blocks as a lifetime, one paragraph each."""
+    """Return blocks as segments of a lifetime, a paragraph each."""
     from amgs_focus.records import Segment
 
     return tuple(Segment(f"{block.content}\n\n", source=block.id, meta=_about(block)) for block in blocks)
 
 
 def _about(block: Block | None) -> dict[str, str]:
-    """Return what the lifetime is told of a block: its title, category, source, age and how far it is believed."""
+    """Return a block's metadata for the lifetime: title, category, source, time and confidence."""
     if block is None:
         return {"label": ""}
     return {
@@ -216,7 +215,7 @@ def _about(block: Block | None) -> dict[str, str]:
 
 
 def segments_of_files(files: Sequence[Path]) -> tuple[Segment, ...]:
-    """Return text files as a lifetime; raises InputError for one that cannot be read."""
+    """Return text files as segments of a lifetime; raises InputError for one that cannot be read."""
     from amgs_focus.records import Segment
     from amgs_focus.tree.corpus import LANGUAGES
 
@@ -230,9 +229,9 @@ def segments_of_files(files: Sequence[Path]) -> tuple[Segment, ...]:
 
 
 class LoadedModels:
-    """Models that read texts, and the base model.
+    """The models of a session, loaded on first use.
 
-    settings: gives the settings, which are not read before a model is asked for. spec: another base model than theirs.
+    settings: returns the settings; not called before a model is needed. spec: base model to use instead of theirs.
     """
 
     def __init__(self, settings: Callable[[], WorkstationSettings], spec: str | None) -> None:
@@ -249,7 +248,7 @@ class LoadedModels:
 
     @property
     def checkpoints(self) -> Path:
-        """Folder of the user's own checkpoints, which need not exist."""
+        """Folder of the user's own checkpoints; it need not exist."""
         return checkpoint_folder(self._settings().paths)
 
     @property
@@ -258,7 +257,7 @@ class LoadedModels:
 
     @property
     def are_shipped(self) -> bool:
-        """Return whether texts are read by the models shipped with the program and these are installed."""
+        """Return whether texts are read by the models that ship with the program, and these are installed."""
         from amgs.text import minilm, spacy_entities
 
         model_settings = self._settings().model
@@ -266,7 +265,7 @@ class LoadedModels:
         return not others and minilm.available() and spacy_entities.available()
 
     def base(self, progress: Progress | None = None) -> BaseModel:
-        """Return the base model, loaded on first use; raises FocusError (ModelMissingError) when it is nowhere."""
+        """Load the base model on first use and return it; raises FocusError (ModelMissingError) if it is not found."""
         with self._lock:
             if self._base is None:
                 if progress is not None:
@@ -285,7 +284,7 @@ class LoadedModels:
             return self._base
 
     def release_base(self) -> None:
-        """Let go of the base model."""
+        """Drop the base model."""
         with self._lock:
             self._base = None
 
@@ -294,11 +293,11 @@ class LoadedModels:
         return gist_encoder(self.base(progress), self._settings().model, self.checkpoints)
 
     def texts(self) -> tuple[Embedder, EntityRecogniser, CountTokens]:
-        """Return what reads texts; each loads what it needs on first use."""
+        """Return sentence encoder, entity recogniser and token counter."""
         if self._texts is None:
             self._texts = choose_text_models(self.spec, self._settings().model, lambda: self._base)
         return self._texts
 
     def text_encoder(self) -> TextEncoder | None:
-        """By what the focus searches for the meaning of a question; None where nothing is installed for it."""
+        """Return the sentence encoder for the focus engine; None if none is installed."""
         return text_encoder(self.spec, self.texts()[0])

@@ -1,4 +1,4 @@
-"""The language model of the focus as one that writes texts: what `--strategy abstractive` asks without a server."""
+"""The focus engine's language model as a writer of texts, for `--strategy abstractive` without a server."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ if TYPE_CHECKING:
     from amgs_focus.model.base_model import BaseModel
 
 LONGEST: Final = 6_000
-"""Characters of a prompt that a small model reads within seconds: its end is cut."""
+"""Characters of a prompt that a small model reads within seconds; the rest is cut off."""
 
 
 @dataclass(frozen=True)
 class LocalModel:
-    """See `amgs.text.text_model.TextModel`. load: gives the model, loaded on first use; raises what loading raises."""
+    """Implements `amgs.text.text_model.TextModel`. load: returns the model, loading it on first use."""
 
     load: Callable[[], BaseModel]
     name: str = "the local model"

@@ -1,7 +1,7 @@
-"""A language model behind a server that speaks OpenAI's interface, on this machine or elsewhere.
+"""Client of a language model server with OpenAI's API, named by `model.server` in the settings.
 
-`model.server` in the settings names it. What is written by it: digests of conversations, and splits that `enhance`
-proposes; the texts that it reads for that go to the server.
+It writes digests of conversations, splits for `enhance` and more; the texts that it reads for that are sent to the
+server.
 """
 
 from __future__ import annotations
@@ -18,23 +18,26 @@ from amgs.errors import ModelError
 from amgs.storable import make_storable
 
 KEY: Final = "AMGS_MODEL_KEY"
-"""The environment variable with the key of the server. It is sent to it and kept nowhere."""
+"""Environment variable with the server's key, which is never stored."""
 
 SECONDS: Final = 30.0
-"""So long an answer may take, all in all."""
+"""Seconds that an answer may take in total."""
 
 REST: Final = 60.0
-"""Seconds for which a server that did not answer is not asked again: a list of notes would wait for each in turn."""
+"""Seconds without further requests after the server did not answer; otherwise each note of a list would
+wait in turn.
+"""
 
 LARGEST: Final = 1_000_000
-"""Bytes of an answer."""
+"""Most bytes of an answer."""
 
 
 class ModelServer:
-    """See the module. address: `http://127.0.0.1:8000/v1#NAME`, the model's name behind the #; without one it is the
-    first that the server lists. transport: another way there, for tests. Safe to use from any thread.
+    """The client; safe to use from any thread.
 
-    Raises UsageError for an address that is none, or that holds a key.
+    address: `http://127.0.0.1:8000/v1#NAME` with the model's name after #; without a name, the first model that the
+    server lists. transport: replaces the network in tests. Raises UsageError for an invalid address, or one that
+    contains a key.
     """
 
     def __init__(
@@ -53,7 +56,7 @@ class ModelServer:
 
     @property
     def name(self) -> str:
-        """Name of the model, as far as it is known without a request to the server."""
+        """Name of the model, if known without a request."""
         return self._named or "the model's server"
 
     def write(self, prompt: str, most_tokens: int) -> str:
@@ -61,7 +64,7 @@ class ModelServer:
         return self.chat([("user", prompt)], most_tokens)
 
     def chat(self, messages: Sequence[tuple[str, str]], most_tokens: int) -> str:
-        """Return what the model says after messages, (role, text), at temperature 0. Raises ModelError."""
+        """Return the model's reply to messages, (role, text), at temperature 0. Raises ModelError."""
         if not self._named:
             listed = self._ask("GET", "/models", None)
             self._named = _string(listed, "data", 0, "id")
@@ -78,9 +81,10 @@ class ModelServer:
         self._http.close()
 
     def _ask(self, method: str, path: str, body: dict[str, Any] | None) -> Any:
+        """Send a request and return its JSON; raises ModelError if it fails or is too slow."""
         begun = time.monotonic()
         if begun < self._rests_until:
-            raise _silent(f"{self._base} did not answer a moment ago")
+            raise _no_answer(f"{self._base} did not answer a moment ago")
         read = bytearray()
         try:
             with self._http.stream(method, self._base + path, json=body) as response:
@@ -89,26 +93,27 @@ class ModelServer:
                     if len(read) > LARGEST or time.monotonic() - begun > self._seconds:
                         raise httpx2.ReadTimeout("the answer is too long or too slow")
                 if response.status_code >= 400:
-                    raise _silent(f"{self._base} answers {response.status_code}")
+                    raise _no_answer(f"{self._base} answers {response.status_code}")
             return json.loads(read)
         except (httpx2.HTTPError, httpx2.InvalidURL) as error:
             self._rests_until = time.monotonic() + REST
-            raise _silent(f"{self._base} does not answer: {error or type(error).__name__}") from error
+            raise _no_answer(f"{self._base} does not answer: {error or type(error).__name__}") from error
         except (ValueError, RecursionError) as error:
-            raise _silent(f"What {self._base} answers is no JSON") from error
+            raise _no_answer(f"What {self._base} answers is no JSON") from error
 
 
 def _string(value: Any, *steps: str | int) -> str:
-    """Return the text at a place of an answer; raises ModelError where there is none."""
+    """Return the text at a path of keys and indexes in an answer; raises ModelError if there is none."""
     for step in steps:
         try:
             value = value[step]
         except (LookupError, TypeError) as error:
-            raise _silent("The model's server answers in another form than OpenAI's") from error
+            raise _no_answer("The model's server answers in another form than OpenAI's") from error
     if not isinstance(value, str):
-        raise _silent("The model's server answers without a text")
+        raise _no_answer("The model's server answers without a text")
     return make_storable(value)
 
 
-def _silent(message: str) -> ModelError:
+def _no_answer(message: str) -> ModelError:
+    """Return the error that the server gave no usable answer."""
     return ModelError(f"{message}.", way_out="Check `model.server` in the settings, and whether it runs.")

@@ -1,4 +1,4 @@
-"""A conversation as the text that a language model goes on from."""
+"""A conversation as the prompt that a language model continues."""
 
 from __future__ import annotations
 
@@ -10,8 +10,9 @@ if TYPE_CHECKING:
 
 
 def transcript(model: BaseModel, messages: Iterable[tuple[str, str]]) -> str:
-    """Messages, (role, text), as the model expects turns, up to where its answer begins: what stands between two
-    answers is one turn of the user.
+    """Return messages, (role, text), as the model's turns, ending where its answer begins.
+
+    Messages between two answers of the assistant become one turn of the user.
     """
     prompt, waiting = "", list[str]()
     for role, text in messages:

@@ -1,4 +1,4 @@
-"""The panes by name, how they are arranged, and what each of them shows."""
+"""The panes by name, their arrangement, and the result that each shows."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ PANES: Final = (
     "conversation",
     *(name for name, view in views().items() if view.look),
 )
-"""The panes in the order of their keys; those of wings come last."""
+"""Names of the panes in the order of their keys; those of wings come last."""
 
 PANE_KEYS: Final = "123456789`M"
-"""The key of each pane, by its place. 0 puts back what was changed in a pane."""
+"""Key of each pane, by its index. 0 restores what was changed in a pane."""
 
 if TYPE_CHECKING:
     from amgs_app.panes.row_filter import ListFilter
@@ -34,9 +34,10 @@ else:  # which there are is known when the program runs; what a user gives is ch
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """`layout …`: the large pane, those under it (none: its own companions), whether it has the whole screen.
+    """The arrangement of the screen: the large pane, the panes under it (empty: its usual companions), and whether it
+    fills the screen.
 
-    sifts: the filter and the order of each pane that has one. theme: the colours that were chosen, "" for none.
+    sifts: filter and order of each pane that has one. theme: name of the chosen theme, "" for none.
     """
 
     pane: Pane = "inbox"
@@ -48,7 +49,7 @@ class Layout:
 
 @dataclass(frozen=True, slots=True)
 class PaneState:
-    """Result shown in a pane, and the line that produced it."""
+    """The result shown in a pane, and the command line that produced it."""
 
     line: str
     result: Any

@@ -1,4 +1,4 @@
-"""Fields that filter and sort the rows of the panes' lists."""
+"""Fields by which each pane's rows can be filtered and sorted, and the words for a candidate's outcome."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from amgs.wing_registry import loaded
-from amgs_app.panes.row_filter import ListFilter, Listing, Row, places
+from amgs_app.panes.row_filter import ListFilter, Listing, Row, filter_rows
 from amgs_app.wing_views import views
 
 if TYPE_CHECKING:
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from amgs_app.panes.layout import Pane
 
 MEASURES = ("degree", "pagerank", "eigenvector", "betweenness")
-"""The centralities of a block."""
+"""Centrality measures of a block."""
 
 _LISTINGS: dict[Pane, Listing] = {
     "graph": Listing(
@@ -37,13 +37,13 @@ LISTINGS = {
 
 @cache
 def listings() -> Mapping[Pane, Listing]:
-    """Return the panes that hold a list, and the fields of its rows; read when they are first asked for."""
-    places = LISTINGS | {name: view.listing for name, view in views().items() if view.listing}
-    return _LISTINGS | {name: loaded(place) for name, place in places.items()}
+    """Return the fields of the rows of each pane that has a list; the modules are imported on first use."""
+    modules = LISTINGS | {name: view.listing for name, view in views().items() if view.listing}
+    return _LISTINGS | {name: loaded(place) for name, place in modules.items()}
 
 
 def state_of(block: Block) -> str:
-    """Return what a reader should know of a block before trusting it as part of the memory; empty for nothing."""
+    """Return a warning about a block for its reader: not consolidated, or superseded; "" for none."""
     return "raw: not consolidated" if block.status == "raw" else "superseded" if block.superseded else ""
 
 
@@ -55,12 +55,12 @@ FATES: Mapping[Fate, str] = {
     "not_in_top_k": "not in top k",
     "child_dropped": "child dropped",
 }
-"""Why a candidate is out, in the words that the screen shows."""
+"""Why a candidate was left out, in words."""
 
 
 def listed(frame: Frame) -> tuple[Candidate, ...]:
-    """Return a frame's candidates as they are listed: part by part, those that the question brought first, and in each
-    part what is in before what is out.
+    """Return a frame's candidates in display order: part by part, parts chosen for the question first, and selected
+    ones first in each.
     """
     unasked = {part.name for part in frame.parts if not part.asks}
     names = sorted(dict.fromkeys(candidate.child for candidate in frame.candidates), key=lambda name: name in unasked)
@@ -81,20 +81,22 @@ def reason_of(candidate: Candidate) -> str:
     return f"{word} ({because})" if because else word
 
 
-def list_neighbours(neighbourhood: Neighbourhood, sift: ListFilter) -> list[str]:
-    """Return ids around the centre that a filter leaves, in its order, else near before far and strong before weak."""
-    rows = of_neighbours(neighbourhood)
+def list_neighbour_ids(neighbourhood: Neighbourhood, sift: ListFilter) -> list[str]:
+    """Return the ids of the neighbours that pass the filter, in its order; by default near before far, then strong
+    before weak.
+    """
+    rows = neighbour_rows(neighbourhood)
     around = [block.id for block in neighbourhood.blocks if block.id != neighbourhood.center.id]
-    places = list(shown("graph", rows, sift))
+    indexes = list(visible_rows("graph", rows, sift))
     if not sift.order:
-        places.sort(key=lambda at: (rows[at]["hops"] or 9, -float(rows[at]["strength"] or 0), around[at]))
-    return [around[place] for place in places]
+        indexes.sort(key=lambda at: (rows[at]["hops"] or 9, -float(rows[at]["strength"] or 0), around[at]))
+    return [around[place] for place in indexes]
 
 
-def of_neighbours(neighbourhood: Neighbourhood) -> list[Row]:
-    """Return the rows of a neighbourhood: one for each of its blocks without the centre, in their order there.
+def neighbour_rows(neighbourhood: Neighbourhood) -> list[Row]:
+    """Return a row for each block of a neighbourhood except the centre.
 
-    strength: of the strongest edge that touches it. hops: from the centre.
+    strength: of the strongest edge at the block. hops: distance from the centre.
     """
     strength: dict[str, float] = {}
     relations: dict[str, set[str]] = {}
@@ -120,9 +122,9 @@ def of_neighbours(neighbourhood: Neighbourhood) -> list[Row]:
     return rows
 
 
-def shown(pane: Pane, rows: Sequence[Row], sift: ListFilter) -> tuple[int, ...]:
-    """Return the places of the rows that a pane shows, in its order."""
-    return places(rows, listings()[pane], sift) if sift else tuple(range(len(rows)))
+def visible_rows(pane: Pane, rows: Sequence[Row], sift: ListFilter) -> tuple[int, ...]:
+    """Return the indexes of the rows that a pane shows, in its order."""
+    return filter_rows(rows, listings()[pane], sift) if sift else tuple(range(len(rows)))
 
 
 def _of_block(block: Block) -> Row:

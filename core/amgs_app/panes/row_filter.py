@@ -1,7 +1,7 @@
-"""Filter and sort the rows of a list: one small language for every pane and operation that lists.
+"""Filter and sort the rows of a list, with one small language for all panes and commands.
 
-A filter is a few terms, all of which must hold. A plain word is looked for in the texts of a row;
-`field:word` in one of them; `field=3`, `field>0.5`, `field<=7` compare; `!` before a term turns it round.
+A filter is a few terms that must all match. A word is searched in all texts of a row, `field:word` in one; `field=3`,
+`field>0.5` and `field<=7` compare numbers; `!` before a term negates it.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from amgs.errors import UsageError
 from amgs_app.terminal.line import quote, split
 
 Row = Mapping[str, str | float | None]
-"""What a row is filtered and sorted by. A field that it has not, or has as None, answers no question."""
+"""Values by which a row is filtered and sorted. A missing or None value matches no comparison."""
 
 _TERM: Final = re.compile(r"(!?)(?:([a-z_]+)(<=|>=|:|=|<|>))?(.*)", re.DOTALL)
 _COMPARE: Final[Mapping[str, Callable[[float, float], bool]]] = {
@@ -30,7 +30,7 @@ _COMPARE: Final[Mapping[str, Callable[[float, float], bool]]] = {
 
 @dataclass(frozen=True, slots=True)
 class Listing:
-    """The fields of a list's rows. sorts: those that the key for the order goes through, in turn."""
+    """The fields of a list's rows. sorts: the orders that a key steps through."""
 
     texts: tuple[str, ...]
     numbers: tuple[str, ...]
@@ -43,9 +43,10 @@ class Listing:
 
 @dataclass(frozen=True, slots=True)
 class ListFilter:
-    """A filter and an order. terms: all must hold. order: a field, "" for the order the rows come in.
+    """A filter and an order.
 
-    Texts rise and numbers fall, unless `reverse` turns that round.
+    terms: all must match. order: a field, "" for the original order. Texts sort ascending and numbers descending,
+    unless `reverse`.
     """
 
     terms: tuple[str, ...] = ()
@@ -57,22 +58,22 @@ class ListFilter:
 
     @property
     def words(self) -> str:
-        """Return the filter as typed."""
+        """The filter as typed."""
         return " ".join(quote(term) for term in self.terms)
 
     def filtered(self, line: str) -> ListFilter:
-        """Return the same order under another filter; raises LineError for a quote that is not closed."""
+        """Return the same order with another filter; raises LineError for an unclosed quote."""
         return replace(self, terms=tuple(str(word) for word in split(line)))
 
     def next_order(self, listing: Listing) -> ListFilter:
-        """Return the next of the listing's orders; after the last, the order the rows come in."""
+        """Return the filter with the next order of the listing; after the last comes the original order."""
         turn = ("", *listing.sorts)
         place = turn.index(self.order) + 1 if self.order in turn else 1
         return replace(self, order=turn[place % len(turn)], reverse=False)
 
 
-def said(sift: ListFilter) -> str:
-    """Return a filter and an order in a few words."""
+def describe_filter(sift: ListFilter) -> str:
+    """Return a filter and its order in a few words."""
     if not sift:
         return "all rows, unsorted"
     parts = [f"only {sift.words}"] if sift.terms else []
@@ -80,21 +81,21 @@ def said(sift: ListFilter) -> str:
     return ", ".join(parts)
 
 
-def check(sift: ListFilter, listing: Listing) -> None:
-    """Raises UsageError for a term or an order that the listing's rows cannot answer."""
+def check_filter(sift: ListFilter, listing: Listing) -> None:
+    """Raise UsageError for a term or order that names no field, or compares it wrongly."""
     for term in sift.terms:
-        _test(term, listing)
+        _parse_term(term, listing)
     if sift.order and sift.order not in listing.fields:
         raise _unknown(sift.order, listing.fields)
 
 
-def places(rows: Sequence[Row], listing: Listing, sift: ListFilter) -> tuple[int, ...]:
-    """Return the positions of the visible rows in display order; raises UsageError as `check` does.
+def filter_rows(rows: Sequence[Row], listing: Listing, sift: ListFilter) -> tuple[int, ...]:
+    """Return the indexes of the matching rows in order; raises UsageError as `check_filter` does.
 
-    The order is stable: rows that are equal stay as they came; those without the field come last.
+    The sort is stable; rows without the field come last.
     """
-    check(sift, listing)
-    tests = [_test(term, listing) for term in sift.terms]
+    check_filter(sift, listing)
+    tests = [_parse_term(term, listing) for term in sift.terms]
     matches = [place for place, row in enumerate(rows) if all(test(row) for test in tests)]
     if not sift.order:
         return tuple(matches)
@@ -107,7 +108,8 @@ def places(rows: Sequence[Row], listing: Listing, sift: ListFilter) -> tuple[int
     return (*known, *(place for place in matches if place not in here))
 
 
-def _test(term: str, listing: Listing) -> Callable[[Row], bool]:
+def _parse_term(term: str, listing: Listing) -> Callable[[Row], bool]:
+    """Return a function that tells whether a row matches the term; raises UsageError for an invalid term."""
     match = _TERM.fullmatch(term)
     if match is None or not (match[4] or match[3] == "="):
         raise UsageError(f"{term!r} is not a filter.", way_out=_way_out(listing))
@@ -166,6 +168,7 @@ def _unknown(field: str, known: Iterable[str]) -> UsageError:
 
 
 def _way_out(listing: Listing) -> str:
+    """Return an example of a valid filter."""
     text = listing.texts[0]
     number = f", {listing.numbers[0]}>0.5" if listing.numbers else ""
     return f"For example a word, {text}:WORD{number}, or !WORD for what has it not."

@@ -1,1 +1,1 @@
-"""Locations on disk: stores, data folders, the corpus and the sample, and the address of a server."""
+"""Where things are on disk: stores, data folders, the corpus, the sample, and a running server's address."""

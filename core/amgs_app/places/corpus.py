@@ -1,8 +1,7 @@
-"""The folder of notes that an engine works on, the clock of its year and how far that has come, and where the sample
-corpus and the themes lie.
+"""The corpus (a folder of notes with its own store), its clock, and the folders that ship with the program.
 
-A checkout reads `sample_corpus/` and `themes/` from the repository's root; an installed wheel carries all
-under `amgs_app/_data/`. The store keeps how far a corpus's year has come, and the next session goes on there.
+A checkout has `sample_corpus/` and `themes/` at its root; a wheel has them under `amgs_app/_data/`. A corpus may live
+in its own year: the store saves how far its clock came, and the next session continues from there.
 """
 
 from __future__ import annotations
@@ -29,9 +28,9 @@ SAMPLE_STORE = "observatory"
 
 @dataclass(frozen=True, slots=True)
 class Corpus:
-    """A folder of markdown.
+    """A folder of Markdown notes.
 
-    now: the instant its world is at, for a corpus that lives in its own year; None for the real one.
+    now: the instant at which its clock starts, for a corpus that lives in its own year; None for real time.
     """
 
     path: Path
@@ -48,23 +47,20 @@ class Corpus:
         return f"{self.name}-{mark}.duckdb"
 
     def landmarks(self) -> tuple[str, ...]:
-        """Return the sources of a few of its notes, by which a store that has taken it in is known."""
+        """Return a few of its source names, by which a store is recognised that has ingested it."""
         notes = sorted(path.relative_to(self.path).as_posix() for path in self.path.rglob("*.md"))
         return tuple(notes[:: max(1, len(notes) // 4)])
 
 
 class CorpusClock:
-    """The machine's clock until a corpus that lives in its own year comes into play.
-
-    From then on that year's.
-    """
+    """The machine's clock, until `start_at` moves it into the corpus's year."""
 
     def __init__(self, base: Clock | None = None) -> None:
         self._base = base or SystemClock()
         self._clock: Clock = self._base
 
     def start_at(self, instant: datetime) -> None:
-        """Stand at the instant now, and run on at the machine's pace."""
+        """Set the clock to an instant, from which it runs on."""
         self._clock = ShiftedClock(instant, base=self._base)
 
     @property
@@ -94,7 +90,7 @@ def sample_corpus() -> Corpus:
 
 
 def open_corpus(folder: Path) -> Corpus:
-    """Return the user's own folder; raises InputError when it is none."""
+    """Return the corpus in the user's folder; raises InputError if it is not a folder."""
     if not is_folder(folder):
         fault = "is not a folder" if lies_there(folder) else "does not exist"
         raise InputError(f"{str(folder)[:200]} {fault}.", way_out="Give --corpus a folder of markdown files.")
@@ -102,7 +98,7 @@ def open_corpus(folder: Path) -> Corpus:
 
 
 def _read_corpus(folder: Path, *, is_sample: bool) -> Corpus:
-    """Return the corpus with what its corpus.toml says; raises InputError for one that cannot be read."""
+    """Read the folder's corpus.toml, if any; raises InputError if it is invalid."""
     file = folder / DESCRIPTION
     now: datetime | None = None
     if file.is_file():
@@ -120,12 +116,12 @@ def _instant(value: object) -> datetime:
 
 
 _CLOCK = "clock"
-"""The name under which a store keeps the instant that its corpus's year has reached."""
+"""Name under which a store saves the instant that its corpus's clock has reached."""
 _WORTH_KEEPING = timedelta(minutes=1)
 
 
 class CorpusYear:
-    """Moves a clock into a corpus's year; any clock but a `CorpusClock` stays where it is."""
+    """Moves a CorpusClock into a corpus's year; leaves any other clock alone."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
@@ -133,19 +129,20 @@ class CorpusYear:
 
     @property
     def is_entered(self) -> bool:
-        """Return whether the clock shows the year of a corpus instead of the real one."""
+        """Return whether the clock shows the corpus's year instead of real time."""
         return isinstance(self._clock, CorpusClock) and self._clock.shifted
 
     def enter(self, begin: datetime | None, memory: Memory | None) -> None:
-        """Move to a year that begins at an instant, or to where the memory has come in it; once. begin: None where the
-        corpus lives in the real year.
+        """Move the clock to `begin`, or to the last event in the memory if that is later; only once.
+
+        begin: None for a corpus in real time.
         """
         if isinstance(self._clock, CorpusClock) and not self._clock.shifted and begin is not None:
             self._last_event = latest = None if memory is None else _latest_event(memory)
             self._clock.start_at(begin if latest is None else max(begin, latest))
 
     def keep(self, memory: Memory) -> None:
-        """Have the store remember how far the year has come."""
+        """Save in the store how far the clock came, if that is more than a minute after the last event."""
         if not self.is_entered:
             return
         now = self._clock.now()
@@ -158,9 +155,9 @@ class CorpusYear:
 
 
 def _latest_event(memory: Memory) -> datetime | None:
-    """Return the last instant at which something was done: time must not run backwards between two sessions.
+    """Return the latest instant at which something happened, so that time does not run backwards between sessions.
 
-    Not the dates of blocks: a file that is taken in may be younger than the corpus's year.
+    Dates of blocks do not count: a file may be dated after the corpus's year.
     """
     known = [done] if (done := memory.last_event()) is not None else []
     known += [parse_instant(value) for name, value in memory.kept(_CLOCK).items() if name == _CLOCK]

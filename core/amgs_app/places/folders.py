@@ -1,8 +1,7 @@
-"""Default locations of stores, checkpoints and unpacked models; the store that a run works on, and the address
-that serves it.
+"""Default folders of stores, checkpoints and unpacked models; which store a run uses; and the address that serves it.
 
-A server writes the address into a file beside the store, and holds a lock on the file. The system lets go of the lock
-when the server ends, however it ends, so that an address is never told of one that is gone.
+A server writes its address into a file beside the store and locks the file. The system releases the lock when the
+server ends in any way, so the address of a dead server is never used.
 """
 
 from __future__ import annotations
@@ -20,7 +19,9 @@ if TYPE_CHECKING:
 
 
 def data_folder(paths: PathSettings) -> Path:
-    """Return where stores and the shell's history live: the folder in the settings, else the user's data folder."""
+    """Return the folder of stores and the shell's history: from the settings, else the user's data folder. Raises
+    StoreError without a home folder.
+    """
     folder = _own_folder(paths)
     if not folder.is_absolute():  # a `~` that nothing stands for
         raise StoreError("There is no home folder for a memory: HOME is not set.", way_out="Set HOME.", about="place")
@@ -28,6 +29,7 @@ def data_folder(paths: PathSettings) -> Path:
 
 
 def _own_folder(paths: PathSettings) -> Path:
+    """Return the data folder, which may be relative if HOME is not set."""
     import platformdirs
 
     if paths.data:
@@ -36,12 +38,12 @@ def _own_folder(paths: PathSettings) -> Path:
 
 
 def checkpoint_folder(paths: PathSettings) -> Path:
-    """Return where the user's own checkpoints are looked for; it need not be there."""
+    """Return the folder of the user's own checkpoints; it need not exist."""
     return Path(paths.checkpoints).expanduser() if paths.checkpoints else _own_folder(paths) / "checkpoints"
 
 
 def model_cache(paths: PathSettings) -> Path | None:
-    """Return where unpacked models are kept; None where the settings switch that off."""
+    """Return the folder of unpacked models; None if the settings switch it off."""
     import platformdirs
 
     if paths.cache.lower() == "off":
@@ -53,15 +55,16 @@ def model_cache(paths: PathSettings) -> Path | None:
 
 
 OWN_STORE = "memory.duckdb"
-"""The user's own memory in the data folder: what commands work on that name neither a store nor a corpus."""
+"""The user's own memory in the data folder, used if neither a store nor a corpus is named."""
 
 
 def find_store(
     named: str | None, corpus: Corpus, paths: PathSettings, *, own: bool, corpus_is_named: bool
 ) -> Path | str:
-    """Return what --store names, else in the user's data folder: the store of --corpus, else the user's own memory once
-    there is one, else the sample's. own: the user's own memory even where it is not there yet. Raises UsageError for a
-    name that is no place.
+    """Return the store named by --store; else, in the data folder, the corpus's store for --corpus, the user's own
+    memory if it exists, or the sample's store.
+
+    own: the user's own memory even if it does not exist yet. Raises UsageError for an invalid path.
     """
     if named is not None:
         from amgs.storage.opening import MEMORY, is_address
@@ -85,7 +88,9 @@ ENDING = ".served"
 
 
 def announce(path: Path, address: str) -> IO[str] | None:
-    """Write the address and hold it until what is returned is closed; None where nothing can be written there."""
+    """Write a server's address to the file and lock it until the returned file is closed; None if it
+    cannot be written.
+    """
     import fcntl
 
     try:
@@ -100,7 +105,7 @@ def announce(path: Path, address: str) -> IO[str] | None:
 
 
 def address_at(path: Path | None) -> str:
-    """Return the address that a living server has written; "" where there is none."""
+    """Return the address of the running server in the file; "" if there is none."""
     import fcntl
 
     if path is None:

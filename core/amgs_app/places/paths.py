@@ -1,6 +1,4 @@
-"""Check where a command may write: a word that is no path creates no file or folder, and a small file is replaced
-whole.
-"""
+"""Check paths before something is written, and replace small files atomically."""
 
 from __future__ import annotations
 
@@ -19,13 +17,13 @@ _WITH_ENDING = re.compile(r"[^@#-].*\.[A-Za-z]\w*")
 
 
 class SentText(str):
-    """A text that came from another machine: no path is looked up by it."""
+    """A text sent by another machine, which is never looked up as a path here."""
 
     __slots__ = ()
 
 
 def choose_export_path(format: str) -> Path:
-    """Give the file that `export` writes without a path. Raises UsageError where one is there."""
+    """Return the file that `export` writes if no path is given. Raises UsageError if it exists."""
     path = Path(f"memory.{format}")
     if path.exists():
         raise UsageError(
@@ -37,28 +35,27 @@ def choose_export_path(format: str) -> Path:
 
 
 def check_place(path: Path, *, example: str) -> None:
-    """Raise UsageError for a path that nobody means as one: `-`, `@1`, `L1#2`, two lines, nothing at all.
+    """Raise UsageError for a word that nobody means as a path: `-`, `@1`, `L1#2`, several lines, nothing.
 
-    example: what a good one looks like; where it has an ending, a bare word needs one too. What is there already, and
-    what a folder is named for, is taken as it is named.
+    example: a valid path, for the message; if it has an ending, a bare word needs one too. Existing paths and paths
+    with a folder are accepted.
     """
     word = str(path)
     if UNSAFE.search(word) or any(sign in word for sign in "\n\t\u2028\u2029"):
-        raise _none(word, "It holds characters that no name should have.")
+        raise _not_a_path(word, "It holds characters that no name should have.")
     if len(os.fsencode(path)) > LONGEST_PATH or any(len(os.fsencode(p)) > LONGEST_NAME for p in path.parts):
-        raise _none(word, f"A name has at most {LONGEST_NAME} bytes.")
+        raise _not_a_path(word, f"A name has at most {LONGEST_NAME} bytes.")
     if path.name in ("", ".."):
-        raise _none(word, f"Give a name, such as {example}.")
+        raise _not_a_path(word, f"Give a name, such as {example}.")
     name = _WITH_ENDING if "." in example else _BARE_NAME
     if len(path.parts) == 1 and not name.fullmatch(word) and not lies_there(path):
-        raise _none(word, f"Give a name such as {example}, or the full path.")
+        raise _not_a_path(word, f"Give a name such as {example}, or the full path.")
 
 
 def write_whole(path: Path, text: str) -> None:
-    """Put a text in the place of a file's own, in UTF-8: a reader sees the old text or the new one, never half of it.
+    """Replace a file's text atomically, in UTF-8: a reader sees the old text or the new one.
 
-    Makes its folder; the file keeps its mode. A link is replaced, and nothing is written to where it leads. Raises
-    OSError.
+    Creates the folder and keeps the file's mode. A link is replaced, not followed. Raises OSError.
     """
     fresh = path.with_name(f"{path.name}.new")
     try:
@@ -74,6 +71,7 @@ def write_whole(path: Path, text: str) -> None:
         raise
 
 
-def _none(word: str, way_out: str) -> UsageError:
+def _not_a_path(word: str, way_out: str) -> UsageError:
+    """Return the error that a word is not a path."""
     shown = word if len(word) <= 60 else f"{word[:60]}…"
     return UsageError(f"{shown!r} is not a path.", title="Invalid path", way_out=way_out)

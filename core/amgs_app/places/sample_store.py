@@ -1,7 +1,6 @@
-"""The sample's store as it ships: its notes taken in and consolidated, one question asked, the answer in front.
+"""The shipped store of the sample: notes consolidated, one question asked and answered.
 
-Whoever opens the sample for the first time gets a copy. `sample_build` makes it from the notes, and tells whether it
-is still what they give.
+Opening the sample for the first time copies it. The script `sample_build` makes it and checks that it is up to date.
 """
 
 from __future__ import annotations
@@ -18,23 +17,23 @@ from amgs_app.places.corpus import SAMPLE_STORE, shipped
 
 ARCHIVE: Final = f"{SAMPLE_STORE}.tar.gz"
 FACTS: Final = f"{SAMPLE_STORE}.json"
-"""Beside the archive: of which notes, with which models and in which schema it was made."""
+"""File beside the archive that says from which notes, models and schema it was made."""
 STORE: Final = f"{SAMPLE_STORE}.duckdb"
 
 _PARTS: Final = ("", ".wal", ".counter")
-"""What of a store may lie there without the rest; it belongs to another one."""
+"""Endings of files that belong to a store; any of them at the target means that a store is, or was, there."""
 
 
 def archive() -> Path:
-    """Return where the shipped store lies; it need not be there."""
+    """Return the path of the shipped store; it may be missing."""
     return shipped("sample_store") / ARCHIVE
 
 
 def unpack(store: Path) -> bool:
-    """Put a copy of the shipped store, with what belongs to it, at a path in a folder that is there.
+    """Copy the shipped store to a path; return whether that was done.
 
-    Gives whether that was done: not where the archive is missing or cannot be read, or where the folder has no room or
-    may not be written to. What lies there already stays, also where another process puts it there meanwhile.
+    False if the archive is missing or unreadable, the folder is full or not writable, or a store is there already, even
+    if another process puts it there meanwhile.
     """
     if any(os.path.lexists(f"{store}{ending}") for ending in _PARTS):
         return False
@@ -50,7 +49,7 @@ def unpack(store: Path) -> bool:
 
 
 def _put(folder: Path, store: Path) -> bool:
-    """Move what was unpacked to its place, the store itself last: it is whole from the moment it is there."""
+    """Move the unpacked files to their place, the store itself last, so that it is complete once it is visible."""
     place = store.with_name(f"{store.name}.index")
     with suppress(OSError):  # an index that is there is brought up to date, a missing one made anew
         (folder / f"{STORE}.index").rename(place)

@@ -1,7 +1,7 @@
-"""The socket beside a store: while a program that stays has the store open, others use the memory through it.
+"""The socket file beside a store, through which other programs use a store that is open in this process.
 
-Whoever may write the store may connect, and nobody else: it is the owner's alone. One that a killed program left behind
-refuses, and is removed by the next who has the store.
+Only its owner may connect, as for the store itself. A socket left by a killed program refuses connections, and the next
+program that opens the store removes it.
 """
 
 from __future__ import annotations
@@ -18,18 +18,16 @@ from typing import Final
 
 ENDING: Final = ".socket"
 LOCAL: Final = "http://localhost:8420"
-"""What a service is called that is reached by such a socket."""
+"""Base address of a service reached by such a socket."""
 READS: Final = "reads"
-"""The token of who opens the store for reading alone; without it, one may do there what the file allows."""
+"""Token of a program that opens the store read-only; without it, all rights are granted."""
 _LONGEST: Final = 100
-"""Bytes of a path that the system takes for a socket on all systems."""
+"""Longest path, in bytes, that every system accepts for a socket."""
 _CREDENTIALS: Final = struct.Struct("3i")
 
 
 def socket_of(store: Path) -> Path:
-    """Return where the socket of a store lies: beside it, or under a short name in the user's folder for such things
-    where that path is too long.
-    """
+    """Return the path of a store's socket: beside it, or in the user's runtime folder if that path is too long."""
     place = store.resolve()
     path = place.with_name(f"{place.name}{ENDING}")
     if len(os.fsencode(path)) <= _LONGEST:
@@ -39,8 +37,8 @@ def socket_of(store: Path) -> Path:
 
 
 def holder_of(store: Path) -> int | None:
-    """Return the number of the process that answers at the socket of a store; None where none does, or somebody
-    else's.
+    """Return the id of the process that answers at a store's socket; None if there is none, or the file belongs to
+    another user.
     """
     path = socket_of(store)
     try:
@@ -57,7 +55,7 @@ def holder_of(store: Path) -> int | None:
 
 
 def listen_beside(store: Path) -> socket.socket | None:
-    """Take connections at the socket of a store that this process has open; None where that cannot be done."""
+    """Listen at the socket of a store that this process has open; None if that fails."""
     path = socket_of(store)
     listener = socket.socket(socket.AF_UNIX)
     try:
@@ -78,7 +76,7 @@ def listen_beside(store: Path) -> socket.socket | None:
 
 
 def remove_left(store: Path) -> None:
-    """Remove the socket of a store where nobody answers; to be called by who has the store open."""
+    """Remove a store's socket file if nobody answers there; only for a process that has the store open."""
     path = socket_of(store)
     if path.is_socket() and holder_of(store) is None:
         with suppress(OSError):
@@ -86,4 +84,5 @@ def remove_left(store: Path) -> None:
 
 
 def _short_folder() -> Path:
+    """Return this user's folder for sockets with short names."""
     return Path(os.environ.get("XDG_RUNTIME_DIR") or tempfile.gettempdir()) / f"amgs-{os.geteuid()}"

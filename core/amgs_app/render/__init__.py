@@ -1,1 +1,1 @@
-"""Render results: tables, sentences and figures, the same with and without a screen."""
+"""Turn results into tables, sentences and figures; the same code serves the screen, the command line and snapshots."""

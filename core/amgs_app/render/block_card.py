@@ -1,4 +1,4 @@
-"""One block on a card: what it says, where it came from, how it fades, what it is tied to."""
+"""The card of one block: content, origin, decay and edges."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from amgs_app.render.format import ago, day, half_life, minute, share, short_id
 from amgs_app.render.glyphs import HeaderPart, facts_line, gauge_pieces, wrap
 
 FADED = 0.05
-"""The relevance whose day is told."""
+"""Relevance at which a block counts as faded; the card shows the day on which it gets there."""
 
 
 def block(
@@ -26,7 +26,9 @@ def block(
     edges: Sequence[Edge] = (),
     titles: Mapping[str, str] | None = None,
 ) -> Text:
-    """Return the block's card: facts, content, and its edges below. titles: by block id, for the far ends."""
+    """Draw a block's card: facts, content, and its strongest edges below. titles: of the blocks at the other ends, by
+    id.
+    """
     if item is None:
         return notice(
             canvas,
@@ -93,10 +95,12 @@ def block(
 
 
 def _list_of(value: object) -> list[str]:
+    """Return a list's entries as clean text; empty for anything else."""
     return [clean(str(entry)) for entry in value] if isinstance(value, list | tuple) else []
 
 
 def _edges(region: Region, item: Block, edges: Sequence[Edge], titles: Mapping[str, str]) -> None:
+    """Draw the edges of a block, strongest first."""
     palette = region.palette
     region.rule(0, f"{len(edges)} edges" if len(edges) != 1 else "1 edge")
     ranked = sorted(edges, key=lambda edge: (-edge.weight * edge.confidence, edge.source_id, edge.target_id))
@@ -115,11 +119,12 @@ def _edges(region: Region, item: Block, edges: Sequence[Edge], titles: Mapping[s
 
 
 def content_lines(content: str, width: int, limit: int) -> list[str]:
-    """Wrap a block's content to a width; paragraphs stay, with blank lines only between them."""
+    """Wrap a block's content into at most `limit` lines; paragraphs stay apart."""
     if limit <= 0:
         return []
     return wrap(content.strip(), max(8, width), limit)
 
 
 def _status(item: Block) -> str:
+    """Return the block's status, with "superseded" where a newer block replaces it."""
     return f"{item.status}, superseded" if item.superseded and item.status != "archived" else item.status

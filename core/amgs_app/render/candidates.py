@@ -1,4 +1,6 @@
-"""Candidates as lines and as a card: what each score is made of, and what became of it."""
+"""Candidates of a search or a frame, as rows and as a card: the parts of each score, and whether the block was
+selected.
+"""
 
 from __future__ import annotations
 
@@ -42,14 +44,14 @@ _PART_WORDS = {
 _NOTHING: Mapping[str, float] = {}
 
 _REJECTED = 12
-"""Rejected candidates that a frame's table shows; CSV and JSON hold them all."""
+"""Rejected candidates shown on the screen; CSV and JSON have all."""
 _LAYER_WORDS = {"prefilter": "pre-filter"}
 
 
 @dataclass(frozen=True, slots=True)
 class CandidateRow:
-    """A candidate as a list has it. number: its place. weights: what its parts scored with. verdict: what was said of
-    the block: 1 useful, 0 useless.
+    """A row of a list of candidates. number: its rank. weights: the weights of its score. verdict: the operator's
+    feedback on the block, 1 useful, 0 useless.
     """
 
     number: int
@@ -61,14 +63,14 @@ class CandidateRow:
 _FILTERS = " content. category. layer. " + " ".join(f"{name}:n." for name in COMPONENTS)
 
 
-def _asked(item: Candidate) -> tuple[Any, ...]:
-    """Return what a candidate is filtered by besides what is shown of it."""
+def _filter_values(item: Candidate) -> tuple[Any, ...]:
+    """Return the values by which a candidate can be filtered although no column shows them."""
     parts = (getattr(item.parts, name) for name in COMPONENTS)
     return item.block.content, item.block.category, " ".join(item.layers), *parts
 
 
 def draw_stack(region: Region, x: int, cells: int, row: CandidateRow) -> None:
-    """Draw the five weighted parts of a score as one bar."""
+    """Draw the five weighted parts of a score as one bar of at most `cells` cells."""
     pieces = _stack(region, row.item, row.weights, cells, faded=row.item.fate != "selected")
     region.pieces(x, 0, pieces, width=cells)
 
@@ -85,7 +87,7 @@ CANDIDATES: Final = Rows[CandidateRow](
         row.item.child or None,
         fate_of(row.item),
         reason_of(row.item),
-        *_asked(row.item),
+        *_filter_values(row.item),
     ),
     key=lambda row: row.item.block.id,
     tones={"in": "good", "✓": "good", "✗": "bad"},
@@ -107,7 +109,7 @@ HITS: Final = Rows[CandidateRow](
         *(getattr(row.item.parts, name) for name in COMPONENTS),
         "+".join(row.item.layers),
         Marked(runs_of(row.item)),
-        *_asked(row.item),
+        *_filter_values(row.item),
     ),
     key=lambda row: row.item.block.id,
     empty=("Nothing was found. Fewer or other words may; archived blocks are not searched.",),
@@ -118,7 +120,8 @@ LISTING: Final = join(CANDIDATES, HITS)
 
 
 def list_frame(result: Frame, verdicts: Mapping[str, float] = _NOTHING) -> RowList[CandidateRow]:
-    """Return the candidates of a frame, part by part; people are shown what is in, and the first that are out.
+    """List a frame's candidates; on the screen all that are in and the first that are out.
+
     verdicts: by block id, 1 useful, 0 useless.
     """
     parts = {part.name: part.weights for part in result.parts}
@@ -133,34 +136,37 @@ def list_frame(result: Frame, verdicts: Mapping[str, float] = _NOTHING) -> RowLi
 
 
 def list_hits(result: SearchResult) -> RowList[CandidateRow]:
-    """Return the hits of a search, in falling score."""
+    """List the hits of a search, highest score first."""
     rows = [CandidateRow(number, item, result.weights) for number, item in enumerate(result.hits, 1)]
     return HITS.of(plural(len(rows), "hit"), rows)
 
 
 def _about(item: Candidate) -> str:
-    """Return where and when the block was written, and what to know before trusting it."""
+    """Return the block's source, date, and state such as "superseded"."""
     day = f"{item.block.created_at:%Y-%m-%d}"
     return clean(" · ".join(part for part in (item.source, day, state_of(item.block)) if part))
 
 
 def _ink_runs(line: Sequence[Run], style: Style, region: Region) -> list[Piece]:
-    """Return the runs of a line, the words that were asked for in the accent's colour."""
+    """Colour the runs of a line, with the words of the query in the accent colour."""
     return [(text, ink(region.palette.accent, bold=True) if asked else style) for text, asked in line]
 
 
 def _fate(item: Candidate) -> str:
-    """`out · over budget: 199 tokens, 84 left`, with the part that it is a candidate of."""
+    """Return why a candidate is in or out: `out · over budget: 199 tokens, 84 left`, with the frame's part it belongs
+    to.
+    """
     parts = (fate_of(item), clean(item.child), clean(reason_of(item)))
     return " · ".join(part for part in parts if part)
 
 
 def _sign(region: Region, part: str) -> str:
+    """Return the character that stands for a part of a score."""
     return (_PART_SIGNS_ASCII if region.symbols == "ascii" else PART_SIGNS)[part]
 
 
 def _stack(region: Region, item: Candidate, weights: Weights, cells: int, *, faded: bool = False) -> list[Piece]:
-    """Return the five weighted parts as one bar: its length is the score, its colours and signs are the parts."""
+    """Return the five weighted parts as one bar: its length is the score, its colours and characters are the parts."""
     palette = region.palette
     parts = item.parts.weigh_parts(weights)
     values = [getattr(parts, name) for name in COMPONENTS]
@@ -176,7 +182,7 @@ def _stack(region: Region, item: Candidate, weights: Weights, cells: int, *, fad
 
 
 def draw_candidate(region: Region, item: Candidate, weights: Weights) -> None:
-    """Draw the five products of a score, then the block's origin and content."""
+    """Draw the five products of a score, then the block's origin and passage."""
     palette = region.palette
     fate = f" · {_fate(item)}" if item.child or item.fate != "selected" else ""
     region.rule(0, clean(item.block.title), short_id(item.block.id) + fate, strong=True)
@@ -225,7 +231,9 @@ def draw_candidate(region: Region, item: Candidate, weights: Weights) -> None:
 
 
 def draw_waterfall(sheet: Figure, y: int, layers: Sequence[LayerReport]) -> int:
-    """Return the layers from left to right; returns the lines used. Two lines with milliseconds where there is room."""
+    """Draw the layers of a search from left to right; return the number of lines used: two if the figure is tall, else
+    one.
+    """
     if not layers:
         return 0
     palette = sheet.palette
@@ -255,7 +263,7 @@ def draw_waterfall(sheet: Figure, y: int, layers: Sequence[LayerReport]) -> int:
 
 
 def _waterfall_line(sheet: Figure, y: int, layers: Sequence[LayerReport]) -> None:
-    """Draw the layers on one line; names and numbers are shortened alike until all of them fit."""
+    """Draw the layers on one line, with names and numbers shortened until all fit."""
     palette = sheet.palette
     arrow = " ▸ "
     names = [_LAYER_WORDS.get(layer.layer, layer.layer) for layer in layers]

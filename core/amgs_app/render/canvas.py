@@ -1,7 +1,7 @@
-"""Canvas of a picture: a grid of cells that clips at its edges and renders as one Rich text.
+"""A figure's grid of cells. It clips at its edges and renders as one Rich text.
 
-Every picture returns lines of exactly the canvas's width and at most its height, whatever the content holds
-(wide characters, control characters, tabs): the sheet measures, the pictures only place.
+Every figure returns lines of exactly the canvas's width and at most its height, whatever the content holds (wide
+characters, control characters, tabs): figures only place text, the grid measures it.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ _ASCII = str.maketrans(
 
 @dataclass(frozen=True, slots=True)
 class Canvas:
-    """Drawing surface: width and height in cells, palette, and the symbols the terminal can show."""
+    """Size in cells, palette, and the characters that the terminal can show."""
 
     width: int
     height: int
@@ -55,7 +55,7 @@ class Canvas:
     symbols: Symbols = "braille"
 
     def sized(self, width: int, height: int) -> Canvas:
-        """Return the same canvas in another size."""
+        """Return the same canvas with another size."""
         return replace(self, width=width, height=height)
 
 
@@ -63,13 +63,13 @@ class Canvas:
 def ink(
     colour: str | None = None, *, on: str | None = None, bold: bool = False, dim: bool = False, italic: bool = False
 ) -> Style:
-    """Return a Rich style; cached, because a picture asks for the same few thousands of times."""
+    """Return a Rich style; cached, since a figure asks for the same few thousands of times."""
     return Style(color=colour, bgcolor=on, bold=bold or None, dim=dim or None, italic=italic or None)
 
 
 def clean(text: str) -> str:
-    """Return text that is safe on one line: runs of white space become one space, control characters are written out,
-    other signs without a shape vanish.
+    """Return text that is safe on one line: white space collapsed, control characters escaped, invisible
+    ones removed.
     """
     joined = printable_line(text)
     if joined.isprintable():
@@ -78,12 +78,12 @@ def clean(text: str) -> str:
 
 
 def width_of(text: str) -> int:
-    """Return cells that a text takes."""
+    """Return the number of cells that a text takes."""
     return len(text) if text.isascii() else cell_len(text)
 
 
 def cut(text: str, width: int) -> str:
-    """Return the text in at most `width` cells, with … where something was dropped."""
+    """Shorten a text to at most `width` cells, ending in … if something was cut."""
     if width <= 0:
         return ""
     if width_of(text) <= width:
@@ -99,7 +99,7 @@ def cut(text: str, width: int) -> str:
 
 
 def cut_middle(text: str, width: int) -> str:
-    """Like cut, but keeps both ends: for paths and sources, whose end tells them apart."""
+    """Shorten a text in the middle, keeping both ends; for paths and sources, whose end tells them apart."""
     if width_of(text) <= width or width < 5:
         return cut(text, width)
     start = len(text)
@@ -111,7 +111,7 @@ def cut_middle(text: str, width: int) -> str:
 
 
 class Region:
-    """A rectangle of a sheet with its own origin; drawing outside it is cut off."""
+    """A rectangle of a figure with its own origin; what is drawn outside it is clipped."""
 
     def __init__(self, sheet: Figure, x: int, y: int, width: int, height: int) -> None:
         self.sheet = sheet
@@ -127,7 +127,7 @@ class Region:
         return self.sheet.canvas.symbols
 
     def part(self, x: int, y: int, width: int | None = None, height: int | None = None) -> Region:
-        """Return a rectangle inside this one, cut to fit."""
+        """Return a rectangle inside this one, clipped to fit."""
         x, y = min(max(x, 0), self.width), min(max(y, 0), self.height)
         wide = self.width - x if width is None else min(width, self.width - x)
         high = self.height - y if height is None else min(height, self.height - y)
@@ -136,8 +136,8 @@ class Region:
     def put(
         self, x: int, y: int, text: str, style: Style | None = None, *, width: int | None = None, align: Align = "left"
     ) -> int:
-        """Write on one line from (x, y) and return the x behind it. With a width the text is cut and
-        aligned in it.
+        """Write text on one line from (x, y); return the x behind it. With a width, the text is cut and aligned within
+        it.
         """
         text = _in_cells(text)
         if width is not None:
@@ -150,6 +150,7 @@ class Region:
         return self._write(x, y, text, style)
 
     def _write(self, x: int, y: int, text: str, style: Style | None) -> int:
+        """Write text into cells, one per character; a wide character takes two, of which the second holds ""."""
         if not 0 <= y < self.height:
             return x + width_of(text)
         signs, styles = self.sheet.signs[self.y + y], self.sheet.styles[self.y + y]
@@ -182,7 +183,7 @@ class Region:
         return x
 
     def pieces(self, x: int, y: int, pieces: Iterable[Piece], *, width: int | None = None) -> int:
-        """Write runs one behind the other; what passes `width` cells is cut with …."""
+        """Write runs of styled text one after another, cut at `width` cells; return the x behind them."""
         end = self.width if width is None else min(self.width, x + width)
         for text, style in pieces:
             if x >= end:
@@ -191,7 +192,7 @@ class Region:
         return x
 
     def fill(self, x: int, y: int, width: int, sign: str, style: Style | None = None) -> None:
-        """Repeat a sign of one cell along a line."""
+        """Repeat a one-cell character along a line."""
         start, end = self.x + max(x, 0), self.x + min(x + width, self.width)
         if start < end and 0 <= y < self.height:
             self.sheet.unpair(self.y + y, start, end)
@@ -199,15 +200,13 @@ class Region:
             self.sheet.styles[self.y + y][start:end] = [style] * (end - start)
 
     def column(self, x: int, y: int, height: int, sign: str, style: Style | None = None) -> None:
-        """Repeat a sign down a column."""
+        """Repeat a character down a column."""
         for row in range(y, y + height):
             if 0 <= x < self.width:
                 self._write(x, row, sign, style)
 
     def shade(self, y: int, colour: str, *, x: int = 0, width: int | None = None, bold: bool = False) -> None:
-        """Lay a background under what is already on a line: the selection. Letters that could not be read on it take
-        the colour of the text.
-        """
+        """Set a background under a line, for the selection; letters unreadable on it take the text colour."""
         if not 0 <= y < self.height:
             return
         signs, styles = self.sheet.signs[self.y + y], self.sheet.styles[self.y + y]
@@ -225,19 +224,19 @@ class Region:
                     styles[column] = above + under + ink(letter_colour)
 
     def colour_at(self, x: int, y: int) -> str | None:
-        """Return the colour, `#rrggbb`, of what is drawn in a cell; None where nothing is."""
+        """Return the colour, `#rrggbb`, of the character in a cell; None for an empty cell."""
         sign, style = self.sheet.signs[self.y + y][self.x + x], self.sheet.styles[self.y + y][self.x + x]
         if not sign.strip() or style is None or style.color is None or style.color.triplet is None:
             return None
         return style.color.triplet.hex
 
     def lists(self, y: int, row: int) -> None:
-        """Say that a line shows this row of a list: clicks and pages go by it."""
+        """Record that line `y` shows row `row` of a list; mouse clicks and paging use it."""
         if 0 <= y < self.height:
             self.sheet.rows[self.y + y] = row
 
     def rule(self, y: int, title: str = "", right: str = "", *, strong: bool = False) -> None:
-        """Draw a horizontal line with a title: the only frame inside pictures."""
+        """Draw a horizontal line with a title at the left and a text at the right."""
         palette = self.palette
         self.fill(0, y, self.width, "─", ink(palette.faint))
         room = self.width - 4
@@ -249,7 +248,7 @@ class Region:
 
 
 class Figure(Region):
-    """The whole picture. rows: which row of a list each of its lines shows."""
+    """The whole figure, a region with the grid. rows: which row of a list each line shows."""
 
     def __init__(self, canvas: Canvas) -> None:
         self.canvas = canvas
@@ -260,7 +259,7 @@ class Figure(Region):
         super().__init__(self, 0, 0, width, height)
 
     def unpair(self, row: int, start: int, end: int) -> None:
-        """Blank the halves of wide characters that a write to [start, end) would leave behind."""
+        """Blank the remaining half of a wide character that a write to [start, end) cuts through."""
         signs = self.signs[row]
         if signs[start] == "" and start > 0:
             signs[start - 1] = " "
@@ -268,7 +267,7 @@ class Figure(Region):
             signs[end] = " "
 
     def render(self) -> Text:
-        """Return the picture: exactly `height` lines of exactly `width` cells."""
+        """Return the figure as text of exactly `height` lines of `width` cells."""
         ascii_only = self.canvas.symbols == "ascii"
         lines: list[str] = []
         spans: list[Span] = []
@@ -297,25 +296,25 @@ class Figure(Region):
 
 
 def in_ascii(text: str) -> str:
-    """Return a text in ASCII that takes the same cells."""
+    """Return a text in ASCII that takes the same number of cells."""
     return text if text.isascii() else "".join(map(_plain, text))
 
 
 def _in_cells(text: str) -> str:
-    """Return the text for one line, without characters that break the line or control the terminal."""
+    """Return text for one line, without characters that break the line or control the terminal."""
     return text if text.isprintable() else printable(text.replace("\n", " ").replace("\t", " "))
 
 
 @lru_cache(maxsize=8192)
 def _cells(sign: str) -> int:
-    """Return cells that one character takes."""
+    """Return the number of cells of one character."""
     return cell_len(sign)
 
 
 @lru_cache(maxsize=4096)
 def _plain(sign: str) -> str:
-    """Return one cell in ASCII: the drawing signs have their own, letters lose their accents, the rest is a question
-    mark.
+    """Return a character in ASCII with the same width: drawing characters have their own, letters lose accents, others
+    become question marks.
     """
     if sign.isascii():
         return sign

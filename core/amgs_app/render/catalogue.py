@@ -1,7 +1,7 @@
-"""Catalogue of result displays: one entry per type, with its table, its figure if any, and its sentence.
+"""How each type of result is displayed: its table, its figure, its sentence.
 
-The entries stand in the `rows` of each subject; whoever shows a result asks here, whatever the front end. A type that
-one command gives and that is a list says so itself, by `as_list`; any other without an entry is shown by its fields.
+Entries are defined with `@entry` in the `rows` modules of the subjects; every front end asks here. A result type used
+by one command may define `as_list` instead; any other type without an entry is shown field by field.
 """
 
 from __future__ import annotations
@@ -43,35 +43,34 @@ MODULES = (
     "store.rows",
     "workplace.rows",
 )
-"""The modules with entries. They import no engine: a type is known by its name, of which there is one."""
+"""Modules with entries. They import no engine: a type is identified by its class name, which is unique."""
 
 _INCLUDED: list[str] = []
 
 _OFTEN = ("search.rows",)
-"""Where results are looked for first: importing every module takes longer than a quick command."""
+"""Modules searched first, since importing all of them takes longer than a quick command."""
 
 R = TypeVar("R")
 Look = Callable[[str], Any]
-"""The result of another command as it is now, by the command's line."""
+"""Runs another command by its line and returns its result."""
 
 
 @dataclass(frozen=True, slots=True)
 class FigureOf:
-    """The figure of another command's result: a report has none of its own. line: `inbox list`."""
+    """Use the figure of another command's result, for a report without its own. line: such as `inbox list`."""
 
     line: str
 
 
 @dataclass(frozen=True, slots=True)
 class ResultEntry(Generic[R]):
-    """Display of the results of one type.
+    """How results of one type are displayed.
 
-    kind: the type's name. figure: the picture in a pane, exactly as large as the canvas; called with what the session
-    knows. sentence: what came of the action, in a few words, empty where there is nothing to say but that it is done;
-    without one it is the table's title where that counts something. page: the result in full, as wide as the canvas and
-    as high as it takes, where that is more than the table. portable: the result without what is true of this run alone.
-    quiet: a screen opens no page for it where no pane shows it: it does what the result says, or tells it in one line.
-    stays: a screen does not bring its pane to the front: the operator goes on where they are.
+    kind: class name of the type. make: the result's table or list. figure: the picture in a pane, exactly as large as
+    the canvas. sentence: the outcome in a few words, "" if "done" says it all; without it, the table's title is used if
+    it contains a number. page: the whole result, as wide as the canvas and as high as needed, if that is more than the
+    table. portable: the result without what differs between machines. quiet: the screen opens no page for it. stays:
+    the screen does not bring its pane to the front.
     """
 
     kind: str
@@ -91,7 +90,7 @@ class ResultEntry(Generic[R]):
         return content.table() if isinstance(content, RowList) else content
 
     def fills_pane(self, result: R) -> bool:
-        """Return whether a pane has a picture of the result: a figure, or a list of its own."""
+        """Return whether a pane can draw the result: it has a figure, or a list that names a pane."""
         from amgs_app.render.rows import RowList
 
         content = self.make(result) if self.figure is None else None
@@ -107,9 +106,7 @@ def entry(
     quiet: bool = False,
     stays: bool = False,
 ) -> Callable[[Callable[[R], ResultTable | RowList[Any]]], ResultEntry[R]]:
-    """Make a function `table(result: Kind)` the entry of Kind; the catalogue collects it from its module. A list makes
-    a figure too.
-    """
+    """Turn a function `table(result: Kind)` into the entry of Kind; the catalogue collects it from its module."""
 
     def mark(table: Callable[[R], ResultTable | RowList[Any]]) -> ResultEntry[R]:
         return ResultEntry(table.__annotations__["result"], table, figure, sentence, page, portable, quiet, stays)
@@ -118,7 +115,7 @@ def entry(
 
 
 def include(module: str) -> None:
-    """Take the entries of another module too: those of a program that stands on this one."""
+    """Add the entries of another module, for a program that builds on this one."""
     if module not in _INCLUDED:
         _INCLUDED.append(module)
         entries.cache_clear()
@@ -126,7 +123,7 @@ def include(module: str) -> None:
 
 @cache
 def entries() -> Mapping[str, ResultEntry[Any]]:
-    """Return every entry, by the name of its type."""
+    """Return all entries by class name; raises ValueError if a type has two."""
     by_name: dict[str, ResultEntry[Any]] = {}
     of_wings = (view.entries for view in views().values())
     for module in (*(_module(place) for place in MODULES), *of_wings, *_INCLUDED):
@@ -138,6 +135,7 @@ def entries() -> Mapping[str, ResultEntry[Any]]:
 
 @cache
 def _entries_in(module: str) -> Mapping[str, ResultEntry[Any]]:
+    """Return the entries defined in a module, by class name."""
     values = vars(import_module(module)).values()
     return {result_entry.kind: result_entry for result_entry in values if isinstance(result_entry, ResultEntry)}
 
@@ -147,9 +145,9 @@ def _module(place: str) -> str:
 
 
 def entry_of(kind: type) -> ResultEntry[Any]:
-    """Return the entry of a type of result, or of what it derives from; that by fields where there is none.
+    """Return the entry of a type or of its nearest base class; without one, the entry that shows fields.
 
-    Raises TypeError for what is no frozen dataclass either, which is a fault of the program.
+    Raises TypeError for a type that is not a dataclass either.
     """
     for place in _OFTEN:
         if kind.__name__ in _entries_in(_module(place)):
@@ -171,7 +169,7 @@ def table_of(result: Any) -> ResultTable:
 
 
 def list_of(result: Any) -> RowList[Any] | None:
-    """Return the result as a list; None for what is none."""
+    """Return the result as a list; None if it is a table."""
     from amgs_app.render.rows import RowList
 
     content = entry_of(type(result)).make(result)
@@ -179,8 +177,9 @@ def list_of(result: Any) -> RowList[Any] | None:
 
 
 def draw(operator: Operator, result: Any, canvas: Canvas, look: Look) -> Text:
-    """Return the figure of a result, exactly as large as the canvas; its table where it has none. look: asked where
-    another command's figure is shown.
+    """Draw the figure of a result, exactly as large as the canvas; its list or table if it has no figure.
+
+    look: used if the entry shows another command's figure.
     """
     figure = entry_of(type(result)).figure
     if isinstance(figure, FigureOf):
@@ -194,7 +193,7 @@ def draw(operator: Operator, result: Any, canvas: Canvas, look: Look) -> Text:
 
 
 def sentence_of(result: Any) -> str:
-    """Return what came of an action, in a few words; empty where nothing is to be said but that it is done."""
+    """Return the outcome in a few words; "" if "done" says it all."""
     result_entry = entry_of(type(result))
     if result_entry.sentence is not None:
         return result_entry.sentence(result)
@@ -203,12 +202,12 @@ def sentence_of(result: Any) -> str:
 
 
 def title_of(result: Any) -> str:
-    """Return the heading of a result's table."""
+    """Return the title of a result's table."""
     return table_of(result).title
 
 
 def page_of(result: Any, canvas: Canvas, now: datetime) -> RenderableType:
-    """Return a result in full, as wide as the canvas and as high as it takes."""
+    """Return the whole result, as wide as the canvas and as high as needed."""
     from amgs_app.render.sheet import to_table
 
     result_entry = entry_of(type(result))
@@ -216,7 +215,7 @@ def page_of(result: Any, canvas: Canvas, now: datetime) -> RenderableType:
 
 
 def page_width(result: Any) -> int:
-    """Return cells that `page_of` needs to cut nothing; 0 where it folds what is longer than its canvas is wide."""
+    """Return the width at which `page_of` cuts nothing; 0 if it wraps to any width."""
     from amgs_app.render.sheet import measure_width
 
     result_entry = entry_of(type(result))
@@ -224,13 +223,13 @@ def page_width(result: Any) -> int:
 
 
 def portable(result: R) -> R:
-    """Return the result as every machine makes it: without where its store lies."""
+    """Return the result without what differs between machines, such as the store's path."""
     conversion = entry_of(type(result)).portable
     return result if conversion is None else conversion(result)
 
 
 def _by_fields(result: Any) -> ResultTable:
-    """Return a row for each field: single values as they are, several on one line, everything else as JSON."""
+    """Return a table with a row per field; nested values as JSON."""
     from amgs_app.render.sheet import facts
 
     return facts(
@@ -240,6 +239,7 @@ def _by_fields(result: Any) -> ResultTable:
 
 
 def _format_value(value: Any) -> Any:
+    """Return a field's value for a cell: simple lists joined by commas, nested values as JSON."""
     import json
 
     from amgs_app.render.encode import plain
@@ -251,7 +251,7 @@ def _format_value(value: Any) -> Any:
 
 
 def _sizes(result: Any) -> str:
-    """Return the type in words, and how many there are of what it holds: `Fault report: 3 faults, 2 notes`."""
+    """Return the type's name in words and the sizes of its collections: `Fault report: 3 faults, 2 notes`."""
     counted = [(field.name.replace("_", " "), getattr(result, field.name)) for field in fields(result)]
     sizes = ", ".join(f"{len(value):,} {name}" for name, value in counted if isinstance(value, tuple | Mapping))
     name = _words(type(result).__name__)
@@ -259,10 +259,10 @@ def _sizes(result: Any) -> str:
 
 
 def _words(name: str) -> str:
-    """`FaultReport` as `Fault report`."""
+    """Split a class name into words: `FaultReport` is `Fault report`."""
     spaced = "".join(f" {sign.lower()}" if sign.isupper() else sign for sign in name).strip()
     return spaced[:1].upper() + spaced[1:]
 
 
 BY_FIELDS: ResultEntry[Any] = ResultEntry("", _by_fields, sentence=_sizes)
-"""What shows a type that has no entry."""
+"""Entry of every type that has none of its own."""

@@ -1,4 +1,4 @@
-"""Context of a figure besides its result: the rows that pass a filter, titles, the view of another pane."""
+"""Draw a result with what its pane knows: the filter, the selection, titles of other blocks."""
 
 from __future__ import annotations
 
@@ -17,27 +17,27 @@ if TYPE_CHECKING:
 
 
 def places(operator: Operator, pane: Pane, rows: Sequence[Row]) -> Sequence[int] | None:
-    """Return the places of the rows that the pane's filter leaves, in its order; None where it has neither."""
-    from amgs_app.panes.row_fields import shown
+    """Return the indexes of the rows that pass the pane's filter, in its order; None without filter or order."""
+    from amgs_app.panes.row_fields import visible_rows
 
     sift = operator.layout.sifts.get(pane)
-    return shown(pane, rows, sift) if sift else None
+    return visible_rows(pane, rows, sift) if sift else None
 
 
 def draw_list(operator: Operator, listed: RowList[Any], canvas: Canvas) -> Text:
-    """Draw a list as in its pane: the rows that pass the filter, the selected one in full."""
-    shown = places(operator, listed.kind.pane, listed.fields)
-    left = listed.keep(shown)
-    return left.draw(canvas, left.place_of(operator.selection), filtered=shown is not None).render()
+    """Draw a list as its pane does: filtered, with the selected row in full."""
+    kept_rows = places(operator, listed.kind.pane, listed.fields)
+    left = listed.keep(kept_rows)
+    return left.draw(canvas, left.place_of(operator.selection), filtered=kept_rows is not None).render()
 
 
 def titles_of_edges(operator: Operator, edges: Iterable[Edge]) -> dict[str, str]:
-    """Return the titles of the blocks at the ends of edges, by id."""
+    """Return the titles of the blocks at both ends of edges, by id."""
     return operator.engine.memory.titles({end for edge in edges for end in (edge.source_id, edge.target_id)})
 
 
 def draw_table(operator: Operator, result: Any, canvas: Canvas) -> Text:
-    """Return a result's table as a figure: as many of its lines as there is room for."""
+    """Draw as many lines of a result's table as fit, and how many are left."""
     del operator
     from amgs_app.render.canvas import Figure, ink
     from amgs_app.render.catalogue import table_of

@@ -1,4 +1,4 @@
-"""Notice of an empty pane: its purpose, and the command that fills it."""
+"""What an empty pane shows: its purpose and the command that fills it."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from amgs_app.render.glyphs import wrap
 
 
 def notice(canvas: Canvas, title: str, commands: Sequence[str], sentence: str) -> Text:
-    """Return a title, a sentence, and the commands to try, in the middle of the canvas."""
+    """Draw a title, a sentence and commands to try in the middle of the canvas."""
     sheet = Figure(canvas)
     notice_in(sheet, title, commands, sentence)
     return sheet.render()
 
 
 def notice_in(region: Region, title: str, commands: Sequence[str], sentence: str) -> None:
-    """Draw a `notice` in part of a picture."""
+    """Draw a `notice` in part of a figure."""
     palette = region.palette
     room = max(1, region.height - 3 - len(commands))
     lines = wrap(sentence, max(8, min(64, region.width - 2)), room + 1)

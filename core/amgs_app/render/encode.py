@@ -1,4 +1,7 @@
-"""Any frozen result as JSON: field by field, instants in UTC, six significant digits, no vectors."""
+"""Plain JSON of any frozen result: field by field, times in UTC, six significant digits, no vectors.
+
+Other programs read this format; `server/answer_schema.py` describes it and must match.
+"""
 
 from __future__ import annotations
 
@@ -22,20 +25,21 @@ LINE = 120
 
 
 def to_json(result: Any) -> str:
-    """Return the result as JSON with a newline at its end; equal results give equal bytes.
+    """Return the result as JSON that ends with a newline; equal results give equal bytes.
 
-    What fits on a line stays on one, so that it reads as a table and differences are short.
+    Values that fit on a line of 120 characters stay on one, so that it reads as a table and diffs are short.
     """
     return in_json(_lay_out_value(plain(result), 0)) + "\n"
 
 
 def compact(result: Any) -> str:
-    """Return the same on one line: a third of the work, for what no person reads."""
+    """Return the result as JSON on one line, which is faster; for programs."""
     text = json.dumps(plain(result), ensure_ascii=False, allow_nan=False)
     return in_json(text) + "\n"
 
 
 def _lay_out_value(value: Any, depth: int) -> str:
+    """Return JSON broken into lines of at most 120 characters where possible. depth: spaces of indentation."""
     short = json.dumps(value, ensure_ascii=False, allow_nan=False)
     if len(short) + depth <= LINE or not isinstance(value, (dict, list)) or not value:
         return short
@@ -52,18 +56,16 @@ def _lay_out_value(value: Any, depth: int) -> str:
 
 
 def plain(value: Any) -> Any:
-    """Return the value in what JSON knows: dicts, lists, strings, numbers, booleans and None.
+    """Convert a value to JSON types: dicts, lists, strings, numbers, booleans and None.
 
-    Embeddings are left out; infinities and NaN become null; a named tuple becomes a list. Raises TypeError for what has
-    no form in JSON.
+    Embeddings are left out; infinity and NaN become null; a named tuple becomes a list. Raises TypeError for a type
+    without a JSON form.
     """
     return _form_of(type(value))(value)
 
 
 def _form_of(kind: type) -> Callable[[Any], Any]:
-    """Return the function that converts values of a type to plain ones; cached for speed, since an answer holds
-    thousands.
-    """
+    """Return the function that converts values of a type; cached, since an answer holds thousands."""
     known = _KNOWN.get(kind)
     if known is None:
         known = _KNOWN[kind] = _choose_form(kind)
@@ -71,6 +73,7 @@ def _form_of(kind: type) -> Callable[[Any], Any]:
 
 
 def _choose_form(kind: type) -> Callable[[Any], Any]:
+    """Return the function that converts values of a type."""
     if issubclass(kind, Enum):
         return lambda value: plain(value.value)
     if issubclass(kind, (int, NoneType)):
@@ -84,6 +87,7 @@ def _choose_form(kind: type) -> Callable[[Any], Any]:
 
 
 def _of_text(value: str) -> str:
+    """Return text whose lone surrogates are replaced."""
     return value if value.isascii() else value.encode("utf-8", "replace").decode("utf-8")
 
 
@@ -92,11 +96,12 @@ def _of_array(value: Any) -> Any:
 
 
 def _of_none(value: Any) -> Any:
+    """Raise TypeError: the type has no JSON form."""
     raise TypeError(f"A result holds a {type(value).__name__}, which has no form in JSON.")
 
 
 def round_float(value: float) -> float | None:
-    """Return six significant digits; None for what is not finite, and never a negative zero."""
+    """Round to six significant digits; None for infinity and NaN, 0 instead of −0."""
     if not math.isfinite(value):
         return None
     short = float(f"{value:.{DIGITS}g}")
@@ -104,11 +109,12 @@ def round_float(value: float) -> float | None:
 
 
 def instant(moment: datetime) -> str:
-    """ISO 8601 in UTC, with microseconds only where there are any."""
+    """Format a time as ISO 8601 in UTC, without zero microseconds."""
     return moment.astimezone(UTC).isoformat().replace("+00:00", "Z")
 
 
 def _form_of_dataclass(kind: Any) -> Callable[[Any], Any]:
+    """Return a function that converts a dataclass; blocks and candidates get a few derived fields."""
     from amgs.types import Block, Candidate
 
     names = tuple(field.name for field in fields(kind))
@@ -130,7 +136,7 @@ def _form_of_dataclass(kind: Any) -> Callable[[Any], Any]:
 
 
 def _passage(value: Candidate) -> dict[str, Any]:
-    """Return the text of the passage, its place in the content, and the places of the query's words there; or None."""
+    """Return the passage's text, its offsets in the content, and the offsets of the query's words."""
     span = value.passage
     if span is None:
         return {"passage": None}
@@ -149,5 +155,5 @@ _FORMS: Mapping[type, Callable[[Any], Any]] = {
     frozenset: lambda value: sorted(map(plain, value), key=str),
     PurePath: str,
 }
-"""How values of a type and of those derived from it are made plain."""
+"""Conversion by base type; the first that fits is used."""
 _KNOWN: dict[type, Callable[[Any], Any]] = {}

@@ -1,4 +1,4 @@
-"""Format small values: ages, instants, counts, numbers, short ids. Pure text, no clock."""
+"""Format small values as text: ages, times, counts, numbers, short ids. No function reads a clock."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from amgs.types import Block, IngestReport, JournalEntry, UndoPlan
 
 SHORT_ID = 8
+"""Digits of a block id on the screen; commands accept any unambiguous beginning."""
 _WHOLE_ID = re.compile(r"\b[0-9a-f]{64}\b")
-"""Digits of a block id that the screen shows; commands take any unambiguous prefix."""
 
 
 def short_id(block_id: str) -> str:
@@ -24,19 +24,19 @@ def short_id(block_id: str) -> str:
 
 
 def short_ids(line: str) -> str:
-    """Return a line with the first digits of each block's id in it."""
+    """Shorten every block id in a line."""
     return _WHOLE_ID.sub(lambda match: short_id(match[0]), line)
 
 
 def age(then: datetime, now: datetime) -> str:
-    """Return how long ago, in the largest unit that fits: `12 s`, `4 min`, `7 h`, `3 d`, `5 mo`, `2 y`; `now` below a
-    second.
+    """Return the time between two instants in its largest unit: `12 s`, `4 min`, `7 h`, `3 d`, `5 mo`, `2 y`; `now`
+    below a second.
     """
     return span((now - then).total_seconds())
 
 
 def ago(then: datetime, now: datetime) -> str:
-    """`3 d ago`, `just now`; `in 8 mo` of what is dated later than now, as a file may be beside a clock that stands."""
+    """Return `3 d ago` or `just now`; `in 8 mo` for a date in the future, as files may have when the clock is fixed."""
     age_text = age(then, now)
     if age_text == "now":
         return "just now"
@@ -44,7 +44,7 @@ def ago(then: datetime, now: datetime) -> str:
 
 
 def span(seconds: float) -> str:
-    """Return a duration in its largest unit; negative durations carry a sign."""
+    """Format seconds in their largest unit; negative ones with a sign."""
     size = abs(seconds)
     sign = "−" if seconds < 0 else ""
     if size < 1:
@@ -67,7 +67,7 @@ def format_days(days: float) -> str:
 
 
 def half_life(decay_lambda: float) -> str:
-    """Return the time in which relevance halves: `2.9 d`, `9.5 mo`; `never` for a pin (λ = 0)."""
+    """Return the time in which relevance halves, such as `2.9 d`; `never` for a pinned block (λ = 0)."""
     if decay_lambda <= 0:
         return "never"
     hours = math.log(2) / decay_lambda
@@ -93,7 +93,7 @@ def count(number: int) -> str:
 
 
 def short_count(number: float) -> str:
-    """Return a count in at most five characters: `412`, `1,204`, `18.7k`, `1.2M`."""
+    """Format a count in at most five characters: `412`, `1,204`, `18.7k`, `1.2M`."""
     if number < 10_000:
         return f"{number:,.0f}"
     for scale, unit in ((1e3, "k"), (1e6, "M"), (1e9, "G")):
@@ -104,25 +104,25 @@ def short_count(number: float) -> str:
 
 
 def share(value: float, digits: int = 2) -> str:
-    """Return a number in [-1, 1] without its leading zero: `.41`, `−.07`, `1.00`."""
+    """Format a number from −1 to 1 without its leading zero: `.41`, `−.07`, `1.00`."""
     text = f"{abs(value):.{digits}f}"
     sign = "−" if value < 0 and float(text) > 0 else ""
     return sign + (text[1:] if text.startswith("0.") else text)
 
 
 def signed(value: float, digits: int = 2) -> str:
-    """Like share, with a plus sign too: `+.41`, `−.07`, `·00` never."""
+    """Format like `share`, with a plus sign for positive numbers."""
     text = share(value, digits)
     return text if text.startswith("−") else f"+{text}"
 
 
 def optional(value: float | None, digits: int = 2) -> str:
-    """Return a share, or `·` where there is none."""
+    """Format like `share`; `·` for None or NaN."""
     return "·" if value is None or math.isnan(value) else share(value, digits)
 
 
 def milliseconds(value: float) -> str:
-    """`0.8 ms`, `93 ms`, `1.9 s`; `·` for 0, which is what a fixed clock measures."""
+    """Format a duration: `0.8 ms`, `93 ms`, `1.9 s`; `·` for 0, which a fixed clock measures."""
     if value <= 0:
         return "·"
     if value < 9.95:
@@ -130,18 +130,18 @@ def milliseconds(value: float) -> str:
     return f"{value:.0f} ms" if value < 995 else f"{value / 1000:.1f} s"
 
 
-def named(operation: JournalEntry) -> str:
-    """Return an operation as a sentence names it: `#2: consolidate 12 blocks (7 fact, 5 person)`."""
+def name_operation(operation: JournalEntry) -> str:
+    """Return a journal entry as a sentence names it: `#2: consolidate 12 blocks (7 fact, 5 person)`."""
     summary = operation.summary
     label = summary if not summary or summary.startswith(operation.kind) else f"{operation.kind} {summary}"
     return f"#{operation.id}: {label or operation.kind}"
 
 
-def undoing(plan: UndoPlan, now: datetime) -> str:
-    """Return what an undo will do, before it is done."""
+def describe_undo(plan: UndoPlan, now: datetime) -> str:
+    """Return sentences that say what an undo will change, before it runs."""
     done = plan.operation
     byline = ", not by you" if done.unasked_by else ""
-    sentences = [f"{named(done)}{byline}, {ago(done.at, now)}."]
+    sentences = [f"{name_operation(done)}{byline}, {ago(done.at, now)}."]
     blocks = plural(done.blocks, "block")
     if done.kind == "ingest":
         sentences.append(f"{blocks} will be removed from the memory, or lose the source that this ingest gave them.")
@@ -166,12 +166,12 @@ _ENDINGS_TOLD = 4
 
 
 def mark_title(block: Block) -> str:
-    """Return the title, with a mark where what the block says no longer holds."""
+    """Return the title, with "superseded" before it if a newer block replaces this one."""
     return f"superseded · {block.title}" if block.superseded else block.title
 
 
 def ingested(report: IngestReport) -> str:
-    """`683 new, 1 holds again, 0 duplicates, 0 rejected, 8 files skipped (.png)`."""
+    """Return the counts of an ingest: `683 new, 1 holds again, 0 duplicates, 0 rejected, 8 files skipped (.png)`."""
     parts = [f"{len(report.added):,} new"]
     parts += [f"{len(report.replaced):,} replaced"] if report.replaced else []
     parts += tell_again(len(report.again), len(report.repeated))
@@ -185,8 +185,8 @@ def ingested(report: IngestReport) -> str:
         parts.append(f"{plural(report.links_to_nowhere, 'link')} to nowhere")
     if report.skipped:
         most = sorted(report.skipped, key=lambda group: (-group.files, group.ending))
-        named = [group.ending or "no ending" for group in most[:_ENDINGS_TOLD]]
-        named += ["…"] if len(most) > _ENDINGS_TOLD else []
-        parts.append(f"{plural(sum(group.files for group in most), 'file')} skipped ({', '.join(named)})")
+        endings = [group.ending or "no ending" for group in most[:_ENDINGS_TOLD]]
+        endings += ["…"] if len(most) > _ENDINGS_TOLD else []
+        parts.append(f"{plural(sum(group.files for group in most), 'file')} skipped ({', '.join(endings)})")
     parts += [masked] if (masked := tell_masked(report.masked)) else []
     return ", ".join(parts)

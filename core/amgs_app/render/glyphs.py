@@ -1,8 +1,4 @@
-"""The small drawings inside the pictures: bars, gauges, sparklines, diverging bars, lines that fit, pages of lists.
-
-Each returns text whose width is given or known, or draws into a region; where only ASCII can be shown the sheet
-translates, or, where a partial block would lie, the mark itself draws coarser.
-"""
+"""Small drawings inside figures: bars, gauges, sparklines, histograms, header lines, wrapped text, pages of lists."""
 
 from __future__ import annotations
 
@@ -20,11 +16,13 @@ EIGHTHS = " ▏▎▍▌▋▊▉█"
 LEVELS = "▁▂▃▄▅▆▇█"
 DOWN = "▔▀█"
 SHADES = "█▓▒░·"
-"""By level of detail: the finest is the densest."""
+"""Characters for levels of detail, finest first."""
 
 
 def bar(share: float, width: int, symbols: Symbols) -> str:
-    """Return a filled part of `width` cells, to an eighth of a cell (whole cells in ASCII); anything above 0 shows."""
+    """Return a bar of at most `width` cells, exact to an eighth of a cell (to a cell in ASCII); any share above 0 is
+    visible.
+    """
     share = min(1.0, max(0.0, share))
     if symbols == "ascii":
         cells = round(share * width)
@@ -34,15 +32,16 @@ def bar(share: float, width: int, symbols: Symbols) -> str:
 
 
 def gauge(region: Region, x: int, y: int, width: int, share: float, style: Style | None) -> int:
-    """Return a bar on a visible track; returns the x behind it."""
+    """Draw a bar on a visible track; return the x behind it."""
     pieces = gauge_pieces(share, width, region.symbols, style or Style(), ink(region.palette.faint))
     region.pieces(x, y, pieces, width=width)
     return x + width
 
 
 def gauge_pieces(share: float, width: int, symbols: Symbols, style: Style, track: Style) -> list[Piece]:
-    """Return the same as runs of text. The track goes on behind a cell that is filled in part, so that a full bar
-    differs from one that is nearly full.
+    """Return a bar and its track as runs of text.
+
+    The track shows through a partly filled cell, so that a full bar differs from an almost full one.
     """
     full = bar(share, width, symbols)
     whole = full.rstrip(EIGHTHS[:-1])
@@ -51,7 +50,7 @@ def gauge_pieces(share: float, width: int, symbols: Symbols, style: Style, track
 
 
 def sparkline(values: Sequence[float], width: int) -> str:
-    """Return the last `width` values as heights; a constant series is drawn at its foot."""
+    """Return the last `width` values as heights from lowest to highest; a constant series is drawn at the bottom."""
     shown = list(values)[-width:] if width > 0 else []
     if not shown:
         return ""
@@ -63,7 +62,9 @@ def sparkline(values: Sequence[float], width: int) -> str:
 
 
 def histogram(counts: Sequence[float], rows: int) -> list[str]:
-    """Columns of counts, `rows` lines high, the tallest full; above 0 always shows. Top line first."""
+    """Return columns of counts as `rows` lines, top line first; the tallest fills them, and any count above 0 is
+    visible.
+    """
     top = max(counts, default=0)
     lines = [[" "] * len(counts) for _ in range(rows)]
     for place, value in enumerate(counts):
@@ -76,7 +77,7 @@ def histogram(counts: Sequence[float], rows: int) -> list[str]:
 
 
 def apportion(parts: Sequence[float], cells: int) -> list[int]:
-    """Whole cells for each part so that they add up to `cells` (largest remainder, the first wins a tie)."""
+    """Distribute whole cells over parts so that they sum to `cells` (largest remainder; the first part wins a tie)."""
     total = sum(parts)
     if total <= 0 or cells <= 0:
         return [0] * len(parts)
@@ -89,7 +90,7 @@ def apportion(parts: Sequence[float], cells: int) -> list[int]:
 
 
 def dot_for(number: int, most: int) -> str:
-    """Return a dot whose area grows with a count."""
+    """Return a dot whose size grows with a count; " " for 0."""
     if number <= 0:
         return " "
     return "•●"[min(1, int(2 * number / (most + 1)))]
@@ -97,7 +98,7 @@ def dot_for(number: int, most: int) -> str:
 
 @dataclass(frozen=True, slots=True)
 class HeaderPart:
-    """A piece of a header line. The lower the rank the longer it stays when the line gets narrow."""
+    """A part of a header line; parts with a high rank are dropped first when the line is narrow."""
 
     rank: int
     pieces: tuple[Piece, ...]
@@ -108,7 +109,7 @@ class HeaderPart:
 
 
 def facts_line(region: Region, y: int, facts: Sequence[HeaderPart], *, gap: int = 3, x: int = 0) -> list[HeaderPart]:
-    """Write the facts that fit, in their order, the highest ranks dropped first; returns what was dropped."""
+    """Write the parts that fit, in order, dropping the highest ranks first; return those dropped."""
     parts = list(facts)
     dropped: list[HeaderPart] = []
     while len(parts) > 1 and sum(fact.width for fact in parts) + gap * (len(parts) - 1) > region.width - x:
@@ -121,9 +122,9 @@ def facts_line(region: Region, y: int, facts: Sequence[HeaderPart], *, gap: int 
 
 
 def window_of(total: int, rows: int, selected: int | None, offset: int = 0) -> int:
-    """Return the first of `rows` visible items: from the offset, or else the page that holds the selected one.
+    """Return the index of the first visible row: the offset, unless the selected row needs another page.
 
-    Page by page, not line by line: while the cursor walks down a page, nothing but the cursor moves.
+    Paging, not scrolling line by line, keeps everything but the cursor still while it moves down a page.
     """
     last = max(0, total - rows)
     first = min(max(0, offset), last)
@@ -133,25 +134,25 @@ def window_of(total: int, rows: int, selected: int | None, offset: int = 0) -> i
 
 
 def scroll_note(first: int, shown: int, total: int) -> str:
-    """`1–12 of 97`, `none of 97` without room, or nothing when all are shown."""
+    """Return `1–12 of 97`, `none of 97` if no row fits, or "" if all are shown."""
     if shown >= total:
         return ""
     return f"{first + 1}–{first + shown} of {total}" if shown > 0 else f"none of {total}"
 
 
 HOLDS_SIGNS: Final[Mapping[bool | None, str]] = {True: "✓", False: "✗", None: "·"}
-"""Whether something holds; · where nothing was looked at."""
+"""Sign for true, false, and unknown."""
 
 
 def holds_sign(holds: bool | None, palette: Palette) -> tuple[str, Style]:
-    """Return its sign in the colour of good, bad or neither."""
+    """Return the sign of a truth value in its colour."""
     colours = {True: palette.good, False: palette.bad, None: palette.muted}
     return HOLDS_SIGNS[holds], ink(colours[holds], bold=holds is not None)
 
 
 def wrap(text: str, width: int, limit: int) -> list[str]:
-    """Break text at spaces into lines of at most `width` cells; long words are cut hard; the last of
-    `limit` lines ends with … when something is left.
+    """Break text at spaces into at most `limit` lines of `width` cells; the last ends with … if text is left. Longer
+    words are split.
     """
     lines: list[str] = []
     for paragraph in text.split("\n"):
@@ -180,7 +181,7 @@ def wrap(text: str, width: int, limit: int) -> list[str]:
 
 
 def _head(word: str, width: int) -> str:
-    """As many first characters as fit into `width` cells, at least one."""
+    """Return the longest beginning of a word that fits into `width` cells, at least one character."""
     taken = 0
     for place, sign in enumerate(word):
         taken += width_of(sign)

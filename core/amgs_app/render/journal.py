@@ -1,4 +1,4 @@
-"""The journal as a list: what was done to the memory."""
+"""The journal (what was done to the memory) as a list."""
 
 from __future__ import annotations
 
@@ -31,5 +31,5 @@ LISTING: Final = JOURNAL.listing
 
 
 def list_journal(operations: Iterable[JournalEntry], now: datetime | None = None) -> RowList[JournalEntry]:
-    """Return the journal, the latest first."""
+    """List journal entries, latest first. now: for ages."""
     return JOURNAL.of("journal", operations, now=now)

@@ -1,7 +1,6 @@
-"""The working context cut into the columns of a terminal: thousands of entries, a few milliseconds.
+"""Map the entries of the working context to the columns of a terminal; thousands of entries in a few milliseconds.
 
-A column shows the finest level that lies in it and its strongest score, never a mean: what was expanded
-must be seen.
+A column shows its finest level and its strongest score, never a mean, so that every opened passage is visible.
 """
 
 from __future__ import annotations
@@ -22,22 +21,22 @@ Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
 NOTHING = -1
-"""The level of a column in which there was nothing yet."""
+"""Level of a column beyond the end of the lifetime."""
 ZOOM_FACTOR = 32.0
-"""A gist of the tree stands for so many of the level below: a zoom goes one level deeper."""
+"""A gist stands for so many nodes of the level below; each zoom step goes one level deeper."""
 LEAST_SHOWN = 32
-"""Tokens that the nearest zoom shows."""
+"""Tokens shown at the closest zoom."""
 Mark = Literal["", "expand", "collapse", "pinned", "forbidden", "refused", "protected"]
 _MARKS: tuple[Mark, ...] = ("", "protected", "refused", "forbidden", "pinned", "collapse", "expand")
 
 
 @dataclass(frozen=True, slots=True)
 class Columns:
-    """Content of `width` columns.
+    """The content of `width` columns.
 
-    starts, ends: (width,) lifetime tokens. first, last: (width,) entries [first, last). level: (width,), the finest.
-    score: (width,) the one furthest from 0. mark, reason: what was done at the entry whose middle lies here. gain:
-    measured ΔNLL or NaN.
+    starts, ends: (width,) token bounds in the lifetime. first, last: (width,) entries [first, last). level: (width,)
+    finest level. score: (width,) the score furthest from 0. mark, reason: what happened to the entry whose middle is in
+    the column. gain: (width,) measured ΔNLL or NaN.
     """
 
     starts: Floats
@@ -56,7 +55,7 @@ class Columns:
 
 
 def columns(view: FocusView, width: int, zoom: float = 1.0, offset: int = 0) -> Columns:
-    """Cut the view; offset: the lifetime token at the left edge, see offset_for."""
+    """Map the view to `width` columns. offset: the lifetime token at the left edge; see offset_for."""
     entries = view.entries
     table = _cache_table(entries, lambda: _rows(entries))
     size = len(table)
@@ -80,7 +79,7 @@ def columns(view: FocusView, width: int, zoom: float = 1.0, offset: int = 0) -> 
 
 
 def zooms(view: FocusView) -> tuple[float, ...]:
-    """List the zooms from the whole lifetime inwards, each thirty-two times the one before; the last shows a block."""
+    """Return the zoom factors from the whole lifetime to a single block."""
     most = view.lifetime / LEAST_SHOWN
     factors = [1.0]
     while factors[-1] * ZOOM_FACTOR < most:
@@ -89,7 +88,7 @@ def zooms(view: FocusView) -> tuple[float, ...]:
 
 
 def offset_for(view: FocusView, selected: int, zoom: float) -> int:
-    """Return the offset that puts an entry in the middle, as far as the ends of the lifetime allow."""
+    """Return the offset that centres an entry, within the ends of the lifetime."""
     if zoom <= 1 or not view.entries:
         return 0
     entry = view.entries[min(max(0, selected), len(view.entries) - 1)]
@@ -98,7 +97,7 @@ def offset_for(view: FocusView, selected: int, zoom: float) -> int:
 
 
 def past_levels(bands: Sequence[Band], cut: Columns) -> Ints:
-    """Return (width,) finest level of each column in an earlier state; NOTHING where the lifetime did not reach."""
+    """Return (width,) the finest level of each column in an earlier state; NOTHING beyond its end."""
     size = len(bands)
     if not size:
         return np.full(len(cut.starts), NOTHING, np.int64)
@@ -111,27 +110,26 @@ def past_levels(bands: Sequence[Band], cut: Columns) -> Ints:
     return finest_levels
 
 
-_KEPT: dict[int, tuple[object, NDArray[Any]]] = {}
+_TABLES: dict[int, tuple[object, NDArray[Any]]] = {}
 
 
 def _cache_table(values: object, build: Callable[[], NDArray[Any]]) -> NDArray[Any]:
-    """Return the table built from a frozen tuple, remembered by the tuple itself: scrolling and zooming paint it again
-    and again.
+    """Return the table of a frozen tuple, building it at most once: scrolling and zooming draw it repeatedly.
 
-    The entry holds the tuple, so that its identity cannot be given to another one.
+    The cache holds the tuple itself, so that its id cannot be reused.
     """
-    known = _KEPT.get(id(values))
+    known = _TABLES.get(id(values))
     if known is not None and known[0] is values:
         return known[1]
     table = build()
-    if len(_KEPT) >= 64:
-        _KEPT.clear()
-    _KEPT[id(values)] = (values, table)
+    if len(_TABLES) >= 64:
+        _TABLES.clear()
+    _TABLES[id(values)] = (values, table)
     return table
 
 
 def column_of(cut: Columns, token: float) -> int | None:
-    """Return the column that shows a lifetime token; None outside."""
+    """Return the column that shows a lifetime token; None outside the map."""
     place = int(np.searchsorted(cut.starts, token, side="right")) - 1
     return place if 0 <= place < cut.width and token < cut.ends[place] else None
 
@@ -141,7 +139,7 @@ def _length(view: FocusView) -> float:
 
 
 def _bounds(view: FocusView, width: int, zoom: float, offset: int) -> tuple[Floats, Floats]:
-    """Return token bounds of each column: where it starts and where it ends."""
+    """Return the first and last token of each column."""
     reach = _length(view) / max(1.0, zoom)
     left = min(max(0.0, float(offset)), _length(view) - reach)
     bounds = np.linspace(left, left + reach, width + 1)
@@ -149,7 +147,7 @@ def _bounds(view: FocusView, width: int, zoom: float, offset: int) -> tuple[Floa
 
 
 def _reduce(fold: np.ufunc, values: NDArray[_T], first: Ints, last: Ints) -> NDArray[_T]:
-    """fold over values[first[i]:last[i]] for every i; ranges may overlap and are never empty."""
+    """Apply `fold` to values[first[i]:last[i]] for every i; ranges may overlap and are never empty."""
     padded = np.append(values, values[-1:])
     pairs = np.empty(2 * len(first), np.int64)
     pairs[0::2], pairs[1::2] = first, last
@@ -157,7 +155,7 @@ def _reduce(fold: np.ufunc, values: NDArray[_T], first: Ints, last: Ints) -> NDA
 
 
 def _rows(entries: Sequence[EntryView]) -> NDArray[Any]:
-    """Return (entries, 6): start, end, level, score, the weight of its mark, and measured ΔNLL or NaN."""
+    """Return (entries, 6): start, end, level, score, rank of the mark, and measured ΔNLL or NaN."""
     rows = [
         (e.start, e.end, e.level, e.score, _MARKS.index(_mark(e)), np.nan if e.delta_nll is None else e.delta_nll)
         for e in entries
@@ -166,7 +164,7 @@ def _rows(entries: Sequence[EntryView]) -> NDArray[Any]:
 
 
 def _mark(entry: EntryView) -> Mark:
-    """Return what is to be told of an entry: what was done to it before what was not."""
+    """Return the most important fact about an entry: applied actions come before refused ones."""
     if entry.reason == "applied":
         return entry.last_action
     if entry.pinned:
@@ -183,7 +181,9 @@ def _mark(entry: EntryView) -> Mark:
 def _marks(
     entries: Sequence[EntryView], table: NDArray[Any], low: Floats, high: Floats
 ) -> tuple[tuple[Mark, ...], tuple[Reason | Literal[""], ...], Floats]:
-    """Return the weightiest mark of each column, at the middle of its entry, so that a wide entry is marked once."""
+    """Return the highest-ranked mark of each column, its reason, and the largest gain; an entry counts in the column of
+    its middle.
+    """
     size, width = len(table), len(low)
     middles = (table[:, 0] + table[:, 1]) / 2
     places = np.searchsorted(low, middles, side="right") - 1

@@ -1,6 +1,4 @@
-"""The map of the working context: where detail is, what pulls at it, what was done, and what it looked like
-before.
-"""
+"""Draw the map of the working context over the lifetime: levels of detail, scores, actions, measured gains, history."""
 
 from __future__ import annotations
 
@@ -36,7 +34,7 @@ _REASON_WORDS: Mapping[Reason, str] = {
 
 @dataclass(frozen=True, slots=True)
 class MapRows:
-    """Lines given to each row of the map; 0 leaves it out."""
+    """Number of lines for each row of the map; 0 leaves the row out."""
 
     lod: int
     source: int
@@ -53,7 +51,7 @@ class MapRows:
 
 
 def plan_rows(view: FocusView, height: int) -> MapRows:
-    """Return share out the lines: level, heat, action and what the signs mean always, the past last and most."""
+    """Distribute the lines over the rows of the map, most important rows first."""
     measured = any(entry.delta_nll is not None for entry in view.entries)
     wanted = {"lod": 1, "source": 0, "axis": 0, "heat": 0, "act": 0, "gain": 0, "past": 0, "legend": 0}
     sky = min(view.levels, 4) + 1
@@ -86,7 +84,7 @@ def plan_rows(view: FocusView, height: int) -> MapRows:
 def draw_map(
     region: Region, view: FocusView, rows: MapRows, *, zoom: float = 1.0, offset: int = 0, selected: int | None = None
 ) -> Columns:
-    """Draw the rows from the top of the region and return how it was cut."""
+    """Draw the rows of the map from the top of the region; return its columns."""
     field = region.part(GUTTER, 0)
     cut = columns(view, max(1, field.width), zoom, offset)
     y = 0
@@ -123,7 +121,7 @@ def _name(region: Region, y: int, name: str) -> None:
 
 
 def _solid(region: Region, level: int) -> Style:
-    """Return a level's ink: solid by its background, while the sign keeps the level readable without colour."""
+    """Return the style of a level: a solid background, or plain text where colour cannot be used."""
     palette = region.palette
     if palette.monochrome or region.symbols == "ascii":
         return ink(palette.text)
@@ -132,6 +130,7 @@ def _solid(region: Region, level: int) -> Style:
 
 
 def _digit(region: Region, level: int) -> Style:
+    """Return the style of a level's digit."""
     palette = region.palette
     if palette.monochrome or region.symbols == "ascii":
         return ink(palette.background, on=palette.text, bold=True)
@@ -140,7 +139,7 @@ def _digit(region: Region, level: int) -> Style:
 
 
 def _levels(region: Region, field: Region, y: int, rows: int, cut: Columns) -> None:
-    """Draw a skyline: the finer the level, the higher and the brighter; every run begins with its digit."""
+    """Draw the levels as a skyline: finer levels are higher and brighter; each run begins with its digit."""
     palette = region.palette
     levels = cut.level[: cut.width].tolist()
     sky = rows > 1
@@ -160,19 +159,19 @@ def _levels(region: Region, field: Region, y: int, rows: int, cut: Columns) -> N
 
 
 def _entries(cut: Columns) -> list[int]:
-    """Return the entry of each column where entries are so few that each can carry its own digit, else all alike."""
+    """Return each column's entry if there is room for a digit per entry, else zeros."""
     if not axis_is_sparse(cut):
         return [0] * cut.width
     return [int(index) for index in cut.first[: cut.width]]
 
 
 def axis_is_sparse(cut: Columns) -> bool:
-    """Return whether entries are so few that each can carry its own digit."""
+    """Return whether entries are so few that each has room for its digit."""
     return bool(cut.width) and int(cut.last[cut.width - 1]) - int(cut.first[0]) <= cut.width // 4
 
 
 def _axis(region: Region, field: Region, y: int, cut: Columns, view: FocusView, selected: int | None) -> None:
-    """Draw the axis of the lifetime, in tokens; the selected entry is underlined."""
+    """Draw the axis in tokens, with the selected entry underlined."""
     palette = region.palette
     faint = ink(palette.faint)
     _name(region, y, "tok")
@@ -195,7 +194,7 @@ def _axis(region: Region, field: Region, y: int, cut: Columns, view: FocusView, 
 
 
 def _selection(cut: Columns, view: FocusView, selected: int | None) -> tuple[int, int]:
-    """Return first and last column of the selected entry; (-1, -2) where there is none in sight."""
+    """Return the first and last column of the selected entry; (-1, -2) if it is not in view."""
     if selected is None or not 0 <= selected < len(view.entries):
         return -1, -2
     entry = view.entries[selected]
@@ -207,7 +206,7 @@ def _selection(cut: Columns, view: FocusView, selected: int | None) -> tuple[int
 
 
 def _sources(field: Region, y: int, cut: Columns, view: FocusView) -> None:
-    """Whose words they are: the title of each block over the columns it fills, as far as it fits."""
+    """Draw the title of each text over its columns."""
     palette = field.palette
     kinds = {"question": (palette.accent, "question"), "generated": (palette.good, "answer")}
     spans = [source for source in view.sources if source.end > cut.starts[0] and source.start < cut.ends[cut.width - 1]]
@@ -227,7 +226,7 @@ def _sources(field: Region, y: int, cut: Columns, view: FocusView) -> None:
 
 
 def _heat(region: Region, field: Region, y: int, rows: int, cut: Columns, view: FocusView) -> None:
-    """Signed scores: up and warm wants detail, down and cool wants less; what stays within τ is pale."""
+    """Draw the scores: up and warm asks for more detail, down and cool for less, pale is below the threshold."""
     palette = region.palette
     _name(region, y, "heat")
     if rows > 1:
@@ -246,6 +245,7 @@ def _heat(region: Region, field: Region, y: int, rows: int, cut: Columns, view: 
 
 
 def _actions(field: Region, y: int, cut: Columns) -> None:
+    """Draw what happened to entries: opened, closed, pinned, forbidden, refused with its reason's letter."""
     palette = field.palette
     for x in range(cut.width):
         mark, reason = cut.mark[x], cut.reason[x]
@@ -264,7 +264,7 @@ def _actions(field: Region, y: int, cut: Columns) -> None:
 
 
 def _gains(field: Region, y: int, cut: Columns) -> None:
-    """Measured ΔNLL in hundredths of a nat where there is room for digits, else its sign."""
+    """Draw measured ΔNLL in hundredths of a nat where digits fit, else only its sign."""
     palette = field.palette
     free = 0
     for x in range(cut.width):
@@ -281,7 +281,7 @@ def _gains(field: Region, y: int, cut: Columns) -> None:
 
 
 def _past(region: Region, field: Region, y: int, rows: int, cut: Columns, view: FocusView) -> None:
-    """Strata: the latest refocus on top, two to a line, older ones below."""
+    """Draw earlier states, latest refocus on top, two per line."""
     _name(region, y, "past")
     palette = region.palette
     plain = palette.monochrome or region.symbols == "ascii"
@@ -302,7 +302,7 @@ def _past(region: Region, field: Region, y: int, rows: int, cut: Columns, view: 
 
 
 def _stratum(field: Region, upper: int, lower: int, plain: bool) -> None:
-    """Draw one run of equal columns of two refocuses: the newer in the upper half of the line."""
+    """Draw a run of equal columns of two refocuses, the newer in the upper half of the line."""
     palette = field.palette
     if upper == NOTHING and lower == NOTHING:
         return
@@ -316,11 +316,12 @@ def _stratum(field: Region, upper: int, lower: int, plain: bool) -> None:
 
 
 def _finer(level: int, other: int) -> bool:
+    """Return whether `level` is finer than `other`; NOTHING is the coarsest."""
     return level != NOTHING and (other == NOTHING or level < other)
 
 
 def _legend(region: Region, y: int, cut: Columns, view: FocusView, *, refusals: bool) -> None:
-    """Say what the signs on the map mean; only the letters that are on it."""
+    """Draw the meaning of the signs that are on the map."""
     palette = region.palette
     muted = ink(palette.muted)
     pieces: list[Piece] = []

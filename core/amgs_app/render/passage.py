@@ -1,4 +1,4 @@
-"""The passage of a hit in lines, with the words that were asked for marked."""
+"""The passage of a hit as lines of text, with the words of the query marked."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ if TYPE_CHECKING:
     from amgs.types import Candidate, PassageSpan
 
 Run = tuple[str, bool]
-"""A run of text, and whether it is a word that was asked for."""
+"""A run of text, and whether it is a word of the query."""
 
 
 def runs_of(item: Candidate) -> tuple[Run, ...]:
-    """Return what is shown of a candidate's block on one line: its passage, with … where the content goes on."""
+    """Return a candidate's passage as one line, with … where the content continues."""
     if item.passage is None:
         return _on_one_line([(item.excerpt, False)])
     return runs_within(item.block.content, item.passage)
 
 
 def runs_within(content: str, passage: PassageSpan) -> tuple[Run, ...]:
-    """Return a passage of a content on one line, with … where the content goes on."""
+    """Return a passage of a content as one line, with … where the content continues."""
     runs: list[Run] = [("…" if content[: passage.start].strip() else "", False)]
     at = passage.start
     for start, end in passage.matches:
@@ -35,15 +35,15 @@ def runs_within(content: str, passage: PassageSpan) -> tuple[Run, ...]:
     return _on_one_line([*runs, (content[at : passage.end].rstrip() + rest, False)])
 
 
-def told(runs: Sequence[Run], *, marks: bool) -> str:
-    """Return the runs as a text; marks: «» around the words that were asked for."""
+def join_text(runs: Sequence[Run], *, marks: bool) -> str:
+    """Return the runs as text. marks: put «» around the words of the query."""
     return "".join(f"«{text}»" if marks and asked else text for text, asked in runs)
 
 
 def in_lines(runs: Sequence[Run], width: int, most: int) -> list[list[Run]]:
-    """Broken at blanks into at most `most` lines of `width` cells, from where most of the marked words are in view."""
+    """Break runs into at most `most` lines of `width` cells, starting where the most words of the query are visible."""
     words = _words(runs)
-    first = _first(words, width * most)
+    first = _first_word(words, width * most)
     lines: list[list[Run]] = [[]]
     used = 0
     left = list(words[first:])
@@ -63,14 +63,15 @@ def in_lines(runs: Sequence[Run], width: int, most: int) -> list[list[Run]]:
 
 
 def _add_ellipsis(lines: list[list[Run]], width: int) -> list[list[Run]]:
+    """End the last line with …, dropping runs until it fits."""
     used = sum(cell_len(text) for text, _ in lines[-1])
     while used >= width and lines[-1]:
         used -= cell_len(lines[-1].pop()[0])
     return [_join_runs([*line, ("…", False)] if line is lines[-1] else line) for line in lines]
 
 
-def _first(words: Sequence[Sequence[Run]], room: int) -> int:
-    """Return the word to begin with: the first, or, where marked words would be out of sight, a little before some."""
+def _first_word(words: Sequence[Sequence[Run]], room: int) -> int:
+    """Return the index of the word to begin with: 0, or shortly before the place with the most visible query words."""
     sizes = [1 + sum(cell_len(text) for text, _ in word) for word in words]
     marked = [place for place, word in enumerate(words) if any(asked for _, asked in word)]
     if not marked or sum(sizes) <= room:
@@ -91,7 +92,7 @@ def _first(words: Sequence[Sequence[Run]], room: int) -> int:
 
 
 def _words(runs: Sequence[Run]) -> list[list[Run]]:
-    """Return the runs cut at blanks; a word may be of several runs."""
+    """Split runs at blanks into words, each of one or more runs."""
     words: list[list[Run]] = [[]]
     for text, asked in runs:
         for place, part in enumerate(text.split(" ")):
@@ -103,7 +104,7 @@ def _words(runs: Sequence[Run]) -> list[list[Run]]:
 
 
 def _on_one_line(runs: Sequence[Run]) -> tuple[Run, ...]:
-    """Runs of white space as one blank, within a run and between two; what could steer a terminal written out."""
+    """Collapse white space within and between runs, and escape control characters."""
     flat: list[Run] = []
     blank = True
     for text, asked in runs:
@@ -119,6 +120,7 @@ def _on_one_line(runs: Sequence[Run]) -> tuple[Run, ...]:
 
 
 def _join_runs(runs: Sequence[Run]) -> list[Run]:
+    """Join neighbouring runs that are marked alike."""
     return [
         ("".join(text for text, _ in some), asked)
         for asked, some in groupby((run for run in runs if run[0]), key=lambda run: run[1])

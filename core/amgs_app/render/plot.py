@@ -1,5 +1,5 @@
-"""Curves by plotext, brought into a picture's cells: its axes and its marks, the palette's colours; and lines and
-points finer than a cell: braille dots, or slanted signs where braille cannot be shown.
+"""Draw curves with plotext in the palette's colours; and lines and points finer than a cell, as braille dots or slanted
+characters.
 """
 
 from __future__ import annotations
@@ -20,10 +20,9 @@ _BITS = ((0x01, 0x08), (0x02, 0x10), (0x04, 0x20), (0x40, 0x80))
 
 
 class Strokes:
-    """Collects strokes and then puts them on a region; a later stroke takes over the colour of a cell.
+    """Collects lines and points, then draws them on a region; in a shared cell the latest colour wins.
 
-    Points are in cells, (0, 0) the top left corner of the first cell, so (x + 0.5, y + 0.5) is a cell's
-    middle.
+    Coordinates are in cells: (0, 0) is the top left corner of the first cell, (x + 0.5, y + 0.5) a cell's middle.
     """
 
     def __init__(self, region: Region) -> None:
@@ -34,7 +33,7 @@ class Strokes:
         self._inks: dict[tuple[int, int], Style] = {}
 
     def line(self, x0: float, y0: float, x1: float, y1: float, style: Style, *, gap: int = 0) -> None:
-        """Draw a straight line; gap: dots skipped after every drawn one (0 solid, 1 dashed, 3 dotted)."""
+        """Draw a straight line. gap: dots skipped after each (0 solid, 1 dashed, 3 dotted)."""
         if self.braille:
             for step, (px, py) in enumerate(_walk(x0 * 2, y0 * 4, x1 * 2, y1 * 4)):
                 if step % (gap + 1) == 0:
@@ -60,7 +59,7 @@ class Strokes:
         self._inks[cell] = style
 
     def draw(self) -> None:
-        """Put everything on the region."""
+        """Write everything to the region."""
         for cell, bits in self._dots.items():
             self.region.put(*cell, chr(0x2800 + bits), self._inks[cell])
         for cell, sign in self._signs.items():
@@ -68,7 +67,7 @@ class Strokes:
 
 
 def _slant(dx: float, dy: float) -> str:
-    """Return the sign that leans like a line; a cell is twice as high as wide."""
+    """Return the character that leans like the line; a cell is twice as high as wide."""
     if abs(dy) * 2 < abs(dx) * 0.5:
         return "─"
     if abs(dx) < abs(dy) * 0.6:
@@ -77,7 +76,7 @@ def _slant(dx: float, dy: float) -> str:
 
 
 def _walk(x0: float, y0: float, x1: float, y1: float) -> Iterator[tuple[int, int]]:
-    """Yield the grid points of a line in order, ends included."""
+    """Yield the grid points of a line in order, both ends included."""
     steps = max(1, round(max(abs(x1 - x0), abs(y1 - y0))))
     for step in range(steps + 1):
         yield int(x0 + (x1 - x0) * step / steps), int(y0 + (y1 - y0) * step / steps)
@@ -94,7 +93,7 @@ _FIGURE = threading.Lock()
 
 @dataclass(frozen=True, slots=True)
 class PlotCurve:
-    """Points to join, x rising. letter: what tells it from the others. dotted: every other point is left out."""
+    """Points to join, with rising x. letter: identifies the curve without colour. dotted: draw every other point."""
 
     xs: Sequence[float]
     ys: Sequence[float]
@@ -123,7 +122,7 @@ class Axes:
 
 
 def draw(region: Region, curves: Sequence[PlotCurve], lines: Sequence[PlotLine], axes: Axes) -> None:
-    """Draw into the whole region; too small a region stays empty."""
+    """Draw curves and lines into the region; nothing if it is too small."""
     if region.width < LEAST_WIDTH or region.height < LEAST_HEIGHT:
         return
     built = _build(region, curves, lines, axes)
@@ -137,9 +136,7 @@ def draw(region: Region, curves: Sequence[PlotCurve], lines: Sequence[PlotLine],
 
 
 def column_of(region: Region, axes: Axes, x: float) -> int:
-    """Return the column of the region that shows a value of x: plotext gives the ends of the axis the outermost
-    cells.
-    """
+    """Return the column of the region that shows x; as in plotext, the axis ends are the outermost cells."""
     left = max(len(label) for _, label in axes.y_ticks) + 1
     wide = region.width - left
     low, high = axes.x
@@ -147,15 +144,15 @@ def column_of(region: Region, axes: Axes, x: float) -> int:
 
 
 def row_of(region: Region, axes: Axes, y: float) -> int:
-    """Return the row of the region that shows a value of y."""
+    """Return the row of the region that shows y."""
     high = region.height - 2
     low_y, high_y = axes.y
     return round((1 - (y - low_y) / (high_y - low_y)) * (high - 1)) if high_y > low_y else 0
 
 
 def write_letters(region: Region, curves: Sequence[PlotCurve], axes: Axes) -> None:
-    """Write the letter of each drawn curve on it, at least once and about every 30 cells, so that curves are told
-    apart without colour. Letters keep off each other.
+    """Write each curve's letter on it at least once, about every 30 cells, so that curves can be told apart without
+    colour.
     """
     if region.width < LEAST_WIDTH or region.height < LEAST_HEIGHT:
         return
@@ -191,7 +188,7 @@ def _row(region: Region, curve: PlotCurve, axes: Axes, column: int) -> int:
 
 
 def _cell(region: Region, curve: PlotCurve, axes: Axes, column: int) -> tuple[int, int] | None:
-    """Return the cell of a column in which the curve is to be seen: drawn, and in its own colour."""
+    """Return the cell of a column in which the curve is visible in its own colour; None if another covers it."""
     row = _row(region, curve, axes, column)
     for y in (row, row - 1, row + 1):
         if 0 <= y < region.height - 2 and region.colour_at(column, y) == curve.colour:
@@ -200,12 +197,13 @@ def _cell(region: Region, curve: PlotCurve, axes: Axes, column: int) -> tuple[in
 
 
 def _close(cell: tuple[int, int], taken: set[tuple[int, int]]) -> bool:
-    """Return whether a letter stands there or next to it."""
+    """Return whether a letter is there or next to it."""
     x, y = cell
     return any(abs(x - a) <= 1 and abs(y - b) <= 1 for a, b in taken)
 
 
 def _build(region: Region, curves: Sequence[PlotCurve], lines: Sequence[PlotLine], axes: Axes) -> str:
+    """Return plotext's drawing as text with ANSI colours. Locked, since plotext has one global figure."""
     import plotext  # late: a fifth of a second that only this picture needs
 
     palette = region.palette

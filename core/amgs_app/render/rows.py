@@ -1,7 +1,7 @@
-"""A list, described once: its columns, what stands in them, and what is told of the chosen row.
+"""A list, described once: its columns, the cells of a row, and the detail of the selected row.
 
-From it come the table on the command line and its CSV, the list in a pane at any width, what its rows are filtered and
-sorted by, and which line shows which row.
+From it follow the table and CSV on the command line, the list in a pane at any width, its filter and sort fields, and
+which line shows which row.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 Tone = Literal["good", "warn", "bad", "accent"]
 Line = tuple[str, str]
-"""A label, and what is told under it: wrapped, a paragraph a line."""
+"""A label, and the text beside it."""
 _GAUGE = 6
 _GAUGES_FROM = 56
 """Cells of a bar beside a number, and of a list that has room for bars."""
@@ -34,10 +34,12 @@ _DETAIL_FROM = 12
 
 @dataclass(frozen=True, eq=False)
 class Rows(Generic[T]):
-    """A kind of list. columns: as `sheet` reads them; cells: what stands in them, raw. key: the id of the block that a
-    row is about. detail: the chosen row in full, its first line a heading. tones: the colour of a word, by its
-    beginning. empty: what is said of no rows, and commands that make some. pane: the one whose filter it obeys.
-    bar: draws that of a row, in so many cells of its line, in place of a plain one.
+    """A kind of list.
+
+    columns: as `sheet` reads them. cells: raw values of a row. key: id of the block that a row is about. detail: the
+    selected row in full; its first line is a heading. tones: colour of cells that begin with a word. empty: a sentence
+    for an empty list, and commands that fill it. pane: the pane whose filter applies. bar: draws a row's bar in so many
+    cells, instead of the plain one.
     """
 
     columns: str
@@ -51,12 +53,12 @@ class Rows(Generic[T]):
 
     @cached_property
     def fields(self) -> tuple[Column, ...]:
-        """Return the columns."""
+        """Columns of the list."""
         return columns_of(self.columns)
 
     @cached_property
     def listing(self) -> Listing:
-        """Fields that filter and sort the rows: the displayed ones, except instants and long texts."""
+        """Fields by which rows can be filtered and sorted: the shown ones, except times and long texts."""
         texts: list[str] = []
         numbers: list[str] = []
         sorts: list[str] = []
@@ -69,12 +71,12 @@ class Rows(Generic[T]):
         return Listing(tuple(texts), tuple(numbers), tuple(sorts))
 
     def of(self, title: str, items: Iterable[T], notes: Iterable[str] = (), **more: Any) -> RowList[T]:
-        """Return the list of these rows; more: what else a RowList holds."""
+        """Return the list of these rows. more: further fields of RowList."""
         return RowList(self, title, tuple(items), tuple(note for note in notes if note), **more)
 
 
 def join(*kinds: Rows[Any]) -> Listing:
-    """Return what the rows of several lists of one pane are filtered and sorted by."""
+    """Return the filter and sort fields of several lists of one pane."""
     listings = [kind.listing for kind in kinds]
     every = (
         tuple(dict.fromkeys(name for names in lists for name in names))
@@ -90,8 +92,10 @@ def _names(listing: Listing) -> tuple[tuple[str, ...], ...]:
 
 @dataclass(frozen=True, eq=False)
 class RowList(Generic[T]):
-    """A list. total, before: how many rows there are, and come before these, where these are a part. now: what
-    ages are counted from. digest: the rows that a table shows instead of all.
+    """Rows of one kind.
+
+    total: number of all rows, if these are a part; before: how many come before these. now: for ages. digest: rows that
+    a table shows instead of all.
     """
 
     kind: Rows[T]
@@ -120,38 +124,38 @@ class RowList(Generic[T]):
 
     @cached_property
     def fields(self) -> Sequence[Row]:
-        """Values that filter and sort the rows."""
+        """Values by which rows are filtered and sorted, by field."""
         return [
             {column.field: self._asked(column, value) for column, value in zip(self.kind.fields, row, strict=True)}
             for row in map(self._cells, self.items)
         ]
 
     def _asked(self, column: Column, value: Any) -> Any:
-        """Return what a value is filtered and sorted by."""
+        """Return a value as it is filtered and sorted: ages as days."""
         if column.kind != "age" or value is None or self.now is None:
             return value
         return (self.now - value).total_seconds() / 86400
 
     def keep(self, places: Iterable[int] | None) -> RowList[T]:
-        """Return the list of the rows at these places, in this order; None for all as they come."""
+        """Return the list with only the rows at these indexes, in this order; None keeps all."""
         if places is None:
             return self
         return replace(self, items=tuple(self.items[place] for place in places), total=None, before=0)
 
     def place_of(self, key: str | None) -> int | None:
-        """Return the place of the first row about a block; None for none."""
+        """Return the index of the first row about a block; None if there is none."""
         every = (at for at, item in enumerate(self.items, self.before) if key and self.kind.key(item) == key)
         return next(every, None)
 
     def at(self, place: int | None) -> T | None:
-        """Return the row at a place of the whole list; None where it is not here."""
+        """Return the row at an index of the whole list; None if it is not loaded."""
         here = -1 if place is None else place - self.before
         return self.items[here] if 0 <= here < len(self.items) else None
 
     # --- the picture ----------------------------------------------------------------------------------------
 
     def draw(self, canvas: Canvas, cursor: int | None = None, *, filtered: bool = False, marked: str = "") -> Figure:
-        """Return the list as a picture, as `draw_in` draws it."""
+        """Draw the list on a canvas; see `draw_in`."""
         from amgs_app.render.canvas import Figure
 
         sheet = Figure(canvas)
@@ -159,8 +163,9 @@ class RowList(Generic[T]):
         return sheet
 
     def draw_in(self, sheet: Region, cursor: int | None = None, *, filtered: bool = False, marked: str = "") -> None:
-        """Draw the title, the notes, the list, and below it the chosen row in full where there is room. filtered: some
-        rows may be hidden. marked: the label of the line that is chosen in the row.
+        """Draw title, notes and rows, and below them the selected row in full if there is room.
+
+        filtered: some rows may be hidden. marked: label of the selected line within the row.
         """
         from amgs_app.render.canvas import clean, ink, width_of
         from amgs_app.render.glyphs import wrap
@@ -185,6 +190,7 @@ class RowList(Generic[T]):
             self.draw_detail(body.part(0, high), chosen, marked)
 
     def _say_nothing(self, sheet: Region, filtered: bool) -> None:
+        """Draw what an empty list says."""
         from amgs_app.render.empty_state import notice_in
 
         sentence, *ways = self.kind.empty
@@ -193,8 +199,9 @@ class RowList(Generic[T]):
         notice_in(sheet, "No row matches the filter" if filtered else self.title, ways, sentence)
 
     def draw_rows(self, region: Region, cursor: int | None = None) -> str:
-        """Return the heads and the page of rows that holds the cursor, as wide as the region; gives what part they are
-        of all: `1–12 of 97`. What stands below a row is there where all rows have room for it.
+        """Draw the column heads and the page of rows with the cursor; return which rows are shown, as `1–12 of 97`.
+
+        Columns that stand below a row are drawn only if all rows have room for them.
         """
         from amgs_app.render.canvas import clean, ink
         from amgs_app.render.glyphs import scroll_note, window_of
@@ -264,6 +271,7 @@ class RowList(Generic[T]):
         return scroll_note(self.before + first, len(items), total)
 
     def _draw_bar(self, line: Region, x: int, cells: int, item: T, value: float | None) -> None:
+        """Draw a row's bar."""
         from amgs_app.render.canvas import ink
         from amgs_app.render.glyphs import gauge
 
@@ -273,12 +281,13 @@ class RowList(Generic[T]):
             gauge(line, x, 0, cells, value, ink(line.palette.accent))
 
     def draw_under(self, region: Region, cursor: int | None = None) -> None:
-        """Draw the list under a rule with its title, as a part of a larger picture."""
+        """Draw the list under a rule with its title, as part of a larger figure."""
         from amgs_app.render.canvas import clean
 
         region.rule(0, clean(self.title), self.draw_rows(region.part(0, 1), cursor))
 
     def _style(self, palette: Palette, column: Column, cell: str, chosen: bool) -> Style:
+        """Return the style of a cell."""
         from amgs_app.render.canvas import ink
 
         tone = palette.muted if column.rank else palette.text
@@ -288,7 +297,7 @@ class RowList(Generic[T]):
         return ink(tone, bold=chosen and not column.rank)
 
     def draw_detail(self, region: Region, item: T, marked: str = "") -> None:
-        """Draw a row in full, as far as there is room: a rule with the first line, then the labels and their texts."""
+        """Draw a row in full as far as there is room: its heading, then labels and texts."""
         from amgs_app.render.canvas import clean, ink, width_of
         from amgs_app.render.glyphs import wrap
 

@@ -1,5 +1,5 @@
-"""Sentences that several tables and figures say: whether a memory answers a question, what frames promise of their
-questions, and where the focus cannot do what it was meant to.
+"""Sentences used by several tables and figures: whether the memory holds an answer, coverage of frames, and warnings
+about the focus.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _MOST_WORDS = 4
 
 
 class AnswerFindings(Protocol):
-    """Findings of a search about an answer; see `SearchResult`."""
+    """What a search found out about an answer; see `SearchResult`."""
 
     @property
     def answerable(self) -> float | None: ...
@@ -29,7 +29,7 @@ class AnswerFindings(Protocol):
 
 
 def describe_answer(result: AnswerFindings) -> list[str]:
-    """Sentences: the words that no block holds, and the estimate where there is one that says something."""
+    """Return sentences on the words of the query that no block holds, and on how likely the memory holds an answer."""
     sentences = []
     if result.unheld:
         named = ", ".join(f"“{word}”" for word in result.unheld[:_MOST_WORDS])
@@ -52,19 +52,21 @@ WARNING = (
 
 
 def nothing_alike(view: FocusView) -> str:
-    """Say that nothing resembles the question of a working context."""
+    """Return the warning that no block resembles the question of a working context."""
     alike = "shares a word with" if view.question_likelihood is None else "resembles"
     return f"No block {alike} the question: what is read word for word was not chosen by what it asks."
 
 
 def unheld(view: FocusView) -> str:
-    """List the pinned spans that do not fit the window, with the remedy."""
+    """Return the warning that pinned spans do not fit the window, with what to do."""
     nodes = ", ".join(str(node) for node in view.unheld)
     return f"No room for what is pinned: {nodes}. Widen the window (focus set window N), or release a pin."
 
 
 def describe_coverage(coverage: FrameCoverage) -> str:
-    """`holds what the question needs with ≥ 87 % (64 labelled questions); 90 % would cost 640 tokens, 95 % 1,900`."""
+    """Return a frame's promise: `holds what the question needs with ≥ 87 % (64 labelled questions); 90 % would cost 640
+    tokens`.
+    """
     promise = f"holds what the question needs with ≥ {int(100 * coverage.share)} %"
     sentence = f"{promise} ({coverage.questions:,} labelled questions)"
     higher = [(level, cost) for level, cost in coverage.costs if level > coverage.share and cost is not None]
@@ -76,7 +78,7 @@ def describe_coverage(coverage: FrameCoverage) -> str:
 
 
 def describe_coverage_review(review: CoverageReview) -> str:
-    """Return the promises of a frame, each with what came of it; or that there are too few questions for one."""
+    """Return a frame's promises and how often they held; or that it has too few labelled questions."""
     asked = f"{review.frame}, {review.questions:,} labelled question{'' if review.questions == 1 else 's'}"
     if not review.levels:
         return f"{asked}: a promise of coverage needs {review.least}"
@@ -90,7 +92,7 @@ def describe_coverage_review(review: CoverageReview) -> str:
 
 
 def describe_layers(layers: tuple[LayerReport, ...]) -> str:
-    """Return what each layer of the waterfall brought, on one line."""
+    """Return the candidates and time of each search layer, on one line."""
     parts = [
         f"{layer.layer} skipped ({layer.skipped})"
         if layer.skipped

@@ -1,7 +1,4 @@
-"""A result as a table: columns, rows, and a few words above and below.
-
-Drawn for people, or written as CSV.
-"""
+"""A result as a table: columns, rows, title and notes; drawn for people or written as CSV."""
 
 from __future__ import annotations
 
@@ -16,27 +13,29 @@ from rich.cells import cell_len, set_cell_size
 from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
 from rich.text import Text
 
-from amgs_app.render.passage import Run, in_lines, told
+from amgs_app.render.passage import Run, in_lines, join_text
 from amgs_app.terminal.printable import printable, printable_line
 
 Kind = Literal["text", "line", "id", "number", "score", "milliseconds", "instant", "day", "age"]
-"""line: of a text whose blanks mean something. age: of an instant, on the screen; it is filtered by its days."""
+"""Kind of values in a column. line: text whose blanks matter. age: a time, shown as an age and filtered by days."""
 
 SHORT_ID = 12
 GAP = "  "
 _LEAST_WIDE, _LEAST_NARROW, _LEAST_DECIDING = 12, 6, 20
 _INDENT = 4
 _MOST = 300
-"""Signs of a cell that a list on the screen shows at most."""
+"""Most characters of a cell in a list on the screen."""
 _RIGHT: frozenset[Kind] = frozenset({"number", "score", "milliseconds"})
 
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """One column. wide: where the table does not fit, this one is cut with …. rank: where it does not fit, the highest
-    gives way first; 0 decides what a row is, and stays. rare: people see it only where a row has something in it.
-    below: it stands in lines of its own under its row. folds: where the table does not fit, it goes on below instead of
-    being cut; the last column alone can. listed: it stands in tables; shown: in lists on the screen; gauge: with a bar.
+    """A column of a table.
+
+    rank: columns with the highest rank are dropped first in a narrow list; rank 0 always stays. wide: cut with … if the
+    table is too wide. rare: hidden if no row has a value. below: on lines of its own under its row. folds: continued on
+    the next line instead of being cut (last column only). listed: in tables; shown: in lists on the screen; gauge: with
+    a bar.
     """
 
     name: str
@@ -52,15 +51,15 @@ class Column:
 
     @property
     def field(self) -> str:
-        """Field name for filters and sorting."""
+        """Name by which rows are filtered and sorted."""
         return "days" if self.kind == "age" else self.name.replace(" ", "_").lower()
 
     def fills(self, values: Iterable[Any]) -> bool:
-        """Return whether people see it, with these values."""
+        """Return whether the column is shown with these values."""
         return not self.rare or any(values)
 
     def show(self, value: Any, now: datetime | None = None) -> str:
-        """Format a value for a list on the screen: short. now: the reference time for ages."""
+        """Format a value for a list on the screen. now: for ages."""
         from amgs_app.render.format import age, optional, short_id
 
         if value is None:
@@ -76,20 +75,20 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class Marked:
-    """A cell some words of which are marked."""
+    """A cell with some of its words marked."""
 
     runs: tuple[Run, ...]
 
     def __str__(self) -> str:
-        return told(self.runs, marks=False)
+        return join_text(self.runs, marks=False)
 
 
 @dataclass(frozen=True, slots=True)
 class ResultTable:
-    """A table. rows hold raw values, one a column; title and notes around it are no part of the CSV.
+    """A table of raw values.
 
-    digest: the rows that people are shown instead of all; None shows all. Empty: the notes say what the rows hold.
-    alarm: what went wrong, in a line above the rows.
+    title, notes: around the table, not in the CSV. digest: rows that people see instead of all; None for all, empty if
+    the notes say it. alarm: what went wrong, on a line above the rows.
     """
 
     title: str
@@ -101,22 +100,23 @@ class ResultTable:
 
 
 def sheet(title: str, columns: str, rows: Iterable[Sequence[Any]], notes: Iterable[str] = ()) -> ResultTable:
-    """Return a sheet whose columns are written in one line: `id:id title* score:score part:score?` (name, kind after
-    `:`, `*` is wide, `?` is a detail, `!` decides, `~` is rare, `/` stands below; of lists on the screen, `-` is not
-    there, `+` is only there, `.` only filters; `=` has a bar).
+    """Build a table whose columns are described in one line: `id:id title* score:score part:score?`.
+
+    After the name comes `:kind`, then signs: `*` wide, `?` dropped first, `!` never dropped, `~` rare, `/` below the
+    row; in lists on the screen `-` is not shown, `+` shown only there, `.` only a filter field, `=` has a bar.
     """
     table_rows = tuple(tuple(row) for row in rows)
     return ResultTable(title, columns_of(columns), table_rows, tuple(note for note in notes if note))
 
 
 def facts(title: str, pairs: Iterable[tuple[str, Any]], notes: Iterable[str] = ()) -> ResultTable:
-    """Return a sheet of names and values, one a line."""
+    """Build a table of names and values, one pair per row."""
     columns = (Column("what"), Column("value", wide=True, folds=True))
     return ResultTable(title, columns, tuple(pairs), tuple(note for note in notes if note))
 
 
 def to_csv(table: ResultTable) -> str:
-    """RFC 4180 with a header line; values in full, as in the JSON."""
+    """Return the table as CSV (RFC 4180) with a header line and full values."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow([column.name for column in table.columns])
@@ -125,9 +125,9 @@ def to_csv(table: ResultTable) -> str:
 
 
 def to_lines(table: ResultTable, width: int, *, marks: bool = False) -> list[Text]:
-    """Return the sheet as lines of at most `width` cells. marks: marked words stand in «» instead of bold.
+    """Return the table as lines of at most `width` cells. Notes may be longer; the printer wraps them.
 
-    Notes may be longer and are folded by whoever prints them.
+    marks: show marked words in «» instead of bold.
     """
     lines = [Text(printable(table.title), style="bold")] if table.title else []
     lines += [Text(f"✗ {printable_line(table.alarm)}", style="bold red")] if table.alarm else []
@@ -159,9 +159,7 @@ def to_lines(table: ResultTable, width: int, *, marks: bool = False) -> list[Tex
 
 
 def to_cells(table: ResultTable) -> tuple[list[Column], list[list[str]]]:
-    """Return the columns in which any row says something, and the rows that people are shown, each cell as they
-    see it.
-    """
+    """Return the columns that have values, and the rows that people see, formatted."""
     rows = table.rows if table.digest is None else table.digest
     positions = [n for n, column in enumerate(table.columns) if column.fills(row[n] for row in rows)]
     columns = [table.columns[n] for n in positions]
@@ -169,12 +167,12 @@ def to_cells(table: ResultTable) -> tuple[list[Column], list[list[str]]]:
 
 
 def to_table(table: ResultTable) -> RenderableType:
-    """Convert the sheet to a Rich and Textual renderable of the available width."""
+    """Return the table as a Rich renderable that takes the available width."""
     return _Drawn(table)
 
 
 def measure_width(table: ResultTable) -> int:
-    """Return cells of a line in which no column of the sheet is cut or left out; 0 without rows."""
+    """Return the width at which no column is cut or dropped; 0 without rows."""
     columns, rows = to_cells(table)
     beside = [n for n, column in enumerate(columns) if not column.below]
     heads = [column.name for column in columns]
@@ -192,10 +190,10 @@ class _Drawn:
 
 
 def _below(cell: Any, width: int, *, marks: bool) -> list[Text]:
-    """Return a cell in lines under its row, two at most."""
+    """Return a cell as at most two lines under its row."""
     runs = cell.runs if isinstance(cell, Marked) else ((printable_line(str(cell)), False),)
     if marks:
-        runs = tuple((told([run], marks=True), run[1]) for run in runs)
+        runs = tuple((join_text([run], marks=True), run[1]) for run in runs)
     indent = " " * _INDENT
     return [
         Text.assemble(indent, *((text, "bold" if asked else "") for text, asked in line))
@@ -204,6 +202,7 @@ def _below(cell: Any, width: int, *, marks: bool) -> list[Text]:
 
 
 def _in_full(cell: Any) -> Any:
+    """Return a cell's value for the CSV."""
     from amgs_app.render.encode import plain
 
     return "" if cell is None else str(cell) if isinstance(cell, Marked) else plain(cell)
@@ -212,10 +211,11 @@ def _in_full(cell: Any) -> Any:
 def cut_columns(
     columns: Sequence[Column], rows: Sequence[Sequence[str]], width: int, gap: int, *, drops: bool = False
 ) -> tuple[list[int], list[int]]:
-    """Return the columns that are shown, and the cells of each: what it needs, or less where that is too much.
+    """Return the indexes of the columns that are shown, and the width of each.
 
-    First details go, then the wide ones are cut evenly, at last whichever is widest. Where it drops any, on the screen,
-    the wide ones are first cut to a part of the width; what does not decide goes before what decides is cut short.
+    In a table, details are dropped first, then wide columns are cut evenly, then whichever is widest. With `drops`
+    (lists on the screen), wide columns are first cut to a share of the width, and columns of rank above 0 are dropped
+    before those of rank 0 are cut short.
     """
     wanted = [min(width, max((cell_len(row[place]) for row in rows), default=0)) for place in range(len(columns))]
     needed, positions = list(wanted), list(range(len(columns)))
@@ -249,6 +249,7 @@ def cut_columns(
 
 
 def _line(cells: Sequence[str], columns: Sequence[Column], widths: Sequence[int]) -> str:
+    """Return a row's cells as one line."""
     placed = [
         cut(cell, width).rjust(width - cell_len(cell) + len(cell)) if column.kind in _RIGHT else _fill(cell, width)
         for cell, column, width in zip(cells, columns, widths, strict=True)
@@ -257,7 +258,7 @@ def _line(cells: Sequence[str], columns: Sequence[Column], widths: Sequence[int]
 
 
 def _with_signs(line: str) -> Text:
-    """Return a line of a row, its ✓ green and its ✗ red where there is colour."""
+    """Colour ✓ green and ✗ red in a row's line."""
     text = Text(line)
     for sign, colour in (("✓", "green"), ("✗", "red")):
         text.highlight_regex(rf"(?:^|(?<=  )){sign}(?= |$)", colour)
@@ -265,7 +266,7 @@ def _with_signs(line: str) -> Text:
 
 
 def _lines(cells: Sequence[str], columns: Sequence[Column], widths: Sequence[int]) -> list[str]:
-    """Return a row, and the rest of its last cell in lines under it where that folds."""
+    """Return a row's line, with the rest of its last cell on further lines if that column folds."""
     if not columns[-1].folds or cell_len(cells[-1]) <= widths[-1]:
         return [_line(cells, columns, widths)]
     folded = in_lines(((cells[-1], False),), widths[-1], len(cells[-1]))
@@ -298,16 +299,17 @@ _SIGNS = "*?!~/-+.="
 
 
 def columns_of(words: str) -> tuple[Column, ...]:
-    """Return columns that are written in one line, as `sheet` says."""
+    """Parse columns described in one line; see `sheet`."""
     return tuple(map(_column, words.split()))
 
 
 def is_number(column: Column) -> bool:
-    """Return whether it holds numbers, which stand at the right."""
+    """Return whether the column holds numbers, which are right-aligned."""
     return column.kind in _RIGHT
 
 
 def _column(word: str) -> Column:
+    """Parse one column: name, kind and signs."""
     bare = word.rstrip(_SIGNS)
     signs = word[len(bare) :]
     name, _, kind = bare.partition(":")
@@ -325,7 +327,7 @@ def _column(word: str) -> Column:
 
 
 def _format_cell(value: Any, kind: Kind) -> str:
-    """Return a cell for people, on one line."""
+    """Format a value for people, on one line."""
     if value is None:
         return "–"
     if isinstance(value, bool):

@@ -1,6 +1,4 @@
-"""Pictures as files: NAME.txt, NAME.svg and NAME.json of the pane shown last, the same bytes for the same
-state.
-"""
+"""Snapshots: NAME.txt, NAME.svg and NAME.json of the pane shown last; the same state gives the same bytes."""
 
 from __future__ import annotations
 
@@ -51,10 +49,10 @@ font-size: {char_height}px; line-height: {line_height}px; font-variant-east-asia
 """
 
 
-def take(operator: Operator, name: str, look: Look) -> SnapshotFiles:
-    """Write the three files, or compare them when the target checks. look: the result of another command.
+def take_snapshot(operator: Operator, name: str, look: Look) -> SnapshotFiles:
+    """Write the three files, or compare them if the target says so. look: returns another command's result.
 
-    Raises InputError where they cannot be written.
+    Raises UsageError for an invalid name or no pane, InputError if a file cannot be written.
     """
     if _NAME.fullmatch(name) is None:
         raise UsageError(f"{name!r} is not a valid file name.", way_out="Use letters, digits, `.`, `_` and `-`.")
@@ -83,12 +81,12 @@ def take(operator: Operator, name: str, look: Look) -> SnapshotFiles:
 
 
 def as_text(picture: Text) -> str:
-    """Return the picture without colours, no blanks at the ends of lines."""
+    """Return the figure without colours and trailing blanks."""
     return "".join(f"{line.rstrip()}\n" for line in picture.plain.split("\n"))
 
 
 def as_svg(picture: Text, canvas: Canvas, title: str) -> str:
-    """Return the picture in colour; equal pictures give equal bytes."""
+    """Return the figure as SVG; equal figures give equal bytes."""
     from rich.console import Console
 
     console = Console(
@@ -106,9 +104,7 @@ def as_svg(picture: Text, canvas: Canvas, title: str) -> str:
 
 
 def compare(path: Path, content: str) -> list[str]:
-    """Return what a reader needs to see where the file differs from what was made now: a unified difference, or
-    nothing.
-    """
+    """Compare a file with the present content: a unified diff, a sentence, or nothing if they are equal."""
     try:
         expected = path.read_bytes().decode("utf-8")
     except FileNotFoundError:

@@ -1,1 +1,1 @@
-"""Commands line by line: the prompt, scripts, pipes, and how results and errors leave the program."""
+"""Run commands line by line: the prompt, scripts and pipes; and print results and errors."""

@@ -1,4 +1,4 @@
-"""Output results and errors of the program: data on stdout, messages on stderr, exit codes from the errors."""
+"""Print results on stdout, messages and progress on stderr, and choose exit codes."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ Format = Literal["table", "json", "csv"]
 FORMATS: tuple[Format, ...] = get_args(Format)
 
 PIPE_WIDTH = 100_000
-"""Columns of a table that does not go to a terminal: nothing is cut there."""
+"""Width of a table that does not go to a terminal, so that nothing is cut."""
 
 
 def check_format(name: str) -> Format:
-    """Return the format of this name; raises UsageError."""
+    """Return the name as a format; raises UsageError."""
     for known in FORMATS:
         if name == known:
             return known
@@ -35,7 +35,7 @@ def check_format(name: str) -> Format:
 
 
 def write(result: Any, form: Format = "table", out: IO[str] | None = None) -> None:
-    """Write a result to `out`, stdout when it is None."""
+    """Print a result to `out`, by default stdout."""
     out = sys.stdout if out is None else out
     if form == "json":
         from amgs_app.render.encode import to_json
@@ -47,7 +47,7 @@ def write(result: Any, form: Format = "table", out: IO[str] | None = None) -> No
 
 
 def as_text(result: Any, form: Format = "table", *, width: int = PIPE_WIDTH, colour: bool = False) -> str:
-    """Return a result as a table or as CSV."""
+    """Return a result as a table or CSV."""
     from amgs_app.render.catalogue import table_of
     from amgs_app.render.sheet import to_csv, to_lines
 
@@ -69,10 +69,9 @@ def as_text(result: Any, form: Format = "table", *, width: int = PIPE_WIDTH, col
 
 
 def complain(error: BaseException, out: IO[str] | None = None) -> int:
-    """Say what went wrong on stderr and give the exit code.
+    """Print an error on stderr and return its exit code.
 
-    Everything the engines raise on purpose has title, message, way_out and exit_code; other exceptions are
-    not for here.
+    For errors raised on purpose, which have title, message, way_out and exit_code.
     """
     from amgs_app.calls.hints import way_out_of
 
@@ -97,7 +96,7 @@ def say(text: str) -> None:
 
 
 def advise(engine: Engine, result: Any, out: IO[str] | None = None) -> None:
-    """Say on stderr what to do next where a result is empty or incomplete."""
+    """Print what to do next on stderr, if the result is empty or incomplete."""
     from amgs_app.calls.hints import hint
 
     advice = hint(engine, result)
@@ -108,8 +107,8 @@ def advise(engine: Engine, result: Any, out: IO[str] | None = None) -> None:
 
 
 def is_intended(error: BaseException) -> bool:
-    """Return whether an engine raised it on purpose: an AmgsError, or a FocusError, which is known by its shape; or the
-    system refuses a file.
+    """Return whether an error was raised on purpose: an AmgsError, a FocusError (told by its attributes), or a file
+    refused by the system.
     """
     error = as_refusal(error)
     return isinstance(error, AmgsError) or all(
@@ -118,7 +117,7 @@ def is_intended(error: BaseException) -> bool:
 
 
 def exit_code_of(result: Any) -> ExitCode:
-    """DIFFERS for a result that is not `as_expected`, STORE for a check of a store or a lifetime that is not `ok`."""
+    """Return DIFFERS for a result that is not `as_expected`, STORE for a check that is not `ok`, else SUCCESS."""
     if not getattr(result, "as_expected", True):
         return ExitCode.DIFFERS
     return ExitCode.SUCCESS if getattr(result, "ok", True) else ExitCode.STORE
@@ -126,10 +125,9 @@ def exit_code_of(result: Any) -> ExitCode:
 
 @contextmanager
 def progress_on(out: IO[str] | None = None) -> Iterator[Progress]:
-    """Yield a Progress that draws a bar on stderr where that is a terminal, and is silent elsewhere.
+    """Yield a Progress that draws a bar on a terminal, and nothing elsewhere.
 
-    The first Ctrl-C asks the action to stop at its next report, so that it can put things back; the second
-    one breaks it off.
+    The first Ctrl-C asks the action to stop at its next report, so that it can clean up; the second interrupts it.
     """
     from amgs.types import Progress
 
@@ -157,6 +155,7 @@ def progress_on(out: IO[str] | None = None) -> Iterator[Progress]:
 
 @contextmanager
 def _gentle_interrupt(progress: Progress, out: IO[str]) -> Iterator[None]:
+    """Turn the first Ctrl-C into a cancellation while the block runs; the second raises KeyboardInterrupt."""
     import signal
     import threading
 
@@ -179,6 +178,7 @@ def _gentle_interrupt(progress: Progress, out: IO[str]) -> Iterator[None]:
 
 
 def _width(out: IO[str]) -> int:
+    """Return the width of the terminal, or PIPE_WIDTH."""
     if not out.isatty():
         return PIPE_WIDTH
     import shutil
@@ -187,10 +187,9 @@ def _width(out: IO[str]) -> int:
 
 
 def ask_first(operator: Operator, call: Call[Any]) -> Call[Any] | None:
-    """Return the call that may go on: with what it prompts for where nothing but its name was given, and asked first
-    where it asks; None where the answer is no. Without a terminal it goes on as it is.
+    """Ask on the terminal for missing options or for confirmation; return the call to run, None if the answer is no.
 
-    Raises what its dry run raises.
+    Without a terminal, return the call unchanged. Raises what the operation's dry run raises.
     """
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
         return call
@@ -199,13 +198,13 @@ def ask_first(operator: Operator, call: Call[Any]) -> Call[Any] | None:
         return _fill_in(call)
     if not call.operation.asks or call.arguments.get("yes") or call.arguments.get("dry_run"):
         return call
-    from amgs_app.render.format import undoing
+    from amgs_app.render.format import describe_undo
 
     operator.join()
     plan: Any = call.having(dry_run=True).run(operator)
     if plan.later:
         return call  # it will be refused, with its reason
-    sys.stderr.write(f"Undo {undoing(plan, operator.engine.clock.now())}\nUndo it? [y/N] ")
+    sys.stderr.write(f"Undo {describe_undo(plan, operator.engine.clock.now())}\nUndo it? [y/N] ")
     sys.stderr.flush()
     if sys.stdin.readline().strip().lower() in ("y", "yes"):
         return call
@@ -214,9 +213,7 @@ def ask_first(operator: Operator, call: Call[Any]) -> Call[Any] | None:
 
 
 def _fill_in(call: Call[Any]) -> Call[Any] | None:
-    """Return the call with the answers to its prompts, where Enter leaves an option out; None at the end of the
-    input.
-    """
+    """Return the call with answers to its prompts (Enter skips an option); None at the end of the input."""
     from amgs_app.calls.call import Call
     from amgs_app.calls.parsing import read_arguments
     from amgs_app.terminal.line import Word

@@ -1,7 +1,4 @@
-"""`amgs shell`: commands at a prompt, with history and completion.
-
-A plain reader where there is no terminal.
-"""
+"""`amgs shell`: commands at a prompt with history and completion, or read line by line from a pipe."""
 
 from __future__ import annotations
 
@@ -33,10 +30,9 @@ _WELCOME = (
 
 
 def run_shell(operator: Operator, registry: Registry, form: Format = "table") -> int:
-    """Read lines until the end of the input; gives the exit code.
+    """Run lines until the end of the input; return the exit code.
 
-    Where standard input is no terminal the lines are a script: the first error ends it with that error's exit
-    code.
+    From a pipe, the first error ends the run with its exit code.
     """
     if not sys.stdin.isatty():
         return _run_piped(operator, registry, sys.stdin, form)
@@ -51,7 +47,7 @@ def run_shell(operator: Operator, registry: Registry, form: Format = "table") ->
 
 
 def _describe_drafts(edits: tuple[ItemEdit, ...]) -> str:
-    """Return what is said of drafts that the session before left; "" for none."""
+    """Return a sentence on the draft that an earlier session left; "" for none."""
     if not edits:
         return ""
     blocks = plural(len(edits), "block")
@@ -59,6 +55,7 @@ def _describe_drafts(edits: tuple[ItemEdit, ...]) -> str:
 
 
 def _run_piped(operator: Operator, registry: Registry, lines: IO[str], form: Format) -> int:
+    """Run the lines of a pipe; return the exit code of the first error, or 0."""
     for number, raw in enumerate(lines, 1):
         line = raw.rstrip("\n")
         if line.strip() in LEAVE:
@@ -73,7 +70,7 @@ def _run_piped(operator: Operator, registry: Registry, lines: IO[str], form: For
 
 
 def _run_line(operator: Operator, registry: Registry, line: str, form: Format) -> None:
-    """Run one line at the prompt; after an error, report it and continue."""
+    """Run one line of the prompt; print an error and continue."""
     try:
         _carry_out(operator, registry, line, form, "amgs", 1)
     except KeyboardInterrupt:
@@ -85,6 +82,7 @@ def _run_line(operator: Operator, registry: Registry, line: str, form: Format) -
 
 
 def _carry_out(operator: Operator, registry: Registry, line: str, form: Format, name: str, number: int) -> None:
+    """Parse one line, ask first if needed, run it and print its result."""
     step = parse_step(registry, line, name, number)
     call = None if step is None else ask_first(operator, step.call)
     if step is None or call is None:
@@ -97,7 +95,7 @@ def _carry_out(operator: Operator, registry: Registry, line: str, form: Format, 
 
 
 def _read_prompt_lines(operator: Operator, registry: Registry) -> Iterator[str]:
-    """Yield lines from the terminal, with history in the user's data folder; ctrl-c clears the line."""
+    """Yield lines typed at the terminal, with history in the user's data folder; ctrl-c clears the line."""
     with extras.explained():
         from prompt_toolkit import PromptSession
         from prompt_toolkit.completion import Completer, Completion

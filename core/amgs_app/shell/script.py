@@ -1,6 +1,6 @@
-"""Scripts: one call a line, `#` opens a comment. The whole script is read before anything is done.
+"""Scripts: one command per line, `#` begins a comment. The whole script is parsed before its first line runs.
 
-Behind a line may stand ` | json`, ` | csv`, ` | table` or ` | less`, in the shell too.
+A line may end in ` | json`, ` | csv`, ` | table` or ` | less`, in the shell too.
 """
 
 from __future__ import annotations
@@ -31,16 +31,13 @@ PAGER = "less"
 
 @dataclass(frozen=True, slots=True)
 class Pipe:
-    """Output options of a result: its format (None: the default for all), and whether it is paged."""
+    """How a result is printed: its format (None for the session's) and whether by page."""
 
     form: Format | None = None
     paged: bool = False
 
     def write(self, result: Any, form: Format) -> None:
-        """Write a result to standard output; a page at a time only where that is a terminal.
-
-        form: what is written where the line says nothing.
-        """
+        """Print a result, by page only on a terminal. form: format if the line names none."""
         if self.paged and sys.stdout.isatty():
             import pydoc
 
@@ -50,11 +47,11 @@ class Pipe:
 
 
 AS_CHOSEN = Pipe()
-"""No pipe: as it was chosen for all."""
+"""No pipe: print as the session does."""
 
 
-def piped(line: str) -> tuple[str, Pipe]:
-    """Return the line without the pipe at its end, and the pipe. Raises LineError for a pipe into anything else."""
+def split_pipe(line: str) -> tuple[str, Pipe]:
+    """Split the pipe off the end of a line. Raises LineError for an unknown target."""
     words = split(line)
     if len(words) < 2 or line[words[-2].column - 1 :].split(maxsplit=1)[0] != "|":
         return line, AS_CHOSEN
@@ -77,9 +74,8 @@ TAKES_SNAPSHOT = "snapshot"
 
 
 class ScriptError(AmgsError):
-    """An error with its place: `tour.amgs:3:14`, and a line that points at the word.
-
-    Keeps the exit code of its cause.
+    """An error with its place, such as `tour.amgs:3:14`, and a line that points at the word. Keeps its cause's exit
+    code.
     """
 
     def __init__(self, cause: BaseException, *, script: str, number: int, line: str, column: int = 1) -> None:
@@ -97,7 +93,7 @@ class ScriptError(AmgsError):
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """A line of a script that asks for something, and how its result is seen."""
+    """A command of a script. pipe: how its result is printed."""
 
     number: int
     line: str
@@ -106,12 +102,12 @@ class Step:
 
 
 def read_script(path: Path) -> str:
-    """Return the text of a script; raises InputError for one that cannot be read."""
+    """Read a script's text; raises InputError if it cannot be read."""
     return read_text(path, "Give the path of a script in UTF-8, such as docs/tour.amgs.")
 
 
 def parse_script(registry: Registry, text: str, name: str) -> tuple[Step, ...]:
-    """Return every call of the script; raises ScriptError at the first line that is not one."""
+    """Parse all commands of a script; raises ScriptError for the first invalid line."""
     steps: list[Step] = []
     for number, line in enumerate(text.split("\n"), 1):
         step = parse_step(registry, line.rstrip("\r"), name, number)
@@ -121,9 +117,9 @@ def parse_script(registry: Registry, text: str, name: str) -> tuple[Step, ...]:
 
 
 def parse_step(registry: Registry, line: str, name: str, number: int) -> Step | None:
-    """Return the call of one line, None for a blank or a comment; raises ScriptError."""
+    """Parse one line; None for a blank line or comment. Raises ScriptError."""
     try:
-        rest, pipe = piped(line)
+        rest, pipe = split_pipe(line)
         call = registry.parse(rest)
     except LineError as error:
         raise ScriptError(error, script=name, number=number, line=line, column=error.column) from error
@@ -131,7 +127,7 @@ def parse_step(registry: Registry, line: str, name: str, number: int) -> Step | 
 
 
 def run_step(operator: Operator, step: Step, name: str, progress: Progress | None = None) -> Any:
-    """Carry out one line and give its result; raises ScriptError."""
+    """Run one line and return its result; raises ScriptError."""
     try:
         return operator.run(step.call, progress)
     except Exception as error:
@@ -150,8 +146,10 @@ def run_steps(
     after: Callable[[Step, Any], None] | None = None,
     progress: Progress | None = None,
 ) -> None:
-    """Carry out the steps; stops at the first error with a ScriptError, and at the end raises
-    ExpectationError when snapshots that were to be compared differ.
+    """Run the steps; raises ScriptError at the first error, and ExpectationError at the end if compared snapshots
+    differ.
+
+    before, after: called around each step.
     """
     if any(step.call.operation.name == TAKES_SNAPSHOT for step in steps) and not operator.snapshots.chosen:
         raise UsageError("The script takes snapshots, but no folder is given for them.", way_out="Add --out DIR.")

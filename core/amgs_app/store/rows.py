@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from amgs.text.plural import plural
 from amgs_app.render.catalogue import FigureOf, entry, title_of
-from amgs_app.render.format import named
+from amgs_app.render.format import name_operation
 from amgs_app.render.journal import JOURNAL
 from amgs_app.render.rows import RowList
 from amgs_app.render.sheet import ResultTable, sheet
@@ -32,7 +32,7 @@ def operation_list(result: OperationList) -> RowList[JournalEntry]:
 
 @entry(figure=FigureOf("status"), sentence=title_of, quiet=True)
 def journal_entry(result: JournalEntry) -> RowList[JournalEntry]:
-    done = f"Undid {named(result)}" if result.undone else f"Done {named(result)}"
+    done = f"Undid {name_operation(result)}" if result.undone else f"Done {name_operation(result)}"
     return JOURNAL.of(done, (result,))
 
 
@@ -43,7 +43,7 @@ def undo_plan(result: UndoPlan) -> RowList[JournalEntry]:
         f"Undo first: {', '.join(map(str, reversed(result.later)))}" if result.later else "",
         "Nothing has changed yet.",
     ]
-    return JOURNAL.of(f"Would undo {named(result.operation)}", (result.operation,), notes)
+    return JOURNAL.of(f"Would undo {name_operation(result.operation)}", (result.operation,), notes)
 
 
 @entry(figure=FigureOf("status"))

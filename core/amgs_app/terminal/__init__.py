@@ -1,1 +1,1 @@
-"""Handle terminal input and safe output: words, names, text, colours, exit codes."""
+"""The terminal: the words of a line, safe output, colours, exit codes."""

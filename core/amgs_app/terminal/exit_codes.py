@@ -1,7 +1,6 @@
-"""The exit codes of the `amgs` command and what each means: `--help`, the man page and the documents tell
-them from here.
+"""Exit codes of the `amgs` command; help, man page and documents show this table.
 
-The errors of both engines carry the number of one of them.
+Errors of both engines carry one of these numbers.
 """
 
 from __future__ import annotations
@@ -34,12 +33,12 @@ class ExitCode(IntEnum):
 
 
 def code_of(error: BaseException) -> int:
-    """Return the code that an error ends with; FAILED for one that carries none."""
+    """Return the exit code of an error; FAILED if it carries none."""
     return int(getattr(error, "exit_code", ExitCode.FAILED))
 
 
 def table() -> str:
-    """Return the codes as a table in Markdown."""
+    """Return the codes as a Markdown table."""
     rows = "".join(f"| {int(code)} | {code.meaning} |\n" for code in ExitCode)
     return f"| exit code | meaning |\n| ---: | --- |\n{rows}"
 

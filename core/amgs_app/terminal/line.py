@@ -1,9 +1,7 @@
-"""The language of one line: words with their columns, quoting, errors that point at a word, and which commands a word
-means, by their names and synonyms, and by words like it where it is mistyped.
+r"""The syntax of a command line: words with columns, quotes, and suggestions for mistyped names.
 
-A line is words parted by blanks. "…" and '…' keep blanks together; inside "…" the escapes \\" \\\\ \\n \\r
-\\t are known; a `#` that starts a word opens a comment. What `quote` writes, `split` reads back, whatever the
-text holds.
+Words are separated by blanks. "…" and '…' keep blanks together; inside "…" the escapes \" \\ \n \r \t are known; a `#`
+at the start of a word begins a comment. `split` reads back what `quote` writes, for any text.
 """
 
 from __future__ import annotations
@@ -20,7 +18,7 @@ _WRITTEN = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\r": "\\r", "\t": "\\t"}
 
 
 class LineError(UsageError):
-    """A line that cannot be read as a call; column is 1-based and points at the word that is wrong."""
+    """A line that cannot be parsed. column: 1-based, of the wrong word."""
 
     title = "Invalid command"
 
@@ -31,7 +29,7 @@ class LineError(UsageError):
 
 
 class Word(str):
-    """A word of a line that remembers the 1-based column it started at."""
+    """A word of a line with its 1-based column."""
 
     column: int
 
@@ -42,7 +40,7 @@ class Word(str):
 
 
 def split(line: str) -> list[Word]:
-    """Return the words of the line, without its comment; raises LineError for a quote that is not closed."""
+    """Split a line into words, without its comment; raises LineError for an unclosed quote."""
     words: list[Word] = []
     at = 0
     while at < len(line):
@@ -58,7 +56,7 @@ def split(line: str) -> list[Word]:
 
 
 def _word(line: str, start: int) -> tuple[str, int]:
-    """Return the word that starts at `start`, and where it ends."""
+    """Return the word that starts at index `start`, and the index after it."""
     parts: list[str] = []
     at = start
     while at < len(line) and not line[at].isspace():
@@ -75,7 +73,7 @@ def _word(line: str, start: int) -> tuple[str, int]:
 
 
 def _read_quoted_text(line: str, start: int) -> tuple[str, int]:
-    """Return the text between the quote at `start` and its partner, and the place after it."""
+    """Return the text inside the quote at index `start`, and the index after the closing quote."""
     mark = line[start]
     parts: list[str] = []
     at = start + 1
@@ -94,7 +92,7 @@ def _read_quoted_text(line: str, start: int) -> tuple[str, int]:
 
 
 def quote(text: str) -> str:
-    """Return the text as one word of a line."""
+    """Return the text as one word of a line, quoted if needed."""
     if _PLAIN.fullmatch(text):
         return text
     return '"' + "".join(_WRITTEN.get(sign, sign) for sign in text) + '"'
@@ -105,7 +103,7 @@ LIKE, NEARLY = 0.72, 0.1
 
 
 def near(typed: str, names: Iterable[str]) -> tuple[str, ...]:
-    """Up to three of the names that hold a word like the one typed, the best first; nothing far-fetched."""
+    """Return at most three names with a word similar to the typed one, most similar first."""
     alike = {name: max(SequenceMatcher(None, typed, word).ratio() for word in name.split()) for name in names}
     least = max(LIKE, max(alike.values(), default=0.0) - NEARLY)
     ranked = sorted(alike, key=lambda name: (-alike[name], len(name.split()), name))
@@ -113,8 +111,8 @@ def near(typed: str, names: Iterable[str]) -> tuple[str, ...]:
 
 
 def nearness(name: str, synonyms: Iterable[str], words: Sequence[str]) -> tuple[bool, bool, int, int]:
-    """Return how well typed words name a command, the best first in order: its name itself, one of its synonyms, the
-    words of its name that begin so, those that hold them.
+    """Return a sort key for how well typed words match a command: its name, a synonym, beginnings of its words, parts
+    of them.
     """
     typed = " ".join(words)
     starts = sum(any(part.startswith(word) for part in name.split()) for word in words)

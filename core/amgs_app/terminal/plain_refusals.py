@@ -1,4 +1,4 @@
-"""Explain refusals of Typer and pydantic in plain words."""
+"""Turn error messages of Typer and pydantic into plain sentences."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _KINDS: Final = (
     (r"Input should be less than (.+)", r"takes less than \1"),
     (r"'(.*)' is not one of (.+)", r"takes one of \2, not '\1'"),
 )
-"""What is said of a value, and what is said instead, behind the name of what takes it."""
+"""Patterns of messages about a value, and the words that replace them after the name of what takes the value."""
 _WHOLE: Final = (
     (r"Option '(.+)' requires an argument", r"\1 takes a value"),
     (
@@ -34,12 +34,12 @@ _WHOLE: Final = (
 )
 _OPTION: Final = re.compile(r"No such option: (\S+)(?: \((?:Did you mean|Possible options:) (.+?)\??\))?\.?")
 _LEFT: Final = {"--top-k": ("--limit",)}
-"""Options of an earlier version, and what they are called now."""
+"""Options of earlier versions, and their present names."""
 _VALUE: Final = re.compile(r"Invalid value for '(.+?)': (.*)", re.DOTALL)
 
 
 def say_value(name: str, message: str) -> str:
-    """Return what is wrong with the value of an option, an argument or a setting, without its full stop."""
+    """Return what is wrong with the value of an option, argument or setting, without a full stop."""
     message = message.removeprefix("Value error, ").rstrip(".")
     if message.startswith("takes "):
         return f"{name} {message}"
@@ -50,7 +50,7 @@ def say_value(name: str, message: str) -> str:
 
 
 def say_usage(message: str) -> str:
-    """Return what is wrong with a command line, as one sentence or more."""
+    """Return what is wrong with a command line, in sentences."""
     message = " ".join(message.split())
     if option := _OPTION.fullmatch(message):
         near_words = near(option[1].lstrip("-"), [name.lstrip("-") for name in (option[2] or "").split(", ") if name])
@@ -78,19 +78,19 @@ _BOUNDS: Final = {
 
 
 def is_section(kind: object) -> TypeGuard[type[BaseModel]]:
-    """Return whether a setting is a section, with settings in it."""
+    """Return whether a setting's type is a section, which holds further settings."""
     from pydantic import BaseModel
 
     return isinstance(kind, type) and issubclass(kind, BaseModel)
 
 
 def say_section(key: str) -> str:
-    """Say that a key is a section and has no value of its own."""
+    """Say that a key is a section and has no value itself."""
     return f"{key} is a section: set one of its keys, {key}.KEY."
 
 
 def say_domain(key: str, model: type[BaseModel], fault: Any) -> str:
-    """Say which values a field takes, as the schema of its model has them, instead of the one that was given."""
+    """Say which values a field accepts, according to its schema, instead of the given one."""
     if fault["type"] == "model_type":
         return say_section(key)
     kind: dict[str, Any] = model.model_json_schema()["properties"][fault["loc"][0]] if fault["loc"] else {}

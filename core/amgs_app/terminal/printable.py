@@ -1,8 +1,8 @@
-"""The one place that makes a text safe to print: nothing that it holds can steer the terminal.
+r"""Make text safe to print: control characters, direction marks and lone surrogates are escaped as Python does (`\x1b`,
+`\u202e`).
 
-Control characters, marks that turn the direction of writing, and halves of surrogate pairs are written out as Python
-writes them (`\\x1b`, `\\u202e`). Everything that people read passes here: tables, CSV, errors, progress, pictures and
-the screen. JSON escapes them in its own way.
+The only place for this. All text for people passes here: tables, CSV, errors, progress, figures and the screen. JSON
+uses its own escapes.
 """
 
 from __future__ import annotations
@@ -10,21 +10,21 @@ from __future__ import annotations
 import re
 
 UNSAFE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
-"""C0 but for line feed and tab, DEL, C1, overrides and isolates of direction, lone surrogates."""
+"""C0 controls except line feed and tab, DEL, C1 controls, direction overrides and isolates, lone surrogates."""
 
 
 def printable(text: str) -> str:
-    """Return the text with what could steer a terminal written out; line feeds and tabs stay."""
+    """Escape what could control a terminal; line feeds and tabs stay."""
     return text if text.isprintable() else UNSAFE.sub(_escape_character, text)
 
 
 def printable_line(text: str) -> str:
-    """Return the same on one line: runs of white space become one blank."""
+    """Escape likewise and collapse white space, for one line."""
     return printable(" ".join(text.split()))
 
 
 def in_json(text: str) -> str:
-    """JSON with the same characters escaped; JSON itself asks for the first 32 alone."""
+    """Escape the same characters in JSON, which itself requires only the first 32 to be escaped."""
     return text if text.isprintable() else UNSAFE.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
 
 

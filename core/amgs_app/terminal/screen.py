@@ -1,4 +1,4 @@
-"""Detect the program's screen: a terminal that can be drawn on, or none."""
+"""Detect whether the program can draw on a screen."""
 
 from __future__ import annotations
 
@@ -7,16 +7,14 @@ import sys
 from typing import IO, Literal
 
 Symbols = Literal["braille", "block", "ascii"]
-"""What a terminal can show: every sign of Unicode, its blocks and lines alone, or ASCII alone."""
+"""What a terminal can show: all of Unicode, only block and line characters, or only ASCII."""
 
 
 def has_screen() -> bool:
-    """Return whether there is something to draw on: a terminal, or a page that brings a driver of its own."""
+    """Return whether the workstation can be drawn: on a terminal, or by a driver named in the environment."""
     return "TEXTUAL_DRIVER" in os.environ or (sys.stdin.isatty() and draws(sys.stdout))
 
 
 def draws(out: IO[str]) -> bool:
-    """Return whether what is written there may be coloured and drawn over: a terminal that can do more than write
-    on.
-    """
+    """Return whether output there may be coloured and redrawn: a terminal that is not "dumb"."""
     return out.isatty() and os.environ.get("TERM") != "dumb"

@@ -1,8 +1,7 @@
-"""Palettes by meaning: one TOML file a theme, its gaps filled with defaults, broken files named and skipped.
+"""Colour palettes: one TOML file per theme, with gaps filled by defaults and broken files reported and skipped.
 
-A picture never writes a colour; it asks the palette for what it means. The ramps that ship (level of
-detail, heat) run in lightness as well as in hue, so that they stay in order for a colour-blind reader and
-in print.
+Figures name meanings, not colours. The shipped ramps (level of detail, heat) vary in lightness as well as hue, so that
+they keep their order for colour-blind readers and in print.
 """
 
 from __future__ import annotations
@@ -25,12 +24,12 @@ if TYPE_CHECKING:
 
 DEFAULT_THEME = "observatory"
 READABLE: Final = 4.5
-"""The least contrast of letters with what lies under them (WCAG 2.2, level AA)."""
+"""Least contrast between letters and background (WCAG 2.2, level AA)."""
 _COLOUR = re.compile(r"#[0-9a-fA-F]{6}")
 
 
 class ThemeError(AmgsError):
-    """A theme file that cannot be used; `path` says which."""
+    """A theme file that cannot be used. path: the file."""
 
     title = "A theme was skipped"
     exit_code = 2
@@ -42,11 +41,10 @@ class ThemeError(AmgsError):
 
 @dataclass(frozen=True, slots=True)
 class Palette:
-    """The colours of one theme by what they mean, each `#rrggbb`.
+    """The colours of a theme by meaning, each `#rrggbb`.
 
-    lod: levels 0 to 4, the finest first. heat: low (collapse), mid (nothing to do), high (expand). parts:
-    the five components of a score. relations: by relation type. monochrome: hue carries nothing, pictures
-    lean on shapes alone.
+    lod: levels of detail 0 to 4, finest first. heat: low (close), mid, high (open). part: the five parts of a score.
+    relations: by relation type. monochrome: colours carry no meaning, so figures use shapes only.
     """
 
     name: str = DEFAULT_THEME
@@ -92,20 +90,20 @@ class Palette:
     )
 
     def lod(self, level: int) -> str:
-        """Return the colour of a level of detail; levels beyond 4 share the last one."""
+        """Return the colour of a level of detail; levels above 4 share one."""
         return (self.lod0, self.lod1, self.lod2, self.lod3, self.lod4)[min(max(level, 0), 4)]
 
     def heat(self, value: float) -> str:
-        """Return the diverging ramp at `value` in [-1, 1] (clipped)."""
+        """Return the colour of a score in [−1, 1]."""
         end = self.heat_high if value >= 0 else self.heat_low
         return blend(self.heat_mid, end, min(1.0, abs(value)))
 
     def part(self, name: str) -> str:
-        """Return the colour of a score component (`amgs.types.COMPONENTS`)."""
+        """Return the colour of a part of a score (`amgs.types.COMPONENTS`)."""
         return str(getattr(self, f"part_{name}"))
 
     def relation(self, relation_type: str) -> str:
-        """Return the colour of a relation; an unknown one always gets the same of the known colours."""
+        """Return the colour of a relation type; an unknown type always gets the same of the known colours."""
         known = self.relations.get(relation_type)
         if known is not None:
             return known
@@ -113,21 +111,19 @@ class Palette:
         return colours[sha256(relation_type.encode()).digest()[0] % len(colours)]
 
     def fade(self, colour: str, strength: float) -> str:
-        """`colour` at `strength` in [0, 1], the rest background; never fainter than a quarter, to stay
-        visible.
-        """
+        """Blend a colour with the background; strength 0 to 1, never below a quarter so that it stays visible."""
         return blend(self.background, colour, 0.25 + 0.75 * min(1.0, max(0.0, strength)))
 
     def on(self, colour: str) -> str:
-        """Return the background or the text colour, whichever reads better on top of `colour`."""
+        """Return the background or text colour, whichever is more readable on `colour`."""
         return max((self.background, self.text), key=lambda ink: contrast(ink, colour))
 
     def readable(self, ink: str, under: str) -> str:
-        """`ink` where letters in it can be read on `under`, else the text colour."""
+        """Return `ink` if letters in it are readable on `under`, else the text colour."""
         return ink if contrast(ink, under) >= READABLE else self.text
 
     def terminal_theme(self) -> TerminalTheme:
-        """Return the palette as Rich's export theme (`Console.export_svg(theme=…)`)."""
+        """Return the palette as Rich's theme for `Console.export_svg`."""
         ansi = (self.panel, self.bad, self.good, self.warn, self.accent, self.part_centrality, self.heat_low, self.text)
         return TerminalTheme(rgb(self.background), rgb(self.text), [rgb(colour) for colour in ansi])
 
@@ -171,7 +167,7 @@ PAPER = Palette(
         "supports": "#1b6e37",
     },
 )
-"""What fills the gaps of a light theme; the dark ones take them from Palette's own defaults."""
+"""Defaults of a light theme; a dark one takes those of Palette."""
 
 _GROUPS = {
     "colours": {
@@ -185,9 +181,9 @@ _FIELD_OF = {"colours": "{}", "lod": "lod{}", "heat": "heat_{}", "parts": "part_
 
 
 def load_all(folders: Iterable[Path]) -> tuple[dict[str, Palette], tuple[ThemeError, ...]]:
-    """Read every `*.toml` of the folders, in order; a later theme of the same name replaces the earlier.
+    """Read all `*.toml` of the folders, in order; a later theme replaces an earlier one of the same name.
 
-    The built-in default is always there. A folder that is missing holds no themes; that is no problem.
+    The default theme is always included. A missing folder is no problem.
     """
     default = Palette()
     palettes = {default.name: default}
@@ -204,7 +200,7 @@ def load_all(folders: Iterable[Path]) -> tuple[dict[str, Palette], tuple[ThemeEr
 
 
 def load(path: Path) -> Palette:
-    """Return one theme file as a palette; raises ThemeError naming everything that is wrong with it."""
+    """Read a theme file; raises ThemeError with everything that is wrong with it."""
     try:
         table = read_toml(path, "")
     except InputError as problem:
@@ -220,7 +216,7 @@ def load(path: Path) -> Palette:
 
 
 def explain(problems: Iterable[ThemeError]) -> str:
-    """Return one message for all skipped files; empty when there are none."""
+    """Return one message about all skipped files; "" for none."""
     lines = [problem.message for problem in problems]
     if not lines:
         return ""
@@ -229,7 +225,7 @@ def explain(problems: Iterable[ThemeError]) -> str:
 
 
 def _read(table: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
-    """Return the palette's fields from a theme's table, and what is wrong with it."""
+    """Return the palette's fields from a theme's table, and the faults in it."""
     palette_fields: dict[str, Any] = {}
     faults: list[str] = []
     for key, value in table.items():
@@ -248,6 +244,7 @@ def _read(table: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
 
 
 def _read_group(group: str, value: object, palette_fields: dict[str, Any], faults: list[str]) -> None:
+    """Read one table of colours into the palette's fields."""
     if not isinstance(value, dict):
         faults.append(f"`{group}` must be a table: [{group}]")
         return
@@ -263,23 +260,21 @@ def _read_group(group: str, value: object, palette_fields: dict[str, Any], fault
 
 
 def find_shipped_folder() -> Path:
-    """Return the themes that came with the program: inside the wheel, or at the top of a checkout."""
+    """Return the folder of the shipped themes: inside the wheel, or at the root of a checkout."""
     here = Path(__file__).resolve().parents[1]
     packaged = here / "_data" / "themes"
     return packaged if packaged.is_dir() else here.parents[1] / "themes"
 
 
 def theme_folders() -> tuple[Path, ...]:
-    """Return where themes are looked for: what ships with the program, then the user's own."""
+    """Return the folders of themes: the shipped ones, then the user's."""
     import platformdirs
 
     return find_shipped_folder(), Path(platformdirs.user_config_dir("amgs", appauthor=False)) / "themes"
 
 
 def to_textual(palette: Palette) -> Theme:
-    """Return the palette as a Textual theme of the same name; every semantic colour is a variable (`$lod0`,
-    `$part-recency`).
-    """
+    """Return the palette as a Textual theme; every colour is also a variable (`$lod0`, `$part-recency`)."""
     from textual.theme import Theme  # late: pictures and headless runs must not load Textual
 
     variables = {
@@ -319,25 +314,26 @@ def to_textual(palette: Palette) -> Theme:
 
 
 def rgb(colour: str) -> tuple[int, int, int]:
-    """`#rrggbb` as three numbers from 0 to 255."""
+    """Return `#rrggbb` as three numbers from 0 to 255."""
     return int(colour[1:3], 16), int(colour[3:5], 16), int(colour[5:7], 16)
 
 
 @lru_cache(maxsize=4096)
 def blend(start: str, end: str, share: float) -> str:
-    """Return the colour `share` of the way from `start` to `end`."""
+    """Return the colour at `share` of the way from `start` to `end`."""
     mixed = (round(a + (b - a) * share) for a, b in zip(rgb(start), rgb(end), strict=True))
     return "#{:02x}{:02x}{:02x}".format(*mixed)
 
 
 @lru_cache(maxsize=4096)
 def contrast(colour: str, other: str) -> float:
-    """Return how far two colours stand apart, from 1 for equal ones to 21 for black and white (WCAG 2.2)."""
+    """Return the contrast of two colours, from 1 for equal ones to 21 for black and white (WCAG 2.2)."""
     dark, light = sorted((_relative_luminance(colour), _relative_luminance(other)))
     return (light + 0.05) / (dark + 0.05)
 
 
 def _relative_luminance(colour: str) -> float:
+    """Return the relative luminance of a colour, 0 to 1 (WCAG 2.2)."""
     red, green, blue = (
         part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4
         for part in (value / 255 for value in rgb(colour))

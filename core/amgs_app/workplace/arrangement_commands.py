@@ -16,7 +16,7 @@ from amgs_app.calls.marks import Arg, Option, Takes
 from amgs_app.calls.operation import operation
 from amgs_app.panes.layout import PANES, Layout, Pane
 from amgs_app.panes.row_fields import listings
-from amgs_app.panes.row_filter import ListFilter, Listing, check
+from amgs_app.panes.row_filter import ListFilter, Listing, check_filter
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -141,7 +141,7 @@ def filter_rows(
     The fields are listed in the pane's help. Filter and order are saved with the layout.
     """
     wanted = ListFilter(tuple(terms or ()), sort.removeprefix("-"), sort.startswith("-"))
-    check(wanted, _listing(pane))
+    check_filter(wanted, _listing(pane))
     others = {name: sift for name, sift in operator.layout.sifts.items() if name != pane}
     operator.layout = replace(operator.layout, sifts=others | ({pane: wanted} if wanted else {}))
     _remember(operator)
@@ -198,5 +198,5 @@ def _read_sifts(filters: Mapping[str, Any]) -> Iterator[tuple[Pane, ListFilter]]
         listing = listings().get(pane)  # any word may stand in a file
         if listing is not None:
             with suppress(UsageError):
-                check(sift, listing)
+                check_filter(sift, listing)
                 yield pane, sift

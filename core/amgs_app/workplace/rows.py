@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from amgs.text.plural import plural
-from amgs_app.panes.row_filter import said
+from amgs_app.panes.row_filter import describe_filter
 from amgs_app.render.catalogue import entry, table_of, title_of
 from amgs_app.render.sentences import WARNING
 from amgs_app.render.sheet import Column, ResultTable, facts, sheet, to_table
@@ -138,7 +138,7 @@ def theme_set(result: ThemeSet) -> ResultTable:
 def tabulate_filter(result: Sifted) -> ResultTable:
     sift = result.sift
     rows = [(result.pane, sift.words, sift.order, "●" if sift.reverse else "")]
-    return sheet(f"{result.pane}: {said(sift)}", "pane filter* order reverse", rows)
+    return sheet(f"{result.pane}: {describe_filter(sift)}", "pane filter* order reverse", rows)
 
 
 def _large(result: Layout) -> str:

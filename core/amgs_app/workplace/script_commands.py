@@ -39,9 +39,9 @@ def snapshot(
 
     In `amgs run SCRIPT --out DIR` the files go to DIR; with --check they are compared with the files there.
     """
-    from amgs_app.render.snapshot import take
+    from amgs_app.render.snapshot import take_snapshot
 
-    return take(operator, name, operator.look_at)
+    return take_snapshot(operator, name, operator.look_at)
 
 
 @operation(

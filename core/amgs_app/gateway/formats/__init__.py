@@ -1,1 +1,1 @@
-"""The interfaces of model providers: where the messages stand in a request and in an answer."""
+"""The APIs of model providers: where the messages are in a request and in an answer."""

@@ -1,7 +1,7 @@
-"""`/v1/messages`: Anthropic's interface. The system prompt stands beside the messages, and results of tools are parts
-of a user's message.
+"""`/v1/messages`, Anthropic's API: the system prompt is beside the messages, and tool results are parts of a user's
+message.
 
-Source: the reference of Anthropic's messages interface.
+Source: the reference of Anthropic's Messages API.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from amgs.sessions.messages import text_of
 from amgs_app.gateway.formats.spoken import Body, MessageChange, Spoken, read_spoken, string, with_note
 
 _STAYS: Final = ("tool_result", "tool_use", "thinking", "redacted_thinking")
-"""Types of parts that a text which replaces what is said leaves where they are."""
+"""Types of parts that stay when a message's text is replaced."""
 
 
 class AnthropicMessages:
-    """Messages stand in `messages`; one with several results of tools and a text is several messages here."""
+    """Reads and writes `messages`; an item with several tool results and a text counts as several messages."""
 
     def read(self, request: Body) -> list[Spoken] | None:
         """See `Format.read`."""
@@ -30,8 +30,8 @@ class AnthropicMessages:
         return [Spoken("system", system, -1), *messages] if system else messages
 
     def write(self, request: Body, changes: Mapping[int, MessageChange], notes: Mapping[int, str]) -> dict[str, Any]:
-        """See `Format.write`. A note is a text before the message; a request that would not begin with a user's
-        message begins with one that holds the note alone.
+        """See `Format.write`. A note becomes a text part before the message, or a user message of its own before an
+        assistant's.
         """
         spoken = self.read(request) or []
         by_item: dict[int, list[int]] = {}
@@ -57,7 +57,7 @@ class AnthropicMessages:
         return [message for message in messages if message.text or message.calls]
 
     def collected(self, events: Sequence[Body]) -> Sequence[Spoken]:
-        """See `Format.collected`: each block as it began, with what was added to it."""
+        """See `Format.collected`: content blocks with their deltas added."""
         blocks: dict[int, dict[str, Any]] = {}
         arguments: dict[int, str] = {}
         for event in events:
@@ -78,7 +78,7 @@ class AnthropicMessages:
 
 
 def _change_item(item: dict[str, Any], changes: Sequence[tuple[Spoken, MessageChange | None]]) -> dict[str, Any]:
-    """Return the item with what becomes of its messages; the very item where nothing does."""
+    """Return an item with the changes to its messages; the item itself if there are none."""
     if all(change is None for _, change in changes):
         return item
     content = item.get("content")
@@ -101,7 +101,7 @@ def _change_item(item: dict[str, Any], changes: Sequence[tuple[Spoken, MessageCh
 
 
 def _add_note(note: str, content: Any) -> list[Any]:
-    """Return a content with a note; results of tools have to stay in front of every text."""
+    """Return a content with a note; tool results must stay before any text."""
     parts = with_note(note, content)
     results = [part for part in items(parts) if part.get("type") == "tool_result"]
     return [*results, *(part for part in parts if part not in results)]

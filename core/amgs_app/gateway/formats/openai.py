@@ -1,7 +1,7 @@
-"""`/v1/chat/completions`: OpenAI's interface, and that of most servers of open models; `/v1/responses`: its second one,
-where the history is a list of items and a call of a tool is an item of its own.
+"""`/v1/chat/completions`, OpenAI's API and that of most servers of open models; and `/v1/responses`, where the history
+is a list of items and a tool call is an item.
 
-Sources: the OpenAPI descriptions of OpenAI's chat completions and responses.
+Sources: the OpenAPI descriptions of both.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ from amgs_app.gateway.formats.spoken import Body, MessageChange, Spoken, one_eac
 
 
 class ChatCompletions:
-    """Messages stand in `messages`, one an item; a tool's result is an item that names its call."""
+    """Reads and writes `messages`, one per item; a tool result is an item that names its call."""
 
     def read(self, request: Body) -> list[Spoken] | None:
         """See `Format.read`."""
         return one_each(request.get("messages"))
 
     def write(self, request: Body, changes: Mapping[int, MessageChange], notes: Mapping[int, str]) -> dict[str, Any]:
-        """See `Format.write`. A note goes into the message that it stands before, as a part of its own."""
+        """See `Format.write`. A note becomes a part of the message that it precedes."""
         written = []
         for place, item in enumerate(request["messages"]):
             change = changes.get(place)
@@ -34,13 +34,13 @@ class ChatCompletions:
         return {**request, "messages": written}
 
     def answer(self, answer: Body) -> Sequence[Spoken]:
-        """See `Format.answer`: the first choice."""
+        """See `Format.answer`: the message of the first choice."""
         choices = items(answer.get("choices"))
         message = choices[0].get("message") if choices else None
         return read_spoken({"role": "assistant", **message}, 0) if isinstance(message, dict) else []
 
     def collected(self, events: Sequence[Body]) -> Sequence[Spoken]:
-        """See `Format.collected`: the pieces of the first choice put together."""
+        """See `Format.collected`: the deltas of the first choice joined."""
         pieces: list[str] = []
         calls: dict[int, dict[str, str]] = {}
         for event in events:
@@ -65,10 +65,12 @@ class ChatCompletions:
 
 
 class Responses:
-    """Items stand in `input`, the system prompt in `instructions`."""
+    """Reads and writes `input`; the system prompt is in `instructions`."""
 
     def read(self, request: Body) -> list[Spoken] | None:
-        """See `Format.read`. A request that goes on from one that the provider keeps is not whole."""
+        """See `Format.read`. None for a request that continues a response stored at the provider, since messages are
+        missing.
+        """
         request_input = request.get("input")
         items = [{"role": "user", "content": request_input}] if isinstance(request_input, str) else request_input
         if request.get("previous_response_id") or request.get("conversation"):
@@ -78,7 +80,7 @@ class Responses:
         return [Spoken("system", system, -1), *messages] if system and messages is not None else messages
 
     def write(self, request: Body, changes: Mapping[int, MessageChange], notes: Mapping[int, str]) -> dict[str, Any]:
-        """See `Format.write`. A note before an item that holds no text of a user is a user's message of its own."""
+        """See `Format.write`. A note before an item that is not a user's message becomes a user message of its own."""
         spoken = self.read(request) or []
         by_item = {message.item: number for number, message in enumerate(spoken)}
         if isinstance(request.get("input"), str):
@@ -106,6 +108,6 @@ class Responses:
         return [message for message in messages if message.text or message.calls]
 
     def collected(self, events: Sequence[Body]) -> Sequence[Spoken]:
-        """See `Format.collected`: the items that were finished."""
+        """See `Format.collected`: the finished items."""
         done = [event.get("item") for event in events if event.get("type") == "response.output_item.done"]
         return self.answer({"output": done})

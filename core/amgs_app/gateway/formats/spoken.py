@@ -1,4 +1,4 @@
-"""Messages, independent of the interface: those of a request, and those of an answer's bytes."""
+"""Messages of requests and answers in one form for all APIs, and token usage."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from amgs.types.conversation import ToolCall
 from amgs.types.usage import Usage
 
 Body = Mapping[str, Any]
-"""A request's or an answer's JSON object."""
+"""JSON object of a request or an answer."""
 
 
 @dataclass(frozen=True, slots=True)
 class Spoken:
-    """A message. role: user, assistant, system or tool. answers: the id of the call that a tool's result belongs to.
+    """A message.
 
-    item: its place in the request's list, −1 where the list has no such item (a system prompt beside it). part: the
-    place among that item's parts, for an item that holds several messages. more: whether it holds what is no text, as a
-    picture, which the memory does not keep.
+    role: user, assistant, system or tool. answers: id of the call that a tool result answers. item: index in the
+    request's list, −1 for a system prompt beside the list. part: index within the item, if it holds several messages.
+    more: it has content other than text, such as a picture, which the memory does not store.
     """
 
     role: str
@@ -36,35 +36,33 @@ class Spoken:
 
     @property
     def says(self) -> bool:
-        """Return whether the message has content for a memory."""
+        """Return whether the message has content for the memory."""
         return bool(self.text.strip() or self.calls or self.answers)
 
 
 @dataclass(frozen=True, slots=True)
 class MessageChange:
-    """Change to a message: removal where `text` is None, else a replacement of its text."""
+    """A change to a message: a new text, or None to remove it."""
 
     text: str | None
 
 
 class Format(Protocol):
-    """Location of messages in the requests and answers of one interface."""
+    """How one API holds messages in requests and answers."""
 
     def read(self, request: Body) -> list[Spoken] | None:
-        """Return the messages of a request in order; None where they are not all there, so that nothing may be left
-        out.
-        """
+        """Return the messages of a request in order; None if some are missing, so that nothing may be dropped."""
         ...
 
     def write(self, request: Body, changes: Mapping[int, MessageChange], notes: Mapping[int, str]) -> dict[str, Any]:
-        """Return the request with changed messages (by position in the result of `read`).
+        """Return the request with changed messages, by their index in the result of `read`.
 
-        notes: a line that stands before a message that stays. What is not changed is the same JSON as before.
+        notes: texts to insert before messages that stay. Unchanged messages keep their exact JSON.
         """
         ...
 
     def answer(self, answer: Body) -> Sequence[Spoken]:
-        """Return what the model said in a whole answer; nothing for one of another form."""
+        """Return what the model said in a complete answer; empty for another format."""
         ...
 
     def collected(self, events: Sequence[Body]) -> Sequence[Spoken]:
@@ -73,7 +71,7 @@ class Format(Protocol):
 
 
 def read_spoken(item: Body, place: int) -> list[Spoken]:
-    """Return the messages of an item at a place of a request's list; at least one."""
+    """Return the messages of an item at index `place` of a request's list; at least one."""
     return [
         Spoken(
             message.role or "assistant",
@@ -89,7 +87,7 @@ def read_spoken(item: Body, place: int) -> list[Spoken]:
 
 
 def one_each(items: Any) -> list[Spoken] | None:
-    """Return the messages of items that hold one each; None for anything else."""
+    """Return the messages of items that hold one each; None otherwise."""
     if not isinstance(items, list) or not all(isinstance(item, dict) for item in items):
         return None
     messages = [message for place, item in enumerate(items) for message in read_spoken(item, place)]
@@ -97,18 +95,18 @@ def one_each(items: Any) -> list[Spoken] | None:
 
 
 def with_note(note: str, content: Any, kind: str = "text") -> list[Any]:
-    """Return a content with a part before it."""
+    """Return a content with a text part before it."""
     parts = content if isinstance(content, list) else [{"type": kind, "text": content}] if content else []
     return [{"type": kind, "text": note}, *parts]
 
 
 def string(value: Any) -> str:
-    """Return the text itself; "" for anything else."""
+    """Return a text unchanged, "" for anything else."""
     return value if isinstance(value, str) else ""
 
 
 def read_answer(form: Format, content: bytes, *, streamed: bool) -> Sequence[Spoken]:
-    """Return the messages of an answer, whole or in server-sent events; nothing for one that cannot be read."""
+    """Return the messages of an answer, complete or as server-sent events; empty if it cannot be read."""
     if streamed:
         return form.collected(_events(content))
     whole = body_of(content)
@@ -116,9 +114,9 @@ def read_answer(form: Format, content: bytes, *, streamed: bool) -> Sequence[Spo
 
 
 def usage_in(content: bytes, *, streamed: bool) -> Usage | None:
-    """Return the tokens of the request and its answer as counted by the model's server; None where the answer has none.
+    """Return the token usage that the model's server counted; None if the answer has none.
 
-    The events of a stream each tell a part of it, or tell it again with what came since.
+    Events of a stream report it in parts or cumulatively, so the largest of each count is taken.
     """
     events = _events(content) if streamed else [body] if (body := body_of(content)) else []
     holders = [holder for event in events for holder in (event, event.get("message"), event.get("response"))]
@@ -130,8 +128,9 @@ def usage_in(content: bytes, *, streamed: bool) -> Usage | None:
 
 
 def _usage(counts: Body) -> Usage:
-    """Return the counts of one `usage`. Anthropic's three of the input exclude each other; in chat completions and in
-    responses what came from the cache is among all that was read.
+    """Return the counts of one `usage` object.
+
+    Anthropic's three input counts are disjoint; in OpenAI's two APIs cached tokens are included in the input.
     """
     apart = usage_of(counts)
     every = count(counts.get("prompt_tokens", counts.get("input_tokens")))
@@ -154,7 +153,7 @@ def _events(content: bytes) -> list[Body]:
 
 
 def body_of(content: bytes) -> Body | None:
-    """Return the JSON object in the bytes; None for anything else."""
+    """Parse a JSON object; None for anything else."""
     try:
         value = json.loads(content)
     except (ValueError, RecursionError):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from amgs.index.fuzzy import corrections, count_allowed_edits
+from amgs.index.fuzzy import count_allowed_edits, find_corrections
 
 VOCABULARY = {"observatori": 9, "dome": 4, "done": 20, "router": 3, "valv": 2, "encod": 5, "encor": 1}
 
@@ -14,16 +14,16 @@ VOCABULARY = {"observatori": 9, "dome": 4, "done": 20, "router": 3, "valv": 2, "
     [("observatroi", "observatori"), ("observtori", "observatori"), ("routr", "router"), ("valb", "valv")],
 )
 def test_the_nearest_word_is_found(typed: str, meant: str) -> None:
-    assert [c.known for c in corrections([typed], VOCABULARY)] == [meant]
+    assert [c.known for c in find_corrections([typed], VOCABULARY)] == [meant]
 
 
 def test_short_words_are_never_corrected() -> None:
-    assert corrections(["cat", "ox"], {"car": 5, "bat": 2, "ax": 1}) == ()
+    assert find_corrections(["cat", "ox"], {"car": 5, "bat": 2, "ax": 1}) == ()
     assert [count_allowed_edits(w) for w in ("cat", "dome", "encoders", "")] == [0, 1, 2, 0]
 
 
 def test_a_word_far_from_all_others_has_no_correction() -> None:
-    assert corrections(["zygomorphic"], VOCABULARY) == ()
+    assert find_corrections(["zygomorphic"], VOCABULARY) == ()
 
 
 @pytest.mark.parametrize(
@@ -39,5 +39,5 @@ def test_a_word_far_from_all_others_has_no_correction() -> None:
 )
 def test_a_typo_is_compared_as_it_was_typed_too(typed: str, stem: str, meant: str) -> None:
     known = {"chang": 1, "creat": 1, "theme": 1, "degre": 1, "receiv": 1, "run": 1, "valv": 3}
-    (found,) = corrections([stem], known, {stem: typed})
+    (found,) = find_corrections([stem], known, {stem: typed})
     assert (found.unknown, found.known) == (stem, meant) and 0 < found.closeness < 1

@@ -220,7 +220,7 @@ def test_a_directory_that_cannot_be_made_leaves_the_index_in_memory(tmp_path: Pa
 def test_an_index_that_lacks_a_document_is_built_anew_though_its_stamp_fits(tmp_path: Path) -> None:
     texts = {1: "the heron", 2: "the kiln", 3: "the ledger"}
     index = filled(texts, tmp_path)
-    index._change(numbers([2]), numbers([]), reading(texts))
+    index._write_changes(numbers([2]), numbers([]), reading(texts))
     index.close()
     again = KeywordIndex.open(tmp_path)
     assert again.stamp is not None and found(again, "kiln") == []
@@ -279,7 +279,7 @@ def test_many_words_are_stemmed_as_each_by_itself(index: KeywordIndex, words: li
 def test_postings_are_those_of_the_state_that_is_asked_and_the_latest_are_remembered(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(keyword, "_REMEMBERED", 2)
+    monkeypatch.setattr(keyword, "_CACHED_POSTINGS", 2)
     index = filled({1: "The boiler valve.", 2: "Rye bread."})
     before = index.view()
     index.catch_up(numbers([1, 2, 3]), reading({3: "A valve of the router."}), Stamp("s", 2))
@@ -290,7 +290,7 @@ def test_postings_are_those_of_the_state_that_is_asked_and_the_latest_are_rememb
     assert index.postings("rye", 9) is found
     kept = index.postings("valv", 9)
     index.postings("bread", 9)
-    assert index.postings("valv", 9) is kept and index._remembering.cache_info().currsize == 2
+    assert index.postings("valv", 9) is kept and index._cached_postings.cache_info().currsize == 2
 
 
 @pytest.mark.parametrize("query", ["world war", "man page", "cost per unit", "sans serif", "hat size"])

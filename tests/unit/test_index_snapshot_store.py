@@ -20,7 +20,7 @@ def test_the_latest_generation_is_mapped_and_older_ones_are_gone(tmp_path: Path)
     put(snapshots, 3)
     put(snapshots, 5)
     kept = snapshots.latest("s")
-    assert kept is not None and kept.stamp == Stamp("s", 5) and kept.said == {"revision": 5}
+    assert kept is not None and kept.stamp == Stamp("s", 5) and kept.facts == {"revision": 5}
     assert kept.array("values").tolist() == [0, 1, 2, 3, 4]
     assert [one.name for one in (tmp_path / "shelf").iterdir()] == ["5"]
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from amgs.index.snapshot_store import SnapshotStore, Stamp
-from amgs.index.vector import VectorIndex, unit
+from amgs.index.vector import VectorIndex, to_unit_length
 from amgs.index.vector_base import Base
 
 
@@ -82,8 +82,8 @@ def test_a_kept_index_changes_like_one_in_memory(tmp_path: Path, seed: int, size
     every = plain.numbers.tolist()
     assert base.cosines(query, every) == plain.cosines(query, every)
     firsts = np.array(every, dtype=np.int64)
-    assert np.allclose(base.together(firsts, firsts[::-1]), plain.together(firsts, firsts[::-1]), atol=1e-5)
-    found, wanted = (i.nearest(unit(query[None]), 3, floor=-1, allowed=allowed) for i in (base, plain))
+    assert np.allclose(base.pair_lengths(firsts, firsts[::-1]), plain.pair_lengths(firsts, firsts[::-1]), atol=1e-5)
+    found, wanted = (i.nearest(to_unit_length(query[None]), 3, floor=-1, allowed=allowed) for i in (base, plain))
     assert found.rows.tolist() == wanted.rows.tolist()
 
 

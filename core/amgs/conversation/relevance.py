@@ -22,7 +22,7 @@ from amgs.conversation.cohesion import centre
 from amgs.conversation.messages import number_sessions
 from amgs.conversation.segments import estimate_topics
 from amgs.decay import hours_between
-from amgs.index.vector import unit
+from amgs.index.vector import to_unit_length
 from amgs.retrieval.features import FEATURES, Features
 from amgs.retrieval.similarity import FEW, SCALE, contributions, to_similarities
 from amgs.retrieval.sources import Sources
@@ -240,7 +240,7 @@ def _vectors(pieces: Sequence[Sequence[int]], sources: Sources) -> Vector:
         vectors = [known[number] for number in numbers if number in known]
         if vectors:
             means[place] = vectors[0] if len(vectors) == 1 else np.mean(vectors, axis=0)
-    return unit(means)
+    return to_unit_length(means)
 
 
 def _deviations(values: Floats) -> Floats:

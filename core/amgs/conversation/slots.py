@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from typing import Literal, TypeGuard, get_args
 
 from amgs.conversation.acts import commits
-from amgs.index.entity_index import lay_out
+from amgs.index.entity_index import build_entity_index
 from amgs.text.intervals.grammar import dates_in
 from amgs.text.name_uses import read_names
 from amgs.text.sentences import sentences, units
@@ -155,7 +155,7 @@ def names_of(texts: Sequence[str], speakers: Sequence[str] = ()) -> re.Pattern[s
         readings[number], lower = read_names(text)
         small.update(lower)
     said_by = {number: who.lower() for number, who in enumerate(speakers) if who}
-    things = lay_out(readings, small, speakers=said_by, titled={}, marked={}).things
+    things = build_entity_index(readings, small, speakers=said_by, titled={}, marked={}).things
     forms = {form for thing in things for form in thing.forms if _may_be(form)}
     if not forms:
         return NO_NAMES

@@ -16,7 +16,7 @@ from amgs.clock import microseconds_of
 from amgs.derived.roll import Roll
 from amgs.graph.live import LiveGraph
 from amgs.graph.view import GraphView
-from amgs.index.ascending import joined, replaced, without
+from amgs.index.ascending import difference, replace_values, union
 from amgs.index.id_map import IdMap
 from amgs.retrieval.sequence_index import SequenceIndex
 from amgs.storage.block_columns import ScoringColumns, ScoringFacts
@@ -136,7 +136,7 @@ class StateReader:
             block_numbers = columns.numbers(wanted)
         else:
             changed = self._roll.changed if at == self._roll.before else columns.statuses(since=at).numbers
-            block_numbers = joined(without(block_numbers, changed), columns.numbers(wanted, since=at))
+            block_numbers = union(difference(block_numbers, changed), columns.numbers(wanted, since=at))
         if len(self._passing) >= _FILTERS_KEPT:
             self._passing = {}
         self._passing[wanted] = block_numbers, structure
@@ -201,7 +201,7 @@ class StateReader:
             changed = self._storage.block_columns.scoring(since=structure)
             earlier = ScoringColumns(
                 *(
-                    replaced(
+                    replace_values(
                         earlier.numbers, getattr(earlier, column.name), changed.numbers, getattr(changed, column.name)
                     )
                     for column in fields(ScoringColumns)
@@ -210,8 +210,10 @@ class StateReader:
         clocks = self._storage.block_columns.clocks(since=changes)
         return replace(
             earlier,
-            reinforced=replaced(earlier.numbers, earlier.reinforced, clocks.numbers, clocks.reinforced),
-            reinforcements=replaced(earlier.numbers, earlier.reinforcements, clocks.numbers, clocks.reinforcements),
+            reinforced=replace_values(earlier.numbers, earlier.reinforced, clocks.numbers, clocks.reinforced),
+            reinforcements=replace_values(
+                earlier.numbers, earlier.reinforcements, clocks.numbers, clocks.reinforcements
+            ),
         )
 
     def numbers_of(self, ids: Sequence[str]) -> Mapping[str, int]:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from amgs.derived.block_reader import State
 from amgs.identity import file_of
 from amgs.index.block_features import NOBODY
-from amgs.index.entity_index import EntityIndex, lay_out
+from amgs.index.entity_index import EntityIndex, build_entity_index
 from amgs.storage.blocks import NumberedBlock
 from amgs.storage.store import Storage
 from amgs.text.name_uses import NameReading, read_names
@@ -75,7 +75,9 @@ class EntityCatalogue:
                 # What is stopped half way is dropped, and read anew.
                 read = self._catch_up_names(read, progress)
                 speakers = _speakers(state)
-                index = lay_out(read.names, read.small, speakers=speakers, titled=read.titled, marked=read.marked)
+                index = build_entity_index(
+                    read.names, read.small, speakers=speakers, titled=read.titled, marked=read.marked
+                )
                 read.at = state.structure
                 self._read, self._found = read, EntityState(index, dict(read.created))
             return self._found

@@ -26,7 +26,7 @@ from amgs.errors import StoreError
 from amgs.graph.centrality import BRIEF_BYTES
 from amgs.graph.live import CentralitySnapshot, LiveGraph
 from amgs.graph.view import catch_up
-from amgs.index.ascending import without
+from amgs.index.ascending import difference
 from amgs.index.block_features import BlockFeatures
 from amgs.index.vector import VectorIndex
 from amgs.retrieval.sequence_index import SequenceIndex, append_blocks, build_sequences
@@ -268,7 +268,7 @@ class Derived:
         if at > structure:  # a later reader was faster
             known, at = None, -1
         traits = BlockFeatures.none() if known is None else known.traits
-        gone = without(traits.numbers, self._catch_up_roll(structure).numbers)
+        gone = difference(traits.numbers, self._catch_up_roll(structure).numbers)
         fresh = self._storage.block_columns.traits(since=at)
         traits = traits.without(gone).merged(fresh)
         sequences = None
@@ -368,7 +368,7 @@ class Derived:
     def _catch_up_graph(self, roll: Roll, view: GraphView, version: int, highest: int) -> GraphView | None:
         """Return the view of a state from an earlier one; None where reading all edges anew is as fast, or needed."""
         keys = self._storage.edges.changed(version)
-        came = without(roll.live, view.nodes)
+        came = difference(roll.live, view.nodes)
         # A block that comes back has edges that were not written since.
         if keys is None or len(keys) > _FEW_EDGES or (came.size and int(came[0]) <= highest):
             return None

@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from amgs.index.ascending import contains, places, replaced
+from amgs.index.ascending import contains, places, replace_values
 from amgs.storage.block_columns import BlockColumnStorage
 from amgs.types import STATUSES
 
@@ -47,15 +47,15 @@ class Roll:
     def caught_up(self, storage: BlockColumnStorage, structure: int) -> Roll:
         """Return the roll of a later state."""
         changed = storage.statuses(since=self.structure)
-        numbers = replaced(self.numbers, self.numbers, changed.numbers, changed.numbers)
+        numbers = replace_values(self.numbers, self.numbers, changed.numbers, changed.numbers)
         if numbers.size != storage.count():
             return Roll.read(storage, structure)
         return Roll(
             structure,
             self.whole_since,
             numbers,
-            replaced(self.numbers, self.status, changed.numbers, changed.status),
-            replaced(self.numbers, self.embedded, changed.numbers, changed.embedded),
+            replace_values(self.numbers, self.status, changed.numbers, changed.status),
+            replace_values(self.numbers, self.embedded, changed.numbers, changed.embedded),
             self.structure,
             changed.numbers,
         )

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from amgs.errors import ModelError, StoreCorruptError, StoreError
-from amgs.index.ascending import without
+from amgs.index.ascending import difference
 from amgs.index.keyword import KeywordIndex
 from amgs.index.snapshot_store import Stamp
 from amgs.index.vector import VectorIndex
@@ -86,7 +86,7 @@ class SearchIndexes:
         elif at != structure:
             index = index.copy()
         if at != structure:
-            index.remove(without(index.numbers, self._roll(structure).with_vector))
+            index.remove(difference(index.numbers, self._roll(structure).with_vector))
             for changed in self._storage.block_columns.embedding_batches(since=at):
                 index.add(changed.numbers, changed.matrix)
         self._vectors, self._vectors_at = index, structure
@@ -114,7 +114,7 @@ class SearchIndexes:
 
     def begin_anew(self) -> None:
         """Remove the files of the keyword index and begin an empty one."""
-        self._keyword = self._keyword.anew()
+        self._keyword = self._keyword.clear()
 
     def close(self) -> None:
         """Seal the keyword index."""
@@ -148,7 +148,7 @@ class SearchIndexes:
         """Read the vectors kept beside the store, and their revision; none and -1 without any."""
         space = self._storage.meta.embedding_space()
         generation = self._kept.latest("vectors")
-        if generation is not None and space is not None and generation.said.get("space") == list(space):
+        if generation is not None and space is not None and generation.facts.get("space") == list(space):
             return VectorIndex(space[1], Base.read(generation)), generation.stamp.revision
         return VectorIndex(space[1] if space is not None else self._embedder.dimension), -1
 

@@ -79,10 +79,10 @@ def read_graph(generation: Generation) -> StoredGraph:
         reinforced=generation.array("reinforced"),
         decay_lambda=generation.array("decay_lambda"),
     )
-    as_of: datetime = EPOCH + timedelta(microseconds=int(generation.said["as_of"]))
+    as_of: datetime = EPOCH + timedelta(microseconds=int(generation.facts["as_of"]))
     ties = Ties(generation.array("starts"), generation.array("neighbour"), generation.array("edge"))
     view = GraphView(nodes, columns, source, target, strengths(columns, as_of), as_of, ties)
-    return StoredGraph(view, generation.stamp.revision, int(generation.said["highest"]))
+    return StoredGraph(view, generation.stamp.revision, int(generation.facts["highest"]))
 
 
 def _code_relations(relation: NDArray[np.object_]) -> tuple[list[str], NDArray[np.int16]]:

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from amgs.clock import EPOCH, microseconds_of
-from amgs.index.ascending import without
+from amgs.index.ascending import difference
 from amgs.storage.edges import EdgeColumns, WalkColumns
 from amgs.types import Edge, LiveEdge
 
@@ -266,7 +266,7 @@ def catch_up(
     nodes: (n,) numbers of the live blocks, ascending. changed: edges that were written or deleted. fresh: those of them
     that exist now, sorted like the view's columns. For a new block all edges must be among them.
     """
-    gone = without(view.nodes, nodes)
+    gone = difference(view.nodes, nodes)
     appended = not gone.size and np.array_equal(nodes[: view.nodes.size], view.nodes)
     stays = np.ones(view.source.size, dtype=np.bool_)
     stays[[row for key in changed for row in _rows_of(view.columns, key)]] = False

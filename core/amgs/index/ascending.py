@@ -1,4 +1,7 @@
-"""Sets of numbers as ascending arrays without repetition: what differs between two is found without sorting them."""
+"""Set operations on ascending arrays of block numbers without repetition, which need no sorting.
+
+Every function relies on its input being ascending; the indexes, the graph and the search call them on each query.
+"""
 
 from __future__ import annotations
 
@@ -11,10 +14,10 @@ Numbers = NDArray[np.int64]
 
 
 def places(ascending: Numbers, values: Numbers) -> Numbers:
-    """Return the place of each value in an ascending array, -1 for one that is not in it: (m,)."""
+    """Return the index of each value in an ascending array, -1 where it is missing: (m,)."""
     if not ascending.size:
         return np.full(values.size, -1, dtype=np.int64)
-    # Numbers of blocks run on with few gaps, so that most stand where they would without one: a look, and no search.
+    # Block numbers have few gaps, so most values are where they would be without any: check that before searching.
     at = np.minimum(np.maximum(values - ascending[0], 0), ascending.size - 1)
     off = ascending[at] != values
     if off.any():
@@ -29,19 +32,16 @@ def contains(ascending: Numbers, values: Numbers) -> NDArray[np.bool_]:
     return places(ascending, values) >= 0
 
 
-def without(numbers: Numbers, other: Numbers) -> Numbers:
-    """Return the numbers of the first that the second lacks.
-
-    A common start, as two states of a store have it, is not compared again.
-    """
-    same = _common(numbers, other)
+def difference(numbers: Numbers, other: Numbers) -> Numbers:
+    """Return the numbers that are not in `other`, ascending; a common beginning is skipped at once."""
+    same = _common_prefix(numbers, other)
     rest = numbers[same:]
     return rest[~contains(other[same:], rest)]
 
 
-def joined(numbers: Numbers, other: Numbers) -> Numbers:
-    """Return what either has."""
-    new = without(other, numbers)
+def union(numbers: Numbers, other: Numbers) -> Numbers:
+    """Return the numbers in either array, ascending."""
+    new = difference(other, numbers)
     if not new.size:
         return numbers
     if not numbers.size or numbers[-1] < new[0]:
@@ -49,9 +49,9 @@ def joined(numbers: Numbers, other: Numbers) -> Numbers:
     return np.insert(numbers, np.searchsorted(numbers, new), new)
 
 
-def replaced(numbers: Numbers, column: NDArray[Any], changed: Numbers, values: NDArray[Any]) -> NDArray[Any]:
-    """Return a column by number with the values of some numbers, ascending, put in place of the old ones or between
-    them.
+def replace_values(numbers: Numbers, column: NDArray[Any], changed: Numbers, values: NDArray[Any]) -> NDArray[Any]:
+    """Return a column (n,) with new values for the `changed` numbers, ascending: replaced where a number is known, else
+    inserted in order.
     """
     at = places(numbers, changed)
     known = at >= 0
@@ -65,8 +65,8 @@ def replaced(numbers: Numbers, column: NDArray[Any], changed: Numbers, values: N
     return np.insert(new_column, np.searchsorted(numbers, new), values[~known])
 
 
-def _common(numbers: Numbers, other: Numbers) -> int:
-    """Return how many values both begin with alike."""
+def _common_prefix(numbers: Numbers, other: Numbers) -> int:
+    """Return how many leading values the arrays share."""
     size = min(numbers.size, other.size)
     differs = numbers[:size] != other[:size]
     first = int(np.argmax(differs)) if size else 0

@@ -1,7 +1,6 @@
-"""Features of a block that do not depend on a query: its episode, speaker and length, whether it asks; as columns.
+"""Keep features of all blocks that do not depend on a query, as arrays: episode, speaker, length, questions.
 
-Derived from the store like the other indexes, and held in memory: retrieval compares a whole pool by these
-columns without reading a block.
+`derived` builds them from the store; a search uses them for all its candidates without reading a block.
 """
 
 from __future__ import annotations
@@ -13,7 +12,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from amgs.index.ascending import places, replaced
+from amgs.index.ascending import places, replace_values
 from amgs.storage.block_columns import FeatureColumns
 from amgs.text.stop_words import COMMON_WORDS
 
@@ -26,7 +25,12 @@ _COMMON = frozenset(COMMON_WORDS)
 
 @dataclass(frozen=True, eq=False)
 class BlockFeatures:
-    """The columns of all n blocks, rows in rising number; name is a place in `names`, or NOBODY."""
+    """Arrays (n,) over all blocks, in order of their numbers.
+
+    episode: hash of the block's source or dialogue; 0 where it has none. name: who says it, an index into `names`, or
+    NOBODY. length: log(1 + characters). asking: share of questions among its sentences. asks: whether it ends with a
+    question.
+    """
 
     numbers: NDArray[np.int64]
     episode: NDArray[np.uint64]
@@ -53,9 +57,9 @@ class BlockFeatures:
         return places(self.numbers, numbers)
 
     def named(self, text: str) -> tuple[int, ...]:
-        """Return the names that a text mentions, by their first word or any longer one: places in `names`.
+        """Return the names that a text mentions, by their first word or any longer one, as indexes into `names`.
 
-        One that is a common word too ("Will") is meant only where it is capitalised and does not begin the text.
+        A name that is also a common word ("Will") counts only capitalised, and not as the first word.
         """
         written = _WORD.findall(text)
         later = {word.lower() for word in written[1:] if word[:1].isupper()}
@@ -64,11 +68,11 @@ class BlockFeatures:
         return tuple(sorted({place for word in words for place in called.get(word, ())}))
 
     def without(self, numbers: NDArray[np.int64]) -> BlockFeatures:
-        """Return these traits less some rows."""
+        """Return the features without the blocks of these numbers."""
         return self._select_rows(~np.isin(self.numbers, numbers)) if numbers.size else self
 
     def merged(self, changed: FeatureColumns) -> BlockFeatures:
-        """Return these traits with the changed rows in place of, or beside, the old ones."""
+        """Return the features with changed blocks replaced and new ones added."""
         if not changed.numbers.size:
             return self
         places = {name: place for place, name in enumerate(self.names)}
@@ -86,7 +90,7 @@ class BlockFeatures:
             tuple(places),
         )
         columns = {
-            column: replaced(self.numbers, getattr(self, column), fresh.numbers, getattr(fresh, column))
+            column: replace_values(self.numbers, getattr(self, column), fresh.numbers, getattr(fresh, column))
             for column in _COLUMNS
         }
         return BlockFeatures(**columns, names=fresh.names)
@@ -105,9 +109,7 @@ class BlockFeatures:
 
 @lru_cache(maxsize=16)
 def _index_name_words(names: tuple[str, ...]) -> dict[str, list[int]]:
-    """Return the places of the names that a word calls. Kept beside the features, which change with every block: names
-    seldom do.
-    """
+    """Return for each word the names it may mean, as indexes. Cached by the names, which seldom change."""
     called: dict[str, list[int]] = {}
     for place, name in enumerate(names):
         for word in name_words(name):
@@ -116,6 +118,8 @@ def _index_name_words(names: tuple[str, ...]) -> dict[str, list[int]]:
 
 
 def name_words(name: str) -> set[str]:
-    """Return the words by which somebody is called: the first of the name, and all that are not mere initials."""
+    """Return the words by which a person may be mentioned: the first of the name, and any other of 3
+    letters or more.
+    """
     words = _WORD.findall(name)
     return {word for i, word in enumerate(words) if i == 0 or len(word) >= _SHORTEST_NAME}

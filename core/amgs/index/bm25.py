@@ -1,4 +1,4 @@
-"""BM25 over a few texts in memory, as it stands in the textbook (Robertson and Zaragoza 2009)."""
+"""Score a few texts in memory with textbook BM25 (Robertson and Zaragoza 2009); the index of a store is `keyword`."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ K1, B = 1.2, 0.75
 
 
 class TextBm25:
-    """texts: the words of each, as whoever asks reads them."""
+    """BM25 index of n texts. texts: the words of each, cut and stemmed like those of the queries."""
 
     def __init__(self, texts: Sequence[Sequence[str]]) -> None:
         lengths = np.array([len(words) for words in texts], dtype=np.float64)
@@ -24,7 +24,7 @@ class TextBm25:
                 self._holders[word].append((row, count))
 
     def scores(self, query: Sequence[str]) -> NDArray[np.float64]:
-        """Return (n,) one score a text; a word that the query repeats counts once."""
+        """Return the score of each text (n,); a repeated query word counts once."""
         size = self._norm.size
         total = np.zeros(size)
         for word in dict.fromkeys(query):

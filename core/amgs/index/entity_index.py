@@ -1,7 +1,7 @@
-"""Resolve the names of a store: merge equal names, infer the type of each, and list the blocks that hold it.
+"""Resolve the names of a store to entities: merge forms of a name, infer its type, list the blocks that mention it.
 
-Made from what each text says of names (`text/name_uses.py`), all of them at once: whether a capitalised word is a name,
-and whose name a first name is, only the whole store tells.
+`derived` builds it from what `text/name_uses.py` read in each text, over all texts at once, since only the whole store
+shows whether a capitalised word is a name and whose first name it is.
 """
 
 from __future__ import annotations
@@ -17,26 +17,28 @@ from amgs.text.name_uses import NameReading, NameUse
 from amgs.types.entities import EntityType
 
 _STRONG = frozenset(("its name", "speaks", "initial", "hosted", "installed", "title", "marked"))
-"""Cues that speak for two: they define rather than hint."""
-_ENOUGH = 2
+"""Cues that count twice, because they define a type rather than hint at it."""
+_MIN_CUES = 2
 """Kinds of cues that must agree on a type, a strong one counting twice."""
 _NOISE = 0.1
 _NO_NOISE = 3
-"""A kind of cue that makes up less than this share of all at a name, and stands in fewer blocks, says nothing."""
-_HELD = 0.15
-"""Of the blocks that name it must hold a cue for its type."""
+"""A kind of cue counts if it is at least this share of a name's cues, or in at least so many blocks."""
+_CUE_SHARE = 0.15
+"""Share of the blocks with a name that must have a cue for its type."""
 _IN_FULL = 0.1
-"""How often a person must be named in full, beside a last name alone, for that to be theirs."""
+"""Mentions of a full name, per mention of the last name alone, from which the last name is taken to be
+that person's.
+"""
 _SHARE = 0.6
-"""Of all cues at a name that must speak for its type."""
+"""Share of a name's cues that must support its type."""
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 _JOINTS = re.compile(r"[\s_\-–.'’]+")
 _PART = re.compile(r"[^\W\d_]+(?:[-'’][^\W\d_]+)*")
 
 
 def key_of(name: str) -> str:
-    """Return what forms of one name share: pytest-xdist, pytest_xdist and PytestXdist are one; JSON Schema and
-    jsonschema are two.
+    """Return the key that all spellings of a name share: pytest-xdist, pytest_xdist and PytestXdist have the same;
+    JSON Schema and jsonschema do not.
     """
     bare = " ".join(name.split())
     return names.key(bare) if " " in bare else _JOINTS.sub("", names.key(bare))
@@ -44,8 +46,10 @@ def key_of(name: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class NamedThing:
-    """An entity. forms: how it is written, with how often, the commonest first. blocks: numbers of the blocks that
-    name it, rising, with how often each does. cues: (type, kind) -> in how many blocks it stands by the name.
+    """An entity: a name with its type and mentions.
+
+    forms: its spellings, each with its count, the commonest first. blocks: mentions in each block, by number,
+    ascending. cues: number of blocks with each (type, kind) of cue.
     """
 
     name: str
@@ -68,7 +72,7 @@ class NamedThing:
 
 @dataclass(frozen=True)
 class EntityIndex:
-    """The entities of a store, the most often named first; equals by name."""
+    """The entities of a store, the most mentioned first, ties by name."""
 
     things: tuple[NamedThing, ...]
     _keys: Mapping[str, int] = field(repr=False)
@@ -80,8 +84,8 @@ class EntityIndex:
         return None if place is None else self.things[place]
 
     def near(self, thing: NamedThing) -> tuple[tuple[NamedThing, int], ...]:
-        """Return the entities that stand in the same blocks, with in how many; those first that stand there more often
-        than their own number of blocks lets expect.
+        """Return the entities mentioned in the same blocks, each with the number of shared blocks; those first that
+        share more blocks than their own number of blocks suggests.
         """
         shared = Counter(place for block in thing.blocks for place in self._of_block.get(block, ()))
         neighbours = [(self.things[place], count) for place, count in shared.items() if self.things[place] is not thing]
@@ -100,7 +104,7 @@ class EntityIndex:
 
 @dataclass(slots=True)
 class _Tally:
-    """Facts of the store about a name, under its key. whole: the form that others abbreviate."""
+    """What the store says about a name, while entities are built. whole: the full name that others abbreviate; ""."""
 
     forms: Counter[str] = field(default_factory=Counter)
     blocks: Counter[int] = field(default_factory=Counter)
@@ -120,7 +124,7 @@ class _Tally:
         return self.whole or min(self.forms, key=lambda form: (-self.forms[form], form.islower(), form))
 
 
-def lay_out(
+def build_entity_index(
     readings: Mapping[int, NameReading],
     small: Mapping[str, int],
     *,
@@ -128,12 +132,12 @@ def lay_out(
     titled: Mapping[int, Collection[str]],
     marked: Mapping[int, Collection[str]],
 ) -> EntityIndex:
-    """Return the entities of all texts, by the numbers of their blocks.
+    """Build the entities of a store.
 
-    small: how often the store writes a word in small letters. speakers: who says a turn, in small letters. titled: the
-    headings of a block and the name of its source. marked: its tags.
+    readings: the names read in each block, by number. small: how often the store writes a word in lower case. speakers:
+    who says a turn, in lower case, by number. titled: a block's headings and its source's name. marked: its tags.
     """
-    known = _names(readings, small)
+    known = _known_names(readings, small)
     tallies: dict[str, _Tally] = defaultdict(_Tally)
     spoken = frozenset(speakers.values())
     for number, reading in sorted(readings.items()):
@@ -151,7 +155,7 @@ def lay_out(
     _join_plurals(tallies)
     _join_parts(tallies)
     things = [
-        NamedThing(t.name, _type(t), _by_count(t.forms), dict(sorted(t.blocks.items())), _counted(t))
+        NamedThing(t.name, _infer_type(t), _sort_by_count(t.forms), dict(sorted(t.blocks.items())), _count_cues(t))
         for t in tallies.values()
         if t.blocks and not (t.software and not _has_project_cue(t))
     ]
@@ -166,9 +170,9 @@ def lay_out(
 # --- which runs are names ---------------------------------------------------------------------------------
 
 
-def _names(readings: Mapping[int, NameReading], small: Mapping[str, int]) -> frozenset[str]:
-    """Runs that the store uses as names: capitalised within running sentences, a single word more often than in small
-    letters, and not almost only at the beginning of sentences.
+def _known_names(readings: Mapping[int, NameReading], small: Mapping[str, int]) -> frozenset[str]:
+    """Return the capitalised runs of words that the store uses as names: they occur inside sentences, and a single word
+    more often capitalised than not, and not almost only at the start of sentences.
     """
     inside: Counter[str] = Counter()
     opening: Counter[str] = Counter()
@@ -193,18 +197,20 @@ def _names(readings: Mapping[int, NameReading], small: Mapping[str, int]) -> fro
 
 
 def _without_first(text: str) -> str:
-    """Return what follows the first word, where that can stand alone: nothing of `Bank of England`."""
+    """Return a run without its first word, "" where the rest does not begin with a capital (`Bank of England`)."""
     rest = text.partition(" ")[2]
     return rest if rest[:1].isupper() else ""
 
 
 def _has_inner_capitals(word: str) -> bool:
-    """Return whether a word has capitals within that no rule of writing asks for: PyTorch, and not PYTORCH."""
+    """Return whether a word has capitals inside, like PyTorch and unlike PYTORCH."""
     return not word.isupper() and any(c.isupper() for c in word[1:])
 
 
 def _match_known_name(use: NameUse, known: Collection[str], spoken: Collection[str]) -> str:
-    """Return the name in a use: the whole run, or what follows a first word that only opens a sentence; "" for none."""
+    """Return the name in a use: the whole run, or the run without a first word that only opens the sentence; "" for
+    none.
+    """
     if use.text in known or use.text.lower() in spoken:
         return use.text
     rest = _without_first(use.text)
@@ -221,31 +227,31 @@ def _add_cues(
     titled: Mapping[int, Collection[str]],
     marked: Mapping[int, Collection[str]],
 ) -> None:
-    """Cues that stand elsewhere than at the name: in addresses, in sources, in headings, in tags, at turns."""
+    """Add the cues that are not beside a name in the text: from addresses, speakers, sources, headings and tags."""
     elsewhere: Iterator[tuple[str, tuple[str, str], int]] = (
         (name, cue, number)
         for number, reading in readings.items()
         for name, cue in ((hint, ("project", kind)) for hint, kind in reading.hints)
     )
     for name, cue, number in elsewhere:
-        _cue(tallies, name, cue, number)
+        _add_cue(tallies, name, cue, number)
     for number, speaker in speakers.items():
-        _cue(tallies, speaker, ("person", "speaks"), number)
+        _add_cue(tallies, speaker, ("person", "speaks"), number)
     for number, titles in titled.items():
         for name in titles:
-            _cue(tallies, name, ("project", "named in the source"), number)
+            _add_cue(tallies, name, ("project", "named in the source"), number)
     for number, titles in marked.items():
         for name in titles:
-            _cue(tallies, name, ("topic", "marked"), number)
+            _add_cue(tallies, name, ("topic", "marked"), number)
 
 
-def _cue(tallies: Mapping[str, _Tally], name: str, cue: tuple[str, str], number: int) -> None:
+def _add_cue(tallies: Mapping[str, _Tally], name: str, cue: tuple[str, str], number: int) -> None:
     tally = tallies.get(key_of(name))
     if tally is not None:
         tally.cues[cue].add(number)
 
 
-def _by_count(forms: Mapping[str, int]) -> dict[str, int]:
+def _sort_by_count(forms: Mapping[str, int]) -> dict[str, int]:
     return dict(sorted(forms.items(), key=lambda pair: (-pair[1], pair[0])))
 
 
@@ -253,12 +259,12 @@ def _has_project_cue(tally: _Tally) -> bool:
     return any(type_ == "project" and kind in ("hosted", "installed") for type_, kind in tally.cues)
 
 
-def _counted(tally: _Tally) -> dict[tuple[str, str], int]:
+def _count_cues(tally: _Tally) -> dict[tuple[str, str], int]:
     return {cue: len(blocks) for cue, blocks in sorted(tally.cues.items())}
 
 
-def _type(tally: _Tally) -> EntityType:
-    """Return the type with the most cues if enough agree; unknown without one."""
+def _infer_type(tally: _Tally) -> EntityType:
+    """Return the type that most cues support, "unknown" where too few do (see the constants above)."""
     total = sum(len(blocks) for blocks in tally.cues.values())
     weights: Counter[str] = Counter()
     counts: Counter[str] = Counter()
@@ -272,9 +278,9 @@ def _type(tally: _Tally) -> EntityType:
         return "unknown"
     best = max(weights, key=lambda type_: (counts[type_], weights[type_], type_))
     sure = (
-        weights[best] >= _ENOUGH
+        weights[best] >= _MIN_CUES
         and counts[best] >= _SHARE * counts.total()
-        and len(blocks_by_type[best]) >= _HELD * len(tally.blocks)
+        and len(blocks_by_type[best]) >= _CUE_SHARE * len(tally.blocks)
     )
     return _AS_TYPE[best] if sure else "unknown"
 
@@ -292,7 +298,7 @@ _AS_TYPE: Mapping[str, EntityType] = {
 
 
 def _join_spaced(tallies: dict[str, _Tally]) -> None:
-    """`HuggingFace` to `Hugging Face`."""
+    """Merge `HuggingFace` into `Hugging Face`."""
     for key in [k for k in tallies if " " in k]:
         other = tallies.get(key.replace(" ", ""))
         if other is not None and any(names.key(_CAMEL.sub(" ", form)) == key for form in other.forms):
@@ -300,29 +306,33 @@ def _join_spaced(tallies: dict[str, _Tally]) -> None:
 
 
 def _join_plurals(tallies: dict[str, _Tally]) -> None:
-    """`APIs` to `API`: where both are names, and neither is a person's."""
+    """Merge `APIs` into `API`, where the singular is at least as frequent and neither is a person's name."""
     for key in [k for k in tallies if k.endswith("s") and len(k) > 3 and k[:-1] in tallies]:
         singular, many = tallies[key[:-1]], tallies[key]
         same = many.name == f"{singular.name}s" and singular.blocks.total() >= many.blocks.total()
-        if same and "person" not in (_type(singular), _type(many)):
+        if same and "person" not in (_infer_type(singular), _infer_type(many)):
             singular.absorb(many)
             del tallies[key]
 
 
 def _join_parts(tallies: dict[str, _Tally]) -> None:
-    """Join a person's first name, last name and initials to the full name, where the store has only one such person."""
+    """Merge a first name, last name or initials into the full name, where only a single person of the store fits."""
     whole: dict[str, list[str]] = defaultdict(list)
     for key, tally in tallies.items():
-        parts = _parts(tally.name)
+        parts = _name_parts(tally.name)
         if len(parts) >= 2 and _may_be_person(tally):
             for part in {parts[0], parts[-1]}:
                 whole[part.lower()].append(key)
     joined: dict[str, str] = {}
     for key, tally in tallies.items():
-        parts = _parts(tally.name)
+        parts = _name_parts(tally.name)
         wanted = parts[-1].lower() if parts else ""
-        fits = [k for k in whole.get(wanted, ()) if k != key and _abbreviates(parts, _parts(tallies[k].name))]
-        if len(fits) == 1 and _one_person(tally, tallies[fits[0]]) and _as_often(tally, tallies[fits[0]]):
+        fits = [k for k in whole.get(wanted, ()) if k != key and _abbreviates(parts, _name_parts(tallies[k].name))]
+        if (
+            len(fits) == 1
+            and _may_be_same_person(tally, tallies[fits[0]])
+            and _is_frequent_enough(tally, tallies[fits[0]])
+        ):
             joined[key] = fits[0]
     for key, target in joined.items():
         while target in joined:
@@ -332,31 +342,31 @@ def _join_parts(tallies: dict[str, _Tally]) -> None:
             tallies[target].absorb(tallies.pop(key))
 
 
-def _parts(name: str) -> Sequence[str]:
+def _name_parts(name: str) -> Sequence[str]:
     return _PART.findall(name)
 
 
 def _may_be_person(tally: _Tally) -> bool:
-    return _type(tally) in ("person", "unknown") and not any(c.isdigit() for c in tally.name)
+    return _infer_type(tally) in ("person", "unknown") and not any(c.isdigit() for c in tally.name)
 
 
-def _one_person(part: _Tally, whole: _Tally) -> bool:
-    """Return whether both may be one person, and one of them is known to be a person."""
-    types = {_type(part), _type(whole)}
+def _may_be_same_person(part: _Tally, whole: _Tally) -> bool:
+    """Return whether two names may be the same person: at least one is a person, the other of unknown type."""
+    types = {_infer_type(part), _infer_type(whole)}
     return "person" in types and types <= {"person", "unknown"}
 
 
-def _as_often(part: _Tally, whole: _Tally) -> bool:
-    """Return whether the full name is frequent enough for its part: twice for a first name; more for a last name, which
-    a family shares.
+def _is_frequent_enough(part: _Tally, whole: _Tally) -> bool:
+    """Return whether the full name is frequent enough to own its part: two mentions for a first name; _IN_FULL of the
+    part's for a last name, which a family shares.
     """
-    first = _parts(whole.name)[0] == _parts(part.name)[0]
+    first = _name_parts(whole.name)[0] == _name_parts(part.name)[0]
     full = whole.blocks.total()
     return full >= 2 if first else full >= _IN_FULL * part.blocks.total()
 
 
 def _abbreviates(short: Sequence[str], whole: Sequence[str]) -> bool:
-    """`Ada`, `Lovelace` and `A. Lovelace` abbreviate `Ada Lovelace`."""
+    """Return whether a name abbreviates another, as `Ada`, `Lovelace` and `A. Lovelace` do `Ada Lovelace`."""
     if len(short) == 1:
         return short[0] in (whole[0], whole[-1])
     initials, last = short[:-1], short[-1]

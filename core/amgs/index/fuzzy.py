@@ -1,4 +1,4 @@
-"""Typo tolerance: the known stems nearest to a word that no document holds."""
+"""Correct typos: find the indexed stems nearest to a query word that is in no document."""
 
 from __future__ import annotations
 
@@ -15,9 +15,7 @@ MOST_CORRECTIONS = 3
 
 @dataclass(frozen=True, slots=True)
 class StemCorrection:
-    """A known stem for an unknown one. closeness in (0, 1): 1 - edits / length; it weighs what the stem
-    finds.
-    """
+    """A known stem read for an unknown one. closeness: 1 - edits / length, in (0, 1), the weight of its matches."""
 
     unknown: str
     known: str
@@ -26,22 +24,22 @@ class StemCorrection:
 
 
 def count_allowed_edits(word: str) -> int:
-    """Edits that a typo may cost: none in numbers and in words under 4 letters, 1 up to 7, then 2."""
+    """Return how many edits a typo may have: none in numbers and words under 4 letters, 1 up to 7, then 2."""
     return 0 if len(word) < 4 or word.isdigit() else 1 if len(word) <= 7 else 2
 
 
 _ENDINGS = ("e", "s", "es", "ed", "ing")
-"""What a stemmer takes off a word that is spelt right, and may leave on one that is not."""
+"""Endings that a stemmer removes from a correct word, and may leave on a misspelt one."""
 
 
-def corrections(
+def find_corrections(
     unknown: Iterable[str], vocabulary: Mapping[str, int], typed: Mapping[str, str] = MappingProxyType({})
 ) -> tuple[StemCorrection, ...]:
-    """For each unknown stem the nearest stems of the vocabulary (stem -> documents that hold it). typed: the word that
-    a stem was made of, which is compared as well, with and without its ending.
+    """Return the nearest known stems for each unknown stem.
 
-    Nearest by optimal string alignment (an exchange of two neighbouring letters is one edit); of equally near
-    ones the commonest, then the first in the alphabet.
+    vocabulary: known stems, with the number of documents that contain them. typed: the word behind a stem, which is
+    compared too, with and without its ending. Nearest by optimal string alignment (swapping two adjacent letters is a
+    single edit); ties to the commonest, then alphabetically.
     """
     from rapidfuzz import process
     from rapidfuzz.distance import OSA
@@ -57,7 +55,7 @@ def corrections(
                 for known, edits, _ in matches:
                     edits_to[known] = min(max(int(edits), 1), edits_to.get(known, allowed))
         ranked = sorted((edits, -vocabulary[known], known) for known, edits in edits_to.items())
-        # Only the nearest: "dome" must not also be found as "done" when "domes" was one edit closer.
+        # Only the nearest: "dome" must not also be corrected to "done" when "domes" is an edit closer.
         for edits, _, known in [r for r in ranked if r[0] == ranked[0][0]][:MOST_CORRECTIONS]:
             fixes.append(StemCorrection(stem, known, edits, 1.0 - edits / max(len(word), 1)))
     return tuple(fixes)

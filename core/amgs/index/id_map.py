@@ -1,4 +1,4 @@
-"""The id of every block by its number, as bytes. A number keeps its id for ever, so it only grows."""
+"""Map each block's number to its id. A number keeps its id for ever, so the map only grows."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ class IdMap:
         return int(self.numbers[-1]) if self.numbers.size else 0
 
     def with_(self, numbers: NDArray[np.int64], ids: Sequence[str]) -> IdMap:
-        """Return the roll with more blocks, all of higher numbers."""
+        """Return the map with more blocks, all with higher numbers."""
         if not numbers.size:
             return self
         fresh = np.frombuffer(bytes.fromhex("".join(ids)), dtype=np.uint8).reshape(-1, _BYTES)
         return IdMap(np.concatenate([self.numbers, numbers]), np.concatenate([self.ids, fresh]))
 
     def of(self, numbers: NDArray[np.int64]) -> NDArray[np.object_]:
-        """Return the id of each number, all of which it holds: (m,)."""
+        """Return the id of each number (m,), in hexadecimal; all must be in the map."""
         rows = self.ids[places(self.numbers, numbers)]
         return np.array([row.tobytes().hex() for row in rows], dtype=object)

@@ -1,8 +1,8 @@
-"""The keyword index on disk beside the store or in memory, by tantivy.
+"""Index the words of all blocks with tantivy, on disk beside the store or in memory.
 
-It is derived: a stamp beside it tells which store it was built from, at which revision, and the checksum of
-its files. A stamp that does not match is repaired at open: behind, it is caught up; damaged or of another
-store, it is built anew.
+The index is derived: a stamp beside it has the store's id, its change counter and a checksum of the files. `derived`
+calls `catch_up` after every change. When opened, an index that is behind is caught up; one that is damaged, of another
+store or another FORMAT is built again.
 """
 
 from __future__ import annotations
@@ -23,39 +23,39 @@ import numpy as np
 from numpy.typing import NDArray
 from tantivy import DocAddress, Document, Index, IndexWriter, Occur, Query, Schema, SchemaBuilder, Searcher
 
-from amgs.index.ascending import contains, joined, without
+from amgs.index.ascending import contains, difference, union
 from amgs.index.lexical import Hit, LexicalIndex, StemPostings, WeightedIdentifiers, WeightedStems
 from amgs.index.snapshot_store import Stamp
-from amgs.index.terms import OPENING_SHARE, Identifier, common, cut, cut_analyzer
+from amgs.index.terms import OPENING_SHARE, Identifier, extract_terms, is_common_term, term_analyzer
 from amgs.types import Progress
 
 FORMAT = 4
-"""Rises when the schema or an analyzer changes; an index of another format is built anew."""
+"""Version of the index; raise it when the schema or an analyzer changes, and old indexes are built again."""
 
 _STEMS, _OPENING, _COMMON, _IDENTIFIERS = "stems", "opening", "common", "identifiers"
-"""Fields: the commonest words have one of their own, so that BM25 holds no text longer for them."""
+"""Fields: the commonest words have a field of their own, so that they do not count towards a text's length in BM25."""
 
 _STAMP = "stamp.json"
 _WRITER_BYTES = 30_000_000
 _DELETED_AT_ONCE = 1000
-_TOLD_EVERY = 200
-"""Texts between two reports, some 50 ms."""
+_REPORT_EVERY = 200
+"""Texts between two progress reports, some 50 ms."""
 
-_REMEMBERED = 1000
-"""Lists of postings that one state of the index remembers: questions share most words."""
+_CACHED_POSTINGS = 1000
+"""Words whose postings are cached, since questions share most words."""
 
-_LONGEST_REMEMBERED = 2000
-"""Documents of such a list, of 16 bytes each; a longer one is not remembered."""
+_LONGEST_CACHED = 2000
+"""Documents, of 16 bytes each, up to which a word's postings are cached."""
 
 _RARE = 20
-"""A filter that passes fewer than one in so many documents is made part of the query."""
+"""A filter that passes fewer than 1 in so many documents becomes part of the query."""
 
 Contents = Callable[[Sequence[int]], Iterable[tuple[int, str]]]
 """Reads (number, content) of blocks by their numbers."""
 
 
 class KeywordIndex(LexicalIndex):
-    """One open index. Make one with `KeywordIndex.open`, keep it true with `catch_up`."""
+    """An open keyword index: `KeywordIndex.open` opens it, `catch_up` brings it up to date."""
 
     def __init__(self, directory: Path | None, index: Index, stamp: Stamp | None, *, read_only: bool) -> None:
         super().__init__()
@@ -66,20 +66,20 @@ class KeywordIndex(LexicalIndex):
         self._schema = index.schema
         self._stamp = stamp
         self._writer: IndexWriter | None = None
-        self._copied = contextlib.ExitStack()
+        self._copy = contextlib.ExitStack()
         self._vocabulary: dict[str, int] | None = None
         self._refresh()
         self._known: NDArray[np.int64] | None = None
         self.compared = False
-        """Whether it was held against the store since it was opened."""
+        """Whether `catch_up` has compared it with the store since it was opened."""
 
     @classmethod
     def open(cls, directory: Path | None, *, read_only: bool = False) -> KeywordIndex:
-        """Open the index in a directory, made when missing; None keeps it in memory.
+        """Open the index in a directory, which is created when missing; None: in memory.
 
-        What cannot be trusted (damaged files, another format) is removed and starts empty: `catch_up` fills
-        it. Opened for reading only, nothing on disk is touched; what is missing is then built in memory, as it is
-        where the directory cannot be written. One that cannot be written is read from a copy.
+        A damaged index, or one of another format, is deleted and starts empty, and `catch_up` fills it. With
+        `read_only` nothing on disk changes; a missing index is then built in memory. An index that cannot be written is
+        read from a copy in a temporary folder.
         """
         stamp = _read_trusted_stamp(directory) if directory is not None else None
         if directory is not None and not (read_only and stamp is None):
@@ -94,12 +94,12 @@ class KeywordIndex(LexicalIndex):
                 copied = stack.enter_context(TemporaryDirectory())
                 shutil.copytree(directory, copied, dirs_exist_ok=True)
                 opened = cls(directory, _index_in(Path(copied)), stamp, read_only=True)
-                opened._copied = stack.pop_all()
+                opened._copy = stack.pop_all()
                 return opened
         return cls(None, _register_tokenizer(Index(_schema())), None, read_only=False)
 
     def view(self) -> KeywordIndex:
-        """Return what is held now, to be searched while this index goes on; it is never written."""
+        """Return the index as it is now, to be searched while this one changes; it is never written."""
         return copy.copy(self)
 
     @property
@@ -109,31 +109,29 @@ class KeywordIndex(LexicalIndex):
 
     @property
     def numbers(self) -> NDArray[np.int64]:
-        """Numbers of the documents it holds, ascending: (n,)."""
+        """Numbers of its documents, ascending: (n,)."""
         return self._numbers
 
     @property
     def _numbers(self) -> NDArray[np.int64]:
-        """Read with the first change: a search has no need of them."""
+        """Numbers of its documents, read on first use: a search does not need them."""
         if self._known is None:
             self._known = self._read_numbers()
         return self._known
 
     def close(self) -> None:
-        """Let running merges finish and seal the files under their checksum; without it the next open builds
-        anew.
-        """
-        # What cannot be sealed, on a full disk, is built anew at the next open: no reason to fail here.
+        """Wait for running merges and write the stamp with the files' checksum."""
+        # An index without its stamp, as after a full disk, is built again at the next open: no reason to fail here.
         with contextlib.suppress(OSError, ValueError):
             if self._writer is not None:
                 self._writer.wait_merging_threads()
             if self._directory is not None and not self._read_only and self._stamp != self._sealed:
                 self._seal(self._directory)
-            self._copied.close()
+            self._copy.close()
         self._writer = None
 
-    def anew(self) -> KeywordIndex:
-        """Return an empty index in place of this one, whose files are removed; views of this one go on."""
+    def clear(self) -> KeywordIndex:
+        """Delete the files and return an empty index in their place; views of this one remain usable."""
         if self._writer is not None:
             with contextlib.suppress(OSError, ValueError):
                 self._writer.wait_merging_threads()
@@ -147,48 +145,51 @@ class KeywordIndex(LexicalIndex):
     def catch_up(
         self, wanted: NDArray[np.int64], contents: Contents, stamp: Stamp, progress: Progress | None = None
     ) -> int:
-        """Make the index hold exactly the `wanted` documents and stamp it; gives the number that changed.
+        """Add and remove documents until the index has exactly the `wanted` ones; return how many changed.
 
-        Contents are immutable under their number, so the difference of the two sets of numbers is all there
-        is to do; an index of another store is emptied first, and so is one that does not hold as many documents as
-        it should: its stamp alone is not believed.
+        wanted: numbers, ascending. contents: reads the missing ones. stamp: state of the store that they are of. A
+        number's content never changes, so only the difference of the two sets is written. An index of another store, or
+        with a wrong number of documents in spite of its stamp, is rebuild first.
         """
         if stamp == self._stamp and self.documents == wanted.size:
             self.compared = True
             return 0
-        anew = self._stamp is not None and (self._stamp.store != stamp.store or self._stamp == stamp)
-        changed = self._make(wanted, contents, progress, anew=anew)
+        rebuild = self._stamp is not None and (self._stamp.store != stamp.store or self._stamp == stamp)
+        changed = self._update(wanted, contents, progress, rebuild=rebuild)
         if self.documents != wanted.size:
-            changed = self._make(wanted, contents, progress, anew=True)
+            changed = self._update(wanted, contents, progress, rebuild=True)
         self._stamp, self.compared = stamp, True
         return changed
 
     def recheck(self) -> None:
-        """Read anew which documents the index holds, instead of going by what was put into it."""
+        """Read its documents' numbers from the files on next use, instead of relying on what was added."""
         self._known = None
 
-    def _make(self, wanted: NDArray[np.int64], contents: Contents, progress: Progress | None, *, anew: bool) -> int:
-        """Take out what is not wanted and put in what is missing; `anew`: everything out, everything in."""
-        gone = self._numbers if anew else without(self._numbers, wanted)
-        new = wanted if anew else without(wanted, self._numbers)
+    def _update(
+        self, wanted: NDArray[np.int64], contents: Contents, progress: Progress | None, *, rebuild: bool
+    ) -> int:
+        """Remove documents that are not wanted and add missing ones; `rebuild`: remove and add all. Return how many."""
+        gone = self._numbers if rebuild else difference(self._numbers, wanted)
+        new = wanted if rebuild else difference(wanted, self._numbers)
         if (gone.size or new.size) and self._read_only:
             self._move_to_memory()
             gone, new = gone[:0], wanted
         if gone.size or new.size:
             try:
-                self._change(gone, new, contents, progress)
+                self._write_changes(gone, new, contents, progress)
             except (OSError, ValueError):
                 if self._directory is None:
                     raise
-                # A full disk: what is derived can do without one. The files keep their older state and stamp.
+                # A full disk: go on in memory. The files keep their older state and stamp.
                 self._move_to_memory()
-                self._change(self._numbers, wanted, contents, progress)
+                self._write_changes(self._numbers, wanted, contents, progress)
         return int(gone.size + new.size)
 
-    def _change(
+    def _write_changes(
         self, gone: NDArray[np.int64], new: NDArray[np.int64], contents: Contents, progress: Progress | None = None
     ) -> None:
-        writer = self._write()
+        """Remove and add documents in a single commit; roll back on any error."""
+        writer = self._open_writer()
         added = []
         try:
             if gone.size == self._numbers.size:
@@ -201,21 +202,21 @@ class KeywordIndex(LexicalIndex):
             for number, content in contents(new.tolist()) if new.size else ():
                 writer.add_document(self._document(number, content))
                 added.append(number)
-                if progress is not None and len(added) % _TOLD_EVERY == 0:
+                if progress is not None and len(added) % _REPORT_EVERY == 0:
                     progress(len(added), int(new.size), "indexing words")
             writer.commit()
         except BaseException:
-            # What was begun would be committed with the next change.
+            # Otherwise the next change would commit this one's beginning.
             with contextlib.suppress(OSError, ValueError):
                 writer.rollback()
             raise
         self._index.reload()
-        rest = without(self._numbers, gone)
+        rest = difference(self._numbers, gone)
         self._refresh()
-        self._known = joined(rest, np.sort(np.array(added, dtype=np.int64)))
+        self._known = union(rest, np.sort(np.array(added, dtype=np.int64)))
 
     def _document(self, number: int, content: str) -> Document:
-        text = cut(content)
+        text = extract_terms(content)
         document = Document()
         document.add_unsigned("number", number)
         document.add_text(_STEMS, " ".join(text.stems))
@@ -225,6 +226,7 @@ class KeywordIndex(LexicalIndex):
         return document
 
     def _move_to_memory(self) -> None:
+        """Go on as an empty index in memory, leaving the files as they are."""
         self._directory, self._read_only, self._writer = None, False, None
         self._index = _register_tokenizer(Index(_schema()))
         self._refresh()
@@ -239,7 +241,7 @@ class KeywordIndex(LexicalIndex):
         return self._postings(_OPENING, term, limit)
 
     def _postings(self, field: str, term: str, limit: int) -> StemPostings:
-        look_up = self._remembering if limit <= _LONGEST_REMEMBERED else self._remembering.__wrapped__
+        look_up = self._cached_postings if limit <= _LONGEST_CACHED else self._cached_postings.__wrapped__
         return look_up(field, term, limit)
 
     def ranked(
@@ -256,7 +258,7 @@ class KeywordIndex(LexicalIndex):
             if _field(text) == _STEMS
         ]
         of_names = [(self._identifier_query(identifier), weight) for identifier, weight in identifiers]
-        return self._run([*of_words, *of_names], limit, allowed)
+        return self._search_allowed([*of_words, *of_names], limit, allowed)
 
     def frequency(self, stem: str) -> int:
         return int(self._searcher.doc_freq(_field(stem), stem))
@@ -279,19 +281,20 @@ class KeywordIndex(LexicalIndex):
 
     # --- inside -----------------------------------------------------------------------------------------
 
-    def _run(self, queries: Sequence[tuple[Query, float]], limit: int, allowed: NDArray[np.int64] | None) -> list[Hit]:
-        """Search, keep what is allowed, and look further down as long as the filter leaves too few."""
+    def _search_allowed(
+        self, queries: Sequence[tuple[Query, float]], limit: int, allowed: NDArray[np.int64] | None
+    ) -> list[Hit]:
+        """Return the best `limit` allowed hits; ask for more as long as the filter leaves too few."""
         if not queries or limit <= 0 or not self.documents or (allowed is not None and not allowed.size):
             return []
         query = Query.boolean_query(
             [(Occur.Should, q if weight == 1.0 else Query.boost_query(q, weight)) for q, weight in queries]
         )
         if allowed is not None and allowed.size * _RARE < self.documents:
-            # So few may be found that the index had better look only at them; they score nothing for it.
+            # Few documents are allowed, so the index only looks at them; this adds nothing to their score.
             only = Query.term_set_query(self._schema, "number", allowed.tolist())
             query = Query.boolean_query([(Occur.Must, query), (Occur.Must, Query.const_score_query(only, 0.0))])
-        # Twice the limit, so that equal scores at the edge are cut by number and not by where a merge left
-        # them.
+        # Twice the limit, so that ties at the end are cut by number and not by the order of a merge.
         look = min(2 * limit, self.documents)
         while True:
             hits = self._searcher.search(query, look, count=False).hits
@@ -312,24 +315,26 @@ class KeywordIndex(LexicalIndex):
         return Query.disjunction_max_query([whole, _term_query(self._schema, _IDENTIFIERS, identifier.squeezed)])
 
     def _refresh(self) -> None:
+        """Read the committed state, and drop what was cached of the last one."""
         self._searcher: Searcher = self._index.searcher()
         self._vocabulary = self._languages = None
         self._stemmed = {}
-        # Of this state alone, whatever the index becomes; views of it share what is remembered.
-        self._remembering = lru_cache(_REMEMBERED)(partial(_best_postings, self._schema, self._searcher))
+        # A cache of this state only; views of it share the cache.
+        self._cached_postings = lru_cache(_CACHED_POSTINGS)(partial(_best_postings, self._schema, self._searcher))
 
     def _read_numbers(self) -> NDArray[np.int64]:
-        """Numbers in the files; read once, at open."""
+        """Return the numbers of all documents, ascending, read from the files."""
         hits = self._searcher.search(Query.all_query(), self.documents, count=False).hits if self.documents else []
         return np.sort(_unpack_hits(self._searcher, hits)[1])
 
-    def _write(self) -> IndexWriter:
+    def _open_writer(self) -> IndexWriter:
         if self._writer is None:
-            # One thread: documents get the same order, and equal scores the same place, on every run.
+            # A single thread, so that documents, and ties in score, have the same order on every run.
             self._writer = self._index.writer(_WRITER_BYTES, 1)
         return self._writer
 
     def _seal(self, directory: Path) -> None:
+        """Write the stamp of the last catch-up with the checksum of the files."""
         if self._stamp is None:
             return
         sealed = {"format": FORMAT, **asdict(self._stamp), "checksum": _checksum(directory)}
@@ -348,7 +353,7 @@ def _schema() -> Schema:
 
 
 def _register_tokenizer(index: Index) -> Index:
-    index.register_tokenizer("cut", cut_analyzer())
+    index.register_tokenizer("cut", term_analyzer())
     return index
 
 
@@ -358,7 +363,7 @@ def _index_in(directory: Path) -> Index:
 
 def _field(stem: str) -> str:
     """Return the field that holds a stem."""
-    return _COMMON if common(stem) else _STEMS
+    return _COMMON if is_common_term(stem) else _STEMS
 
 
 def _best_postings(schema: Schema, searcher: Searcher, field: str, term: str, limit: int) -> StemPostings:
@@ -371,8 +376,8 @@ def _best_postings(schema: Schema, searcher: Searcher, field: str, term: str, li
 def _unpack_hits(
     searcher: Searcher, hits: Sequence[tuple[float, DocAddress]]
 ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    """Return the scores and the numbers of documents hits: (k,), (k,)."""
-    # Not unzipped: to unpack thousands of pairs takes longer than to find them.
+    """Return the scores (k,) and the numbers (k,) of hits."""
+    # Faster than zip(*hits), which takes longer than the search for thousands of hits.
     scores = np.fromiter(map(itemgetter(0), hits), np.float64, len(hits))
     numbers = searcher.fast_field_values("number", list(map(itemgetter(1), hits))) if hits else []
     return scores, np.fromiter(numbers, np.int64, len(hits))
@@ -394,7 +399,7 @@ def _read_trusted_stamp(directory: Path) -> Stamp | None:
 
 
 def _checksum(directory: Path) -> int:
-    """CRC-32 over the names and bytes of the index's files: a damaged file is rebuilt, never searched."""
+    """Return the CRC-32 of the names and bytes of the index's files, by which a damaged index is recognised."""
     total = 0
     for path in sorted(directory.iterdir()):
         if path.name.startswith((".", _STAMP)) or not path.is_file():

@@ -1,7 +1,7 @@
-"""Interface of a word index for retrieval, whatever the store behind it: BM25 over stemmed words and whole identifiers.
+"""Define the word index that searches use: BM25 over stemmed words and whole identifiers.
 
-An index says which documents hold a stem or an identifier and ranks documents by weighted terms; how a query is cut
-into terms, and that an identifier is never crowded out, is the same for all of them.
+A subclass (`KeywordIndex`) counts and ranks documents; how a query becomes terms, and that a rare identifier always
+makes it among the hits, is the same for all and is here.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ from amgs.index.terms import (
     IdentifierTerm,
     LexicalQuery,
     Term,
-    common,
     has_digit,
     identifiers,
     idf,
-    mark,
-    stemmed,
+    is_common_term,
+    language_term,
+    stem_words,
     without_section_numbers,
     word_analyzer,
     words_of,
@@ -40,29 +40,29 @@ from amgs.text.language_tables import lone_characters
 from amgs.text.scripts import spaced
 
 MOST_TERMS = 128
-"""Terms of one query that are looked up, the rarest first."""
+"""Terms of a query that are used, the rarest first."""
 
 MOST_CONTENT_TERMS = 24
-"""Terms of one query whose documents are looked up one by one."""
+"""Terms of a query whose postings are read for the features."""
 
 WeightedStems = Sequence[tuple[str, float]]
 WeightedIdentifiers = Sequence[tuple[Identifier, float]]
 
 
-_REMEMBERED = 50_000
-"""Words whose stems are remembered."""
+_CACHED_WORDS = 50_000
+"""Words whose stems are cached."""
 
 
-@lru_cache(maxsize=_REMEMBERED)
+@lru_cache(maxsize=_CACHED_WORDS)
 def _stems(word: str) -> tuple[str, ...]:
-    """Return what a word is looked up as where all documents are English."""
+    """Return the stems of a word where all documents are English."""
     return tuple(word_analyzer().analyze(spaced(make_storable(word), singles=True)))
 
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """A document found. score: BM25. exact in [0, 1]: share of the query's identifiers it holds, by their
-    rarity.
+    """A document that matches. score: BM25. exact: share of the query's identifiers that it has, in [0, 1], rare ones
+    counting more.
     """
 
     number: int
@@ -72,25 +72,25 @@ class Hit:
 
 @dataclass(frozen=True, slots=True)
 class StemPostings:
-    """Documents that hold a stem, and what BM25 gives each for it: numbers (k,), scores (k,)."""
+    """Documents with a stem: their numbers (k,) and BM25 scores for it (k,)."""
 
     numbers: NDArray[np.int64]
     scores: NDArray[np.float64]
 
 
 def _is_one(word: str) -> bool:
-    """Return whether a text is one word and nothing else."""
+    """Return whether a text is a single ASCII word."""
     return word.isascii() and word.isalnum() and len(word) < LONGEST_WORD
 
 
 class LexicalIndex(ABC):
-    """One index of words; documents are block numbers."""
+    """Index of words; documents are blocks, by number."""
 
     def __init__(self) -> None:
         self._languages: tuple[str, ...] | None = None
         self._stemmed: dict[tuple[str, str], list[str]] = {}
 
-    # --- what each index answers in its own way ---------------------------------------------------------
+    # --- for each kind of index to implement ------------------------------------------------------------
 
     @property
     @abstractmethod
@@ -103,7 +103,7 @@ class LexicalIndex(ABC):
 
     @abstractmethod
     def identifier_frequency(self, identifier: Identifier) -> int:
-        """Return how many documents hold an identifier in either form, at least the commoner form's."""
+        """Return the number of documents with an identifier: that of its commoner form."""
 
     @abstractmethod
     def vocabulary(self) -> Mapping[str, int]:
@@ -111,12 +111,12 @@ class LexicalIndex(ABC):
 
     @abstractmethod
     def postings(self, term: str, limit: int) -> StemPostings:
-        """Return the best `limit` documents of one stem."""
+        """Return the best `limit` documents with a stem."""
 
     @abstractmethod
     def openings(self, term: str, limit: int) -> StemPostings:
-        """Return the best `limit` documents that hold one stem, which is none of the commonest, in their opening, by
-        BM25 over openings.
+        """Return the best `limit` documents with a stem in their opening, by BM25 over openings; not for
+        common stems.
         """
 
     @abstractmethod
@@ -127,24 +127,24 @@ class LexicalIndex(ABC):
         allowed: NDArray[np.int64] | None = None,
         identifiers: WeightedIdentifiers = (),
     ) -> list[Hit]:
-        """Return the best `limit` documents among the allowed (ascending; None: all) by the sum of weight × BM25, that
-        of the opening counted OPENING_SHARE beside that of the whole; ties by number. Stems and identifiers that no
-        document holds bring nothing.
+        """Return the best `limit` documents by the sum of weight × BM25, ties by number.
+
+        BM25 of the opening is added with weight OPENING_SHARE. allowed: numbers, ascending; None: all.
         """
 
-    # --- what is the same for all of them ---------------------------------------------------------------
+    # --- the same for every index -----------------------------------------------------------------------
 
     def query(self, text: str) -> LexicalQuery:
-        """Cut a query into terms, without the commonest words of its language unless it has no others. Any text is
-        allowed: what has no letter or digit has no terms.
+        """Return the terms of a query, without the commonest words of its language unless it has no others. A text
+        without letters and digits has no terms.
         """
         text = make_storable(text[:LONGEST_QUERY])
         language = language_of(text)
         every = dict.fromkeys(self._terms_of(f"{spaced(text, singles=False)} {lone_characters(text)}", language))
         idle = set[str]()
-        if language != ENGLISH:  # a lone "war" or "man" is no function word of German yet
+        if language != ENGLISH:  # "war" or "man" alone may be English
             idle.update(self.stems(" ".join(foreign_function_words(text)), language))
-        words = [word for word in every if not common(word) and word not in idle] or list(every)
+        words = [word for word in every if not is_common_term(word) and word not in idle] or list(every)
         terms = sorted((self._term(word) for word in words), key=lambda term: -term.idf)[:MOST_TERMS]
         asked = identifiers(without_section_numbers(text))
         named = sorted((self._identifier(i) for i in asked), key=lambda term: -term.idf)[:MOST_TERMS]
@@ -152,17 +152,17 @@ class LexicalIndex(ABC):
         return LexicalQuery(tuple(terms), tuple(named), mass)
 
     def search(self, query: LexicalQuery, limit: int, allowed: NDArray[np.int64] | None = None) -> list[Hit]:
-        """Return the best `limit` documents among the allowed numbers (ascending; None: all), by BM25, ties by
-        number.
+        """Return the best `limit` documents by BM25, ties by number; those with a rare identifier of the query always
+        come before others. allowed: numbers, ascending; None: all.
         """
         stems = [(t.text, 1.0) for t in query.terms if t.document_frequency]
         named = [(t.identifier, t.weight) for t in query.identifiers if t.document_frequency and t.weight]
-        exact = self._exact(query, allowed)
+        exact = self._exact_shares(query, allowed)
         best = self.ranked(stems, limit, allowed, named)
         if not exact:
             return best
         hits_by_number = {hit.number: hit for hit in best}
-        # An identifier is never crowded out of the pool by documents that share many common words.
+        # Documents with many common words must not push out those with the identifier.
         missing = [number for number in exact if number not in hits_by_number]
         if missing:
             hits = self.ranked(stems, len(missing), np.array(sorted(missing), dtype=np.int64), named)
@@ -173,17 +173,15 @@ class LexicalIndex(ABC):
         return sorted(top, key=lambda hit: (-hit.score, hit.number))
 
     def content(self, query: LexicalQuery, without: Iterable[str] = ()) -> tuple[Term, ...]:
-        """Return the terms that say what is asked about: all but the words `without`, the rarest MOST_CONTENT_TERMS.
-        Where that leaves nothing, every term counts.
+        """Return the rarest MOST_CONTENT_TERMS terms of a query, except those of the words in `without`; if none are
+        left, those too.
         """
         idle = {stem for word in without for stem in self.stems(word)}
         terms = [t for t in query.terms if t.text not in idle]
         return tuple((terms or list(query.terms))[:MOST_CONTENT_TERMS])
 
     def corrected(self, query: LexicalQuery, corrections: Sequence[StemCorrection]) -> LexicalQuery:
-        """Return the query with the nearest known stem for each word that was taken for a typo, as close as that is to
-        it.
-        """
+        """Return the query with each corrected word replaced by its nearest known stem, weighted by its closeness."""
         read = {correction.unknown: correction for correction in reversed(corrections)}
         if not read:
             return query
@@ -195,63 +193,59 @@ class LexicalIndex(ABC):
         return replace(query, terms=tuple(dict.fromkeys(terms)))
 
     def stems(self, words: str, language: str = ENGLISH) -> list[str]:
-        """Return what words are looked up as. language: the one they are likely in."""
-        if not self._present():
+        """Return the stems of words, as the index has them. language: the likely one."""
+        if not self._foreign_languages():
             return list(_stems(words))
         known = self._stemmed.get((words, language))
         if known is None:  # the words of hits are asked for again and again
             known = self._terms_of(spaced(make_storable(words), singles=True), language)
-            if len(self._stemmed) < _REMEMBERED:
+            if len(self._stemmed) < _CACHED_WORDS:
                 self._stemmed[words, language] = known
         return list(known)
 
     def stems_of(self, words: Iterable[str]) -> Mapping[str, Sequence[str]]:
-        """Return what each of many words is looked up as by itself; fresh ones are stemmed together, which is
-        quicker.
-        """
-        if not self._present():
+        """Return the stems of each word; new words are stemmed together, which is faster."""
+        if not self._foreign_languages():
             return {word: _stems(word) for word in words}
         known = {word: self._stemmed.get((word, ENGLISH)) for word in words}
         fresh = [word for word, stems in known.items() if stems is None and _is_one(word)]
         for word, stem_of_it in zip(fresh, self._terms_of(" ".join(fresh), ENGLISH), strict=True):
             known[word] = [stem_of_it]
-            if len(self._stemmed) < _REMEMBERED:
+            if len(self._stemmed) < _CACHED_WORDS:
                 self._stemmed[word, ENGLISH] = [stem_of_it]
         return {word: self.stems(word) if stems is None else stems for word, stems in known.items()}
 
     # --- inside -----------------------------------------------------------------------------------------
 
-    def _present(self) -> tuple[str, ...]:
-        """Return the languages of the documents besides English that have a stemmer."""
+    def _foreign_languages(self) -> tuple[str, ...]:
+        """Return the languages with a stemmer, other than English, in which the index has documents."""
         if self._languages is None:
-            self._languages = tuple(name for name in STEMMED if self.frequency(mark(name)))
+            self._languages = tuple(name for name in STEMMED if self.frequency(language_term(name)))
         return self._languages
 
     def _terms_of(self, spaced_text: str, language: str) -> list[str]:
-        """Return the terms of a text: each word by the stemmer under which most documents hold it, of equal ones the
-        likely language's. The first that any document holds would be misled by the few whose language was told wrong.
+        """Return the terms of a text: of each word the stem, over all languages of the index, that most documents have;
+        ties to the likely language. Taking the first stem in the index would follow documents of a misread language.
         """
-        present = self._present()
+        present = self._foreign_languages()
         if not present:
             return list(word_analyzer().analyze(spaced_text))
         languages = dict.fromkeys((*((language,) if language in present else ()), ENGLISH, *present))
         words = words_of(spaced_text)
         terms = []
-        for variants in zip(*(stemmed(words, name) for name in languages), strict=True):
+        for variants in zip(*(stem_words(words, name) for name in languages), strict=True):
             stems = dict.fromkeys(variants)
             terms.append(max(stems, key=self.frequency) if len(stems) > 1 else variants[0])
         return terms
 
-    def _exact(self, query: LexicalQuery, allowed: NDArray[np.int64] | None) -> dict[int, float]:
-        """By number: the share of the query's identifiers that the document holds, each counted by its
-        rarity.
-        """
+    def _exact_shares(self, query: LexicalQuery, allowed: NDArray[np.int64] | None) -> dict[int, float]:
+        """Return, by number, the share of the query's identifiers that each document has, rare ones counting more."""
         asked = [term for term in query.identifiers if has_digit(term.identifier)]
         exact: dict[int, float] = {}
         for term in asked:
             if term.document_frequency == 0 or not term.rarity:
                 continue
-            # The commonest identifiers decide nothing; reading all their documents would only cost.
+            # Common identifiers decide nothing, so at most 200 documents are read.
             hits = self.ranked((), min(term.document_frequency, 200), allowed, [(term.identifier, 1.0)])
             for hit in hits:
                 exact[hit.number] = exact.get(hit.number, 0.0) + term.rarity / len(asked)

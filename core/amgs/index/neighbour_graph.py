@@ -1,4 +1,6 @@
-"""The graph of near neighbours (HNSW, Malkov and Yashunin 2018) over 8-bit copies of the vectors, by usearch."""
+"""Find approximate nearest neighbours in large stores with usearch: an HNSW graph (Malkov and Yashunin 2018) over 8-bit
+copies of the vectors. `vector` measures the blocks it returns again, exactly.
+"""
 
 from __future__ import annotations
 
@@ -15,14 +17,14 @@ if TYPE_CHECKING:
     from usearch.index import Index
 
 CONNECTIONS = 16
-"""Neighbours of a vector on each level."""
+"""Edges of a vector on each level of the graph."""
 
 EFFORT = 128
-"""Candidates weighed while a vector is put in its place."""
+"""Candidates compared while a vector is inserted."""
 
 
 class Nearby:
-    """A graph mapped from a file, read-only; keys are block numbers."""
+    """Neighbour graph mapped from a file, read-only; keys are block numbers. look: see `Neighbours`."""
 
     FILE: ClassVar[str] = "nearby.usearch"
     look: ClassVar[int] = 8
@@ -33,7 +35,7 @@ class Nearby:
 
     @classmethod
     def view(cls, path: Path, dimension: int) -> Nearby:
-        """Return the graph in a file; nothing is read before it is asked."""
+        """Map the graph in a file; its pages are read on use."""
         index = _empty(dimension)
         index.view(str(path))
         return cls(path, index)
@@ -47,9 +49,9 @@ class Nearby:
         fresh: Iterable[tuple[NDArray[np.int64], Vector]],
         dimension: int,
     ) -> None:
-        """Write the graph of `known` without what has left and with what is fresh (numbers and unit vectors).
+        """Write a graph: that of `known` without the numbers in `left`, and with the `fresh` numbers and unit vectors.
 
-        One thread puts one vector after another in its place, so that equal stores get equal graphs.
+        A single thread inserts them in order, so that equal stores get equal graphs.
         """
         index = _empty(dimension)
         if known is not None:
@@ -61,7 +63,7 @@ class Nearby:
         index.save(str(path))
 
     def nearest(self, query: Vector, count: int) -> NDArray[np.int64]:
-        """Return numbers of about the `count` nearest, in no order that counts."""
+        """Return the numbers of about the `count` nearest vectors, in no particular order."""
         matches = self._index.search(query, count, threads=1)
         return np.asarray(matches.keys).astype(np.int64)
 

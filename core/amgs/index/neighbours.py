@@ -1,4 +1,7 @@
-"""The nearest rows of a matrix for many queries at once: exact, by blocked products, in flat memory."""
+"""Find the nearest rows of a matrix for many queries at once: exactly, block by block, so that memory stays constant.
+
+Consolidation uses it to find related blocks. Its slow twin in tests/unit/test_index_neighbours.py must agree.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +18,7 @@ _QUERIES, _COLUMNS = 512, 4096
 
 @dataclass(frozen=True, slots=True)
 class Near:
-    """The nearest of m queries: rows (m, k), −1 where there are fewer; cosines (m, k), falling, −2 there."""
+    """Nearest rows of m queries, best first. rows: (m, k), −1 where there are fewer. cosines: (m, k), −2 there."""
 
     rows: NDArray[np.int64]
     cosines: NDArray[np.float32]
@@ -26,7 +29,7 @@ class Near:
         return cls(np.full((queries, limit), -1, dtype=np.int64), np.full((queries, limit), -2.0, dtype=np.float32))
 
     def joined(self, other: Near) -> Near:
-        """Return the nearest of both, as many as this one holds; equal cosines by row."""
+        """Return the nearest k of both, ties by row."""
         rows = np.concatenate([self.rows, other.rows], axis=1)
         cosines = np.concatenate([self.cosines, other.cosines], axis=1)
         order = np.lexsort((rows, -cosines), axis=1)[:, : self.rows.shape[1]]
@@ -34,8 +37,8 @@ class Near:
 
 
 @dataclass(frozen=True, slots=True)
-class Within:
-    """Only rows whose value is at most `most` away from the query's: queries (m,), rows (n,)."""
+class ValueLimit:
+    """Limits neighbours to rows whose value differs by at most `most` from the query's. queries: (m,). rows: (n,)."""
 
     queries: NDArray[np.float64]
     rows: NDArray[np.float64]
@@ -50,12 +53,12 @@ def nearest(
     floor: float = -1.0,
     allowed: NDArray[np.bool_] | None = None,
     own: int | None = None,
-    within: Within | None = None,
+    within: ValueLimit | None = None,
 ) -> Near:
-    """Return the `limit` rows of matrix (n, d) with the highest cosine ≥ floor for each query (m, d); all unit rows.
+    """Return the `limit` rows of matrix (n, d) with the highest cosine ≥ floor for each query (m, d), ties by row.
 
-    allowed: (n,) rows that may be found. own: the queries are the rows of the matrix from here on, and none
-    is its own neighbour. Ties by row. Work is m·n·d multiplications; memory does not grow with n.
+    All rows are unit vectors. allowed: (n,) mask of the rows that may be returned. own: the queries are the rows of the
+    matrix from this index on, and none is its own neighbour. Takes m·n·d multiplications; memory does not grow with n.
     """
     near = Near.none(queries.shape[0], limit)
     if limit <= 0 or not matrix.shape[0]:
@@ -65,21 +68,22 @@ def nearest(
         place = None if own is None else own + start
         some = None
         if within is not None:
-            some = Within(within.queries[start : start + _QUERIES], within.rows, within.most)
-        rows, cosines = _of_some(asked, matrix, limit, floor, allowed, place, some)
+            some = ValueLimit(within.queries[start : start + _QUERIES], within.rows, within.most)
+        rows, cosines = _nearest_of_batch(asked, matrix, limit, floor, allowed, place, some)
         near.rows[start : start + _QUERIES], near.cosines[start : start + _QUERIES] = rows, cosines
     return near
 
 
-def _of_some(
+def _nearest_of_batch(
     queries: Vector,
     matrix: VectorRows,
     limit: int,
     floor: float,
     allowed: NDArray[np.bool_] | None,
     own: int | None,
-    within: Within | None,
+    within: ValueLimit | None,
 ) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
+    """Return rows and cosines of the nearest for a batch of queries; see `nearest`."""
     best = Near.none(queries.shape[0], limit)
     for start in range(0, matrix.shape[0], _COLUMNS):
         cosines = queries @ matrix[start : start + _COLUMNS].T
@@ -91,11 +95,11 @@ def _of_some(
         if within is not None:
             apart = np.abs(within.queries[:, None] - within.rows[None, start : start + _COLUMNS])
             cosines[apart > within.most] = -2.0
-        # What does not reach the floor or the last of the best so far is not looked at again.
+        # Drop what is under the floor or under the last of the best so far.
         last = np.maximum(best.cosines[:, -1], np.float32(floor))
         good = cosines >= last[:, None]
         if limit < cosines.shape[1] and np.count_nonzero(good) > 8 * limit * queries.shape[0]:
-            # Too many to sort: first only what is as good as the last of this part's own best.
+            # Too many to sort: drop what is not among this part's own best.
             edge = np.partition(cosines, -limit, axis=1)[:, -limit]
             good &= cosines >= edge[:, None]
         asking, at = np.nonzero(good)

@@ -1,9 +1,9 @@
-"""Files kept beside the store: arrays that are derived from it and would take long to derive again.
+"""Save derived arrays beside the store, so that opening a memory does not compute them again.
 
-A snapshot store is a folder of generations, one for each state of the store that was kept. A generation is written
-under another name, sealed with a stamp, and renamed into place: whoever opens the store finds a whole one or none, and
-a process that dies while it writes leaves the older one. A generation that lags behind the store is a beginning to
-catch up from. Arrays are mapped into memory, so that opening reads nothing.
+A snapshot store is a folder with a generation: a folder of arrays for a state of the store. It is written under a
+temporary name, sealed with a stamp and renamed, so that a reader finds a complete one or none, and a process that dies
+while writing leaves the older one. A generation older than the store is where catching up starts. Arrays are mapped
+into memory, so that opening reads nothing. Deleting the folder loses nothing.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _PART = ".part"
 
 @dataclass(frozen=True, slots=True)
 class Stamp:
-    """Origin of derived files: the store and its revision."""
+    """State of the store that derived files were made from: its id and its change counter."""
 
     store: str
     revision: int
@@ -35,22 +35,22 @@ class Stamp:
 
 @dataclass(frozen=True, eq=False)
 class Generation:
-    """One sealed generation. said: what was noted beside the arrays."""
+    """A sealed generation. facts: the JSON that was saved with the arrays."""
 
     folder: Path
     stamp: Stamp
-    said: Mapping[str, Any]
+    facts: Mapping[str, Any]
 
     def array(self, name: str) -> NDArray[Any]:
         """Return an array by its name, mapped and read-only."""
-        # As a plain array: numpy's own mapped class makes every small slice dear.
+        # A plain array: slices of numpy's memmap class are slow.
         return np.asarray(np.load(self.folder / f"{name}.npy", mmap_mode="r", allow_pickle=False))
 
 
 class SnapshotStore:
-    """One kind of derived files. folder: None for a store that lives in memory, which keeps nothing.
+    """Folder of generations of an index. folder: None for a store in memory, which saves nothing.
 
-    format: rises when what is written changes; generations of another format are left alone.
+    format: version of the arrays; generations of another format are ignored.
     """
 
     def __init__(self, folder: Path | None, format: int, *, read_only: bool = False) -> None:
@@ -60,11 +60,11 @@ class SnapshotStore:
 
     @property
     def is_empty(self) -> bool:
-        """Return whether the folder is missing or cannot be read."""
+        """Whether the folder is missing or cannot be read."""
         return self._folder is None or not os.path.isdir(self._folder)  # noqa: PTH112 - never raises
 
     def latest(self, store: str) -> Generation | None:
-        """Return the latest whole generation of a store; None when there is none."""
+        """Return the latest complete generation made from this store; None when there is none."""
         if self._folder is None:
             return None
         generations = []
@@ -77,9 +77,9 @@ class SnapshotStore:
 
     @contextmanager
     def writing(self, stamp: Stamp, facts: Mapping[str, Any]) -> Iterator[Path]:
-        """Yield a folder to write a new generation into; sealed and in place when the block ends without an error.
+        """Yield a folder to write a new generation into; when the block ends without an error it is sealed and renamed.
 
-        What an older process left half written is removed, and so are the generations before.
+        facts: JSON to save with it. Older generations, and half-written ones, are removed.
         """
         if self._folder is None or not self.writable:
             raise RuntimeError("this snapshot store keeps nothing")
@@ -106,7 +106,7 @@ class SnapshotStore:
             shutil.rmtree(self._folder, ignore_errors=True)
 
     def damage(self, store: str) -> str:
-        """Return what is wrong with the latest generation, read in full; empty when nothing is."""
+        """Return what is wrong with the latest generation, after comparing every checksum; "" when nothing is."""
         generation = self.latest(store)
         if generation is None:
             return ""
@@ -114,8 +114,8 @@ class SnapshotStore:
         return f"{', '.join(bad)} differ from what was written" if bad else ""
 
     def _read(self, folder: Path) -> Generation | None:
-        """Return a generation whose stamp can be read and whose files have their sizes; their bytes are for
-        `damage`.
+        """Return the generation in a folder; None where its stamp cannot be read or a file has another size. Checksums
+        are for `damage`.
         """
         if folder.suffix == _PART:
             return None
@@ -129,6 +129,7 @@ class SnapshotStore:
         return Generation(folder, stamp, facts) if whole and sealed["format"] == self._format else None
 
     def _seal(self, part: Path, stamp: Stamp, facts: Mapping[str, Any]) -> None:
+        """Flush the files of a generation to disk and write its stamp, with their sizes and checksums."""
         files = {}
         for path in sorted(part.iterdir()):
             with path.open("rb") as file:
@@ -154,7 +155,7 @@ def save_arrays(folder: Path, arrays: Mapping[str, NDArray[Any]]) -> None:
 
 
 def _differing(folder: Path) -> list[str]:
-    """Return the files of a generation that differ from those written."""
+    """Return the names of a generation's files whose checksum is not that of its stamp."""
     files = json.loads((folder / _STAMP).read_text(encoding="utf-8"))["files"]
     return sorted(name for name, (_, checksum) in files.items() if _checksum(folder / name) != checksum)
 

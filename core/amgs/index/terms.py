@@ -1,4 +1,8 @@
-"""Turn text into index terms: stemmed words, and identifiers kept whole (`QX-7741-B`, `v2.3.1`)."""
+"""Turn text into index terms: stemmed words, and whole identifiers (`QX-7741-B`, `v2.3.1`).
+
+Queries and documents are cut by the same rules; a change here needs a new `keyword.FORMAT`, and new numbers in
+docs/results/search.md.
+"""
 
 from __future__ import annotations
 
@@ -18,22 +22,22 @@ from amgs.text.stop_words import COMMON_WORDS
 LONGEST_WORD = 60
 LONGEST_IDENTIFIER = 120
 LONGEST_QUERY = 100_000
-"""Characters of a query that are read; nobody means the rest."""
+"""Characters of a query that are used."""
 
 COMMON_RARITY = 0.1
-"""An identifier of less rarity names nothing: in a store of a thousand it stands in every ninth document."""
+"""Rarity below which an identifier counts for nothing: that of one in every ninth of a thousand documents."""
 
 IDENTIFIER_SHARE = 0.3
-"""Of BM25, for an identifier: its words count already, and it says no more than that they stand together."""
+"""Weight of an identifier's BM25: its words count already, and it only adds that they are adjacent."""
 
 LONGEST_OPENING = 300
-"""Characters of the first paragraph of a text that are its opening."""
+"""Characters of a text's first paragraph that count as its opening."""
 
 OPENING_SHARE = 0.25
-"""What BM25 of the opening counts beside that of the whole text."""
+"""Weight of BM25 over the opening, beside that over the whole text."""
 
 STEMMED = tuple(name for name in OTHER_LANGUAGES if name != "russian")
-"""Languages that have a stemmer of their own; that for Russian goes with English, whose letters it does not know."""
+"""Languages with a stemmer of their own; the Russian one runs after the English one, as their letters differ."""
 
 _WORD = r"[\p{Alphabetic}\p{N}][\p{Alphabetic}\p{N}\p{M}]*"
 """Letters and digits, with the marks that belong to them."""
@@ -47,13 +51,13 @@ _OUTER_CONNECTOR = re.compile(r"[/:#@]+")
 
 @cache
 def word_analyzer(language: str = ENGLISH) -> TextAnalyzer:
-    """Words in lower case without accents, stemmed; what a script without spaces holds must be `spaced` before.
+    """Return the analyzer of a language's words: lower case, without accents, stemmed.
 
-    The stemmers know their own letters only: a Russian one leaves English words alone.
+    Text in a script without spaces must be `spaced` before. Each stemmer leaves words of other alphabets alone.
     """
     words = _words()
     if language in STEMMED:
-        # Its endings are told by their accents, too.
+        # Stem first: its endings differ in accents.
         return words.filter(Filter.stemmer(language)).filter(Filter.ascii_fold()).build()
     stemmers = (ENGLISH, "russian", "arabic")
     words = words.filter(Filter.ascii_fold())
@@ -78,16 +82,16 @@ def words_of(text: str) -> list[str]:
     return list(_plain().analyze(text))
 
 
-def stemmed(words: Sequence[str], language: str) -> list[str]:
-    """Words of `words_of` as texts of this language are looked up, one by one."""
+def stem_words(words: Sequence[str], language: str) -> list[str]:
+    """Return the stem of each word, as texts of this language are indexed. words: from `words_of`."""
     analyzer = word_analyzer(language)
     stems = list(analyzer.analyze(" ".join(words)))
-    # One in small letters may be too long for a word, which it was not as it was written.
+    # A word may become too long in lower case and be dropped; then stem them separately to keep the order.
     return stems if len(stems) == len(words) else [" ".join(analyzer.analyze(word)) for word in words]
 
 
-def cut_analyzer() -> TextAnalyzer:
-    """Words and identifiers arrive already cut, joined by spaces."""
+def term_analyzer() -> TextAnalyzer:
+    """Return the analyzer for terms that are extracted already and joined by spaces."""
     return TextAnalyzerBuilder(Tokenizer.whitespace()).filter(Filter.remove_long(LONGEST_IDENTIFIER)).build()
 
 
@@ -98,15 +102,15 @@ def common_stems() -> frozenset[str]:
     return frozenset(stem for word in COMMON_WORDS for stem in analyzer.analyze(word))
 
 
-def common(term: str) -> bool:
-    """Return whether a term says nothing of what a text is about: the commonest English words, Japanese endings, and
-    the mark of a language.
+def is_common_term(term: str) -> bool:
+    """Return whether a term says nothing about a text's subject: a very common English word, a Japanese ending, or the
+    term of a language.
     """
     return term in common_stems() or grammatical(term) or term.startswith(_LANGUAGE)
 
 
-def mark(language: str) -> str:
-    """Return the term that each text in another language than English has."""
+def language_term(language: str) -> str:
+    """Return the term that marks every text of this language, other than English."""
     return f"{_LANGUAGE}{language}"
 
 
@@ -114,10 +118,12 @@ _LANGUAGE = "language:"
 
 
 @dataclass(frozen=True, slots=True)
-class CutText:
-    """Index terms of a text: the stems of its words in order, those of the commonest apart, so that they do not count
-    towards its length; those of its opening, the first paragraph with the headings above it, which states its subject;
-    and its identifiers in both forms.
+class TextTerms:
+    """Index terms of a text.
+
+    stems: of its words, in order. opening: those of its first paragraph and the headings above, which state its
+    subject. common: stems of very common words, apart so that they do not count towards its length. identifiers: in
+    both forms.
     """
 
     stems: tuple[str, ...]
@@ -126,8 +132,8 @@ class CutText:
     identifiers: tuple[str, ...]
 
 
-def cut(text: str) -> CutText:
-    """Cut a text into index terms, by the stemmer of its language."""
+def extract_terms(text: str) -> TextTerms:
+    """Return the index terms of a text, stemmed by its language."""
     text = make_storable(text)
     language = language_of(text)
     analyzer = word_analyzer(language)
@@ -135,34 +141,33 @@ def cut(text: str) -> CutText:
     opening = _BLANK_LINE.split(whole, 1)[0][:LONGEST_OPENING]
     words = analyzer.analyze(spaced(text, singles=True))
     first = words if opening == whole else analyzer.analyze(spaced(opening, singles=True))
-    idle = {word for word in {*words, *first} if common(word)}
-    marks = (mark(language),) if language in STEMMED else ()
-    return CutText(
+    idle = {word for word in {*words, *first} if is_common_term(word)}
+    marks = (language_term(language),) if language in STEMMED else ()
+    return TextTerms(
         tuple(word for word in words if word not in idle),
         tuple(word for word in first if word not in idle),
         (*(word for word in words if word in idle), *marks),
-        tuple(_both(identifiers(text))),
+        tuple(_identifier_forms(identifiers(text))),
     )
 
 
 @dataclass(frozen=True, slots=True)
 class Identifier:
-    """A token to be matched whole, in lower case; squeezed is it without its connectors ("qx7741b")."""
+    """A token that is matched as a whole, in lower case. squeezed: the same without connectors ("qx7741b")."""
 
     exact: str
     squeezed: str
 
 
 def identifiers(text: str) -> tuple[Identifier, ...]:
-    """Return the identifiers of a text in order of first appearance, each once.
+    """Return the distinct identifiers of a text, in order of first appearance.
 
-    A token counts when it holds a connector ("dome-motor", "a.b", "C++") or mixes digits and letters ("M31").
-    Of a path or an address the parts that are identifiers count too, so that a part number is found inside
-    "store/QX-7741-B".
+    A token is an identifier when it has a connector ("dome-motor", "a.b", "C++") or mixes digits and letters ("M31").
+    Parts of a path or address count too, so that a part number is found in "store/QX-7741-B".
     """
     by_exact: dict[str, Identifier] = {}
     text = without_spaceless(text)
-    # No token spans white space, and most pieces are plain words: those need no closer look.
+    # Most pieces between spaces are plain words; skip those early.
     looked_at = (piece for piece in text.lower().split() if not piece.strip(_AROUND_WORDS).isalpha())
     for token in (match.group() for piece in looked_at for match in _TOKEN.finditer(piece)):
         parts = _OUTER_CONNECTOR.split(token)
@@ -179,10 +184,10 @@ _SECTION_NUMBER = re.compile(
 
 
 def without_section_numbers(query: str) -> str:
-    """Return a query without the number of a section before its heading.
+    """Return a query without the section number before a heading.
 
-    "4.7 Security" asks for no thing named 4.7, and other sections refer to it by that number. A version such as 0.2.0,
-    and a number elsewhere in the text, stays.
+    "4.7 Security" does not mean a thing named 4.7, and other sections refer to it by that number. Versions such as
+    0.2.0, and numbers elsewhere in the text, stay.
     """
     return _SECTION_NUMBER.sub(" ", query.strip())
 
@@ -194,11 +199,11 @@ def _is_identifier(token: str) -> bool:
 
 
 def has_digit(identifier: Identifier) -> bool:
-    """Return whether it names one thing, as numbers do; "long-term" is only a word with a hyphen."""
+    """Return whether an identifier has a digit and so names a certain thing; "long-term" is only a hyphenated word."""
     return any(c.isdigit() for c in identifier.exact)
 
 
-def _both(exact_names: Iterable[Identifier]) -> Iterable[str]:
+def _identifier_forms(exact_names: Iterable[Identifier]) -> Iterable[str]:
     for identifier in exact_names:
         yield identifier.exact
         if identifier.squeezed != identifier.exact:
@@ -206,16 +211,14 @@ def _both(exact_names: Iterable[Identifier]) -> Iterable[str]:
 
 
 def idf(documents: int, document_frequency: int) -> float:
-    """BM25's inverse document frequency, ln(1 + (N - n + ½) / (n + ½)); n of 0 counts as 1, an unknown word
-    is a rare one.
-    """
+    """Return BM25's inverse document frequency, ln(1 + (N - n + ½) / (n + ½)); an unknown word (n = 0) counts as 1."""
     n = min(max(document_frequency, 1), max(documents, 1))
     return math.log(1.0 + (max(documents, 1) - n + 0.5) / (n + 0.5))
 
 
 @dataclass(frozen=True, slots=True)
 class Term:
-    """A query word as the index knows it; document_frequency 0 when it does not. idf is its weight."""
+    """A query's stem and its weight `idf`. document_frequency: 0 where no document has it."""
 
     text: str
     document_frequency: int
@@ -224,8 +227,8 @@ class Term:
 
 @dataclass(frozen=True, slots=True)
 class IdentifierTerm:
-    """An identifier of the query. rarity in [0, 1]: 1 when at most one document has it, 0 when too many have it, as
-    those of a project have its name, for it to name any of them.
+    """An identifier of the query. rarity: 1 where at most a single document has it, 0 where too many do, as with a
+    project's name.
     """
 
     identifier: Identifier
@@ -241,7 +244,7 @@ class IdentifierTerm:
 
 @dataclass(frozen=True, slots=True)
 class LexicalQuery:
-    """A query cut into terms; mass: the sum of their idf, what a perfect match of mean length scores."""
+    """Terms of a query. mass: the sum of their idf, which a perfect match of average length scores."""
 
     terms: tuple[Term, ...]
     identifiers: tuple[IdentifierTerm, ...]
@@ -249,5 +252,5 @@ class LexicalQuery:
 
     @property
     def unknown(self) -> tuple[Term, ...]:
-        """Words that no document holds."""
+        """Terms that are in no document."""
         return tuple(term for term in self.terms if term.document_frequency == 0)

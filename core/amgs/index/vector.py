@@ -1,9 +1,8 @@
-"""The vector index: cosines of a query with every block; derived from the store's embeddings.
+"""Compare a query's embedding with those of all blocks: the vector index, derived from the store's embeddings.
 
-A large part of it may lie beside the store, mapped into memory and sorted by number (the base); what came later is
-held in memory (the tail). Small stores are compared exactly, by one float32 product. A large base has a graph of
-near neighbours over 8-bit vectors beside it; what that brings is measured again exactly, so that only who is
-found is approximate, never how near it is.
+The saved part is mapped from disk, sorted by number (the base); later vectors are in memory (the tail). Small stores
+are compared exactly, by a float32 product. A large base has a neighbour graph over 8-bit vectors; the blocks that it
+returns are measured again exactly, so which blocks are found is approximate, but never their cosine.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ from numpy.typing import NDArray
 
 from amgs.errors import ModelError
 from amgs.extras import installed
-from amgs.index.ascending import contains, joined, places, without
+from amgs.index.ascending import contains, difference, places, union
 from amgs.index.neighbour_graph import Nearby
 from amgs.index.neighbours import Near, nearest
 from amgs.index.snapshot_store import save_arrays
@@ -26,15 +25,15 @@ from amgs.index.vector_base import Base
 from amgs.types import Progress, Vector
 
 FARTHEST_LOOK = 4096
-"""More than this is not asked of what finds neighbours: then the exact product is as cheap."""
+"""Neighbours asked of the graph at most; beyond that the exact product is as fast."""
 
 SMALLEST_SHARE = 0.05
-"""A filter that lets less of the store through is answered exactly."""
+"""Share of the store that a filter must pass for the graph to be used; below it the search is exact."""
 
 FEW = 12
 USUAL_DEVIATION = 0.1
-"""Of so few cosines the deviation says little of what another text would have: two may lie side by side by chance, and
-a third would be hundreds of deviations away. It counts by their number beside the usual one.
+"""With fewer than FEW cosines their deviation is mixed with the usual one: two may be equal by chance, and then a third
+would be hundreds of deviations away.
 """
 
 _CHUNK = 50_000
@@ -54,12 +53,12 @@ class VectorIndex:
         self._numbers = np.zeros(0, dtype=np.int64)
         self._row_of: dict[int, int] = {}
         self._shares = False
-        # For the filters asked last, held themselves so that none is mistaken for another.
-        self._memo: list[tuple[NDArray[np.int64], NDArray[np.int64]]] = []
+        # Rows that pass the last filters, with the filters themselves, which are compared by identity.
+        self._cached_rows: list[tuple[NDArray[np.int64], NDArray[np.int64]]] = []
 
     def copy(self) -> VectorIndex:
-        """Return one that may be changed while this one is searched: it shares the vectors as long as rows are only
-        added. Of this one no other copy may be changed.
+        """Return a copy that may be changed while this index is searched. They share the vectors as long as rows are
+        only added, so only a single copy of an index may be changed.
         """
         clone = VectorIndex(self.dimension, self._base)
         clone._gone = self._gone.copy()
@@ -72,32 +71,31 @@ class VectorIndex:
 
     @property
     def numbers(self) -> NDArray[np.int64]:
-        """Numbers of the blocks it holds, ascending: (n,)."""
+        """Numbers of its blocks, ascending: (n,)."""
         base_numbers = self._base.numbers[~self._gone] if self.gone else self._base.numbers
-        return joined(base_numbers, np.sort(self._numbers[: self.tail]))
+        return union(base_numbers, np.sort(self._numbers[: self.tail]))
 
     @cached_property
     def gone(self) -> int:
-        """Number of rows of the base that are gone or replaced."""
+        """Number of base rows that were removed or replaced."""
         return int(self._gone.sum())
 
     @property
     def tail(self) -> int:
-        """Number of rows after the base."""
+        """Number of vectors in the tail."""
         return len(self._row_of)
 
     @property
     def approximate(self) -> bool:
-        """Return whether the neighbour graph finds the nearest rows."""
+        """Whether searches use the neighbour graph."""
         return self._base.nearby is not None
 
     # --- writing ----------------------------------------------------------------------------------------
 
     def add(self, numbers: NDArray[np.int64] | Sequence[int], vectors: Vector) -> None:
-        """Add or replace vectors: numbers (m,), vectors (m, d); scaled to unit length, zero vectors stay
-        zero.
+        """Add or replace vectors, scaled to unit length: numbers (m,), vectors (m, d); zero vectors stay zero.
 
-        Raises ModelError when the dimension is another, as after a change of the embedding model.
+        Raises ModelError for another dimension, as after a change of the embedding model.
         """
         matrix = np.asarray(vectors, dtype=np.float32).reshape(len(numbers), -1)
         if len(numbers) and matrix.shape[1] != self.dimension:
@@ -106,19 +104,19 @@ class VectorIndex:
                 way_out="Use the embedding model that the store was made with.",
             )
         wanted = np.asarray(numbers, dtype=np.int64)
-        self._leave_base(wanted)
+        self._drop_from_base(wanted)
         self._reserve(self.tail + wanted.size)
         if any(number in self._row_of for number in wanted.tolist()):
-            self._part()
+            self._stop_sharing()
         rows = [self._row_of.setdefault(number, len(self._row_of)) for number in wanted.tolist()]
-        self._matrix[rows], self._numbers[rows] = unit(matrix), wanted
+        self._matrix[rows], self._numbers[rows] = to_unit_length(matrix), wanted
 
     def remove(self, numbers: NDArray[np.int64] | Sequence[int]) -> None:
-        """Forget vectors; unknown numbers are left alone. Of the tail the last row takes the place."""
+        """Remove vectors; unknown numbers are ignored. In the tail the last row moves to the free place."""
         wanted = np.asarray(numbers, dtype=np.int64)
-        self._leave_base(wanted)
+        self._drop_from_base(wanted)
         if any(number in self._row_of for number in wanted.tolist()):
-            self._part()
+            self._stop_sharing()
         for number in wanted.tolist():
             row = self._row_of.pop(number, None)
             last = len(self._row_of)
@@ -128,8 +126,8 @@ class VectorIndex:
                 self._row_of[int(self._numbers[row])] = row
 
     def write(self, folder: Path, *, approximate_from: int, progress: Progress | None = None) -> None:
-        """Write everything it holds into a folder as the base of a next index; with the neighbour graph from
-        `approximate_from` vectors on. Raises Cancelled where progress is.
+        """Save all vectors in a folder as the base of the next index; from `approximate_from` vectors on with the
+        neighbour graph. Raises Cancelled when `progress` does.
         """
         numbers = self.numbers
         shape = (numbers.size, self.dimension)
@@ -147,7 +145,7 @@ class VectorIndex:
             nearby = self._base.nearby if base_numbers.size > 0.8 * self._gone.size else None
             known = nearby if isinstance(nearby, Nearby) else None
             left = self._base.numbers[self._gone] if known is not None else base_numbers[:0]
-            fresh = without(numbers, base_numbers) if known is not None else numbers
+            fresh = difference(numbers, base_numbers) if known is not None else numbers
             Nearby.write(
                 folder / Nearby.FILE,
                 known,
@@ -159,27 +157,24 @@ class VectorIndex:
     # --- reading ----------------------------------------------------------------------------------------
 
     def compare(self, query: Vector, allowed: NDArray[np.int64] | None = None) -> QueryVectors:
-        """Return the query beside the vectors. allowed: numbers (ascending) that may be found; None: all. query: (d,);
-        a zero query is like nothing.
+        """Compare a query (d,) with the blocks. allowed: numbers, ascending, that may be returned; None: all. A zero
+        query is near nothing.
         """
-        direction = unit(np.asarray(query, dtype=np.float32).reshape(1, -1))[0]
+        direction = to_unit_length(np.asarray(query, dtype=np.float32).reshape(1, -1))[0]
         return QueryVectors(self, direction, allowed)
 
     def search(self, query: Vector, limit: int, allowed: NDArray[np.int64] | None = None) -> list[tuple[int, float]]:
-        """Return the best `limit` (number, cosine) among the allowed numbers (ascending; None: all); ties by number.
-
-        query: (d,). A zero query finds nothing.
-        """
+        """Return the best `limit` (number, cosine) for a query (d,), ties by number; see `compare`."""
         return self.compare(query, allowed).best(limit)
 
     def nearest(self, queries: Vector, limit: int, *, floor: float, allowed: NDArray[np.int64] | None = None) -> Near:
-        """Return the best `limit` blocks for each of many unit queries (m, d), cosine ≥ floor; rows are numbers. Exact.
+        """Return exactly the best `limit` blocks with cosine ≥ floor for each of m unit queries (m, d).
 
-        allowed: numbers (ascending) that may be found; None: all.
+        The result's rows are numbers. allowed: numbers, ascending, that may be returned; None: all.
         """
         after = self._base.numbers.size
         mask = np.zeros(after + self.tail, dtype=np.bool_)
-        mask[self._findable(allowed)] = True
+        mask[self._allowed_rows(allowed)] = True
         near = Near.none(queries.shape[0], limit)
         for matrix, numbers, passes in (
             (self._base.matrix, self._base.numbers, mask[:after]),
@@ -191,11 +186,11 @@ class VectorIndex:
         return near
 
     def cosines(self, query: Vector, numbers: Sequence[int]) -> dict[int, float]:
-        """Return cosine of each given block that has a vector."""
+        """Return the cosines of those of these blocks that have a vector, by number."""
         return self.compare(query).of(numbers)
 
-    def together(self, firsts: NDArray[np.int64], seconds: NDArray[np.int64]) -> NDArray[np.float32]:
-        """Length of the sum of each pair's unit vectors, 0 to 2; 0 where one has none: (m,)."""
+    def pair_lengths(self, firsts: NDArray[np.int64], seconds: NDArray[np.int64]) -> NDArray[np.float32]:
+        """Return the length (m,) of the sum of each pair's unit vectors, 0 to 2; 0 where either has none."""
         lengths = np.zeros(firsts.size, dtype=np.float32)
         first, second = self._locate(firsts), self._locate(seconds)
         both = np.flatnonzero((first >= 0) & (second >= 0))
@@ -204,13 +199,13 @@ class VectorIndex:
         return lengths
 
     def vectors(self, numbers: Sequence[int]) -> dict[int, Vector]:
-        """Return the unit vector (d,) of each given block that has one."""
+        """Return the unit vectors (d,) of those of these blocks that have one, by number."""
         wanted = np.asarray(numbers, dtype=np.int64)
         rows = self._locate(wanted)
         present = rows >= 0
         return dict(zip(wanted[present].tolist(), self._take(rows[present]), strict=True))
 
-    # --- inside, for Comparison -------------------------------------------------------------------------
+    # --- rows of base and tail together; QueryVectors uses these too ------------------------------------
 
     def _locate(self, numbers: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return the row of each number in base and tail together, -1 for one without a vector: (m,)."""
@@ -236,9 +231,9 @@ class VectorIndex:
         taken[late] = self._matrix[rows[late] - after]
         return taken
 
-    def _findable(self, allowed: NDArray[np.int64] | None) -> NDArray[np.int64]:
-        """Return the rows that may be found, remembered for the filter that was asked last: (k,)."""
-        for asked, rows in self._memo:
+    def _allowed_rows(self, allowed: NDArray[np.int64] | None) -> NDArray[np.int64]:
+        """Return the rows (k,) that a filter passes, cached for the last filters."""
+        for asked, rows in self._cached_rows:
             if asked is allowed:
                 return rows
         if allowed is not None and allowed.size * _FEW < len(self):
@@ -249,7 +244,7 @@ class VectorIndex:
         passes[: self._gone.size] &= ~self._gone
         rows = np.flatnonzero(passes)
         if allowed is not None:
-            self._memo = [(allowed, rows), *self._memo[: _REMEMBERED - 1]]
+            self._cached_rows = [(allowed, rows), *self._cached_rows[: _REMEMBERED - 1]]
         return rows
 
     def _numbers_of(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -261,18 +256,20 @@ class VectorIndex:
         numbers[late] = self._numbers[rows[late] - after]
         return numbers
 
-    def _leave_base(self, numbers: NDArray[np.int64]) -> None:
+    def _drop_from_base(self, numbers: NDArray[np.int64]) -> None:
+        """Mark these blocks' rows in the base as gone, since they are removed or will be in the tail."""
         rows = self._base.rows(numbers)
         self._gone[rows[rows >= 0]] = True
-        self._memo = []
+        self._cached_rows = []
         self.__dict__.pop("gone", None)
 
-    def _part(self) -> None:
-        """Rows that another index reads as well are about to change: from here on they are this one's own."""
+    def _stop_sharing(self) -> None:
+        """Copy the tail if another index shares it, before rows in it change."""
         if self._shares:
             self._matrix, self._numbers, self._shares = self._matrix.copy(), self._numbers.copy(), False
 
     def _reserve(self, rows: int) -> None:
+        """Grow the tail's arrays to at least so many rows."""
         if rows <= self._matrix.shape[0]:
             return
         size = max(rows, min(2 * self._matrix.shape[0], self._matrix.shape[0] + 100_000), 64)
@@ -284,33 +281,32 @@ class VectorIndex:
 
 
 class QueryVectors:
-    """A query beside the vectors of an index, as the index was when it was asked.
+    """Cosines of a query with the blocks of an index, computed on demand, as the index was when it was made.
 
-    exact: whether everything that may be found is measured; else the nearest are looked up in the neighbour graph
-    of the base.
+    exact: whether all allowed blocks are measured; else the neighbour graph proposes the nearest.
     """
 
     def __init__(self, index: VectorIndex, direction: Vector, allowed: NDArray[np.int64] | None) -> None:
         self._index = index
         self._direction = direction
-        self._rows = index._findable(allowed) if direction.any() else np.zeros(0, dtype=np.int64)
+        self._rows = index._allowed_rows(allowed) if direction.any() else np.zeros(0, dtype=np.int64)
         few = self._rows.size < SMALLEST_SHARE * max(len(index), 1)
         self.exact = few or not index.approximate
         self._whole = self.exact and not (few and index.approximate)
-        self._beside: dict[int, float] = {}
+        self._added: dict[int, float] = {}
 
     def add(self, number: int, vector: Vector) -> None:
-        """Measure a block that the index does not hold by its unit vector (d,); `of` gives its cosine from now on."""
-        self._beside[number] = round(float(np.clip(vector @ self._direction, -1.0, 1.0)), 6)
+        """Add a block that is not in the index, by its unit vector (d,); from then on `of` returns its cosine."""
+        self._added[number] = round(float(np.clip(vector @ self._direction, -1.0, 1.0)), 6)
 
     def best(self, limit: int) -> list[tuple[int, float]]:
-        """Return the best `limit` (number, cosine) of those that may be found; ties by number."""
+        """Return the best `limit` (number, cosine) among the allowed blocks, ties by number."""
         if limit <= 0 or not self._rows.size:
             return []
         rows = None if self.exact else self._near(limit)
-        rows, cosines = (self._rows, self._found) if rows is None else (rows, self._measure_cosines(rows))
+        rows, cosines = (self._rows, self._allowed_cosines) if rows is None else (rows, self._measure_cosines(rows))
         if limit < cosines.size:
-            # Everything as good as the last one in, so that ties at the edge are cut by number.
+            # All that tie with the last, so that they are cut by number.
             edge = np.partition(cosines, cosines.size - limit)[cosines.size - limit]
             top = np.flatnonzero(cosines >= edge)
         else:
@@ -320,36 +316,34 @@ class QueryVectors:
         return list(zip(numbers[order].tolist(), _clip_cosines(cosines[top[order]]).tolist(), strict=True))
 
     def of(self, numbers: Iterable[int]) -> dict[int, float]:
-        """Return cosine of each given block that has a vector."""
+        """Return the cosines of those of these blocks that have a vector, by number, allowed or not."""
         wanted = np.array(list(numbers), dtype=np.int64)
         rows = self._index._locate(wanted)
         present = rows >= 0
-        beside = {n: self._beside[n] for n in wanted[~present].tolist() if n in self._beside}
+        beside = {n: self._added[n] for n in wanted[~present].tolist() if n in self._added}
         if not present.any():
             return beside
         cosines = self._cosines[rows[present]] if self._whole else self._measure_cosines(rows[present])
         return dict(zip(wanted[present].tolist(), _clip_cosines(cosines).tolist(), strict=True)) | beside
 
     def nearer(self, cosine: float) -> int:
-        """Return how many of those that may be found are nearer than this, a cosine that `of` gave; by measuring
-        all.
-        """
-        return int((_clip_cosines(self._found) > cosine).sum())
+        """Return how many allowed blocks have a greater cosine than this; measures all of them."""
+        return int((_clip_cosines(self._allowed_cosines) > cosine).sum())
 
     @cached_property
     def spread(self) -> tuple[float, float]:
-        """Mean and standard deviation of the cosines, of few at least near the usual one; (0, 0) of none.
+        """Mean and standard deviation of the cosines of all allowed blocks; (0, 0) where there are none.
 
-        Exactly of all that may be found; beside a neighbour graph of all that the index holds, from the sums kept
-        with the base: a mean is the product with the mean vector, a mean square with the second moments.
+        With a neighbour graph they are over the whole index, from the sums saved with the base: the mean is the product
+        with the mean vector, the mean square that with the second moments. For a few cosines see USUAL_DEVIATION.
         """
         if not self._rows.size:
             return 0.0, 0.0
         if self.exact:
-            deviation = float(self._found.std(dtype=np.float64))
-            few = max(1.0 - self._found.size / FEW, 0.0)
+            deviation = float(self._allowed_cosines.std(dtype=np.float64))
+            few = max(1.0 - self._allowed_cosines.size / FEW, 0.0)
             deviation += few * max(USUAL_DEVIATION - deviation, 0.0)
-            return _round_statistics(float(self._found.mean(dtype=np.float64)), deviation)
+            return _round_statistics(float(self._allowed_cosines.mean(dtype=np.float64)), deviation)
         index, query = self._index, self._direction.astype(np.float64)
         left = index._take(np.flatnonzero(index._gone)) @ query
         late = index._matrix[: index.tail] @ query
@@ -360,14 +354,14 @@ class QueryVectors:
 
     @cached_property
     def _cosines(self) -> NDArray[np.float32]:
-        """(n,) of every row of base and tail."""
+        """Cosines (n,) of all rows of base and tail."""
         index = self._index
         base = index._base.matrix @ self._direction
         return np.concatenate([base, index._matrix[: index.tail] @ self._direction]) if index.tail else base
 
     @cached_property
-    def _found(self) -> NDArray[np.float32]:
-        """(k,) of the rows that may be found."""
+    def _allowed_cosines(self) -> NDArray[np.float32]:
+        """Cosines (k,) of the allowed rows."""
         if self.exact and not self._whole:
             return self._measure_cosines(self._rows)
         whole = self._rows.size == self._cosines.size
@@ -377,7 +371,7 @@ class QueryVectors:
         return np.asarray(self._index._take(rows) @ self._direction)
 
     def _near(self, limit: int) -> NDArray[np.int64] | None:
-        """Return rows that are near and may be found, at least `limit`; None where the graph does not bring so many."""
+        """Return at least `limit` near, allowed rows from the neighbour graph; None where it gives fewer."""
         index = self._index
         nearby = index._base.nearby
         if nearby is None:
@@ -392,7 +386,7 @@ class QueryVectors:
         return rows if rows.size >= min(limit, self._rows.size) else None
 
 
-def unit(vectors: Vector) -> Vector:
+def to_unit_length(vectors: Vector) -> Vector:
     """Return (n, d) scaled to unit length; a zero or non-finite row becomes zero."""
     clean = np.where(np.isfinite(vectors).all(axis=1, keepdims=True), vectors, np.float32(0.0))
     lengths = np.linalg.norm(clean, axis=1, keepdims=True)
@@ -400,7 +394,7 @@ def unit(vectors: Vector) -> Vector:
 
 
 def _iterate_batches(numbers: NDArray[Any], progress: Progress | None) -> Iterable[NDArray[Any]]:
-    """Return a few at a time, so that it can be cancelled soon."""
+    """Yield the numbers in batches, reporting progress between them so that it can be cancelled."""
     for start in range(0, numbers.size, _PLACED):
         if progress is not None:
             progress(start, numbers.size, "finding neighbours")
@@ -408,7 +402,7 @@ def _iterate_batches(numbers: NDArray[Any], progress: Progress | None) -> Iterab
 
 
 def _clip_cosines(cosines: NDArray[np.float32]) -> NDArray[np.float64]:
-    # Rounded: the last bits of a product depend on the size of the matrix, and a score must not.
+    # The last bits of a product depend on the size of the matrix, and a score must not.
     return np.clip(cosines.astype(np.float64), -1.0, 1.0).round(5)
 
 

@@ -1,4 +1,4 @@
-"""The part of the vectors that is kept outside this process's own memory, and what finds neighbours in it."""
+"""Define the base of a vector index: the saved vectors, mapped from disk, and their neighbour graph."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from amgs.types import Vector
 
 
 class VectorRows(Protocol):
-    """Unit rows (n, d) that are read when they are wanted; an array is one."""
+    """Unit vectors (n, d) that are read on demand; an array is the usual case."""
 
     @property
     def shape(self) -> tuple[int, ...]: ...
@@ -31,22 +31,24 @@ class VectorRows(Protocol):
 
 
 class Neighbours(Protocol):
-    """Search for near rows without a scan of all.
+    """Approximate nearest-neighbour search.
 
-    look: factor on the wanted count, so that a new ranking by exact cosines has a choice.
+    look: how many times the wanted count to ask for, so that ranking by exact cosines has a choice.
     """
 
     look: ClassVar[int]
 
     def nearest(self, query: Vector, count: int) -> NDArray[np.int64]:
-        """Return numbers of about the `count` nearest to a unit vector (d,), in no order that counts."""
+        """Return the numbers of about the `count` nearest to a unit vector (d,), in no particular order."""
         ...
 
 
 @dataclass(frozen=True, eq=False)
 class Base:
-    """The kept part: numbers (n,) ascending, unit rows (n, d). total (d,) and second (d, d): the sum of the rows
-    and of their outer products. nearby: what finds neighbours, None for a small base.
+    """Saved vectors: numbers (n,) ascending, unit rows (n, d).
+
+    total (d,), second (d, d): the sums of the rows and of their outer products, for the mean and deviation of cosines.
+    nearby: the neighbour graph; None for a small base.
     """
 
     numbers: NDArray[np.int64]

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from amgs.identity import file_of
-from amgs.index.neighbours import Within, nearest
+from amgs.index.neighbours import ValueLimit, nearest
 from amgs.lifecycle.self_detection import documents
 from amgs.text.differences import said, say_otherwise
 from amgs.types import Block, Progress, Vector
@@ -232,7 +232,7 @@ def _nearest_of(
         if at is not None:
             low = int(np.searchsorted(at, at[start] - far))
             high = int(np.searchsorted(at, at[end - 1] + far, side="right"))
-            within = Within(at[start:end], at[low:high], far)
+            within = ValueLimit(at[start:end], at[low:high], far)
         near = nearest(matrix[start:end], matrix[low:high], wanted, floor=floor, own=start - low, within=within)
         neighbours[start:end] = np.where(near.rows >= 0, near.rows + low, -1)
     return neighbours

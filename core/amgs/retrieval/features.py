@@ -293,7 +293,7 @@ class _Meanings:
     """
 
     def __init__(self, numbers: Numbers, paired: NDArray[np.int64], earlier: Numbers, vectors: VectorIndex) -> None:
-        length = vectors.together(numbers[paired], earlier) if paired.size else np.zeros(0, np.float32)
+        length = vectors.pair_lengths(numbers[paired], earlier) if paired.size else np.zeros(0, np.float32)
         long_enough = length > _TINY
         self._numbers, self._earlier = numbers.tolist(), earlier[long_enough].tolist()
         self._paired, self._length = paired[long_enough], length[long_enough]

@@ -18,7 +18,7 @@ import numpy as np
 from amgs.errors import ModelError
 from amgs.graph.view import GraphView
 from amgs.index.ascending import contains
-from amgs.index.fuzzy import StemCorrection, corrections
+from amgs.index.fuzzy import StemCorrection, find_corrections
 from amgs.index.lexical import LexicalIndex
 from amgs.index.terms import LexicalQuery
 from amgs.index.vector import QueryVectors
@@ -91,7 +91,7 @@ def fuzzy(text: str, query: LexicalQuery, index: LexicalIndex, allowed: Numbers,
         return FuzzyResult({}, ())
     known = foreign_function_words(text) | english_words()
     typed = {stem: word for word in _WORD.findall(text.lower()) for stem in index.stems(word)}
-    fixes = corrections([stem for stem in unknown if typed.get(stem) not in known], index.vocabulary(), typed)
+    fixes = find_corrections([stem for stem in unknown if typed.get(stem) not in known], index.vocabulary(), typed)
     closest: dict[str, float] = {}
     for correction in fixes:
         closest[correction.known] = max(closest.get(correction.known, 0.0), correction.closeness)

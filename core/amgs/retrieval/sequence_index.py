@@ -118,7 +118,7 @@ def describe_names(sequences: SequenceIndex) -> Mapping[str, Any]:
 def read_sequences(generation: Generation) -> SequenceIndex:
     """Return the sequence index saved in a generation (a version of the saved indexes)."""
     columns = {name: generation.array(name) for name in _COLUMNS}
-    traits = BlockFeatures(**columns, names=tuple(map(str, generation.said["names"])))
+    traits = BlockFeatures(**columns, names=tuple(map(str, generation.facts["names"])))
     order = (generation.array(name) for name in ("before", "after", "episode_number", "source"))
     return SequenceIndex(traits, *order)
 

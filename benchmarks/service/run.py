@@ -121,7 +121,10 @@ def run(
     with ServerProcess.start([str(copy), str(work / "bm25s")], work / "bare.log", BARE) as bare:
         at_most(bare.address, 2.0, questions[-220:-120])
         metrics["bare_a_second"] = at_most(bare.address, effort.seconds, questions)
-    with _server(work, "--store", str(copy), *shared) as server:
+    asked_for = work / "load.toml"
+    asked_for.write_text("[memory.consolidation]\nautomatic_served = false\n", encoding="utf-8")
+    with _server(work, "--settings", str(asked_for), "--store", str(copy), *shared) as server:
+        # Nothing is consolidated but where that is what is measured.
         rig.progress(1, 7, "asking from 32 clients")
         at_most(server.address, 2.0, questions[-220:-120])
         metrics["searches_a_second"] = at_most(server.address, effort.seconds, questions)

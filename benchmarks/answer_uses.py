@@ -18,7 +18,7 @@ from typing import Final
 
 import numpy as np
 
-from amgs.calibration.answers import CONTROLS, shared
+from amgs.calibration.answers import CONTROLS, match_words
 from amgs.calibration.recalibrate import brier, fit
 from benchmarks.bench_results import Bench, BenchResult, BenchTable, MemoryRig
 from benchmarks.questioned import AskedQuestion, QuestionedMemory, questioned_memories
@@ -144,7 +144,7 @@ def _answer(frame: _Frame, part: float, chance: random.Random) -> str:
 
 def _used(one: QuestionedMemory, answer: str, shown: _Frame) -> frozenset[str]:
     controls = one.memory._opened.storage.block_uses.controls(list(shown.texts), CONTROLS)
-    found = shared(answer, shown.question.text, shown.texts, controls)
+    found = match_words(answer, shown.question.text, shown.texts, controls)
     return frozenset(i for i, (used, _) in found.items() if used)
 
 

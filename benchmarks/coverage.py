@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from amgs.calibration.coverage import LEVELS, promise_budget
-from amgs.diagnosis.needs import MOST, LabelledQuestion, least_budget, with_less
+from amgs.diagnosis.needs import MOST, LabelledQuestion, frame_builder, least_budget
 from amgs.frames import shipping
 from benchmarks.bench_results import BenchTable
 from benchmarks.questioned import AskedQuestion, QuestionedMemory
@@ -52,11 +52,11 @@ def measure_needs(given: QuestionedMemory, asked: Sequence[AskedQuestion], seed:
         with context.derived.searching() as sources:
             for one, label, other in zip(asked, labels, anew, strict=True):
                 true = LabelledQuestion(name, one.text, label)
-                made = with_less(context, true, known, sources)
-                needed.append(least_budget(made, true.held))
-                dealt.append(least_budget(made, LabelledQuestion(name, one.text, other).held))
+                made = frame_builder(context, true, known, sources)
+                needed.append(least_budget(made, true.is_satisfied))
+                dealt.append(least_budget(made, LabelledQuestion(name, one.text, other).is_satisfied))
                 if (least := needed[-1]) is not None:
-                    wavered += not true.held(made(drawn.randint(least, MOST)))
+                    wavered += not true.is_satisfied(made(drawn.randint(least, MOST)))
         found[name] = ConversationNeeds(tuple(needed), tuple(dealt), wavered)
     return found
 

@@ -114,7 +114,7 @@ def _part(count: int, place: int, of: int) -> int:
 def _judged(whole: FailureWorld, one: PlantedMemory) -> JudgedFailure:
     failure, memory = one.failure, one.memory
     hits = memory.search(failure.asked).hits
-    misses = not any(facts.says(hit.block.content, failure.fact) for hit in hits)
+    misses = not any(facts.states(hit.block.content, failure.fact) for hit in hits)
     made = JudgedFailure(failure, search_misses=misses, unplanted=_unplanted(memory, failure))
     best = memory.diagnosis.hits(failure.fact)[0].block.id
     made = replace(made, credulous=_cause(memory, failure, block=best))

@@ -75,7 +75,7 @@ def find_facts(memory: Memory, conversation: Conversation, retold: Mapping[str, 
 def _taken(memory: Memory, fact: str, hits: Sequence[Candidate]) -> str:
     """The id of the block that is taken to hold a fact; "" where none is."""
     best = next(iter(memory.diagnosis.judged(fact, hits)), None)
-    return best.block.id if best is not None and facts.holds(best) else ""
+    return best.block.id if best is not None and facts.is_match(best) else ""
 
 
 def answered_facts(conversation: Conversation) -> list[tuple[str, str]]:
@@ -297,8 +297,8 @@ def _said_twice(
         for source, (text, words) in held.items():
             if source == turn.source:
                 continue
-            saying = (one for one, stems in wanted if _most(stems, words) and facts.says(text, one))
-            alike = source in retold and _most(wanted[0][1], retold[source]) and facts.says(observed[source], fact)
+            saying = (one for one, stems in wanted if _most(stems, words) and facts.states(text, one))
+            alike = source in retold and _most(wanted[0][1], retold[source]) and facts.states(observed[source], fact)
             if next(saying, None) or alike or (len(answer) >= _TELLING and answer <= words):
                 found.add(turn.source)
                 break

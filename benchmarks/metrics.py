@@ -15,7 +15,7 @@ from datetime import timedelta
 from pathlib import Path
 
 from amgs.calibration import questions as labels
-from amgs.calibration.questions import Labelled, Question, held_out
+from amgs.calibration.questions import Labelled, Question, is_held_out
 from amgs.clock import FixedClock
 from amgs.memory import Memory
 from amgs.types import Progress
@@ -49,15 +49,15 @@ def run(rig: MemoryRig, folder: Path) -> BenchResult:
     Raises InputError for one that cannot be read.
     """
     seed, progress = rig.seed, rig.progress
-    now, asked = notes_now(folder), labels.load(folder / "questions.jsonl")
+    now, asked = notes_now(folder), labels.load_questions(folder / "questions.jsonl")
     with notes_store(folder, now, rig.embedder, progress) as memory:
         for _ in range(2):
             memory.lifecycle.apply_enhancement(memory.lifecycle.plan_enhancement(progress=progress))
-        known = labels.label(asked, memory.resolve_source)
+        known = labels.label_questions(asked, memory.resolve_source)
         # In an order of its own: neighbours in the file are about one thing, which no days of use are.
         order = random.Random(seed).sample(known, len(known))
-        apart = [one for one in order if held_out(one.question, seed)]
-        learned = [one for one in order if not held_out(one.question, seed)]
+        apart = [one for one in order if is_held_out(one.question, seed)]
+        learned = [one for one in order if not is_held_out(one.question, seed)]
         brier = {"brier": _use(memory, learned, progress), "brier_held_out_before": _ask(memory, apart)}
         memory.calibration.apply(memory.calibration.plan())
         brier["brier_held_out"] = _ask(memory, apart)

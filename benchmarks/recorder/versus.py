@@ -13,7 +13,7 @@ from typing import Final
 
 from amgs.calibration.brier import wilson_interval
 from amgs.calibration.coverage import LEVELS, promise_budget
-from amgs.diagnosis.facts import exactly
+from amgs.diagnosis.facts import contains_words
 from amgs.text.tokens import approximate_tokens
 from amgs.types import Progress
 from amgs.types.question_case import QuestionCase
@@ -99,8 +99,8 @@ def compare(
                 needed.append(_needed(texts, case.must_contain))
             if one.bounded:
                 texts = texts[:top] if top is not None else list(_fitting(texts, budget))
-            wanted = [any(exactly(each, fact) for each in texts) for fact in case.must_contain]
-            fault = any(exactly(each, fact) for each in texts for fact in case.must_not_contain)
+            wanted = [any(contains_words(each, fact) for each in texts) for fact in case.must_contain]
+            fault = any(contains_words(each, fact) for each in texts for fact in case.must_not_contain)
             verdicts.append(all(wanted) and not fault)
             shares.append(sum(wanted) / len(wanted) if wanted else 1.0)
             tokens.append(sum(map(approximate_tokens, texts)))
@@ -130,7 +130,7 @@ def _needed(texts: Sequence[str], facts: Sequence[str]) -> int | None:
     tokens, left = 0, list(facts)
     for text in texts:
         tokens += approximate_tokens(text)
-        left = [fact for fact in left if not exactly(text, fact)]
+        left = [fact for fact in left if not contains_words(text, fact)]
         if not left:
             return tokens
     return None

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from amgs.calibration.answers import CHANCE, shared
+from amgs.calibration.answers import CHANCE, match_words
 from amgs.clock import FixedClock
 from amgs.memory import Memory
 from amgs.settings import CalibrationSettings, Settings
@@ -29,12 +29,12 @@ def harbour(path: Path | str = ":memory:", **answers: int) -> Memory:
 
 def test_a_text_is_used_whose_words_the_answer_shares_beyond_chance() -> None:
     shown = {"leak": LEAK, "copy": "Oakum.", "boat": OTHERS[3]}
-    found = shared(ANSWER, QUERY, shown, OTHERS)
+    found = match_words(ANSWER, QUERY, shown, OTHERS)
     assert found["leak"][0] and found["leak"][1] <= CHANCE
     assert not found["boat"][0] and not found["copy"][0], "what one text explains counts for no second one"
-    assert not any(used for used, _ in shared("The Heron is wrong.", QUERY, shown, OTHERS).values())
-    assert not any(used for used, _ in shared(ANSWER, QUERY, shown, OTHERS[:20]).values()), "too few controls"
-    assert found == shared(ANSWER, QUERY, dict(reversed(shown.items())), OTHERS)
+    assert not any(used for used, _ in match_words("The Heron is wrong.", QUERY, shown, OTHERS).values())
+    assert not any(used for used, _ in match_words(ANSWER, QUERY, shown, OTHERS[:20]).values()), "too few controls"
+    assert found == match_words(ANSWER, QUERY, dict(reversed(shown.items())), OTHERS)
 
 
 def test_what_an_answer_used_is_logged_with_the_forecasts_and_is_no_change(tmp_path: Path) -> None:

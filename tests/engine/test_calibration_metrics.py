@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from amgs.calibration.questions import Question, load
+from amgs.calibration.questions import Question, load_questions
 from amgs.errors import InputError
 from amgs.frames.compare import jaccard
 from amgs.frames.shipping import SHORT_TERM
@@ -60,10 +60,10 @@ def test_a_line_that_is_no_question_is_named(tmp_path: Path) -> None:
     path = tmp_path / "q.jsonl"
     good = {"id": "q1", "question": "Who?", "kind": "single", "answers": ["a.md"], "answer": "x"}
     path.write_text(f"{json.dumps(good)}\n\n")
-    assert load(path) == (Question("q1", "Who?", "single", ("a.md",)),)
+    assert load_questions(path) == (Question("q1", "Who?", "single", ("a.md",)),)
     path.write_text(f'{json.dumps(good)}\n{{"id": 1}}\n')
     with pytest.raises(InputError, match="Line 2"):
-        load(path)
+        load_questions(path)
     path.write_text('{"id": "q1", "question": "Who?", "answers": "a.md"}', encoding="utf-8")
     with pytest.raises(InputError, match=r"Line 1 of .* is not a question\."):
-        load(path)
+        load_questions(path)

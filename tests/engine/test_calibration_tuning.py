@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from amgs.calibration.questions import Labelled, Question, held_out
+from amgs.calibration.questions import Labelled, Question, is_held_out
 from amgs.calibration.tuning import ScoredQuestion, score, tune
 from amgs.errors import UsageError
 from amgs.frames.shipping import ATTENTION
@@ -71,7 +71,8 @@ def test_no_trial_sees_a_held_out_question() -> None:
     questions = world()
     found = tune(POOR, questions, method="grid", trials=15, seed=5)
     spoiled = [
-        replace(one, parts=np.zeros_like(one.parts)) if held_out(one.labelled.question, 5) else one for one in questions
+        replace(one, parts=np.zeros_like(one.parts)) if is_held_out(one.labelled.question, 5) else one
+        for one in questions
     ]
     assert tune(POOR, spoiled, method="grid", trials=15, seed=5).proposed == found.proposed
     with pytest.raises(UsageError, match="A seed cannot be -1"):

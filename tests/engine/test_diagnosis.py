@@ -230,7 +230,7 @@ def test_a_message_that_begins_with_a_name_was_said_by_that_person() -> None:
             for who in ("Ilse", "Jon")
             for fact in [f"{who} sold his old boat in Visby, and that was last summer"]
         }
-        assert facts.holds(best["Ilse"]) and not facts.holds(best["Jon"])
+        assert facts.is_match(best["Ilse"]) and not facts.is_match(best["Jon"])
 
 
 # --- wrong inputs -----------------------------------------------------------------------------------------

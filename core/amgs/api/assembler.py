@@ -58,7 +58,7 @@ class Assembler(MemoryPart):
         if definition.assembly == "summary" and self._context.model is not None:
             frame = self._rewrite_summary(frame, definition, self._context.model)
         if asked.as_of is None and weights is None:
-            frame = coverage.promised(frame, known, fitted)
+            frame = coverage.add_promise(frame, known, fitted)
         if reinforce and as_of is None and not self._storage.read_only:
             return self._log_assembly(frame, asked, pools, known, fitted.curve)
         return frame
@@ -90,7 +90,7 @@ class Assembler(MemoryPart):
             numbers = state.blocks.numbers_of(list(chosen))
         with self._storage.log():
             walked = reinforcing.find_walked_edges(view, [i for i in reached if i in numbers], numbers)
-            forecasts.log(self._storage, frame, tuple(chosen.values()), walked, curve)
+            forecasts.log_forecasts(self._storage, frame, tuple(chosen.values()), walked, curve)
             self._record(frame, asked, pools, known)
             self._storage.scores.put(frame.name, {i: c.score for i, c in chosen.items()}, frame.as_of)
             if not chosen or not self._context.settings.frames.reinforce_shown:

@@ -10,7 +10,7 @@ from amgs.api.context import MemoryPart
 from amgs.calibration import answers, forecasts, tuning
 from amgs.calibration import metrics as measures
 from amgs.calibration import plan as planning
-from amgs.calibration.questions import Question, label
+from amgs.calibration.questions import Question, label_questions
 from amgs.calibration.recalibrate import Method
 from amgs.calibration.results import Calibrated, CalibrationPlan, Metrics, OutcomeGroup, OutcomeGroups, Tuning
 from amgs.clock import as_utc
@@ -49,7 +49,7 @@ class Calibration(MemoryPart):
         self, verdicts: Mapping[str, bool], *, reinforced: Sequence[str], event_type: str, source: str
     ) -> tuple[Outcome, ...]:
         """Verdicts on several blocks (id: useful) and reinforcements together, as one operation of the journal."""
-        return forecasts.settle(
+        return forecasts.record_verdicts(
             self._storage,
             {self._context.whole_id(i): useful for i, useful in verdicts.items()},
             reinforced=[self._context.whole_id(i) for i in reinforced],
@@ -73,7 +73,7 @@ class Calibration(MemoryPart):
                 "No frame was assembled for this query lately.",
                 way_out="Give the query of the frame that was in front of the model.",
             )
-        return self._add_titles(answers.note(storage, answer, query, frame.selected, (), keep=keep, now=self._now))
+        return self._add_titles(answers.log_uses(storage, answer, query, frame.selected, (), keep=keep, now=self._now))
 
     def answers(self, limit: int = 100) -> tuple[BlockUse, ...]:
         """Return the latest blocks that models had in front of them when they answered, the newest first: with a
@@ -122,15 +122,15 @@ class Calibration(MemoryPart):
     def plan(self, method: Method = "isotonic") -> CalibrationPlan:
         """Return what recalibrating forecasts would do; raises UsageError for too few outcomes."""
         context = self._context
-        return planning.make(context.storage, method, context.settings.calibration, context.clock.now())
+        return planning.plan_from_store(context.storage, method, context.settings.calibration, context.clock.now())
 
     def apply(self, plan: CalibrationPlan) -> Calibrated:
         """Carry a plan out, journalled; raises UsageError when it is out of date."""
-        return Calibrated(plan, planning.apply(self._storage, plan, self._now))
+        return Calibrated(plan, planning.apply_plan(self._storage, plan, self._now))
 
     def forecast(self, scores: Sequence[float]) -> list[float]:
         """Return the chances of being useful that blocks with these composite scores have, by what is known now."""
-        return forecasts.of_scores(self._storage, scores)
+        return forecasts.forecast_scores(self._storage, scores)
 
     # --- tuning -----------------------------------------------------------------------------------------
 
@@ -167,7 +167,7 @@ class Calibration(MemoryPart):
             )
         # The pool is cut by score: whole, it is the same for all weights.
         whole = replace(definition, rule=replace(definition.rule, pool=_WHOLE_POOL))
-        labelled = label(questions, self._blocks_of)
+        labelled = label_questions(questions, self._blocks_of)
         scored_questions = []
         with context.derived.searching() as sources:
             for number, case in enumerate(labelled):
@@ -177,7 +177,7 @@ class Calibration(MemoryPart):
                 template = Template("raw", definition.name, text, context.clock.now())
                 request = pipeline.FrameRequest(text)
                 scored = pipeline.score_frame(whole, request, sources, context.settings, template, _count_nothing)
-                scored_questions.append(tuning.asked(case, scored.candidates))
+                scored_questions.append(tuning.score_candidates(case, scored.candidates))
         return definition, scored_questions
 
     # --- metrics and monitors ---------------------------------------------------------------------------
@@ -191,7 +191,7 @@ class Calibration(MemoryPart):
         _, outcomes, score = storage.forecasts.counts()
         importance = self._importance()
         seen = (
-            *measures.retrieval(label(questions, self._blocks_of), self._find, seed, len(questions)),
+            *measures.retrieval(label_questions(questions, self._blocks_of), self._find, seed, len(questions)),
             measures.coherence(storage, every),
             measures.graph_stability(storage),
             measures.calibration(score, outcomes),

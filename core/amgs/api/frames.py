@@ -68,7 +68,7 @@ class Frames(MemoryPart):
                 if frame is not None:
                     if weights is None:
                         storage = self._storage
-                        frame = coverage.promised(frame, known, storage.forecasts.fitted(storage.change_counter))
+                        frame = coverage.add_promise(frame, known, storage.forecasts.fitted(storage.change_counter))
                     return CachedFrame(frame, True, f"fresh: {age:.2f} hours old", age)
                 because = "a block of it has left the memory"
         return CachedFrame(

@@ -120,7 +120,7 @@ class GatewayLog(MemoryPart):
                 beside += stored_message.blocks
             elif stored_message.message.number in read:
                 shown += stored_message.blocks
-        return answers.note(storage, answer, asked.text, shown, beside, keep=keep, now=context.clock.now())
+        return answers.log_uses(storage, answer, asked.text, shown, beside, keep=keep, now=context.clock.now())
 
     def last_plan(self, conversation: str) -> str:
         """Return the plan of what was sent last of a conversation, which `optimise` takes as `previous`; "" for

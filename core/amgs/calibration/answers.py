@@ -1,8 +1,8 @@
-"""Find the blocks that an answer used: those whose ids it cites, and those with which it shares more words than chance
-gives.
+"""Find the blocks that an answer used: those whose ids it cites, and those that share more words with it than chance
+explains.
 
-Nothing is asked of a model. What the question says already counts for no block, and what one block explains of the
-answer counts for no second one.
+No model is asked. The gateway and `memory.answered` log the uses, which then settle forecasts. Words of the question
+count for no block, and words that a block explains count for no other.
 """
 
 from __future__ import annotations
@@ -20,39 +20,41 @@ from amgs.text.scripts import spaced
 from amgs.types.calibration import BlockUse, UseSign
 
 CONTROLS = 200
-"""Blocks that a use is held beside: others of the memory, or, where it has too few, others that were shown."""
+"""Number of blocks with which a shown block is compared: others of the memory, or, where those are too few, others that
+were shown.
+"""
 
 CHANCE = 0.02
-"""A use by words is one that at most this share of the controls matches: so many false ones are to be expected."""
+"""Share of the controls that may share as many words with the answer; the expected share of false uses."""
 
 WAITING = timedelta(hours=1)
-"""An answer settles forecasts of frames that are no older."""
+"""Age of a frame up to which an answer settles its forecasts."""
 
 _ID = re.compile(r"(?<![0-9a-f])[0-9a-f]{8,64}(?![0-9a-f])")
-"""What may cite a block; a frame shows twelve digits of an id."""
+"""A citation of a block: the beginning of its id."""
 
 Words = frozenset[str]
 
 
 def find_cited_ids(answer: str, shown: Iterable[str]) -> frozenset[str]:
-    """Return the ids among those shown whose beginnings, of eight digits or more, stand in an answer."""
+    """Return the shown ids of which the answer has a beginning of eight digits or more."""
     named = set(_ID.findall(answer.lower()))
     return frozenset(block_id for block_id in shown if any(block_id.startswith(name) for name in named))
 
 
-def shared(
+def match_words(
     answer: str, question: str, shown: Mapping[str, str], controls: Sequence[str]
 ) -> dict[str, tuple[bool, float]]:
-    """Return whether an answer used each of the texts shown, by id, and the chance of so much in common.
+    """Return for each shown text, by id, whether the answer used it, and the share of controls with as much in common.
 
-    The text that explains most of the answer's words, the rare ones most, is held beside the controls; what it explains
-    is taken out, and the next is looked for, until one is no better than chance. controls: texts of other blocks; where
-    they are fewer than CONTROLS the other texts shown stand in. With fewer than 49 nothing is found.
+    Takes the text that explains most of the answer's words, rare ones counting more, and compares it with the controls;
+    then removes those words and takes the next text, until one is no better than chance. controls: texts of other
+    blocks; the other shown texts fill up to CONTROLS. With fewer than 49 controls no use can be found.
     """
     analyzer = word_analyzer()
 
     def words(text: str) -> Words:
-        # Not by the language of each text: of a short answer it is a guess, and the words of both would not meet.
+        # Always the English stemmer: the language of a short answer is a guess, and its stems would not match.
         stems = analyzer.analyze(spaced(make_storable(text), singles=True))
         return frozenset((*stems, *(identifier.exact for identifier in identifiers(text)))) - common_stems()
 
@@ -85,7 +87,7 @@ def shared(
     return verdicts
 
 
-def note(
+def log_uses(
     storage: Storage,
     answer: str,
     question: str,
@@ -95,18 +97,18 @@ def note(
     keep: int,
     now: datetime,
 ) -> tuple[BlockUse, ...]:
-    """Return log which of the blocks shown an answer used. Of a block with a forecast it is logged, too, that it was
-    not.
+    """Log which of the shown blocks an answer used, and return the uses; for a block with a forecast also that it was
+    not used.
 
-    shown, beside: whole ids; those beside belong to the question or to the answer, and are no controls. keep: so many
-    blocks are kept in the log, the latest; nothing is logged with 0, or in a store that is open for reading only.
+    shown: full ids. beside: ids of blocks made from the question or answer, which are no controls. keep: entries to
+    keep in the log; with 0, or in a read-only store, nothing is logged and () returned.
     """
     contents = {} if storage.read_only or not keep else storage.blocks.contents_of(list(shown))
     texts = {block_id: contents[block_id] for block_id in shown if block_id in contents}
     if not texts or not answer.strip():
         return ()
     controls = storage.block_uses.controls([*texts, *beside], CONTROLS)
-    named, by_words = find_cited_ids(answer, texts), shared(answer, question, texts, controls)
+    named, by_words = find_cited_ids(answer, texts), match_words(answer, question, texts, controls)
     with storage.transaction():
         awaited = storage.forecasts.awaited(list(texts), now - WAITING)
         uses: list[BlockUse] = []

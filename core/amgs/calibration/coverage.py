@@ -1,6 +1,7 @@
-"""Count the tokens that questions need until all that they must rest on is in, and bound those of a further one: split
-conformal prediction (Vovk, Gammerman and Shafer 2005), which supposes nothing of memory or questions but that the
-further one is drawn as these were.
+"""Promise how often a frame's budget is enough, from the tokens that earlier questions needed (`diagnosis.needs`).
+
+The method is split conformal prediction (Vovk, Gammerman and Shafer 2005): it assumes only that the next question is
+drawn like the earlier ones. Every frame shows the promise that `add_promise` adds.
 """
 
 from __future__ import annotations
@@ -22,17 +23,17 @@ from amgs.types import Frame
 from amgs.types.calibration import CoverageLevel, CoverageReview, FrameCoverage
 
 LEVELS: Final = (0.8, 0.9, 0.95)
-"""Chances for which a budget is told."""
+"""Probabilities for which the needed budget is shown."""
 LEAST: Final = 30
-"""With fewer questions nothing is promised: the share that is held would scatter by more than 15 points."""
+"""Questions below which nothing is promised, as the share would scatter by more than 15 points."""
 
 Needed = Sequence[int | None]
-"""Tokens that questions needed, None for one of which not all was ever in."""
+"""Tokens that each question needed; None where no budget was enough."""
 
 
 def promise_budget(needed: Needed, level: float) -> int | None:
-    """Return the budget within which a further question is held with a chance of at least `level`: the ceil((n + 1) ·
-    level)-th of what n questions needed. None where too few were asked to promise it, or too many were never held.
+    """Return the budget that is enough for the next question with probability `level` at least: the
+    ceil((n + 1) · level)-th smallest of n needs. None where the questions are too few, or too many never had enough.
     """
     place = math.ceil(round((len(needed) + 1) * level, 9))  # rounded: 0.9 · 70 is no more than 63
     known = sorted(need for need in needed if need is not None)
@@ -40,8 +41,8 @@ def promise_budget(needed: Needed, level: float) -> int | None:
 
 
 def coverage_at(needed: Needed, budget: int) -> FrameCoverage | None:
-    """Return what a budget promises: the highest level whose promised budget it reaches. None for fewer questions than
-    LEAST.
+    """Return the share of questions for which a budget is enough, and the budget for each level; None for fewer than
+    LEAST questions.
     """
     if len(needed) < LEAST:
         return None
@@ -51,8 +52,8 @@ def coverage_at(needed: Needed, budget: int) -> FrameCoverage | None:
 
 
 def review(needs: FrameNeeds) -> CoverageReview:
-    """Return each promise beside what came of it: of every question, from the LEAST-th on, whether it is held within
-    the budget that those before it promise. Leaving one out of all would not do: of n sorted figures the k-th holds k.
+    """Check each promise: for every question from the LEAST-th on, whether the budget promised by those before it was
+    enough. Leaving out a question at a time would prove nothing: the k-th of n sorted needs always covers k of them.
     """
     needed, levels = needs.needed, []
     if len(needed) >= LEAST:
@@ -67,46 +68,46 @@ def review(needs: FrameNeeds) -> CoverageReview:
     return CoverageReview(needs.frame, len(needed), LEAST, tuple(levels))
 
 
-def promised(frame: Frame, known: Definitions, fitted: CalibrationFit) -> Frame:
-    """Return a frame with what it promises by what calibrations have fitted, as far as it was asked as it is
-    defined.
+def add_promise(frame: Frame, known: Definitions, fitted: CalibrationFit) -> Frame:
+    """Return a frame with the coverage that its budget promises; unchanged where it has no query, or where its
+    definition changed since the needs were measured.
     """
-    needs = _read(fitted.needs).get(frame.name) if frame.query.strip() else None
-    if needs is None or needs.definition != version(frame.name, known):
+    needs = _read_needs(fitted.needs).get(frame.name) if frame.query.strip() else None
+    if needs is None or needs.definition != definition_hash(frame.name, known):
         return frame
     return replace(frame, coverage=coverage_at(needs.needed, frame.budget))
 
 
 def reviews(storage: Storage) -> tuple[CoverageReview, ...]:
-    """Return what came of the promises of the calibration in use, by frame."""
-    return tuple(review(frame_needs) for frame_needs in _read(storage.forecasts.needs()).values())
+    """Return how well the current calibration's promises came true, a review for each frame."""
+    return tuple(review(frame_needs) for frame_needs in _read_needs(storage.forecasts.needs()).values())
 
 
-def version(name: str, known: Definitions) -> str:
-    """Return what tells a frame's definition, with those below it, from another; whatever its budget is."""
+def definition_hash(name: str, known: Definitions) -> str:
+    """Return a hash of a frame's definition and those below it, without its budget."""
     definition = registry.find(name, known)
     below = [child for child in registry.tree(definition, known) if child is not definition]
     return version_of([replace(definition, budget=1), *below])
 
 
 def to_json(needs: Sequence[FrameNeeds]) -> str:
-    """As `ForecastStorage.put_needs` keeps them."""
+    """Return needs as the JSON that `ForecastStorage.put_needs` stores."""
     return json.dumps({frame_needs.frame: [frame_needs.definition, frame_needs.needed] for frame_needs in needs})
 
 
-def readable(text: str) -> bool:
-    """Return whether a text is one that `to_json` wrote."""
+def is_readable(text: str) -> bool:
+    """Return whether a text can be read as needs; a damaged import cannot."""
     try:
         return all(
             isinstance(frame_needs.definition, str)
             and all(need is None or type(need) is int for need in frame_needs.needed)
-            for frame_needs in _read(text).values()
+            for frame_needs in _read_needs(text).values()
         )
     except (ValueError, TypeError, AttributeError, RecursionError):
         return False
 
 
 @lru_cache(maxsize=4)
-def _read(text: str | None) -> Mapping[str, FrameNeeds]:
+def _read_needs(text: str | None) -> Mapping[str, FrameNeeds]:
     data = {} if text is None else json.loads(text)
     return {name: FrameNeeds(name, definition, tuple(needed)) for name, (definition, needed) in data.items()}

@@ -1,5 +1,7 @@
-"""Forecasts are logged when a frame is assembled; a verdict gives their outcome (AMGS §7.3, §13.3), and says of the
-edges that led to the block: a single miss lowers their confidence.
+"""Log forecasts of usefulness with each frame, and settle them by verdicts (AMGS §7.3, §13.3).
+
+A verdict also changes the confidence of the edges that led to the block. Verdicts are written as journalled operations,
+so that they can be undone.
 """
 
 from __future__ import annotations
@@ -24,28 +26,31 @@ from amgs.types import Candidate, Edge, EdgeKey, Frame, Outcome
 from amgs.types.calibration import Usefulness
 
 PRIOR_STRENGTH = 4.0
-"""How many verdicts an edge's present confidence c counts as: after h hits of n it is (4c + h) / (4 + n)."""
+"""Number of verdicts that an edge's confidence c counts as: after h hits in n verdicts it is (4c + h) / (4 + n)."""
 
 
 def edge_change(edge: Edge, seen: EdgeVerdicts) -> EdgeChange:
-    """Return the edge's new confidence: a miss lowers it, a hit raises it."""
+    """Return an edge's change of confidence after the verdicts on it: a hit raises it, a miss lowers it."""
     after = (edge.confidence * PRIOR_STRENGTH + seen.hits) / (PRIOR_STRENGTH + seen.count)
     return EdgeChange(edge, round(after, 4), seen.hits, seen.count)
 
 
 def edge_changes(storage: Storage, predictions: Sequence[str] | None = None) -> tuple[EdgeChange, ...]:
-    """Return what the verdicts that no edge has learned from yet would change.
+    """Return the changes of edges by verdicts that are not yet counted.
 
-    predictions: only of the edges that led to these forecasts' blocks; None for all.
+    predictions: ids of forecasts; only edges that led to their blocks. None for all.
     """
     walked = storage.edge_forecasts.open_verdicts(predictions)
     edges = storage.edges.get([verdicts.key for verdicts in walked])
     return tuple(edge_change(edges[verdicts.key], verdicts) for verdicts in walked if verdicts.key in edges)
 
 
-def put_edges(storage: Storage, planned: Iterable[EdgeChange], now: datetime) -> tuple[list[JournalRow], list[EdgeKey]]:
-    """Write the new confidences; the decay of an edge that led to something useful begins anew (AMGS §8.4). Gives the
-    rows of the journal and the edges that learned. Within a transaction.
+def write_edges(
+    storage: Storage, planned: Iterable[EdgeChange], now: datetime
+) -> tuple[list[JournalRow], list[EdgeKey]]:
+    """Write the new confidences, and restart the decay of edges that led to a useful block (AMGS §8.4).
+
+    Returns the journal's rows and the changed edges. The caller holds a transaction.
     """
     wanted = {change.edge.key: change for change in planned}
     edges = storage.edges.get(wanted)
@@ -57,13 +62,13 @@ def put_edges(storage: Storage, planned: Iterable[EdgeChange], now: datetime) ->
     return [journal.edge_row(edges[edge.key], edge) for edge in after], list(wanted)
 
 
-def log(
+def log_forecasts(
     storage: Storage, frame: Frame, selected: Sequence[Candidate], walked: Sequence[EdgeKey], curve: str | None
 ) -> None:
-    """Log the composite score of each selected block as the probability that it will prove useful.
+    """Log for each selected block a forecast: its composite score as the probability that it will be useful.
 
-    curve: fitted from scores to outcomes by a calibration, as JSON, along which scores are mapped; None before one.
-    walked: edges by which blocks found through the graph were reached; a verdict on such a block is one on them.
+    curve: a calibration's map from scores to outcomes, as JSON; None before the first. walked: edges that led to blocks
+    found through the graph; a verdict on such a block also counts for them.
     """
     first = storage.forecasts.next_serial()
     scores = [c.score for c in selected]
@@ -88,8 +93,10 @@ def log(
     )
 
 
-def of_scores(storage: Storage, scores: Sequence[float]) -> list[float]:
-    """Return what the memory forecasts for composite scores now: themselves, or what verdicts have made of them."""
+def forecast_scores(storage: Storage, scores: Sequence[float]) -> list[float]:
+    """Return the probability of usefulness for composite scores: calibrated, or the scores themselves before the first
+    calibration.
+    """
     return _map_scores(storage.forecasts.curve(), scores)
 
 
@@ -99,7 +106,7 @@ def _map_scores(curve: str | None, scores: Sequence[float]) -> list[float]:
 
 
 def usefulness(storage: Storage, ids: Sequence[str]) -> dict[str, Usefulness]:
-    """Return what verdicts say of these blocks; one without a verdict is left out: nothing is known of it."""
+    """Return the verdicts on these blocks, by id; blocks without a verdict are left out."""
     return {i: Usefulness(*counts) for i, counts in storage.forecasts.judged(ids).items()}
 
 
@@ -108,7 +115,7 @@ USEFUL = "useful"
 """The event of a block that a verdict calls useful."""
 
 
-def decide(
+def record_verdict(
     storage: Storage,
     block_id: str,
     *,
@@ -117,10 +124,10 @@ def decide(
     now: datetime,
     prediction_id: str | None = None,
 ) -> Outcome:
-    """Give the latest open forecast of a block, or the one named, its outcome, journalled. A useful block is
-    reinforced, and the edges that led to it learn from the verdict at once.
+    """Settle the latest open forecast of a block, or the one named, and journal it. A useful block is reinforced, and
+    the edges that led to it change at once.
 
-    Raises UsageError when none is open.
+    Raises UsageError when the block has no open forecast.
     """
     with storage.transaction():
         outcome = _decide_forecast(storage, block_id, useful, now, assembly_id, prediction_id)
@@ -128,11 +135,11 @@ def decide(
         verdict = "useful" if useful else "useless"
         summary = f"“{block.title}” {verdict}, forecast {outcome.predicted:.2f}"
         rows = _reinforce_blocks(storage, [block_id], USEFUL, outcome.frame, now) if useful else []
-        _write(storage, now, summary, (), (outcome,), {row.key: row for row in rows})
+        _write_operation(storage, now, summary, (), (outcome,), {row.key: row for row in rows})
         return outcome
 
 
-def settle(
+def record_verdicts(
     storage: Storage,
     verdicts: Mapping[str, bool],
     *,
@@ -141,10 +148,11 @@ def settle(
     source: str,
     now: datetime,
 ) -> tuple[Outcome, ...]:
-    """Return several verdicts and reinforcements of blocks as one operation. verdicts: whether each block was useful;
-    one that was is reinforced, once.
+    """Record several verdicts and reinforcements as a single operation. verdicts: whether each block was useful, by id;
+    a useful one is reinforced once.
 
-    Raises UsageError when a forecast is not open, UnknownBlockError for a block there is not; nothing is written then.
+    Raises UsageError when a block has no open forecast, UnknownBlockError for an unknown block; nothing is written
+    then.
     """
     with storage.transaction():
         rows = _reinforce_blocks(storage, reinforced, event_type, source, now)
@@ -153,21 +161,21 @@ def settle(
         outcomes = tuple(_decide_forecast(storage, block_id, useful, now) for block_id, useful in verdicts.items())
         if rows or outcomes:
             summary = f"{plural(len(outcomes), 'verdict')}, {plural(len(rows), 'block')} reinforced, by {source}"
-            _write(storage, now, summary, rows, outcomes, by_verdict)
+            _write_operation(storage, now, summary, rows, outcomes, by_verdict)
         return outcomes
 
 
 def _reinforce_blocks(
     storage: Storage, ids: Sequence[str], event_type: str, source: str, now: datetime
 ) -> list[JournalRow]:
-    """Reinforce blocks; gives the rows of the journal."""
+    """Reinforce blocks, each once, and return the journal's rows."""
     once = list(dict.fromkeys(ids))
     before = storage.blocks.get(once)
     reinforce(storage, once, event_type=event_type, source=source, now=now)
     return [journal.clock_row(before[i], event_type, now, source) for i in once]
 
 
-def _write(
+def _write_operation(
     storage: Storage,
     now: datetime,
     summary: str,
@@ -175,11 +183,11 @@ def _write(
     outcomes: Sequence[Outcome],
     reinforced: Mapping[str, JournalRow],
 ) -> None:
-    """Write the operation of these outcomes, with what the edges learned from them. reinforced: rows of the blocks that
-    a verdict reinforced, by id.
+    """Journal an operation: its outcomes, its reinforcements and the edges that changed. reinforced: rows of the blocks
+    reinforced by a verdict, by id.
     """
     planned = edge_changes(storage, [o.prediction_id for o in outcomes])
-    of_edges, learned = put_edges(storage, planned, now)
+    of_edges, learned = write_edges(storage, planned, now)
     summary += f", {len(learned)} edge{'' if len(learned) == 1 else 's'} corrected" if learned else ""
     verdicts = [journal.verdict_row(o, reinforced.get(o.block_id)) for o in outcomes]
     entry = journal.write(storage, KIND, now, summary, [*rows, *verdicts, *of_edges])
@@ -195,6 +203,7 @@ def _decide_forecast(
     assembly_id: str | None = None,
     prediction_id: str | None = None,
 ) -> Outcome:
+    """Write the outcome of an open forecast with its Brier score; raise UsageError where none is open."""
     forecast = storage.forecasts.open_forecast(block_id, assembly_id, prediction_id)
     if forecast is None:
         where = f" in assembly {assembly_id}" if assembly_id else ""

@@ -1,4 +1,4 @@
-"""The six success metrics of AMGS §13.1, computed from a store, and the monitors of §13.3."""
+"""Compute the six success metrics of AMGS §13.1 from a store, and the monitors of §13.3, for `amgs metrics`."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from amgs.calibration.questions import Labelled, held_out, recall
+from amgs.calibration.questions import Labelled, is_held_out, recall
 from amgs.calibration.results import Metric
 from amgs.frames.cache import Importance, shift
 from amgs.frames.compare import jaccard
@@ -19,23 +19,23 @@ from amgs.types.entropy import entropy
 
 K = 10
 BRIER_GOAL = 0.15
-"""The mean Brier score that forecasts are to stay under (AMGS §13.1)."""
+"""Mean Brier score that forecasts should stay under (AMGS §13.1)."""
 _RECENT = 50
 DRIFT = "centrality drift"
 CYCLES = ("enhance", "consolidate")
-"""Operations between which the graph is compared, the first kind that there is."""
+"""Kinds of operation between which the graph is compared; the first kind that the store has."""
 
 Find = Callable[[str, int], Sequence[str]]
-"""Ids of the best blocks for a query."""
+"""Searches for a query and returns the ids of so many best blocks."""
 
 
 def retrieval(questions: Sequence[Labelled], find: Find, seed: int, known: int) -> tuple[Metric, ...]:
-    """Precision and recall over all questions, and over the held-out third apart. known: questions in the file."""
+    """Return precision and recall over all questions, and over the held-out third. known: questions in the file."""
     if not questions:
         note = "needs labelled questions" if not known else "no answer of the questions is in the store"
         return (_metric("precision", None, 0.80, note), _metric("recall", None, 0.70, note))
     hits = {case.question.id: find(case.question.text, max(K, len(case.relevant))) for case in questions}
-    apart = [case for case in questions if held_out(case.question, seed)]
+    apart = [case for case in questions if is_held_out(case.question, seed)]
     metrics = []
     for name, those in (("", questions), (" held out", apart)):
         if not those:
@@ -56,12 +56,13 @@ def retrieval(questions: Sequence[Labelled], find: Find, seed: int, known: int) 
 
 
 def _r_precision(hits: Sequence[str], case: Labelled) -> float:
+    """Return the share of relevant blocks among the first R hits, R being the number of relevant blocks."""
     wanted = case.relevant
     return sum(i in wanted for i in hits[: len(wanted)]) / len(wanted)
 
 
 def coherence(storage: Storage, assemblies: Iterable[AssemblyRecord]) -> Metric:
-    """Return mean cosine of the pairs of blocks within an assembly, over the latest of them."""
+    """Return the mean cosine of pairs of blocks within an assembly, over the latest _RECENT."""
     several = [a for a in assemblies if len(a.selected) > 1][:_RECENT]
     blocks = storage.blocks.get({i for a in several for i in a.selected}, embeddings=True)
     means = []
@@ -75,7 +76,7 @@ def coherence(storage: Storage, assemblies: Iterable[AssemblyRecord]) -> Metric:
 
 
 def graph_stability(storage: Storage) -> Metric:
-    """Return edges that stood through between two cycles over all that stood at either end."""
+    """Return the share of edges that stayed between the last two cycles: those at both ends over those at either."""
     for kind in CYCLES:
         ids = storage.monitors.cycles(kind)
         if ids:
@@ -98,7 +99,7 @@ def calibration(brier: float | None, outcomes: int) -> Metric:
 
 
 def attention_stability(assemblies: Sequence[AssemblyRecord]) -> Metric:
-    """Return mean overlap (Jaccard) of successive assemblies of a frame for the same query."""
+    """Return the mean Jaccard overlap of successive assemblies of a frame for the same query."""
     by_query: dict[tuple[str, str], list[frozenset[str]]] = defaultdict(list)
     for record in reversed(assemblies):
         by_query[record.name, record.query].append(frozenset(record.selected))
@@ -108,8 +109,8 @@ def attention_stability(assemblies: Sequence[AssemblyRecord]) -> Metric:
 
 
 def monitors(storage: Storage, assemblies: Sequence[AssemblyRecord], importance: Importance) -> tuple[Metric, ...]:
-    """Return how far centrality drifted since the last record, and the entropy of the categories of all blocks and of
-    those within frames. importance: the centrality of the most central blocks, by id.
+    """Return the drift of centrality since the last record, and the entropy of categories over all blocks and within
+    frames. importance: centrality of the most central blocks, by id.
     """
     last = storage.monitors.last(DRIFT)
     drift = None if last is None else shift(last.detail, importance)

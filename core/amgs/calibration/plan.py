@@ -1,7 +1,7 @@
-"""Recalibration from verdicts: a plan, then one transaction with its journal entry (AMGS §7.3, §13.3).
+"""Plan a recalibration from verdicts, and apply it in a single journalled transaction (AMGS §7.3, §13.3).
 
-What verdicts judge is the forecast, so that is what is mapped. How sure a block's category is stays as it was: no
-verdict asked about it.
+It fits a curve from scores to outcomes, which later forecasts use, and changes the confidence of edges. The confidence
+of a block's category stays, since no verdict is about it.
 """
 
 from __future__ import annotations
@@ -33,11 +33,10 @@ def plan(
     now: datetime,
     change_counter: int,
 ) -> CalibrationPlan:
-    """Return what recalibration would do, given all verdicts; changes nothing.
+    """Plan a recalibration from all verdicts; changes nothing.
 
-    A curve that does not lower the Brier score on outcomes it was not fitted on is not used.
-    scores: (composite score, outcome) of every verdict. edges: what is left for edges to learn. Raises UsageError for
-    too few verdicts.
+    A curve that does not lower the Brier score on held-out outcomes is not used. scores: (composite score, outcome) of
+    every verdict. edges: changes that verdicts have not yet made. Raises UsageError for too few verdicts.
     """
     if len(scores) < settings.fewest_outcomes:
         raise UsageError(
@@ -56,8 +55,8 @@ def _forecast(scores: Sequence[tuple[float, float]], method: Method) -> Fit:
     return Fit(before, after, after < before, fit(predicted, actual, method))
 
 
-def make(storage: Storage, method: Method, settings: CalibrationSettings, now: datetime) -> CalibrationPlan:
-    """Return the plan for a store as it stands."""
+def plan_from_store(storage: Storage, method: Method, settings: CalibrationSettings, now: datetime) -> CalibrationPlan:
+    """Return the plan for a store as it is now."""
     return plan(
         storage.forecasts.scored(),
         forecasts.edge_changes(storage),
@@ -68,8 +67,8 @@ def make(storage: Storage, method: Method, settings: CalibrationSettings, now: d
     )
 
 
-def apply(storage: Storage, proposal: CalibrationPlan, now: datetime) -> JournalEntry:
-    """Carry a plan out in one transaction; raises UsageError when a confidence of it has changed since."""
+def apply_plan(storage: Storage, proposal: CalibrationPlan, now: datetime) -> JournalEntry:
+    """Apply a plan in a single transaction; raise UsageError when an edge's confidence has changed since."""
     with storage.transaction():
         edges = {c.edge.key: c for c in proposal.edges}
         stored_edges = storage.edges.get(edges)
@@ -84,7 +83,7 @@ def apply(storage: Storage, proposal: CalibrationPlan, now: datetime) -> Journal
                 title="The plan is out of date",
                 way_out="Plan the calibration again.",
             )
-        rows, learned = forecasts.put_edges(storage, proposal.edges, now)
+        rows, learned = forecasts.write_edges(storage, proposal.edges, now)
         curve = "forecasts mapped" if proposal.forecast.used else "forecasts unchanged"
         summary = (
             f"{proposal.method} on {plural(proposal.outcomes, 'outcome')}: {curve}, {plural(len(learned), 'edge')}"

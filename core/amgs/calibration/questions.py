@@ -1,4 +1,4 @@
-"""Labelled questions: what should be found for them, and the third of them that no tuning may see."""
+"""Read labelled questions, with the blocks that answer them, and hold out a third that no tuning may use."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ SHARE = 3
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A question and the sources that answer it; none for one that the memory cannot answer."""
+    """A question and the sources that answer it; () for a question that the memory cannot answer."""
 
     id: str
     text: str
@@ -37,7 +37,7 @@ class Labelled:
         return frozenset().union(*self.groups)
 
 
-def load(path: Path) -> tuple[Question, ...]:
+def load_questions(path: Path) -> tuple[Question, ...]:
     """Return questions from a `.jsonl` file: one object a line with id, question, kind and answers.
 
     Raises InputError, which names the line, for a file that cannot be read.
@@ -61,7 +61,7 @@ def load(path: Path) -> tuple[Question, ...]:
     return tuple(questions)
 
 
-def label(questions: Iterable[Question], blocks_of: Callable[[str], Sequence[str]]) -> tuple[Labelled, ...]:
+def label_questions(questions: Iterable[Question], blocks_of: Callable[[str], Sequence[str]]) -> tuple[Labelled, ...]:
     """Return the questions that have an answer in the store, with the blocks of every source that is there."""
     cases = []
     for question in questions:
@@ -71,13 +71,13 @@ def label(questions: Iterable[Question], blocks_of: Callable[[str], Sequence[str
     return tuple(cases)
 
 
-def held_out(question: Question, seed: int = 0) -> bool:
+def is_held_out(question: Question, seed: int = 0) -> bool:
     """Return whether a question belongs to the held-out third: by a hash of its id, so that files may grow."""
     mark = hashlib.sha256(f"{seed}:{question.id}".encode()).digest()
     return int.from_bytes(mark[:8], "big") % SHARE == 0
 
 
 def recall(hits: Sequence[str], case: Labelled) -> float:
-    """Part of the question's sources of which a block was found."""
+    """Return the share of a question's sources of which a block is among the hits."""
     ids = set(hits)
     return sum(bool(group & ids) for group in case.groups) / len(case.groups)

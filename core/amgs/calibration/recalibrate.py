@@ -1,4 +1,4 @@
-"""Monotone maps from what was forecast to what came true: isotonic regression and Platt's sigmoid.
+"""Fit a monotone map from forecasts to outcomes: isotonic regression or Platt's sigmoid.
 
 Isotonic: pool adjacent violators (Ayer et al. 1955). Platt: a logistic fit on the log odds with his smoothed targets
 (Platt 1999; Lin, Lin and Weng 2007).
@@ -24,7 +24,7 @@ _ROUNDS = 100
 
 @dataclass(frozen=True, slots=True)
 class Curve:
-    """A monotone map by its knots: x (k,) rising, y (k,) not falling; linear between, flat beyond the ends."""
+    """Monotone map given by its knots: x (k,) ascending, y (k,) not falling; linear between, constant beyond."""
 
     x: tuple[float, ...]
     y: tuple[float, ...]
@@ -46,12 +46,12 @@ def read_curve(text: str) -> Curve:
 
 
 def fit(predicted: Values, actual: Values, method: Method) -> Curve:
-    """Return the curve of a method through n > 0 pairs."""
+    """Fit the curve of a method to n > 0 pairs of forecast and outcome."""
     return isotonic(predicted, actual) if method == "isotonic" else platt(predicted, actual)
 
 
 def isotonic(predicted: Values, actual: Values) -> Curve:
-    """Return the not falling step function with the least squared error, joined by lines between its steps' middles."""
+    """Fit the monotone step function with the least squared error; its steps' middles are joined by lines."""
     x, which = np.unique(predicted, return_inverse=True)
     weight = np.bincount(which).astype(np.float64)
     mean = np.bincount(which, weights=actual) / weight
@@ -61,7 +61,7 @@ def isotonic(predicted: Values, actual: Values) -> Curve:
 
 
 def pool_adjacent_violators(mean: Values, weight: Values, x: Values) -> tuple[Values, Values, Values]:
-    """Return (level, weight, mean x) of the pools: neighbours that fall are joined until none does."""
+    """Return (level, weight, mean x) of the pools: neighbours in falling order are merged until there are none."""
     level: list[float] = []
     mass: list[float] = []
     middle: list[float] = []
@@ -79,11 +79,11 @@ def pool_adjacent_violators(mean: Values, weight: Values, x: Values) -> tuple[Va
 
 
 def platt(predicted: Values, actual: Values) -> Curve:
-    """σ(a · logit p + b) with a ≥ 0, by Newton's method, as a curve of 101 knots."""
+    """Fit σ(a · logit p + b) with a ≥ 0, by Newton's method, and return it as a curve of 101 knots."""
     odds = _logit(predicted)
     hits = float(actual.sum())
     misses = actual.size - hits
-    # Platt's targets: as if one more outcome of each kind had been seen, so that no fit runs off.
+    # Platt's targets: as if there were one more outcome of each kind, so that the fit does not diverge.
     target = actual * (hits + 1) / (hits + 2) + (1 - actual) / (misses + 2)
     a, b = 0.0, float(_logit(np.array([target.mean()]))[0])
     loss = _loss(odds, target, a, b)

@@ -1,7 +1,8 @@
-"""Weights of a frame against labelled questions: grid, Bayesian optimisation, and a set that is given (AMGS §13.2).
+"""Tune a frame's weights on labelled questions: by grid, by Bayesian optimisation, or by comparing a given set (AMGS
+§13.2).
 
-Weights change the order of a frame's candidates and not who is one, so each question is asked once; a trial then is one
-matrix product a question.
+Weights change only the order of a frame's candidates, so each question is asked once and a trial is a matrix product a
+question. `tune` never proposes weights that its own table shows to be worse.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from amgs import bounds, extras
-from amgs.calibration.questions import Labelled, held_out, recall
+from amgs.calibration.questions import Labelled, is_held_out, recall
 from amgs.calibration.results import Score, Tuning
 from amgs.errors import UsageError
 from amgs.frames.score import own_weights
@@ -27,14 +28,14 @@ SearchMethod = Literal["grid", "bayes"]
 K = 10
 _RESAMPLES = 2000
 _TIE = 0.05
-"""What the reciprocal rank counts beside recall: it tells apart weights that find the same."""
+"""Weight of the reciprocal rank beside recall, to choose between weights with the same recall."""
 
 Values = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
 class ScoredQuestion:
-    """One question with its candidates: ids of length n, sorted; parts (n, 5) before weighting."""
+    """A question with its n candidates: ids, sorted, and the parts of their scores (n, 5) before weighting."""
 
     labelled: Labelled
     ids: tuple[str, ...]
@@ -48,20 +49,20 @@ class ScoredQuestion:
         return [self.ids[i] for i in order.tolist()]
 
 
-def asked(labelled: Labelled, candidates: Sequence[Candidate]) -> ScoredQuestion:
-    """Return a question with the candidates that may be chosen for it."""
+def score_candidates(labelled: Labelled, candidates: Sequence[Candidate]) -> ScoredQuestion:
+    """Return a question with those of its candidates that may be selected."""
     chosen = sorted((c for c in candidates if c.fate == "selected"), key=lambda c: c.block.id)
     parts = np.array([[getattr(c.parts, n) for n in COMPONENTS] for c in chosen], dtype=np.float64)
     return ScoredQuestion(labelled, tuple(c.block.id for c in chosen), parts.reshape(len(chosen), len(COMPONENTS)))
 
 
-def vector(weights: Weights) -> Values:
-    """Return (5,) in the order of the components."""
+def weight_vector(weights: Weights) -> Values:
+    """Return the weights as an array (5,) in the order of COMPONENTS."""
     return np.array([getattr(weights, name) for name in COMPONENTS])
 
 
 def score(questions: Sequence[ScoredQuestion], weights: Weights, k: int = K) -> Score:
-    """Return mean recall@k, precision@k and reciprocal rank of the first relevant block."""
+    """Return the mean recall@k, precision@k and reciprocal rank of the first relevant block over the questions."""
     return Score(len(questions), *_score_questions(questions, weights, k).mean(axis=0).tolist())
 
 
@@ -69,7 +70,7 @@ def _score_questions(questions: Sequence[ScoredQuestion], weights: Weights, k: i
     """Return (n, 3) recall@k, precision@k and reciprocal rank of each question, 0 where nothing relevant is among the
     k.
     """
-    w, rows = vector(weights), []
+    w, rows = weight_vector(weights), []
     for question in questions:
         ranking, wanted = question.ranked(w, k), question.labelled.relevant
         hits = [place for place, block in enumerate(ranking, 1) if block in wanted]
@@ -97,12 +98,12 @@ def tune(
     seed: int = 0,
     progress: Progress | None = None,
 ) -> Tuning:
-    """Search weights on two thirds of the questions, or take those of `against`, and compare them with the frame's own
-    on the third that no trial saw. Raises UsageError when either part is empty.
+    """Search for better weights on two thirds of the questions, and compare them with the frame's own on the held-out
+    third. against: compare these weights instead of searching. Raises UsageError when either part is empty.
     """
     bounds.count("A seed", seed)
-    apart = [q for q in questions if held_out(q.labelled.question, seed)]
-    seen = [q for q in questions if not held_out(q.labelled.question, seed)]
+    apart = [q for q in questions if is_held_out(q.labelled.question, seed)]
+    seen = [q for q in questions if not is_held_out(q.labelled.question, seed)]
     if not apart or not seen:
         raise UsageError(
             f"{len(seen)} questions to tune on and {len(apart)} held out are too few.",
@@ -118,10 +119,10 @@ def tune(
                 progress(number, trials, "trying weights")
             tried.append((weights, score(seen, weights)))
     else:
-        tried = _bayes(seen, present, trials, seed, progress)
-    # max keeps the first of equals, which is the present set: nothing changes without a reason.
-    best, gained = max(tried, key=lambda trial: objective(trial[1]))
-    before, was = score(seen, present), score(apart, present)
+        tried = _try_bayesian(seen, present, trials, seed, progress)
+    # Of equal trials max keeps the first, the current weights.
+    best, best_seen = max(tried, key=lambda trial: objective(trial[1]))
+    before, before_apart = score(seen, present), score(apart, present)
     after = score(apart, best)
     recalls = _score_questions(apart, best)[:, 0] - _score_questions(apart, present)[:, 0]
     return Tuning(
@@ -132,30 +133,32 @@ def tune(
         present,
         best,
         before,
-        gained,
-        was,
+        best_seen,
+        before_apart,
         after,
         (float(recalls.mean()), *interval(recalls, seed)),
-        objective(after) > objective(was) and is_no_worse(after, was) and is_no_worse(gained, before),
+        objective(after) > objective(before_apart)
+        and is_no_worse(after, before_apart)
+        and is_no_worse(best_seen, before),
         definition.weighed(best),
         turns=definition.rule.order == "search",
     )
 
 
 def is_no_worse(after: Score, before: Score) -> bool:
-    """Return whether no measure of a table fell."""
+    """Return whether no measure fell."""
     return all(getattr(after, name) >= getattr(before, name) for name in ("recall", "precision", "mrr"))
 
 
 def objective(scores: Score) -> float:
-    """Return what a search maximises."""
+    """Return the value that a search maximises."""
     return scores.recall + _TIE * scores.mrr
 
 
-def _bayes(
+def _try_bayesian(
     questions: Sequence[ScoredQuestion], present: Weights, trials: int, seed: int, progress: Progress | None
 ) -> list[tuple[Weights, Score]]:
-    """Trials that a tree-structured Parzen estimator proposes, the present weights first."""
+    """Score the weights that a tree-structured Parzen estimator proposes, the current ones first."""
     with extras.explained():
         import optuna
 

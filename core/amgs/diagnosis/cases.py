@@ -12,7 +12,7 @@ from typing import Protocol
 
 from amgs.api.context import MemoryContext
 from amgs.diagnosis import asked, facts
-from amgs.diagnosis.facts import exactly
+from amgs.diagnosis.facts import contains_words
 from amgs.sessions.opening import open_session
 from amgs.sessions.windows import window_at
 from amgs.types.block import Block
@@ -46,7 +46,7 @@ def check(case: QuestionCase, memory: Answering) -> CaseOutcome:
     faults = [f"“{text}” is not in {where}" for text in case.must_contain if not _in(text, texts)]
     for text in case.must_not_contain:
         if _in(text, texts):
-            position = next((n for n, block in enumerate(blocks, 1) if exactly(block.content, text)), None)
+            position = next((n for n, block in enumerate(blocks, 1) if contains_words(block.content, text)), None)
             faults.append(f"“{text}” is in {where}{f', at {position}' if position else ''}")
     rank = _rank(case.must_contain, blocks)
     if case.rank is not None and not faults and (rank is None or rank > case.rank):
@@ -101,7 +101,7 @@ def _answer_case(case: QuestionCase, memory: Answering) -> _Answered:
 def _hit(candidate: Candidate, rank: int, case: QuestionCase) -> CaseHit:
     parts = {"keyword": candidate.lexical, "vector": candidate.vector, "graph": candidate.graph}
     parts |= {name: getattr(candidate.parts, name) for name in COMPONENTS}
-    wanted = any(exactly(candidate.block.content, text) for text in case.must_contain)
+    wanted = any(contains_words(candidate.block.content, text) for text in case.must_contain)
     shown = tuple((name, round(value, 4)) for name, value in parts.items() if value)
     return CaseHit(
         candidate.block.id, candidate.block.title, rank, round(candidate.score, 4), candidate.layers, shown, wanted
@@ -109,13 +109,13 @@ def _hit(candidate: Candidate, rank: int, case: QuestionCase) -> CaseHit:
 
 
 def _in(text: str, texts: Sequence[str]) -> bool:
-    return any(exactly(passage, text) for passage in texts)
+    return any(contains_words(passage, text) for passage in texts)
 
 
 def _rank(wanted: Sequence[str], blocks: Sequence[Block]) -> int | None:
     if not wanted:
         return None
-    ranks = (n for n, block in enumerate(blocks, 1) if all(exactly(block.content, text) for text in wanted))
+    ranks = (n for n, block in enumerate(blocks, 1) if all(contains_words(block.content, text) for text in wanted))
     return next(ranks, None)
 
 
@@ -135,7 +135,7 @@ def judged(context: MemoryContext, limit: int) -> tuple[QuestionCase, ...]:
     for outcome, question, *_ in rows:
         if not question.strip() or not outcome.frame or outcome.block_id not in blocks:
             continue
-        key = outcome.frame, asked.plain(question)
+        key = outcome.frame, asked.normalise_question(question)
         _, verdicts = questions.setdefault(key, (question.strip(), {}))
         verdicts.setdefault(outcome.block_id, bool(outcome.actual))
     cases = []
@@ -152,7 +152,7 @@ def _telling(block: Block, question: str) -> str:
     """Return the words of a block that stand for it: of its sentence that says most of the question, the first
     dozen.
     """
-    start, end = facts.place_in(block.content, question)
+    start, end = facts.locate_by_words(block.content, question)
     length = len(block.content)
     sentence = block.content[round(start * length) : round(end * length)] or block.content
     return " ".join(sentence.split()[:_WORDS])

@@ -1,5 +1,7 @@
-"""Find the cause for which a block that holds a fact fell out of a request, with the chain of evidence; and whether its
-tokens were in the context of an answer.
+"""Find why a block that states a fact was missing from a request's result, with the evidence step by step.
+
+The causes are those of `types.diagnosis.DiagnosisCause`; `fixes` proposes changes for each. A request is explained as
+it went then, where that is logged, and as it would go now. Nothing here is logged.
 """
 
 from __future__ import annotations
@@ -18,12 +20,17 @@ from amgs.types import Block, Candidate, Explanation, Frame, FrameDefinition
 from amgs.types.diagnosis import DecodedContext, DiagnosedRequest, DiagnosisCause, DiagnosisStep
 
 _MORE = 2
-"""A fact is over budget where so many times the budget would hold it; where even that would not, it is out-voted."""
+"""Times the budget up to which a missing block counts as over budget; if even that would not admit it, others outrank
+it ("out-voted").
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class FactFate:
-    """A cause with its line and its evidence. needed: a budget in tokens, or places, that would hold the fact."""
+    """Why a fact was missing, or that it was there. verdict: a sentence. steps: the evidence.
+
+    needed: the budget in tokens, or the number of hits, that would include the fact; None where neither helps.
+    """
 
     cause: DiagnosisCause
     verdict: str
@@ -32,44 +39,48 @@ class FactFate:
     needed: int | None = None
 
 
-def find(context: MemoryContext, request: DiagnosedRequest, fact: str, block: Block) -> FactFate:
-    """Return what became of a block in a request, then and now."""
-    steps = [_state(block)]
-    now, shown = _now(context, request, block)
-    then = _then(context, request, block)
+def find_cause(context: MemoryContext, request: DiagnosedRequest, fact: str, block: Block) -> FactFate:
+    """Return why a block that states the fact was missing from a request's result, then and now."""
+    steps = [_state_step(block)]
+    now, shown = _explain_now(context, request, block)
+    then = _explain_then(context, request, block)
     if then is not None:
         steps.append(DiagnosisStep("then", then.admitted, f"{then.because} ({then.as_of:%Y-%m-%d %H:%M})"))
-    steps += [_layer(layer_verdict.layer, layer_verdict.verdict, layer_verdict.because) for layer_verdict in now.layers]
+    steps += [
+        _layer_step(layer_verdict.layer, layer_verdict.verdict, layer_verdict.because) for layer_verdict in now.layers
+    ]
     admitted = now.admitted if then is None else then.admitted
     if admitted:
         return _trace_shown_block(context, request, fact, now, shown, steps)
     if then is not None and now.admitted:
         return _trace_mended_block(context, request, block, then, steps)
-    return _fallen(context, request, fact, block, now, steps)
+    return _trace_missing_block(context, request, fact, block, now, steps)
 
 
 # --- then and now -----------------------------------------------------------------------------------------
 
 
-def _now(context: MemoryContext, request: DiagnosedRequest, block: Block) -> tuple[Explanation, Candidate | None]:
-    """Return the block in the request as it would go now, and as a candidate of it; leaves no trace."""
+def _explain_now(
+    context: MemoryContext, request: DiagnosedRequest, block: Block
+) -> tuple[Explanation, Candidate | None]:
+    """Explain the block in the request as it would go now; and return it as a candidate, None where it is none."""
     if not request.frame:
         explanation = Retrieval(context).why(
             request.query, block.id, top_k=request.places, filter=None, weights=request.weights
         )
         return explanation, explanation.candidate
-    frame = look(context, request)
+    frame = assemble_again(context, request)
     mine = [c for c in frame.candidates if c.block.id == block.id]
     shown = next((c for c in mine if c.fate == "selected"), None)
-    child = shown.child if shown is not None else asking(context, request.frame).name
+    child = shown.child if shown is not None else question_part(context, request.frame).name
     told = Frames(context).why(
         frame.name, request.query, block.id, budget=request.budget, weights=request.weights, child=child, frame=frame
     )
     return told, shown or told.candidate
 
 
-def look(context: MemoryContext, request: DiagnosedRequest, *, budget: int | None = None) -> Frame:
-    """Return the frame of a request as it would be now, without a trace. budget: another one than the request's."""
+def assemble_again(context: MemoryContext, request: DiagnosedRequest, *, budget: int | None = None) -> Frame:
+    """Assemble a request's frame as it would be now, without logging it. budget: in place of the request's."""
     return Assembler(context).assemble(
         request.frame,
         query=request.query,
@@ -79,15 +90,15 @@ def look(context: MemoryContext, request: DiagnosedRequest, *, budget: int | Non
     )
 
 
-def asking(context: MemoryContext, frame: str) -> FrameDefinition:
-    """Return the part of a frame that asks by the query; its first part where none does."""
+def question_part(context: MemoryContext, frame: str) -> FrameDefinition:
+    """Return the part of a frame that uses the query; its first part where none does."""
     known = context.definitions()
     atoms = registry.leaves(registry.find(frame, known), known)
     return next((atom for atom in atoms if atom.rule.asks), atoms[0])
 
 
-def _then(context: MemoryContext, request: DiagnosedRequest, block: Block) -> Explanation | None:
-    """Return the block in the request as it went; None where that is not kept."""
+def _explain_then(context: MemoryContext, request: DiagnosedRequest, block: Block) -> Explanation | None:
+    """Explain the block in the request as it went then; None where that is no longer stored."""
     try:
         if request.kind == "assembly":
             return Frames(context).why_then(request.id, block.id)
@@ -98,7 +109,8 @@ def _then(context: MemoryContext, request: DiagnosedRequest, block: Block) -> Ex
     return None
 
 
-def _state(block: Block) -> DiagnosisStep:
+def _state_step(block: Block) -> DiagnosisStep:
+    """Return the step that says whether a block's status lets frames take it."""
     if block.status == "raw":
         return DiagnosisStep("consolidated", False, "it waits in the inbox")
     if block.valid_to is not None:
@@ -110,7 +122,7 @@ def _state(block: Block) -> DiagnosisStep:
     return DiagnosisStep("consolidated", True, "it is consolidated, and nothing has superseded it")
 
 
-def _layer(layer: str, verdict: str, because: str) -> DiagnosisStep:
+def _layer_step(layer: str, verdict: str, because: str) -> DiagnosisStep:
     has_passed = {"passed": True, "missed": False}.get(verdict)
     return DiagnosisStep(layer, has_passed, because)
 
@@ -126,9 +138,9 @@ def _trace_shown_block(
     shown: Candidate | None,
     steps: list[DiagnosisStep],
 ) -> FactFate:
-    """Return the fate of a fact whose block was in: whether the passage that was written holds it."""
+    """Return the fate of a fact whose block was included: over budget if its passage leaves the fact out."""
     part = shown if request.frame and shown is not None and shown.passage is not None else None
-    if part is not None and facts.says_less(part.excerpt, facts.said(part.block), fact):
+    if part is not None and facts.leaves_out(part.excerpt, facts.strip_speaker(part.block), fact):
         reason = "its block was shortened, and the passage that was written leaves the fact out"
         steps.append(DiagnosisStep("passage", False, reason))
         needed = _find_needed_budget(context, request, fact, part.block) or _double_budget(context, request)
@@ -140,7 +152,7 @@ def _trace_shown_block(
 def _trace_mended_block(
     context: MemoryContext, request: DiagnosedRequest, block: Block, then: Explanation, steps: list[DiagnosisStep]
 ) -> FactFate:
-    """Return the fate of a fact whose block was out and would be in now, by the change since."""
+    """Return the fate of a fact whose block was missing then and would be included now."""
     steps.append(DiagnosisStep("now", True, "it would be in now"))
     number = context.storage.blocks.numbers_of([block.id])[block.id]
     assemblies = context.storage.assemblies.matching(request.id) if request.kind == "assembly" else ()
@@ -154,7 +166,7 @@ def _trace_mended_block(
     return FactFate("out-voted", f"Out-voted then{since}.", tuple(steps), then)
 
 
-def _fallen(
+def _trace_missing_block(
     context: MemoryContext,
     request: DiagnosedRequest,
     fact: str,
@@ -162,11 +174,12 @@ def _fallen(
     now: Explanation,
     steps: list[DiagnosisStep],
 ) -> FactFate:
+    """Return the fate of a fact whose block is missing now, too: the first of the causes that applies."""
     if block.status == "raw":
         verdict = "Not consolidated: its block waits in the inbox, where no frame takes it from."
         return FactFate("not consolidated", verdict, tuple(steps), now)
     if block.superseded:
-        return FactFate("superseded", f"Superseded: its block was {_state(block).told}.", tuple(steps), now)
+        return FactFate("superseded", f"Superseded: its block was {_state_step(block).told}.", tuple(steps), now)
     if block.status != "consolidated":
         return FactFate("set aside", f"Set aside: its block is {block.status}.", tuple(steps), now)
     if now.fell_at in FINDERS or now.fell_at == "prefilter":
@@ -178,7 +191,7 @@ def _fallen(
     if fate == "over_budget":
         needed = _find_needed_budget(context, request, fact, block)
         if needed is not None:
-            budget = look(context, request).budget
+            budget = assemble_again(context, request).budget
             steps.append(DiagnosisStep("budget", False, f"{needed:,} tokens would hold it, {budget:,} were given"))
             verdict = f"Over budget: {needed:,} tokens would hold it, {budget:,} were given."
             return FactFate("over budget", verdict, tuple(steps), now, needed)
@@ -188,22 +201,25 @@ def _fallen(
 
 
 def _double_budget(context: MemoryContext, request: DiagnosedRequest) -> int:
-    """Return the largest budget that counts as more of the same: the frame's own, or twice the one that was given."""
+    """Return the largest budget to try: the frame's own, or twice the request's where that is more."""
     own = registry.find(request.frame, context.definitions()).budget
     return max(own, _MORE * (request.budget or own))
 
 
 def _find_needed_budget(context: MemoryContext, request: DiagnosedRequest, fact: str, block: Block) -> int | None:
-    """Return the smallest budget, to a few tokens, under which the frame takes the block; None where none does that is
-    no more than the frame's own or twice the one given.
+    """Return the smallest budget, to 8 tokens, with which the frame includes the fact; None where even the largest to
+    try (`_double_budget`) does not.
     """
 
     def taken(budget: int) -> bool:
-        chosen = look(context, request, budget=budget).selected
-        return any(c.block.id == block.id and not facts.says_less(c.excerpt, facts.said(block), fact) for c in chosen)
+        """Return whether the frame states the fact with this budget."""
+        chosen = assemble_again(context, request, budget=budget).selected
+        return any(
+            c.block.id == block.id and not facts.leaves_out(c.excerpt, facts.strip_speaker(block), fact) for c in chosen
+        )
 
     most = _double_budget(context, request)
-    least = look(context, request).budget
+    least = assemble_again(context, request).budget
     if not taken(most):
         return None
     while most - least > 8:
@@ -213,17 +229,18 @@ def _find_needed_budget(context: MemoryContext, request: DiagnosedRequest, fact:
 
 
 _COLLAPSED_SHARE = 0.5
-"""A sentence that shares no word with the fact has collapsed once more than this share of it stands as gists."""
+"""Share of a sentence in gists above which it counts as collapsed, where it shares no word with the fact."""
 
 
-def find_decoded(
+def find_collapsed(
     context: MemoryContext, finding: FactFate, block: Block, fact: str, reading: DecodedContext
 ) -> FactFate:
-    """Return the finding about a block that was in the context, as "collapsed" where what stood there word for word no
-    longer says the fact.
+    """Change the cause to "collapsed" where the working context had the fact's sentence only as a gist.
+
+    reading: what the working context had of each block when the answer was decoded, as tokens (level 0) or as gists.
     """
     spans = [span for span in reading.spans if span.block == block.id]
-    start, end = facts.place(fact, block, context)
+    start, end = facts.locate_fact(fact, block, context)
     gists = [span for span in spans if span.level and span.start < end and start < span.end]
     if not gists:
         return finding
@@ -235,7 +252,7 @@ def find_decoded(
             for span in sorted(spans, key=lambda span: span.start)
             if not span.level
         )
-        gone = facts.says_less(left, carrying, fact)
+        gone = facts.leaves_out(left, carrying, fact)
     else:
         covered = sum(min(span.end, end) - max(span.start, start) for span in gists)
         gone = covered > _COLLAPSED_SHARE * (end - start)

@@ -1,4 +1,7 @@
-"""Check whether a model that read a conversation was sent the messages that state a fact, and why not."""
+"""Check whether the messages of a conversation that state a fact were sent to the model, and if not, why.
+
+`diagnosing` calls `trace_words` first, and `trace_blocks` where no message states the fact in its own words.
+"""
 
 from __future__ import annotations
 
@@ -24,8 +27,10 @@ _FATES = {
 
 @dataclass(frozen=True, slots=True)
 class SentConversation:
-    """Context of a conversation as a model read it. spans: of the rewritten conversation; none where it went on
+    """Messages that a model received. spans: how each part of the conversation was shortened; () where it was sent
     whole.
+
+    until: number of the last message at that time; None: all. missing: why it is not known what was sent, or "".
     """
 
     messages: tuple[ContextMessage, ...]
@@ -36,9 +41,9 @@ class SentConversation:
 
 @dataclass(frozen=True, slots=True)
 class ConversationFate:
-    """Fate of a message that states a fact.
+    """Fate of a message that states a fact. handle: of the message, such as #12, where it was left out; else "".
 
-    handle: of the message, where it was left out. block: the piece of it that states the fact, where a block did.
+    block: the stored part of the message that states the fact, where it was found by a block.
     """
 
     finding: FactFate
@@ -46,8 +51,8 @@ class ConversationFate:
     block: Block | None = None
 
 
-def sent(context: MemoryContext, request: DiagnosedRequest) -> SentConversation:
-    """Return what was sent in a recorded call, or what a conversation would be made into now for a question."""
+def sent_conversation(context: MemoryContext, request: DiagnosedRequest) -> SentConversation:
+    """Return what a recorded call sent, or what would be sent of a conversation for a question now."""
     if request.kind == "gateway call":
         exchange = GatewayLog(context).exchange(int(request.id))
         spans = () if exchange.context is None else exchange.context.spans
@@ -56,50 +61,56 @@ def sent(context: MemoryContext, request: DiagnosedRequest) -> SentConversation:
     return SentConversation(new_context.messages, new_context.spans, None)
 
 
-def in_words(
+def trace_words(
     context: MemoryContext, request: DiagnosedRequest, fact: str, conversation: SentConversation
 ) -> ConversationFate | None:
-    """Return what became of the message that says a fact in its words, or in most of them; None where none does."""
+    """Return the fate of the message that states a fact; None where no message does."""
     if conversation.missing:
         return None
-    here = next((message for message in conversation.messages if facts.says(message.text, fact)), None)
-    if here is not None:
-        return _report_sent(f"{handle(*here.numbers)}, {here.role}, was sent and says it")
+    sent_message = next((message for message in conversation.messages if facts.states(message.text, fact)), None)
+    if sent_message is not None:
+        return _report_sent(f"{handle(*sent_message.numbers)}, {sent_message.role}, was sent and says it")
     stored_messages = context.storage.messages.held(request.conversation, 1, conversation.until)
     messages = [
-        stored_message.message for stored_message in stored_messages if facts.says(stored_message.message.text, fact)
+        stored_message.message for stored_message in stored_messages if facts.states(stored_message.message.text, fact)
     ]
-    best = max(messages, key=lambda m: (facts.exactly(m.text, fact), facts.share(m.text, fact)), default=None)
+    best = max(
+        messages, key=lambda m: (facts.contains_words(m.text, fact), facts.word_share(m.text, fact)), default=None
+    )
     return None if best is None else _explain_left_out(best, conversation, "")
 
 
-def in_blocks(
+def trace_blocks(
     context: MemoryContext,
     request: DiagnosedRequest,
     fact: str,
     conversation: SentConversation,
     matches: Sequence[FactMatch],
 ) -> ConversationFate | None:
-    """Return what became of the message that the likeliest of some blocks is a piece of; None where no message has one.
-    matches: blocks that are taken to hold the fact, the likeliest first.
+    """Return the fate of the message from which the best matching block was made; None where none is of a message.
+
+    matches: blocks that state the fact, the best first.
     """
     if conversation.missing:
         return None
     stored_messages = context.storage.messages.held(request.conversation, 1, conversation.until)
-    of = {block: stored_message.message for stored_message in stored_messages for block in stored_message.blocks}
-    match = next((fact_match for fact_match in matches if fact_match.block.id in of), None)
+    message_of = {
+        block: stored_message.message for stored_message in stored_messages for block in stored_message.blocks
+    }
+    match = next((fact_match for fact_match in matches if fact_match.block.id in message_of), None)
     if match is None:
         return None
-    message = of[match.block.id]
+    message = message_of[match.block.id]
     for context_message in conversation.messages:
         covers = (
             context_message.numbers[0] <= message.number <= context_message.numbers[1]
             or message.number in context_message.cited
         )
-        if covers and not facts.says_less(context_message.text, message.text, fact):
-            evidence = f"#{message.number}, {message.speaker or message.role}, was sent and says it {facts.how(match)}"
+        if covers and not facts.leaves_out(context_message.text, message.text, fact):
+            speaker = message.speaker or message.role
+            evidence = f"#{message.number}, {speaker}, was sent and says it {facts.describe_match(match)}"
             return replace(_report_sent(evidence), block=match.block)
-    return replace(_explain_left_out(message, conversation, f" {facts.how(match)}"), block=match.block)
+    return replace(_explain_left_out(message, conversation, f" {facts.describe_match(match)}"), block=match.block)
 
 
 def _report_sent(evidence: str) -> ConversationFate:
@@ -108,20 +119,20 @@ def _report_sent(evidence: str) -> ConversationFate:
 
 
 def _explain_left_out(saying: Message, conversation: SentConversation, how: str) -> ConversationFate:
-    """Return the fate of a message that was not sent, or not what it says. how: it says the fact."""
+    """Return the fate of a message that was not sent, or only in part. how: how it states the fact, in words."""
     span = next((s for s in conversation.spans if s.first <= saying.number <= s.last), None)
     fate = "dropped" if span is None else span.fate
     because = span.because if span is not None else ""
     named = f"#{saying.number}"
     reason = f"{named} says it{how}; {_FATES.get(fate, fate)}{f', {because}' if because else ''}"
     steps = (
-        DiagnosisStep("said", True, f"{named}, {saying.speaker or saying.role}: “{_short(saying.text)}”"),
+        DiagnosisStep("said", True, f"{named}, {saying.speaker or saying.role}: “{_shorten(saying.text)}”"),
         DiagnosisStep("conversation", False, reason),
     )
     verdict = f"Left out of the conversation: {reason}."
     return ConversationFate(FactFate("left out of the conversation", verdict, steps), named)
 
 
-def _short(text: str) -> str:
+def _shorten(text: str) -> str:
     line = " ".join(text.split())
     return line if len(line) <= 100 else f"{line[:99]}…"

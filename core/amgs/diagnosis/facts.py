@@ -1,9 +1,8 @@
-"""Find the blocks that hold a fact, whatever became of them, in its words or in most of them, and the nearest ones.
+"""Find the blocks that state a fact, of any status, and decide how fully a text states it.
 
-What is near in meaning is named and not taken: a rule that was fitted to tell by meaning which block holds a fact named
-no more causes on conversations that it was not fitted on than taking none.
-
-How much of a fact a text says goes by its words, whatever their endings, their case and the signs between them.
+A text states a fact by its words, whatever their endings, case and punctuation. Blocks that are only near in meaning
+are listed and never taken as the fact's: a fitted rule that did so found no more causes on conversations it had not
+been fitted on.
 """
 
 from __future__ import annotations
@@ -25,27 +24,27 @@ from amgs.types import STATUSES, Block, BlockFilter, Candidate
 from amgs.types.diagnosis import FactMatch
 
 MOST_WORDS = 0.75
-"""From this share on of its words a text says a fact, if it holds all its numbers."""
+"""Share of the fact's words from which a text states it, if it has all its numbers and names."""
 _LESS = 0.15
-"""A part of a text that holds so much less of a fact's words than the whole leaves the fact out."""
+"""Share of the fact's words that a part of a text may lack, compared with the whole, and still state the fact."""
 _WORD = re.compile(r"\w+")
 _NAME = re.compile(r"(?<=[\w,;:] )[^\W\d_a-z]\w+")
 
 
-def says(text: str, fact: str) -> bool:
-    """Return whether a text says a fact in its words, or in most of them and all its numbers."""
-    return exactly(text, fact) or share(text, fact) >= MOST_WORDS
+def states(text: str, fact: str) -> bool:
+    """Return whether a text states a fact: in its words, or in most of them with all its numbers and names."""
+    return contains_words(text, fact) or word_share(text, fact) >= MOST_WORDS
 
 
-def exactly(text: str, fact: str) -> bool:
-    """Return whether the words of a fact stand in a text one after the other."""
-    wanted = _plain(fact)
-    return bool(wanted.strip()) and wanted in _plain(text)
+def contains_words(text: str, fact: str) -> bool:
+    """Return whether a text contains the fact's words in sequence."""
+    wanted = _word_string(fact)
+    return bool(wanted.strip()) and wanted in _word_string(text)
 
 
-def share(text: str, fact: str) -> float:
-    """Return the share of the fact's words that a text holds, in [0, 1]; 0 where it lacks one of the fact's numbers or
-    names: what is said of another person or day is another fact.
+def word_share(text: str, fact: str) -> float:
+    """Return the share of the fact's words in a text, in [0, 1]; 0 where it lacks a number or name of the fact, since a
+    statement about another person or day is another fact.
     """
     wanted, text_stems = stems(fact), stems(text)
     needed = numbers(fact) | names(fact)
@@ -55,13 +54,13 @@ def share(text: str, fact: str) -> float:
 
 
 def stems(text: str) -> frozenset[str]:
-    """Return the stems of a text's words, the commonest words left out unless there are no others."""
+    """Return the stems of a text's words, without the commonest words unless there are no others."""
     all_stems = frozenset(_analyzer().analyze(make_storable(text)))
     return all_stems - _common() or all_stems
 
 
 def numbers(text: str) -> frozenset[str]:
-    """Return the words of a text that hold a digit."""
+    """Return the stems in a text that have a digit."""
     return frozenset(word for word in stems(text) if any(c.isdigit() for c in word))
 
 
@@ -70,9 +69,9 @@ def names(text: str) -> frozenset[str]:
     return frozenset(_analyzer().analyze(make_storable(" ".join(_NAME.findall(text))))) - _common()
 
 
-def says_less(part: str, whole: str, fact: str) -> bool:
-    """Return whether a part of a text leaves out what the whole says of a fact: one of its numbers or names, or so many
-    of its words that the rest says something else.
+def leaves_out(part: str, whole: str, fact: str) -> bool:
+    """Return whether a part of a text lacks what the whole states of a fact: a number or name, or more than _LESS of
+    its words.
     """
     wanted, part_stems = stems(fact), stems(part)
     whole_stems = wanted & stems(whole)
@@ -80,10 +79,8 @@ def says_less(part: str, whole: str, fact: str) -> bool:
     return bool(needed - part_stems) or len(wanted & part_stems) < len(whole_stems) - _LESS * len(wanted)
 
 
-def place_in(text: str, fact: str) -> tuple[float, float]:
-    """Return where a text says most of a fact, as [start, end) in shares of the text: its sentence with most of the
-    words.
-    """
+def locate_by_words(text: str, fact: str) -> tuple[float, float]:
+    """Return the sentence with most of the fact's words, as [start, end) in shares of the text's length."""
     wanted = stems(fact)
     start, end = max(sentences(text), key=lambda at: len(wanted & stems(text[at[0] : at[1]])), default=(0, len(text)))
     length = max(len(text), 1)
@@ -91,7 +88,7 @@ def place_in(text: str, fact: str) -> tuple[float, float]:
 
 
 def sentences(text: str) -> list[tuple[int, int]]:
-    """Return where each sentence of a text stands: characters [start, end)."""
+    """Return the position of each sentence in a text, as characters [start, end)."""
     spans, at = [], 0
     for sentence in re.split(r"(?<=[.!?])\s+|\n+", text):
         start = text.index(sentence, at)
@@ -101,7 +98,8 @@ def sentences(text: str) -> list[tuple[int, int]]:
     return spans
 
 
-def _plain(text: str) -> str:
+def _word_string(text: str) -> str:
+    """Return a text's words in lower case, with a space before and after each, for comparison."""
     return f" {' '.join(_WORD.findall(text.casefold()))} "
 
 
@@ -116,62 +114,62 @@ def _common() -> frozenset[str]:
 
 
 _LOOKED_AT = 2_000
-"""More than the layers of a search bring: where a hit ranks says nothing of whether it holds the fact, since what is
-superseded counts half.
-"""
+"""Hits that are checked: more than a search returns, since rank says little here (a superseded block counts half)."""
 _NEAR = 0.02
+"""Difference of share and cosine within which two blocks state a fact equally well."""
 _SAYS = re.compile(r"([^\W\d_a-z][\w.'’-]*(?: [^\W\d_a-z][\w.'’-]*){0,2}): ")
 _ORDER = ("exact", "words", "near")
 
 
-def matching(fact: str, context: MemoryContext, block: str = "") -> tuple[FactMatch, ...]:
-    """Return the blocks that may hold a fact, the best first; `holds` says of each whether it is taken to. block: the
-    one that is meant, whatever it holds.
+def find_matches(fact: str, context: MemoryContext, block: str = "") -> tuple[FactMatch, ...]:
+    """Return the blocks that may state a fact, the best first; `is_match` decides for each.
+
+    block: reference of the block that is meant; it is then the only match, whatever it says.
     """
     if block:
         stored_block = context.block(block)
-        return (FactMatch(stored_block, "words", share(stored_block.content, fact), 0.0),)
-    return judged(fact, hits(fact, context))
+        return (FactMatch(stored_block, "words", word_share(stored_block.content, fact), 0.0),)
+    return classify_hits(fact, search_fact(fact, context))
 
 
-def hits(fact: str, context: MemoryContext) -> tuple[Candidate, ...]:
-    """Return all that a search for a fact brings of blocks in every state, the best first."""
+def search_fact(fact: str, context: MemoryContext) -> tuple[Candidate, ...]:
+    """Return the hits of a search for a fact among blocks of every status, the best first."""
     every = BlockFilter(statuses=tuple(STATUSES))
     return Retrieval(context).search(fact, top_k=_LOOKED_AT, filter=every).hits
 
 
-def holds(match: FactMatch) -> bool:
-    """Return whether a block is taken to hold the fact that it was judged by: it says it, whatever else is near in
-    meaning.
-    """
+def is_match(match: FactMatch) -> bool:
+    """Return whether a block states the fact, rather than being only near in meaning."""
     return match.how != "near"
 
 
-def judged(fact: str, candidates: Sequence[Candidate]) -> tuple[FactMatch, ...]:
-    """Return each of some hits by how it says a fact, the best first; those that do not in the order of the search."""
+def classify_hits(fact: str, candidates: Sequence[Candidate]) -> tuple[FactMatch, ...]:
+    """Classify hits by how they state a fact ("exact", "words" or "near"), the best first; "near" ones stay in the
+    order of the search.
+    """
     speakers = _speakers(candidates)
     meant = {speaker for speaker in set(speakers.values()) - {""} if stems(fact) & stems(speaker)}
     matches: list[FactMatch] = []
     for hit in candidates:
         content = hit.block.content
-        said_share = share(content, fact)
-        # What is said by another person than those the fact names is another fact, unless it says so.
+        said_share = word_share(content, fact)
+        # The same statement by another person than the fact names is another fact, unless the words are exact.
         other = bool(meant) and speakers[hit.block.id] not in {*meant, ""}
-        if exactly(content, fact):
+        if contains_words(content, fact):
             matches.append(FactMatch(hit.block, "exact", 1.0, hit.vector))
         elif said_share >= MOST_WORDS and not other:
             matches.append(FactMatch(hit.block, "words", said_share, hit.vector))
         else:
             matches.append(FactMatch(hit.block, "near", said_share, hit.vector))
-    said_well = {id(match): -(match.share + match.cosine) if holds(match) else 0.0 for match in matches}
+    said_well = {id(match): -(match.share + match.cosine) if is_match(match) else 0.0 for match in matches}
     return tuple(sorted(matches, key=lambda match: (_ORDER.index(match.how), said_well[id(match)])))
 
 
 def _speakers(candidates: Sequence[Candidate]) -> dict[str, str]:
-    """Return who said each hit: the name that its text begins with, where another hit begins with it too, since a
-    message may say who wrote it in its own text; else the speaker that is noted.
+    """Return the speaker of each hit, by block id: the name that its text begins with, where another hit begins with it
+    too; else the speaker in its metadata, or "".
     """
-    begun = {hit.block.id: match[1] for hit in candidates if (match := _SAYS.match(said(hit.block)))}
+    begun = {hit.block.id: match[1] for hit in candidates if (match := _SAYS.match(strip_speaker(hit.block)))}
     often = Counter(begun.values())
     return {
         hit.block.id: begun[hit.block.id]
@@ -181,24 +179,24 @@ def _speakers(candidates: Sequence[Candidate]) -> dict[str, str]:
     }
 
 
-def said(block: Block) -> str:
-    """Return the content of a block without the name of who says it before it."""
+def strip_speaker(block: Block) -> str:
+    """Return the content of a block without its speaker's name in front."""
     return block.content.removeprefix(f"{block.meta.get('speaker') or ''}: ")
 
 
-def how(match: FactMatch) -> str:
-    """Return how a block holds the fact, in words."""
+def describe_match(match: FactMatch) -> str:
+    """Return in words how a block states the fact."""
     return {"exact": "in its words", "words": "in most of its words", "near": "in other words"}[match.how]
 
 
-def place(fact: str, block: Block, context: MemoryContext) -> tuple[float, float]:
-    """Return where a block carries a fact, as [start, end) in shares of its content: the sentence that says most of its
-    words, and is nearest to it in meaning.
+def locate_fact(fact: str, block: Block, context: MemoryContext) -> tuple[float, float]:
+    """Return the sentence of a block that states a fact, as [start, end) in shares of its content: that with the
+    highest sum of shared words and cosine.
     """
     content = block.content
     spans = sentences(content)
-    if len(spans) < 2 or exactly(content, fact):
-        return place_in(content, fact)
+    if len(spans) < 2 or contains_words(content, fact):
+        return locate_by_words(content, fact)
     wanted = stems(fact)
     texts = [content[start:end] for start, end in spans]
     mine, *vectors = context.embedder.embed([fact, *texts])
@@ -210,8 +208,8 @@ def place(fact: str, block: Block, context: MemoryContext) -> tuple[float, float
     return start / len(content), end / len(content)
 
 
-def chosen(fact: str, matches: Sequence[FactMatch]) -> FactMatch | None:
-    """Return the block that is meant; None where none holds the fact. Raises UsageError where several do equally
+def choose_match(fact: str, matches: Sequence[FactMatch]) -> FactMatch | None:
+    """Return the best match; None where there is none. Raises UsageError where several blocks state the fact equally
     well.
     """
     if not matches:

@@ -1,4 +1,8 @@
-"""Changes that could bring a fact in, by its cause, and how each is carried out."""
+"""Propose changes that could bring a missed fact in, by its cause, and apply one.
+
+`trial` applies them in a copy; the API applies the chosen one to the memory. A new cause needs a case in
+`propose_fixes`; every change is journalled, so that it can be undone.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +14,7 @@ from amgs.api.conversation import Conversations
 from amgs.api.frames import Frames
 from amgs.api.ingest import Intake
 from amgs.api.lifecycle import Lifecycle
-from amgs.diagnosis.causes import FactFate, asking
+from amgs.diagnosis.causes import FactFate, question_part
 from amgs.errors import UsageError
 from amgs.frames import registry
 from amgs.lifecycle import annotate, consolidate
@@ -20,14 +24,17 @@ from amgs.types import COMPONENTS, Block, Edge, JournalEntry
 from amgs.types.diagnosis import DiagnosedRequest, FixApplied, ProposedFix
 
 ALSO_CALLED = "also_called"
-"""The edge from what was added to the block that it is about."""
+"""Relation from an added block to the block that it is about."""
 RESTORED = "restore"
 
 
-def proposed(
+def propose_fixes(
     context: MemoryContext, request: DiagnosedRequest, finding: FactFate, fact: str, block: Block | None, handle: str
 ) -> tuple[ProposedFix, ...]:
-    """Return what could be done about a cause, the smallest change first."""
+    """Return the fixes for a cause, the smallest change first.
+
+    fact: what was missed. block: that states it. handle: of the message that states it, such as #12.
+    """
     called = ProposedFix(
         "also called",
         "Add a block with the words of the question and the fact"
@@ -48,9 +55,9 @@ def proposed(
         case "not found":
             return (called,)
         case "out-voted":
-            return (*_in_frame(context, request, finding), *_places(request, finding), called)
+            return (*_frame_fixes(context, request, finding), *_places_fixes(request, finding), called)
         case "over budget":
-            return (*_budget(context, request, finding), called)
+            return (*_budget_fixes(context, request, finding), called)
         case "left out of the conversation":
             proposal = f"Always keep {handle} of {request.conversation} whole."
             return (ProposedFix("keep", proposal, conversation=request.conversation, handle=handle),)
@@ -61,24 +68,27 @@ def proposed(
             return ()
 
 
-def _budget(context: MemoryContext, request: DiagnosedRequest, finding: FactFate) -> tuple[ProposedFix, ...]:
+def _budget_fixes(context: MemoryContext, request: DiagnosedRequest, finding: FactFate) -> tuple[ProposedFix, ...]:
+    """Return a fix that raises the budget: of the frame, or of the request where it asked for less than the frame."""
     if finding.needed is None:
         return ()
     own = registry.find(request.frame, context.definitions())
     budget = own.budget if request.budget is None else request.budget
     more = finding.needed - budget
-    if budget < own.budget:  # whoever asked wanted less than the frame has
+    if budget < own.budget:  # the request asked for less than the frame has
         proposal = f"Ask with {finding.needed:,} tokens, {more:,} more than were given."
         return (ProposedFix("budget", proposal, applies=False, budget=finding.needed),)
     proposal = f"Raise the budget of {own.name} by {more:,} tokens, to {finding.needed:,}."
     return (ProposedFix("frame", proposal, definition=replace(own, budget=finding.needed)),)
 
 
-def _in_frame(context: MemoryContext, request: DiagnosedRequest, finding: FactFate) -> tuple[ProposedFix, ...]:
-    """Return other definitions of the part that asks: less of the best match is enough, more blocks, other weights."""
+def _frame_fixes(context: MemoryContext, request: DiagnosedRequest, finding: FactFate) -> tuple[ProposedFix, ...]:
+    """Return changed definitions of the part that uses the query: a lower similarity minimum, more blocks or other
+    weights.
+    """
     if not request.frame or finding.explanation is None:
         return ()
-    part, explanation = asking(context, request.frame), finding.explanation
+    part, explanation = question_part(context, request.frame), finding.explanation
     candidate, rule, fixes = explanation.candidate, part.rule, []
     if candidate is not None and candidate.fate == "below_threshold" and rule.similarity_share:
         best = _best_match(candidate.because, rule.similarity_share)
@@ -99,8 +109,8 @@ def _in_frame(context: MemoryContext, request: DiagnosedRequest, finding: FactFa
 
 
 def _best_match(because: str, share: float) -> float:
-    """Return the similarity of the best match, from the words of a fate: `similarity 0.34 under 0.46, 50% of the
-    best`.
+    """Return the best match's similarity, read from a reason such as `similarity 0.34 under 0.46, 50% of the best`;
+    0 where it is another reason.
     """
     try:
         return float(because.partition(" under ")[2].partition(",")[0]) / share
@@ -108,7 +118,7 @@ def _best_match(because: str, share: float) -> float:
         return 0.0
 
 
-def _places(request: DiagnosedRequest, finding: FactFate) -> tuple[ProposedFix, ...]:
+def _places_fixes(request: DiagnosedRequest, finding: FactFate) -> tuple[ProposedFix, ...]:
     if request.frame or finding.needed is None:
         return ()
     proposal = f"Ask for {finding.needed} hits instead of {request.places}."
@@ -118,8 +128,8 @@ def _places(request: DiagnosedRequest, finding: FactFate) -> tuple[ProposedFix, 
 # --- carrying out -----------------------------------------------------------------------------------------
 
 
-def apply(context: MemoryContext, fix: ProposedFix) -> FixApplied:
-    """Carry a fix out, all of it or nothing. Raises UsageError for one that is no change of the memory."""
+def apply_fix(context: MemoryContext, fix: ProposedFix) -> FixApplied:
+    """Apply a fix, wholly or not at all. Raises UsageError for one that does not change the memory."""
     if not fix.applies or fix.kind == "expand":
         raise UsageError("This fix changes nothing in the memory.", title="Nothing to apply", way_out=fix.told)
     storage = context.storage
@@ -144,6 +154,7 @@ def apply(context: MemoryContext, fix: ProposedFix) -> FixApplied:
 
 
 def _add_block(context: MemoryContext, fix: ProposedFix) -> FixApplied:
+    """Ingest and consolidate the fix's text, with edges to the block that it is about."""
     storage = context.storage
     report = Intake(context).ingest_text(fix.text, meta={"source": f"diagnosis: {fix.kind}"})
     done: list[JournalEntry] = [] if report.operation is None else list(storage.journal.latest(1))
@@ -161,7 +172,7 @@ def _add_block(context: MemoryContext, fix: ProposedFix) -> FixApplied:
 
 
 def _consolidate_blocks(context: MemoryContext, ids: Sequence[str]) -> JournalEntry:
-    """Consolidate these raw blocks and no others."""
+    """Consolidate only these raw blocks."""
     storage, lifecycle = context.storage, Lifecycle(context)
     numbers = sorted(storage.blocks.numbers_of(ids).values())
     plan = consolidate.plan(
@@ -175,7 +186,7 @@ def _consolidate_blocks(context: MemoryContext, ids: Sequence[str]) -> JournalEn
 
 
 def _restore_block(context: MemoryContext, block_id: str) -> JournalEntry:
-    """Return a superseded block without its marks, and without the edges that say so."""
+    """Make a superseded block valid again, and delete the edges that say it was superseded."""
     before = context.storage.blocks.get([block_id])[block_id]
     after = replace(annotate.lift_supersession(before), status="consolidated")
     gone: list[tuple[Edge | None, Edge | None]] = [

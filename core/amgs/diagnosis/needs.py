@@ -1,5 +1,6 @@
-"""Measure the budget that the labelled questions of a memory need of its frames: assemble each with less and less as
-long as it holds everything it must rest on.
+"""Measure the smallest budget at which a frame contains what a labelled question's answer must rest on.
+
+`calibration.coverage` turns these budgets into a promise for further questions. Nothing is logged.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from amgs.api.context import MemoryContext
 from amgs.calibration import coverage
 from amgs.calibration.results import FrameNeeds
 from amgs.diagnosis import asked
-from amgs.diagnosis.facts import exactly
+from amgs.diagnosis.facts import contains_words
 from amgs.frames import pipeline, registry
 from amgs.frames.registry import Definitions
 from amgs.retrieval.sources import Sources
@@ -23,17 +24,17 @@ from amgs.types import Frame, Progress
 from amgs.types.question_case import QuestionCase
 
 MOST: Final = 16_384
-"""Tokens: what a frame of so many does not hold is taken never to be held."""
+"""Largest budget tried, in tokens; what it does not contain counts as never contained."""
 _FINE: Final = 32
-"""A budget is found to one part in so many of itself."""
+"""Precision: a budget is found to 1/_FINE of itself."""
 _LATEST: Final = 400
-"""So many questions with a verdict or an answer are asked again, the latest."""
+"""Latest questions with a verdict or an answer that are measured."""
 
 
 @dataclass(frozen=True, slots=True)
 class LabelledQuestion:
-    """A question and what the answer to it must rest on: blocks, by id, or texts. With neither, nothing that was
-    looked at was of use, and no frame holds it.
+    """A question and what its answer must rest on: blocks, by id, or texts. With neither, no shown block was useful,
+    and no frame satisfies it.
     """
 
     frame: str
@@ -41,40 +42,38 @@ class LabelledQuestion:
     blocks: frozenset[str] = frozenset()
     texts: tuple[str, ...] = ()
 
-    def held(self, frame: Frame) -> bool:
-        """Return whether all of it stands in a frame."""
+    def is_satisfied(self, frame: Frame) -> bool:
+        """Return whether a frame contains all of these blocks and texts."""
         if not self.blocks <= {candidate.block.id for candidate in frame.selected}:
             return False
-        return bool(self.blocks or self.texts) and all(exactly(frame.text, text) for text in self.texts)
+        return bool(self.blocks or self.texts) and all(contains_words(frame.text, text) for text in self.texts)
 
 
 def collect_labelled_questions(context: MemoryContext, cases: Sequence[QuestionCase]) -> tuple[LabelledQuestion, ...]:
-    """Return the cases of a file that say what must be in, then what verdicts and answers tell, the oldest first. A
-    question whose useful blocks have left the memory, or are superseded, is no longer about it and left out.
+    """Return the cases of a file that say what an answer must contain, then the questions with a verdict or an answer,
+    oldest first; without those whose useful blocks are gone or superseded.
     """
     questions = {
-        (case.frame or asked.FRAME, asked.plain(case.question)): LabelledQuestion(
+        (case.frame or asked.FRAME, asked.normalise_question(case.question)): LabelledQuestion(
             case.frame or asked.FRAME, case.question, texts=case.must_contain
         )
         for case in cases
         if case.must_contain and case.as_of is None and not case.session
     }
     judged = context.storage.forecasts.judged_questions(_LATEST)
-    blocks = context.storage.blocks.get({i for *_, ids in judged for i in ids})
-    there = {i for i, block in blocks.items() if not block.superseded}
+    blocks = context.storage.blocks.get({block_id for *_, ids in judged for block_id in ids})
+    present = {block_id for block_id, block in blocks.items() if not block.superseded}
     for frame, question, ids in judged:
-        if there.issuperset(ids):
+        if present.issuperset(ids):
             labelled_question = LabelledQuestion(frame, question, frozenset(ids))
-            questions.setdefault((frame, asked.plain(question)), labelled_question)
+            questions.setdefault((frame, asked.normalise_question(question)), labelled_question)
     return tuple(questions.values())
 
 
-def of_frames(
+def measure_needs(
     context: MemoryContext, cases: Sequence[QuestionCase], progress: Progress | None = None
 ) -> tuple[FrameNeeds, ...]:
-    """Return what the labelled questions need of each frame that they were asked of, as it is defined now; leaves no
-    trace.
-    """
+    """Return the budgets that labelled questions need of each frame, as it is defined now."""
     known = context.definitions()
     questions = [question for question in collect_labelled_questions(context, cases) if question.frame in known]
     budgets: dict[str, list[int | None]] = defaultdict(list)
@@ -85,15 +84,17 @@ def of_frames(
                 if progress is not None:
                     progress(number, len(questions), "asking for less and less")
                 budgets[question.frame].append(
-                    least_budget(with_less(context, question, known, sources), question.held)
+                    least_budget(frame_builder(context, question, known, sources), question.is_satisfied)
                 )
-    return tuple(FrameNeeds(name, coverage.version(name, known), tuple(own)) for name, own in budgets.items())
+    return tuple(FrameNeeds(name, coverage.definition_hash(name, known), tuple(own)) for name, own in budgets.items())
 
 
-def with_less(
+def frame_builder(
     context: MemoryContext, question: LabelledQuestion, known: Definitions, sources: Sources
 ) -> Callable[[int], Frame]:
-    """Return the frame of a question by its budget in tokens. What it chooses from is searched for once."""
+    """Return a function that builds a question's frame for a budget in tokens; its candidates are
+    gathered only once.
+    """
     definition = registry.find(question.frame, known)
     request = pipeline.FrameRequest(question.text)
     pools = {
@@ -118,7 +119,7 @@ def with_less(
 
 
 def least_budget(build_frame: Callable[[int], Frame], fits: Callable[[Frame], bool]) -> int | None:
-    """Return the budget from which on a frame holds what it must, in tokens; None where MOST do not do."""
+    """Return the smallest budget in tokens, to 1/_FINE, at which `fits` accepts the frame; None where MOST do not."""
     budget = MOST
     if not fits(build_frame(budget)):
         return None

@@ -1,5 +1,6 @@
-"""A fix tried in a copy of the memory: whether the fact is in then, which other answers move, and what becomes of cases
-of questions.
+"""Try a fix in a copy of the memory: whether it brings the fact in, and which answers to other questions change.
+
+The memory itself is never touched; the copy is in memory and is closed at the end.
 """
 
 from __future__ import annotations
@@ -25,15 +26,16 @@ from amgs.types.diagnosis import DiagnosedRequest, FixApplied, FixTrial, MovedAn
 from amgs.types.question_case import CaseComparison, CaseOutcome, QuestionCase
 
 _LOGGED = 500
-"""So many logged requests are looked through for different questions."""
+"""Logged requests among which other questions are sought."""
 
 Answer = dict[str, str]
-"""Titles by id of what a request gives, the best first."""
+"""What a request returns: titles by block id, the best first."""
 
 
 class Trials:
-    """A copy of a memory, and what others ask of it. What they get before anything is changed is asked once, and only
-    where a fix brings the fact in.
+    """A copy of a memory in which fixes are tried, one after the other.
+
+    The answers to the other questions before any change are computed only when a fix works, and only once.
     """
 
     def __init__(
@@ -48,9 +50,10 @@ class Trials:
         self.others = others
         self._before: tuple[Answer, ...] | None = None
 
-    def of(self, fix: ProposedFix, progress: Progress | None = None) -> FixTrial:
-        """Return what a fix comes to; the copy is as before after it. Where it does not work, no other question is
-        asked.
+    def run_fix(self, fix: ProposedFix, progress: Progress | None = None) -> FixTrial:
+        """Apply a fix to the copy, see whether it works and which other answers change, and undo it.
+
+        Where it does not work, the other questions are not asked.
         """
         if not fix.applies:
             wanted = replace(
@@ -59,7 +62,7 @@ class Trials:
             return FixTrial(fix, self._works(wanted, fix, ()), 0, ())
         if fix.kind == "expand":
             return FixTrial(fix, True, 0, ())
-        done = fixes.apply(self.copy, fix)
+        done = fixes.apply_fix(self.copy, fix)
         try:
             added = _list_added_blocks(self.copy, done)
             works = self._works(self.request, fix, added)
@@ -78,36 +81,36 @@ class Trials:
         return FixTrial(fix, True, len(self.others), tuple(change for change in changes if change is not None))
 
     def _answers(self, progress: Progress | None) -> tuple[Answer, ...]:
-        """Return what the others get of the copy as it is."""
+        """Return the answers to the other questions from the copy as it is now."""
         answers = []
         for number, request in enumerate(self.others):
             if progress is not None:
                 progress(number, len(self.others), "asking other questions")
-            answers.append(answer(self.copy, request))
+            answers.append(answer_request(self.copy, request))
         return tuple(answers)
 
     def _works(self, request: DiagnosedRequest, fix: ProposedFix, added: Sequence[str]) -> bool:
-        """Return whether what is given says the fact, by its block, by its message or by what was added."""
+        """Return whether the request's result now states the fact: by its block, its message or an added block."""
         wanted = {*added, *(() if self.block is None else (self.block.id,))}
         if request.conversation and self.request.kind in ("gateway call", "conversation"):
-            conversation = conversation_causes.sent(self.copy, replace(request, kind="conversation"))
+            conversation = conversation_causes.sent_conversation(self.copy, replace(request, kind="conversation"))
             first, last = numbers(fix.handle) if fix.handle else (0, 0)
             return any(
-                first <= message.numbers[0] <= last if message.fate == "kept" else facts.says(message.text, self.fact)
+                first <= message.numbers[0] <= last if message.fate == "kept" else facts.states(message.text, self.fact)
                 for message in conversation.messages
             )
         if not request.frame:
             hits = Retrieval(self.copy).search(request.query, top_k=request.places, weights=request.weights).hits
             return any(hit.block.id in wanted for hit in hits)
-        whole = self.fact if self.block is None else facts.said(self.block)
+        whole = self.fact if self.block is None else facts.strip_speaker(self.block)
         return any(
-            c.block.id in wanted and not facts.says_less(c.excerpt, whole, self.fact)
-            for c in causes.look(self.copy, request).selected
+            c.block.id in wanted and not facts.leaves_out(c.excerpt, whole, self.fact)
+            for c in causes.assemble_again(self.copy, request).selected
         )
 
 
 @contextmanager
-def trials(
+def open_trials(
     context: MemoryContext,
     request: DiagnosedRequest,
     fact: str,
@@ -115,14 +118,14 @@ def trials(
     questions: int,
     progress: Progress | None = None,
 ) -> Iterator[Trials]:
-    """Yield a copy of the memory to try fixes in, gone at the end. questions: how many other logged ones are asked."""
+    """Yield a copy of the memory in which fixes can be tried. questions: how many other logged questions to compare."""
     with copy_context(context, progress) as copy:
-        yield Trials(copy, request, fact, block, _others(context, request, questions))
+        yield Trials(copy, request, fact, block, _other_requests(context, request, questions))
 
 
 @contextmanager
 def copy_context(context: MemoryContext, progress: Progress | None = None) -> Iterator[MemoryContext]:
-    """Yield a copy of the memory, in memory, gone at the end."""
+    """Yield a copy of the memory, held in RAM and closed at the end."""
     if progress is not None:
         progress(0, 0, "copying the memory")
     storage = copy_in_memory(context.storage)
@@ -134,44 +137,44 @@ def copy_context(context: MemoryContext, progress: Progress | None = None) -> It
         storage.close()
 
 
-def answer(context: MemoryContext, request: DiagnosedRequest) -> Answer:
-    """Return what a request gives: its hits; of a frame what the question brought, of a conversation the kept
-    messages.
+def answer_request(context: MemoryContext, request: DiagnosedRequest) -> Answer:
+    """Return what a request returns: a search's hits, the blocks that the question brought into a frame, or the
+    messages of a conversation that are kept.
     """
     if request.conversation:
-        conversation = conversation_causes.sent(context, replace(request, kind="conversation"))
+        conversation = conversation_causes.sent_conversation(context, replace(request, kind="conversation"))
         return {str(m.numbers[0]): f"#{m.numbers[0]}" for m in conversation.messages if m.fate == "kept"}
     if not request.frame:
         hits = Retrieval(context).search(request.query, top_k=request.places, weights=request.weights).hits
         return {hit.block.id: hit.block.title for hit in hits}
-    return {c.block.id: c.block.title for c in _by_question(causes.look(context, request))}
+    return {c.block.id: c.block.title for c in _by_question(causes.assemble_again(context, request))}
 
 
 def _by_question(frame: Frame) -> list[Candidate]:
-    """Return what the question brought into a frame; what is there for its date or for the self moves with every
-    change.
+    """Return the candidates selected by the parts that use the question; the others, such as the most recent blocks,
+    change with every edit.
     """
     parts = {part.name for part in frame.parts if part.asks}
     chosen = [c for c in frame.selected if c.child in parts]
     return chosen or list(frame.selected)
 
 
-def _others(context: MemoryContext, request: DiagnosedRequest, questions: int) -> tuple[DiagnosedRequest, ...]:
-    """Return the latest logged requests with other questions, each once."""
+def _other_requests(context: MemoryContext, request: DiagnosedRequest, questions: int) -> tuple[DiagnosedRequest, ...]:
+    """Return the latest `questions` logged requests with other questions, without repeats."""
     if request.conversation:
-        logged = asked.calls_of(context, request.conversation, _LOGGED)
+        logged = asked.requests_of_conversation(context, request.conversation, _LOGGED)
     else:
-        logged = asked.logged(context, _LOGGED)
+        logged = asked.latest_requests(context, _LOGGED)
     requests: dict[tuple[str, str], DiagnosedRequest] = {}
     for logged_request in logged:
-        key = (logged_request.frame, asked.plain(logged_request.query))
-        if key[1] != asked.plain(request.query):
+        key = (logged_request.frame, asked.normalise_question(logged_request.query))
+        if key[1] != asked.normalise_question(request.query):
             requests.setdefault(key, logged_request)
     return tuple(requests.values())[:questions]
 
 
 def _list_added_blocks(copy: MemoryContext, done: FixApplied) -> tuple[str, ...]:
-    """Return ids of the blocks that a fix added."""
+    """Return the ids of the blocks that an applied fix added."""
     if done.fix.kind not in ("add", "also called"):
         return ()
     block_groups = [journal.detail(copy.storage, entry.id, 100).blocks for entry in done.operations]
@@ -179,6 +182,7 @@ def _list_added_blocks(copy: MemoryContext, done: FixApplied) -> tuple[str, ...]
 
 
 def _compare_answers(request: DiagnosedRequest, before: Answer, after: Answer) -> MovedAnswer | None:
+    """Return how an answer changed; None where nothing was lost and the first block is the same."""
     lost = tuple(title for i, title in before.items() if i not in after)
     came = tuple(title for i, title in after.items() if i not in before)
     first = next(iter(before), "") != next(iter(after), "")
@@ -189,7 +193,7 @@ def _compare_answers(request: DiagnosedRequest, before: Answer, after: Answer) -
 
 @dataclass(frozen=True, slots=True)
 class CopyAnswering:
-    """A copy of a memory, asked as the memory itself would be; leaves no trace."""
+    """Searches and frames of a copied memory, as the cases of a question file ask for them."""
 
     copy: MemoryContext
 
@@ -202,21 +206,22 @@ class CopyAnswering:
         return Assembler(self.copy).assemble(name, query=query, reinforce=reinforce, as_of=as_of)
 
 
-def calibrated(
+def compare_calibration(
     context: MemoryContext, plan: CalibrationPlan, cases: Sequence[QuestionCase], progress: Progress | None = None
 ) -> CaseComparison:
-    """Return which cases would move if a recalibration were carried out; the memory itself stays as it is. Raises
-    UsageError where the plan is out of date, UnknownFrameError where a case names a frame that is not there.
+    """Return which cases would change if a recalibration were applied, tried in a copy. Raises UsageError where the
+    plan is out of date, UnknownFrameError where a case names an unknown frame.
     """
     with copy_context(context, progress) as copy:
-        before = _asked(copy, cases, 0, progress)
-        planning.apply(copy.storage, plan, context.clock.now())
-        return compare(before, _asked(copy, cases, len(cases), progress))
+        before = _check_cases(copy, cases, 0, progress)
+        planning.apply_plan(copy.storage, plan, context.clock.now())
+        return compare(before, _check_cases(copy, cases, len(cases), progress))
 
 
-def _asked(
+def _check_cases(
     copy: MemoryContext, cases: Sequence[QuestionCase], done: int, progress: Progress | None
 ) -> list[CaseOutcome]:
+    """Return the outcome of each case in the copy. done: how many were checked before, for the progress."""
     outcomes = []
     for number, case in enumerate(cases, done):
         if progress is not None:

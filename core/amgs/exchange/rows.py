@@ -390,7 +390,7 @@ def _of_meta(meta: Mapping[str, str]) -> list[str]:
     ] + [
         f"{key} is {value[:_LONGEST_VALUE]!r}, not what questions need"
         for key, value in meta.items()
-        if key.startswith(NEEDS) and not coverage.readable(value)
+        if key.startswith(NEEDS) and not coverage.is_readable(value)
     ]
 
 

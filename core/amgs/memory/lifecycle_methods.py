@@ -137,7 +137,7 @@ class LifecycleMethods(OpenMemory):
         """
         from amgs.calibration import forecasts
 
-        return forecasts.decide(
+        return forecasts.record_verdict(
             self._storage,
             self._context.whole_id(block_id),
             useful=useful,

@@ -109,9 +109,9 @@ def metrics(
     Below stand how far centrality drifted since the last record, and the entropy of the categories of all blocks and of
     those in frames: high entropy is broad knowledge.
     """
-    from amgs.calibration.questions import load
+    from amgs.calibration.questions import load_questions
 
-    labelled = () if questions is None else load(questions)
+    labelled = () if questions is None else load_questions(questions)
     return engine.memory.calibration.metrics(labelled, seed=engine.seed, record=record)
 
 
@@ -148,13 +148,13 @@ def tune(
     """
     from dataclasses import replace
 
-    from amgs.calibration.questions import load
+    from amgs.calibration.questions import load_questions
     from amgs.frames import registry
 
     start = registry.find(name, registry.by_name(engine.memory.frame_definitions()))
     tuning = engine.memory.calibration.tune(
         name,
-        load(questions),
+        load_questions(questions),
         method=method,
         trials=trials,
         against=read_weights(against, start.weights),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final, Literal
 
-from amgs.diagnosis.facts import says
+from amgs.diagnosis.facts import states
 from amgs.wings.recorder.foreign_memory import ForeignMemory, ForeignRecord, MemoryOperation
 from amgs.wings.recorder.uses import uses_of
 from amgs.wings.recorder.word_search import WordSearch
@@ -65,17 +65,17 @@ def explain_miss(memory: ForeignMemory, search: MemoryOperation, fact: str) -> M
     do.
     """
     own = [candidate for candidate in memory.records if candidate.store == search.store]
-    holders = [candidate for candidate in own if any(says(content, fact) for _, content in candidate.versions)]
+    holders = [candidate for candidate in own if any(states(content, fact) for _, content in candidate.versions)]
     recalled = len(search.records)
     for rank, record in enumerate(search.records, 1):
-        if says(record.content, fact):
+        if states(record.content, fact):
             known = next(
                 (candidate for candidate in holders if any(r.operation == search.number for r in candidate.recalls)),
                 None,
             )
             used = any(use.rank == rank and use.used for use in uses_of(memory, search))
             return MissedCause("used" if used else "not used", known, rank, 0, recalled)
-    there = [candidate for candidate in holders if says(candidate.content_at(search.at) or "", fact)]
+    there = [candidate for candidate in holders if states(candidate.content_at(search.at) or "", fact)]
     if there:
         place = next(
             (
@@ -89,7 +89,7 @@ def explain_miss(memory: ForeignMemory, search: MemoryOperation, fact: str) -> M
     if not holders:
         return MissedCause("never stored", None, 0, 0, recalled)
     holder = holders[0]
-    since = next(at for at, content in holder.versions if says(content, fact))
+    since = next(at for at, content in holder.versions if states(content, fact))
     gone = holder.deleted is not None and holder.deleted <= search.at
     cause: Cause = "stored later" if since > search.at else "deleted" if gone else "changed"
     return MissedCause(cause, holder, 0, 0, recalled)

@@ -21,7 +21,7 @@ from amgs.memory import Memory
 from amgs_app.panes.layout import Layout
 from amgs_app.places.corpus import sample_corpus
 from amgs_app.places.sample_store import FACTS, STORE, archive
-from amgs_app.workplace.arrangement_commands import LAST, LAYOUT, written
+from amgs_app.workplace.arrangement_commands import LAST, LAYOUT, layout_to_json
 
 if TYPE_CHECKING:
     from amgs.text.embedding import Embedder
@@ -109,7 +109,7 @@ def build(store: Path, models: TextModels) -> dict[str, Any]:
             memory.exchange.load(export)
             frame = memory.assemble(FRAME, query=QUESTION)
             memory.frames.remember(frame)
-            memory.keep(LAYOUT + LAST, written(Layout(pane="frame")))
+            memory.keep(LAYOUT + LAST, layout_to_json(Layout(pane="frame")))
             status = memory.status()
             return {
                 "notes": digest_of_notes(corpus.path),

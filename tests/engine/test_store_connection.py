@@ -34,12 +34,12 @@ def test_one_at_a_time_makes_a_store_and_who_opens_one_waits_for_nobody(tmp_path
     path = tmp_path / "s.duckdb"
     folder = os.open(tmp_path, os.O_RDONLY)
     try:
-        with files.one_maker(path), pytest.raises(BlockingIOError):
+        with files.lock_for_creation(path), pytest.raises(BlockingIOError):
             fcntl.flock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
         fcntl.flock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
         fcntl.flock(folder, fcntl.LOCK_UN)
         DuckDBStorage.open(path).close()
-        with files.one_maker(path):
+        with files.lock_for_creation(path):
             fcntl.flock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
     finally:
         os.close(folder)
@@ -86,7 +86,7 @@ def test_nobody_opens_a_store_that_is_just_being_closed(tmp_path: Path) -> None:
     assert not Path(f"{path}.counter").exists()  # nothing was changed, and nothing noted
     script = (
         "import sys; from pathlib import Path; from amgs.storage.duckdb.last_commit import Note; "
-        "print(Note(Path(sys.argv[1])).hold(shared=False), flush=True); sys.stdin.read()"
+        "print(Note(Path(sys.argv[1])).lock(shared=False), flush=True); sys.stdin.read()"
     )
     with subprocess.Popen(
         [sys.executable, "-c", script, str(path)],

@@ -13,7 +13,7 @@ from amgs.clock import FixedClock
 from amgs.errors import StoreCorruptError, StoreError
 from amgs.ingest.raw_blocks import RawBlock
 from amgs.memory import Memory
-from amgs.storage.duckdb.last_commit import Note, WriteAhead, Written
+from amgs.storage.duckdb.last_commit import Note, WriteAhead, WrittenPart
 from amgs.types import BlockFilter
 from tests.engine.memory_world import consolidated, open_memory
 from tests.safety.damage_world import build, damage, examine, files, main, rows
@@ -63,7 +63,7 @@ def test_bytes_that_changed_in_the_write_ahead_file_are_noticed_before_they_are_
 
 def test_a_write_ahead_file_that_grew_past_its_note_raises_no_alarm(tmp_path: Path) -> None:
     ahead, follower = tmp_path / "s.duckdb.wal", WriteAhead(tmp_path / "s.duckdb")
-    assert follower.written() == Written() and not follower.differs(Written())
+    assert follower.written() == WrittenPart() and not follower.differs(WrittenPart())
     ahead.write_bytes(bytes(range(200)))
     noted = follower.written()
     ahead.write_bytes(bytes(range(200)) + b"more")

@@ -183,7 +183,7 @@ class Assembler(MemoryPart):
         storage = self._storage
         definition = registry.find(frame.name, known)
         version = version_of(registry.tree(definition, known))
-        number, serial = storage.assemblies.standing()
+        number, serial = storage.assemblies.counters_for_next()
         self._keep(pools, definition, request, known, serial, frame.as_of)
         storage.assemblies.append(
             AssemblyRecord(

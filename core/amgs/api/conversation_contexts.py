@@ -329,7 +329,7 @@ class ConversationContexts(ConversationContents):
 
     def _standing(self, conversation: str, messages: Sequence[Message]) -> frozenset[int]:
         """Read the numbers of messages that every context keeps, of these messages."""
-        standing = self._storage.messages.standing(conversation)
+        standing = self._storage.messages.kept_whole(conversation)
         return frozenset(number for number in standing if number <= len(messages))
 
     def _topics(self, stored: Sequence[StoredMessage]) -> list[tuple[int, int, float]]:

@@ -190,7 +190,7 @@ KIND = "keep"
 
 def handles_of(storage: Storage, conversation: str) -> tuple[str, ...]:
     """Return what is kept, as handles in order."""
-    return tuple(handle(*span) for span in runs(sorted(storage.messages.standing(conversation))))
+    return tuple(handle(*span) for span in runs(sorted(storage.messages.kept_whole(conversation))))
 
 
 def change(
@@ -198,14 +198,14 @@ def change(
 ) -> ConversationKept:
     """Keep messages from now on, or keep them no longer; one entry of the journal where that changes anything."""
     with storage.transaction():
-        standing = storage.messages.standing(conversation)
+        standing = storage.messages.kept_whole(conversation)
         changed = standing.intersection(numbers) if drop else frozenset(numbers) - standing
         done = None
         if changed:
             spans = ", ".join(handle(*span) for span in runs(sorted(changed)))
             summary = f"{spans} of conversation {conversation} {'no longer kept' if drop else 'kept'} in every context"
             done = journal.write(storage, KIND, now, summary, []).id
-            note = storage.messages.fall if drop else storage.messages.stand
+            note = storage.messages.release if drop else storage.messages.keep_whole
             note(conversation, changed, done)
         return ConversationKept(conversation, handles_of(storage, conversation), done)
 

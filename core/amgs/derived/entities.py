@@ -87,7 +87,7 @@ class EntityCatalogue:
         gone = np.setdiff1d(read.numbers, live)
         if gone.size and not self._forgotten(read, gone):
             read = _Read()
-        changed = np.intersect1d(self._storage.block_columns.traits(since=read.at).numbers, live)
+        changed = np.intersect1d(self._storage.block_columns.features(since=read.at).numbers, live)
         wanted = np.union1d(changed, np.setdiff1d(live, read.numbers))
         for start in range(0, wanted.size, _BATCH):
             if progress is not None:

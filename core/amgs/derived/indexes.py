@@ -269,7 +269,7 @@ class Derived:
             known, at = None, -1
         traits = BlockFeatures.none() if known is None else known.traits
         gone = difference(traits.numbers, self._catch_up_roll(structure).numbers)
-        fresh = self._storage.block_columns.traits(since=at)
+        fresh = self._storage.block_columns.features(since=at)
         traits = traits.without(gone).merged(fresh)
         sequences = None
         if known is not None and not gone.size and view.source is self._laid_on:

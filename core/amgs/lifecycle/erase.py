@@ -122,7 +122,7 @@ def take(storage: Storage, planned: ErasurePlan, now: datetime) -> tuple[Journal
         edges = storage.edges.touching(ids)
         storage.edges.delete([edge.key for edge in edges])
         storage.blocks.delete(ids)
-        rows = storage.erasure.take(ids, telling(texts, storage.erasure.holds))
+        rows = storage.erasure.erase_traces(ids, telling(texts, storage.erasure.holds))
         rows |= {"memory_blocks": len(ids), "edges": len(edges)}
         summary = f"{_count(len(ids))} erased for good"
         entry = storage.journal.append(ERASED, now, summary, (), blocks=len(ids), edges=len(edges))

@@ -1,8 +1,8 @@
-"""The store: `store.py` is what the engine asks, `opening.py` opens one, `duckdb/` keeps it in a file, `postgres/` on a
+"""The store: `store.py` is what the engine uses, `opening.py` opens it, `duckdb/` keeps it in a file, `postgres/` on a
 server.
 
-One file per family of tables holds its SQL and the plain values that go over it. The SQL is what every database
-understands, in DuckDB's names of types; a backend whose database calls them otherwise says so in one place, and
-overrides what is faster, or possible, in its database alone. Nothing above this package knows a backend or writes SQL
-(AMGS §5), but for the `store.py` of a wing, which does in SQL what one file does here.
+Each file holds the SQL of one family of tables and the plain values it reads and writes. The SQL is what both databases
+understand, with DuckDB's type names; a backend translates these in one place and overrides only what is faster or
+possible in its own database. Nothing above this package knows the backend or writes SQL (AMGS §5), except the
+`store.py` of a wing.
 """

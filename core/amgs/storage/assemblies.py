@@ -1,4 +1,6 @@
-"""The tables `assemblies`, `waterfalls` and `searches`: what was assembled, and what was asked last."""
+"""Tables `assemblies`, `waterfalls` and `searches`: the log of assembled frames, their candidates, and the latest
+searches.
+"""
 
 from __future__ import annotations
 
@@ -17,9 +19,10 @@ from amgs.types import COMPONENTS, FrameDefinition, Weights
 
 @dataclass(frozen=True, slots=True)
 class AssemblyRecord:
-    """One logged assembly. weights: those that were asked for, None for the definition's own.
+    """One logged assembly of a frame.
 
-    definition: hash of the definitions it was made with. last_number: of the newest block when it was made.
+    serial: its number, from 1. weights: the requested ones, None for the definition's own. definition: hash of the
+    definitions used. last_number: running number of the newest block at that time.
     """
 
     serial: int
@@ -37,7 +40,7 @@ class AssemblyRecord:
 
 
 def version_of(definitions: Sequence[FrameDefinition]) -> str:
-    """Hash definitions, in order of their names."""
+    """Return a hash of definitions, independent of their order."""
     ordered = sorted(definitions, key=lambda definition: definition.name)
     text = json.dumps([encode(definition) for definition in ordered], sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()[:16]
@@ -52,8 +55,8 @@ _COLUMNS = (
 class AssemblyStorage(StoragePart):
     """The log of assemblies."""
 
-    def standing(self) -> tuple[int, int]:
-        """Return (number of the newest block, the serial that the next assembly will have, from 1)."""
+    def counters_for_next(self) -> tuple[int, int]:
+        """Return the running number of the newest block, and the serial of the next assembly (from 1)."""
         number, serial = self._rows(
             "SELECT (SELECT coalesce(max(number), 0) FROM memory_blocks), coalesce(max(serial), 0) + 1 FROM assemblies"
         )[0]
@@ -83,7 +86,7 @@ class AssemblyStorage(StoragePart):
         )
 
     def latest(self, limit: int | None = None, *, name: str | None = None) -> tuple[AssemblyRecord, ...]:
-        """Return the latest assemblies, of one frame when it is named, the newest first."""
+        """Return the latest assemblies, newest first. name: only of this frame."""
         condition = "" if name is None else " WHERE frame_name = ?"
         sql = f"SELECT {_COLUMNS} FROM assemblies{condition} ORDER BY serial DESC"
         if limit is not None:
@@ -91,13 +94,13 @@ class AssemblyStorage(StoragePart):
         return tuple(_assembly(row) for row in self._rows(sql, [] if name is None else [name]))
 
     def count(self, *, name: str | None = None) -> int:
-        """Return how many assemblies are logged, of one frame when it is named."""
+        """Count the logged assemblies. name: only of this frame."""
         condition = "" if name is None else " WHERE frame_name = ?"
         sql = f"SELECT count(*) FROM assemblies{condition}"
         return self._count(sql, [] if name is None else [name])
 
     def matching(self, prefix: str) -> tuple[AssemblyRecord, ...]:
-        """Assemblies whose id begins so, the newest first."""
+        """Return the assemblies whose id begins with `prefix`, newest first."""
         sql = f"SELECT {_COLUMNS} FROM assemblies WHERE starts_with(id, ?) ORDER BY serial DESC"
         return tuple(_assembly(row) for row in self._rows(sql, [prefix]))
 
@@ -111,17 +114,17 @@ def _assembly(row: Sequence[Any]) -> AssemblyRecord:
 
 @dataclass(frozen=True, slots=True)
 class WaterfallRow:
-    """The candidates of an assembly (by its serial) as JSON; see `amgs.frames.why`."""
+    """The candidates of an assembly as JSON; see `amgs.frames.why`."""
 
     serial: int
     candidates: str
 
 
 class WaterfallStorage(StoragePart):
-    """Candidates kept by the serial of their assembly."""
+    """Candidates of the latest assemblies, by serial."""
 
     def put(self, row: WaterfallRow, keep: int) -> None:
-        """Keep the candidates of an assembly, and of all assemblies only the latest `keep`."""
+        """Store the candidates of an assembly, and delete those of all but the latest `keep` assemblies."""
         self._note(
             "DELETE FROM waterfalls WHERE serial IN (SELECT serial FROM waterfalls ORDER BY serial DESC OFFSET ?)",
             [max(keep - 1, 0)],
@@ -130,15 +133,17 @@ class WaterfallStorage(StoragePart):
             self._note("INSERT INTO waterfalls VALUES (?, ?)", [row.serial, row.candidates])
 
     def get(self, serial: int) -> str | None:
-        """Return the candidates of an assembly; None where they are not kept."""
+        """Return the candidates of an assembly as JSON; None if they were deleted."""
         value = self._value("SELECT candidates FROM waterfalls WHERE serial = ?", [serial])
         return None if value is None else str(value)
 
 
 @dataclass(frozen=True, slots=True)
 class SearchRow:
-    """A search. serial: its number. places: how many hits it gave at most. pool: how many candidates it had, of which
-    the best are kept, as JSON; see `amgs.retrieval.stored_candidates`.
+    """A search.
+
+    serial: its number, from 1. places: most hits it could return. pool: number of its candidates. candidates: the best
+    of them as JSON; see `amgs.retrieval.stored_candidates`.
     """
 
     serial: int
@@ -153,10 +158,12 @@ _SEARCH_COLUMNS = "serial, made_at, query, places, pool, candidates"
 
 
 class SearchStorage(StoragePart):
-    """Searches by their number, from 1."""
+    """The latest searches, by serial."""
 
     def put(self, rows: Sequence[SearchRow], keep: int) -> None:
-        """Keep searches, and of all only the latest `keep`. The change counter stays: it is no change of the memory."""
+        """Store searches, and delete all but the latest `keep`. Does not raise the change counter, since the memory is
+        unchanged.
+        """
         for row in rows[-keep:] if keep else ():
             self._execute(
                 "INSERT INTO searches VALUES (?, ?, ?, ?, ?, ?)",
@@ -170,12 +177,12 @@ class SearchStorage(StoragePart):
         )
 
     def get(self, serial: int) -> SearchRow | None:
-        """Return a search; None where it is not kept."""
+        """Return a search; None if it was deleted."""
         rows = self._rows(f"SELECT {_SEARCH_COLUMNS} FROM searches WHERE serial = ?", [serial])
         return _search(rows[0]) if rows else None
 
     def latest(self, limit: int) -> tuple[SearchRow, ...]:
-        """Return the latest searches, the newest first."""
+        """Return the latest searches, newest first."""
         rows = self._rows(f"SELECT {_SEARCH_COLUMNS} FROM searches ORDER BY serial DESC LIMIT ?", [limit])
         return tuple(map(_search, rows))
 

@@ -1,4 +1,4 @@
-"""Columns of `memory_blocks` for many blocks at once, as arrays: what indexes, scoring and verification read."""
+"""Columns of `memory_blocks` for many blocks at once, as arrays; indexes, scoring and verification read these."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from amgs.types import STATUSES, BlockFilter, Vector
 
 @dataclass(frozen=True, eq=False)
 class ScoringColumns:
-    """The numbers that a score is made from, one row a block in rising number: arrays of length n.
+    """The numbers from which a score is computed, one row per block in rising running number; arrays of length n.
 
-    reinforced: microseconds since 1970. reinforcements: how often. superseded: no longer holds.
+    reinforced: microseconds since 1970. reinforcements: how often. superseded: it no longer holds.
     """
 
     numbers: NDArray[np.int64]
@@ -30,7 +30,7 @@ class ScoringColumns:
     superseded: NDArray[np.bool_]
 
     def of(self, wanted: Sequence[int] | NDArray[np.int64]) -> Self:
-        """Return the rows of these numbers, rising; unknown numbers are left out."""
+        """Return the rows with these running numbers, rising; unknown numbers are left out."""
         numbers = np.unique(np.asarray(wanted, dtype=np.int64))
         at = np.searchsorted(self.numbers, numbers)
         inside = at < self.numbers.size
@@ -40,14 +40,16 @@ class ScoringColumns:
 
 @dataclass(frozen=True, eq=False)
 class ScoringFacts(ScoringColumns):
-    """The same with the ids: what retrieval scores and ranks by."""
+    """Scoring columns with the blocks' ids."""
 
     ids: NDArray[np.object_]
 
 
 @dataclass(frozen=True, eq=False)
 class BlockFacts(ScoringFacts):
-    """The same with when each block was created (microseconds since 1970) and whether it is part of the self."""
+    """Scoring columns with ids, time of creation (microseconds since 1970), and whether the block belongs
+    to the self.
+    """
 
     created: NDArray[np.int64]
     self_component: NDArray[np.bool_]
@@ -55,9 +57,9 @@ class BlockFacts(ScoringFacts):
 
 @dataclass(frozen=True)
 class FadingColumns:
-    """Columns for forgetting of n blocks in rising number.
+    """Columns from which forgetting is computed, for n blocks in rising number.
 
-    names: the categories, by name; category: (n,) places in them. Instants are microseconds since 1970. uses: number of
+    names: categories by name; category: (n,) index into them. Times are microseconds since 1970. uses: number of
     reinforcements.
     """
 
@@ -72,7 +74,7 @@ class FadingColumns:
 
 @dataclass(frozen=True, eq=False)
 class ClockColumns:
-    """Clocks of n blocks in rising number. reinforced: microseconds since 1970; reinforcements: how often."""
+    """Decay clocks of n blocks in rising number. reinforced: microseconds since 1970; reinforcements: how often."""
 
     numbers: NDArray[np.int64]
     reinforced: NDArray[np.int64]
@@ -81,8 +83,9 @@ class ClockColumns:
 
 @dataclass(frozen=True, eq=False)
 class StatusColumns:
-    """Columns that decide the index of a block, for n blocks in rising number: status: (n,) places in STATUSES;
-    embedded: (n,) whether it has an embedding.
+    """Columns that decide which index holds a block, for n blocks in rising number.
+
+    status: (n,) index into STATUSES. embedded: (n,) it has an embedding.
     """
 
     numbers: NDArray[np.int64]
@@ -101,11 +104,11 @@ class EmbeddingColumns:
 
 @dataclass(frozen=True)
 class FeatureColumns:
-    """Columns of n blocks that retrieval needs without reading them, rows in rising number.
+    """Features of n blocks that retrieval uses without reading the blocks, in rising number.
 
-    episode: equal for the pieces of one dialogue or file, 0 without a source. name: who speaks or wrote it, in lower
-    case, empty when nobody is known. characters: its length. questions, sentences: how many of its marks end a
-    question, how many end anything. asks: the last mark is a question's.
+    episode: equal for pieces of one dialogue or file, 0 without a source. name: speaker or author in lower case, "" if
+    unknown. characters: length. questions, sentences: number of question marks, and of all sentence ends. asks: the
+    last sentence is a question.
     """
 
     numbers: NDArray[np.int64]
@@ -125,11 +128,12 @@ _FACTS = (
 
 
 class BlockColumnStorage(StoragePart, ABC):
-    """Columns of many blocks as arrays, without an object a row."""
+    """Reads columns of many blocks as arrays, without an object per row."""
 
     def numbers(self, wanted: BlockFilter, *, limit: int | None = None, since: int = -1) -> NDArray[np.int64]:
-        """Running numbers of the blocks that pass, rising: (n,); a limit keeps the last reinforced. since: only of
-        rows changed after that revision.
+        """Return the running numbers of blocks that pass the filter, rising: (n,).
+
+        limit: only the latest reinforced. since: only rows changed after that revision.
         """
         condition, parameters = where(wanted)
         sql = f"SELECT number FROM memory_blocks WHERE {condition}"
@@ -142,19 +146,21 @@ class BlockColumnStorage(StoragePart, ABC):
         )
 
     def brief(self, size: int) -> NDArray[np.int64]:
-        """Running numbers of the blocks whose text is shorter than `size` bytes in UTF-8, rising: (n,)."""
+        """Return the running numbers of blocks shorter than `size` bytes in UTF-8, rising: (n,)."""
         columns = self._columns(
             "SELECT number FROM memory_blocks WHERE bit_length(content) < ? ORDER BY number", [8 * size]
         )
         return np.asarray(columns["number"], dtype=np.int64)
 
     def count(self) -> int:
-        """Return how many blocks there are."""
+        """Count all blocks."""
         return self._count("SELECT count(*) FROM memory_blocks")
 
     def statuses(self, *, since: int = -1, embedded: bool = True) -> StatusColumns:
-        """Return the statuses of the blocks changed after revision `since`. embedded: False where it is known otherwise
-        which have an embedding: a file reads them to tell whether they are there, and they are most of what it holds.
+        """Return the statuses of blocks changed after revision `since`.
+
+        embedded: False if the caller knows which blocks have an embedding; to find out, a file must read the
+        embeddings, which are most of its content.
         """
         expression = "embedding IS NOT NULL" if embedded else "false"
         c = self._columns(
@@ -187,7 +193,7 @@ class BlockColumnStorage(StoragePart, ABC):
         )
 
     def scoring(self, *, since: int = -1) -> ScoringColumns:
-        """Return the scoring columns of every block changed after revision `since`."""
+        """Return the scoring columns of blocks changed after revision `since`."""
         c = self._columns(
             "SELECT number, epoch_us(last_reinforced_at) AS reinforced, decay_lambda, confidence, reinforcements, "
             "valid_to IS NOT NULL AS superseded FROM memory_blocks WHERE revision > ?",
@@ -226,8 +232,9 @@ class BlockColumnStorage(StoragePart, ABC):
         )
 
     def clocks(self, *, since: int = -1) -> ClockColumns:
-        """Return when each block was last reinforced and how often, of those reinforced after change `since` and maybe
-        of others. What of the scoring columns changes without a change of structure.
+        """Return the decay clocks of all blocks reinforced after revision `since`, and possibly of others.
+
+        These scoring columns change without a structural change, so they are read more often than the rest.
         """
         changed = self._connection.clock_changes.after(since)
         if changed is not None and not changed:
@@ -246,14 +253,16 @@ class BlockColumnStorage(StoragePart, ABC):
         )
 
     def ids_after(self, number: int) -> tuple[NDArray[np.int64], list[str]]:
-        """Numbers, rising, and ids of the blocks with a higher number than this."""
+        """Return running numbers (rising) and ids of blocks with a higher number."""
         c = self._columns(
             "SELECT number, id FROM memory_blocks WHERE number > ? ORDER BY number", [number], whole=not number
         )
         return np.asarray(c["number"], dtype=np.int64), list(c["id"])
 
     def embedding_batches(self, *, since: int = -1, batch: int = 50_000) -> Iterator[EmbeddingColumns]:
-        """Yield the same in rising number, so many numbers at a time: a large store is never held twice."""
+        """Yield embeddings as `embeddings` does, in batches of running numbers, so that a large store is never in
+        memory twice.
+        """
         changed = self._columns(
             "SELECT number FROM memory_blocks WHERE embedding IS NOT NULL AND revision > ?", [since], whole=since < 0
         )["number"]
@@ -261,7 +270,7 @@ class BlockColumnStorage(StoragePart, ABC):
             yield self.embeddings(since=since, above=start * batch - 1, upto=start * batch + batch - 1)
 
     def embedded(self) -> NDArray[np.int64]:
-        """Running numbers of the blocks that have an embedding, rising: (n,)."""
+        """Return the running numbers of blocks that have an embedding, rising: (n,)."""
         columns = self._columns(
             "SELECT number FROM memory_blocks WHERE embedding IS NOT NULL ORDER BY number", whole=True
         )
@@ -270,12 +279,12 @@ class BlockColumnStorage(StoragePart, ABC):
     # --- for verification ---------------------------------------------------------------------------------
 
     def repeated(self) -> tuple[str, ...]:
-        """Return numbers given to more than one block, as text; empty in a sound store."""
+        """Return running numbers that more than one block has; empty in a sound store."""
         rows = self._rows("SELECT number FROM memory_blocks GROUP BY number HAVING count(*) > 1 ORDER BY number")
         return tuple(row[0] for row in rows)
 
     def out_of_range(self, statuses: Sequence[str]) -> tuple[tuple[str, str], ...]:
-        """Return blocks with metadata that no block may have, each with what is wrong; empty in a sound store."""
+        """Return ids of blocks with invalid metadata, with what is wrong; empty in a sound store."""
         rows = self._rows(
             "SELECT * FROM (SELECT id, "
             "CASE WHEN status NOT IN (SELECT unnest(?::VARCHAR[])) THEN 'its status is ' || status "
@@ -295,21 +304,24 @@ class BlockColumnStorage(StoragePart, ABC):
     def embeddings(
         self, *, since: int = -1, wanted: BlockFilter | None = None, above: int = 0, upto: int | None = None
     ) -> EmbeddingColumns:
-        """Return all embeddings of rows changed after revision `since`, in rising number.
+        """Return embeddings of blocks changed after revision `since`, in rising number; blocks without one are left
+        out.
 
-        above, upto: only of numbers above the one and up to the other. Rows without one are left out.
+        above, upto: only numbers in (above, upto].
         """
 
     @abstractmethod
-    def traits(self, *, since: int = -1) -> FeatureColumns:
-        """Return the traits of the blocks changed after revision `since`; a scan of the columns, no block is read."""
+    def features(self, *, since: int = -1) -> FeatureColumns:
+        """Return the features of blocks changed after revision `since`, computed in SQL without reading the blocks."""
 
     @abstractmethod
     def contents(self, batch: int = 4000) -> Iterator[list[tuple[str, str, Vector | None]]]:
-        """Yield every (id, content, embedding) in batches, for verification."""
+        """Yield (id, content, embedding) of all blocks in batches, for verification."""
 
     @abstractmethod
     def nearest(self, query: Vector, limit: int) -> list[tuple[int, float]]:
-        """Return the best `limit` (number, cosine) of all blocks with an embedding, every vector looked at: what the
-        vector index is held against. query: (d,), not zero; ties by number.
+        """Return the `limit` best (running number, cosine) by comparing every embedding; the vector index is checked
+        against this.
+
+        query: (d,), not zero. Ties by number.
         """

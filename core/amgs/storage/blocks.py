@@ -1,4 +1,6 @@
-"""The table `memory_blocks`: content that never changes under its hash, and metadata that does (AMGS §3.1)."""
+"""Table `memory_blocks`: content, which never changes since its hash is the id, and metadata, which does
+(AMGS §3.1).
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,7 @@ BlockOrder = Literal["created", "reinforced", "id", "arrival"]
 
 @dataclass(frozen=True)
 class NumberedBlock:
-    """A block with its running number and how often it was reinforced."""
+    """A block with its running number (1, 2, 3 … in order of arrival) and its number of reinforcements."""
 
     number: int
     block: Block
@@ -30,7 +32,7 @@ class NumberedBlock:
 
 @dataclass(frozen=True)
 class BlockDescription:
-    """Description of a block without its text."""
+    """A block without its text."""
 
     number: int
     id: str
@@ -53,11 +55,11 @@ _PLAIN = (
 )
 
 _PLACES = texts_of("meta->'sources'")
-"""Every place of its sources that a block stands at."""
+"""SQL: all sources that a block came from."""
 
 
 class BlockStorage(StoragePart):
-    """Blocks one by one: written, found by id, number, filter or source, and counted."""
+    """Reads and writes single blocks, by id, running number, filter or source."""
 
     def __init__(self, connection: SqlConnection, meta: MetaStorage) -> None:
         super().__init__(connection)
@@ -66,9 +68,9 @@ class BlockStorage(StoragePart):
     # --- writing ------------------------------------------------------------------------------------------
 
     def insert(self, blocks: Sequence[Block]) -> tuple[str, ...]:
-        """Add the blocks that are not there yet, without embedding; returns their ids in the order given.
+        """Insert the blocks that are not in the store yet, without embeddings; return their ids in order.
 
-        Ids given twice count once. About 100,000 blocks a second.
+        Repeated ids count once. About 100,000 blocks a second.
         """
         known = self.existing([b.id for b in blocks])
         fresh = [b for b in {b.id: b for b in reversed(blocks)}.values() if b.id not in known][::-1]
@@ -102,9 +104,9 @@ class BlockStorage(StoragePart):
         return tuple(b.id for b in fresh)
 
     def update(self, blocks: Sequence[Block], embeddings: Vector | None = None) -> None:
-        """Write the metadata of blocks that exist: date, category, confidence, λ, status, self flag, validity, meta.
+        """Write the metadata of existing blocks: date, category, confidence, λ, status, self flag, validity, meta.
 
-        embeddings: (n, d), written along when given. Content and the reinforcement clock stay.
+        embeddings: (n, d), written too if given. Content and decay clock are not touched.
         """
         if not blocks:
             return
@@ -136,7 +138,7 @@ class BlockStorage(StoragePart):
             )
 
     def set_embeddings(self, ids: Sequence[str], embeddings: Vector | None) -> None:
-        """Write the embeddings (n, d) of n blocks; None takes them away."""
+        """Write the embeddings (n, d) of n blocks; None deletes them."""
         if not ids:
             return
         if embeddings is None:
@@ -155,7 +157,7 @@ class BlockStorage(StoragePart):
             )
 
     def reinforce(self, ids: Sequence[str], at: datetime) -> None:
-        """Reset the decay clock of blocks and count the event; a clock that went back never moves it back."""
+        """Set the decay clock of blocks to `at`, unless it is later already, and count one more reinforcement."""
         self._connection.clock_changes.note(ids)
         self._note(
             "UPDATE memory_blocks SET last_reinforced_at = greatest(last_reinforced_at, ?), "
@@ -164,7 +166,7 @@ class BlockStorage(StoragePart):
         )
 
     def turn_back(self, block_id: str, at: datetime, before: datetime) -> None:
-        """Put the decay clock of a block back to `before`, where it still stands at the instant `at`."""
+        """Set the decay clock of a block back to `before`, if it still stands at `at`."""
         self._connection.clock_changes.note([block_id])
         self._note(
             "UPDATE memory_blocks SET last_reinforced_at = ? WHERE id = ? AND last_reinforced_at = ?",
@@ -172,7 +174,7 @@ class BlockStorage(StoragePart):
         )
 
     def recount(self, ids: Sequence[str]) -> None:
-        """Set the counters of reinforcement to what the log says: for blocks that come back."""
+        """Set the number of reinforcements of blocks to what the log says, for blocks that were restored."""
         self._connection.clock_changes.note(ids)
         self._note(
             "UPDATE memory_blocks SET reinforcements = (SELECT count(*) FROM reinforcement_log AS l "
@@ -181,10 +183,10 @@ class BlockStorage(StoragePart):
         )
 
     def delete(self, ids: Sequence[str]) -> None:
-        """Take blocks out for good: for undoing what made them, and for hard pruning.
+        """Delete blocks for good, for undo and hard pruning.
 
-        Their running numbers are not given out again: an index that has not caught up yet would take the next
-        block for the one that left.
+        Their running numbers are never used again, since an index that has not caught up would mistake a new block for
+        the deleted one.
         """
         if not ids:
             return
@@ -192,7 +194,7 @@ class BlockStorage(StoragePart):
         self._execute("DELETE FROM memory_blocks WHERE id IN (SELECT unnest(?::VARCHAR[]))", [list(ids)])
 
     def _highest_number(self) -> int:
-        """Return the highest running number ever given."""
+        """Return the highest running number ever used."""
         return max(
             self._count("SELECT coalesce(max(number), 0) FROM memory_blocks"), int(self._meta.get(_HIGHEST) or 0)
         )
@@ -200,12 +202,12 @@ class BlockStorage(StoragePart):
     # --- reading ------------------------------------------------------------------------------------------
 
     def existing(self, ids: Iterable[str]) -> set[str]:
-        """Return which of the ids the store holds."""
+        """Return those of the ids that the store holds."""
         rows = self._rows("SELECT id FROM memory_blocks WHERE id IN (SELECT unnest(?::VARCHAR[]))", [list(ids)])
         return {row[0] for row in rows}
 
     def get(self, ids: Iterable[str], *, embeddings: bool = False) -> dict[str, Block]:
-        """Return the blocks with these ids, by id; unknown ids are missing from the answer."""
+        """Return blocks by id; unknown ids are left out."""
         wanted = list(ids)
         if not wanted:
             return {}
@@ -213,7 +215,7 @@ class BlockStorage(StoragePart):
         return {row[0]: _block(row) for row in self._rows(sql, [wanted])}
 
     def by_number(self, wanted: Sequence[int]) -> tuple[NumberedBlock, ...]:
-        """Return the blocks with these running numbers, rising; unknown numbers are left out."""
+        """Return blocks by running number, rising; unknown numbers are left out."""
         if not len(wanted):
             return ()
         sql = f"SELECT number, reinforcements, {_PLAIN} FROM memory_blocks WHERE number IN (SELECT unnest(?::BIGINT[]))"
@@ -222,7 +224,7 @@ class BlockStorage(StoragePart):
         return tuple(NumberedBlock(row[0], _block(row[2:]), row[1]) for row in rows)
 
     def described(self, wanted: BlockFilter) -> Iterator[BlockDescription]:
-        """Yield the blocks that pass the filter without their texts, in order of arrival, read in batches."""
+        """Yield descriptions of the blocks that pass the filter, in order of arrival, read in batches."""
         condition, parameters = where(wanted)
         sql = (
             "SELECT number, id, created_at, status, meta::VARCHAR FROM memory_blocks "
@@ -235,28 +237,28 @@ class BlockStorage(StoragePart):
                 yield BlockDescription(number, block, as_utc(created), status, json.loads(meta))
 
     def contents_of(self, ids: Sequence[str]) -> dict[str, str]:
-        """Return the texts of blocks, by id; unknown ids are missing from the answer."""
+        """Return the texts of blocks by id; unknown ids are left out."""
         sql = "SELECT id, content FROM memory_blocks WHERE id IN (SELECT unnest(?::VARCHAR[]))"
         return dict(self._rows(sql, [list(ids)]))
 
     def numbers_of(self, ids: Sequence[str]) -> dict[str, int]:
-        """Return the running number of each id that exists."""
+        """Return the running numbers of blocks by id; unknown ids are left out."""
         sql = "SELECT id, number FROM memory_blocks WHERE id IN (SELECT unnest(?::VARCHAR[]))"
         return dict(self._rows(sql, [list(ids)]))
 
     def expand(self, prefix: str, limit: int = 10) -> tuple[str, ...]:
-        """Ids that begin with `prefix`, at most `limit`, sorted."""
+        """Return at most `limit` ids that begin with `prefix`, sorted."""
         sql = "SELECT id FROM memory_blocks WHERE starts_with(id, ?) ORDER BY id LIMIT ?"
         return tuple(row[0] for row in self._rows(sql, [prefix, limit]))
 
     def select(
         self, wanted: BlockFilter, *, order: BlockOrder = "created", limit: int | None = None, offset: int = 0
     ) -> tuple[Block, ...]:
-        """Return blocks that pass the filter; `created` and `reinforced` give the latest first."""
+        """Return the blocks that pass the filter; orders `created` and `reinforced` give the latest first."""
         condition, parameters = where(wanted)
         by = f"ORDER BY {_ORDERS[order]}"
         if limit is not None:
-            # Sorted by number alone: of all the others that a page leaves out, no text is read.
+            # Sort numbers only, so that texts outside the page are not read.
             page = f"SELECT number FROM memory_blocks WHERE {condition} {by} LIMIT {int(limit)} OFFSET {int(offset)}"
             condition = f"number IN ({page})"
         sql = f"SELECT {_PLAIN} FROM memory_blocks WHERE {condition} {by}"
@@ -265,20 +267,18 @@ class BlockStorage(StoragePart):
         return tuple(_block(row) for row in self._rows(sql, parameters))
 
     def earliest(self, wanted: BlockFilter) -> datetime | None:
-        """Return when the oldest block that passes the filter was created; None where none does."""
+        """Return when the oldest block that passes the filter was created; None if none passes."""
         condition, parameters = where(wanted)
         created_at = self._rows(f"SELECT min(created_at) FROM memory_blocks WHERE {condition}", parameters)[0][0]
         return None if created_at is None else as_utc(created_at)
 
     def count(self, wanted: BlockFilter) -> int:
-        """Return how many blocks pass the filter."""
+        """Count the blocks that pass the filter."""
         condition, parameters = where(wanted)
         return self._count(f"SELECT count(*) FROM memory_blocks WHERE {condition}", parameters)
 
     def texts(self, wanted: Sequence[int]) -> list[tuple[int, str, Mapping[str, Any]]]:
-        """Return (number, content, what meta says of its title and headings) of the blocks with these numbers,
-        rising.
-        """
+        """Return (running number, content, title metadata) of blocks, rising."""
         sql = (
             "SELECT number, content, meta->>'title', meta->>'document', meta->>'headings' FROM memory_blocks "
             "WHERE number IN (SELECT unnest(?::BIGINT[])) ORDER BY number"
@@ -286,10 +286,7 @@ class BlockStorage(StoragePart):
         return [(n, content, _titles(*titles)) for n, content, *titles in self._rows(sql, [[int(n) for n in wanted]])]
 
     def with_source(self, source: str) -> tuple[str, ...]:
-        """Return ids of the blocks that came from a source, from `source#part`, or that it repeats.
-
-        In order of arrival.
-        """
+        """Return ids of blocks from a source, or from a part of it (`source#part`), in order of arrival."""
         rows = self._rows(
             "SELECT id FROM memory_blocks WHERE meta->>'source' = ? OR (starts_with(meta->>'source', ? || '#') AND "
             "regexp_replace(meta->>'source', '(#[0-9]+){1,2}$', '') = regexp_replace(?, '(#[0-9]+){1,2}$', '')) "
@@ -299,14 +296,13 @@ class BlockStorage(StoragePart):
         return tuple(row[0] for row in rows)
 
     def has_source(self, sources: Sequence[str]) -> bool:
-        """Return whether a block has one of these sources, written just so."""
+        """Return whether a block has exactly one of these source names."""
         sql = "SELECT 1 FROM memory_blocks WHERE meta->>'source' IN (SELECT unnest(?::VARCHAR[])) LIMIT 1"
         return bool(self._rows(sql, [list(sources)]))
 
     def outlines(self) -> list[tuple[str, str, str]]:
-        """Return (id, title, first 200 characters) of every block that is not pruned, in order of arrival.
-
-        For the finder.
+        """Return (id, title, first 200 characters) of all blocks that are not pruned, in order of arrival; for the
+        finder.
         """
         return self._rows(
             "SELECT id, coalesce(meta->>'title', ''), left(content, 200) FROM memory_blocks "
@@ -314,11 +310,11 @@ class BlockStorage(StoragePart):
         )
 
     def by_status(self) -> dict[str, int]:
-        """Return how many blocks have each status."""
+        """Count the blocks by status."""
         return dict(self._rows("SELECT status, count(*) FROM memory_blocks GROUP BY 1 ORDER BY 1"))
 
     def by_category(self) -> dict[str, int]:
-        """Return how many consolidated blocks each category has."""
+        """Count the consolidated blocks by category, most frequent first."""
         return dict(
             self._rows(
                 "SELECT category, count(*) FROM memory_blocks WHERE status = 'consolidated' GROUP BY 1 "
@@ -327,9 +323,7 @@ class BlockStorage(StoragePart):
         )
 
     def marked(self, name: str) -> list[tuple[str, str, str]]:
-        """Return (id, value, category) of the blocks with a value under this name in their meta, in order of
-        arrival.
-        """
+        """Return (id, value, category) of blocks with a value under this key of their meta, in order of arrival."""
         return self._rows(
             "SELECT id, meta->>?, category FROM memory_blocks WHERE contains(meta::VARCHAR, ?) "
             "AND meta->>? IS NOT NULL "
@@ -338,7 +332,7 @@ class BlockStorage(StoragePart):
         )
 
     def mean_relevance(self, now: datetime) -> float:
-        """Return mean of e^(-λt) over the consolidated blocks; 0 when there are none."""
+        """Return the mean of e^(−λt) over consolidated blocks; 0 if there are none."""
         value = self._value(f"SELECT avg({FADED}) FROM memory_blocks WHERE status = 'consolidated'", [stored(now)])
         return 0.0 if value is None else value
 
@@ -375,6 +369,6 @@ def _dump(meta: Mapping[str, Any]) -> str:
 
 
 def _titles(title: str | None, document: str | None, headings: str | None) -> dict[str, Any]:
-    """Return what meta says of a block's title, without the rest of it."""
+    """Return the part of a block's meta that concerns its title."""
     titles = {"title": title, "document": document, "headings": json.loads(headings) if headings else None}
     return {key: value for key, value in titles.items() if value}

@@ -1,7 +1,8 @@
-"""The connection of one open store, whatever database is behind it: transactions, snapshots and the change counter.
+"""Connection of an open store, for both databases: transactions, snapshots and the change counter.
 
-Parts are written inside `with storage.transaction():` and read anywhere. A read in another thread sees the last
-committed state, a read inside a transaction sees the transaction.
+Writes happen inside `with storage.transaction():`, reads anywhere. A read inside a transaction sees that transaction;
+any other read sees the last committed state. A revision is the value of the change counter with which a row was
+written.
 """
 
 from __future__ import annotations
@@ -27,14 +28,15 @@ if TYPE_CHECKING:
 
 
 _KEPT = 20_000
-"""Keys; with more changed, reading all rows again is no slower."""
+"""Most keys that are remembered; with more changes, reading all rows again is as fast."""
 
 Key = TypeVar("Key", bound=Hashable)
 
 
 class ChangeLog(Generic[Key]):
-    """Notes keys inside a transaction, and keeps them from the moment before it commits: one too many is harmless, one
-    too few is not.
+    """Remembers the keys of changed rows by revision, so that indexes can read only what changed.
+
+    Keys are recorded before the commit: a key too many is harmless, one too few is not.
     """
 
     def __init__(self, known_from: int = 0) -> None:
@@ -45,25 +47,25 @@ class ChangeLog(Generic[Key]):
         self._known_from = known_from
 
     def begin(self) -> None:
-        """Begin a transaction."""
+        """Start collecting keys for a new transaction."""
         self._open = set()
 
     def note(self, keys: Iterable[Key]) -> None:
-        """Rows with these keys are written or taken out."""
+        """Record that rows with these keys are written or deleted."""
         if self._open is not None:
             self._open.update(keys)
 
     def forget(self) -> None:
-        """Any row may be changed now."""
+        """Record that any row may have changed."""
         self._open = None
 
     @property
     def noted(self) -> frozenset[Key] | None:
-        """Keys of the running transaction, None where any row may be changed."""
+        """Keys of the running transaction; None if any row may have changed."""
         return None if self._open is None else frozenset(self._open)
 
     def commit(self, revision: int) -> None:
-        """Store the keys of a transaction about to commit as this revision."""
+        """Store the collected keys under the revision that is about to be committed."""
         with self._lock:
             if self._open is None:
                 self._kept.clear()
@@ -74,7 +76,7 @@ class ChangeLog(Generic[Key]):
                 self._known_from = self._kept.popleft()[0]
 
     def after(self, since: int) -> frozenset[Key] | None:
-        """Return the keys of all transactions after a revision, None where some of them are not known."""
+        """Return the keys changed after a revision; None if they are not all known."""
         with self._lock:
             if since < self._known_from:
                 return None
@@ -82,8 +84,9 @@ class ChangeLog(Generic[Key]):
 
 
 class OfferedColumn(NamedTuple):
-    """A column that a statement reads. type: its name in the export format; an instant is microseconds since 1970, a
-    vector an array of float32, NULL None.
+    """A column of values that a statement reads as part of a table.
+
+    type: its name in the export format. Times are microseconds since 1970, a vector is a float32 array, NULL is None.
     """
 
     type: str
@@ -91,7 +94,7 @@ class OfferedColumn(NamedTuple):
 
 
 def mask_missing(values: Sequence[Any] | NDArray[Any], dtype: type[np.generic]) -> NDArray[Any]:
-    """Return numbers as an array of length n, masked where they are None."""
+    """Return numbers as an array (n,), masked where they are None."""
     if isinstance(values, np.ndarray) or None not in values:
         return np.asarray(values, dtype=dtype)
     missing = [value is None for value in values]
@@ -99,7 +102,7 @@ def mask_missing(values: Sequence[Any] | NDArray[Any], dtype: type[np.generic]) 
 
 
 class SqlConnection(ABC):
-    """Database interface for the parts of a store."""
+    """What both databases offer to the parts of a store."""
 
     def __init__(self, path: str, *, read_only: bool) -> None:
         self.path = path
@@ -122,7 +125,7 @@ class SqlConnection(ABC):
 
     @abstractmethod
     def close(self) -> None:
-        """Close the store; a second call does nothing. One that was found damaged is left as it is."""
+        """Close the store; a second call does nothing. A store found damaged is not written to."""
 
     def __enter__(self) -> Self:
         return self
@@ -132,12 +135,14 @@ class SqlConnection(ABC):
 
     @property
     def file(self) -> Path | None:
-        """File of the store, beside which its companions lie; None for any other store."""
+        """The store's file; None for a store on a server or in memory."""
         return None
 
     def namespaces(self, *, own: bool = False) -> tuple[NamespaceSize, ...]:
-        """Return the namespaces of the database that whoever is connected may use, by name, as the catalogue has them:
-        none of them is read. own: this store's alone. Nothing for a store that is in no database.
+        """Return the namespaces of the database that this user may open, with sizes from the catalogue; empty for a
+        file.
+
+        own: only this store's.
         """
         del own
         return ()
@@ -149,7 +154,7 @@ class SqlConnection(ABC):
     @property
     @abstractmethod
     def schema_version(self) -> int:
-        """Latest schema that this program knows: opening a store migrates it to this one."""
+        """Schema version of the open store."""
 
     # --- reading ----------------------------------------------------------------------------------------
 
@@ -159,37 +164,36 @@ class SqlConnection(ABC):
 
     @abstractmethod
     def columns(self, sql: str, parameters: Sequence[Any] = (), *, whole: bool = False) -> dict[str, NDArray[Any]]:
-        """Return the query's columns as arrays of length n: the fast way for many rows.
+        """Return the columns of a query as arrays (n,), which is fast for many rows; NULLs are masked.
 
-        NULLs come as masked arrays. whole: most rows of a table are asked for, so that they are best read in bulk.
+        whole: most rows of a table are read, so a server may stream them.
         """
 
     def value(self, sql: str, parameters: Sequence[Any] = ()) -> Any:
-        """Return the single value of a query, None when it has no row."""
+        """Return the single value of a query; None if it has no row."""
         rows = self.rows(sql, parameters)
         return rows[0][0] if rows else None
 
     @property
     def change_counter(self) -> int:
-        """Rises by one with every committed writing transaction."""
+        """Number of committed writing transactions."""
         return int(self.value("SELECT value FROM change_counter"))
 
     @property
     def committed_changes(self) -> int:
-        """Change counter after the last commit, whatever state this thread reads."""
+        """Change counter after the last commit, even if this thread reads an older snapshot."""
         return self.change_counter
 
     @property
     def structure_counter(self) -> int:
-        """Change counter at the last change that indexes must follow.
-
-        Not reinforcement, logs or caches.
+        """Change counter at the last change that indexes must follow, which excludes reinforcements, logs
+        and caches.
         """
         return int(self.value("SELECT structure FROM change_counter"))
 
     @property
     def counters(self) -> tuple[int, int]:
-        """Change counter and structure counter, in one query."""
+        """Change counter and structure counter, from one query."""
         value, structure = self.rows("SELECT value, structure FROM change_counter")[0]
         return int(value), int(structure)
 
@@ -201,36 +205,36 @@ class SqlConnection(ABC):
         return False
 
     def followed(self, since: int) -> bool:
-        """Return whether all that changed since a value of the change counter can be told by revision. Where other
-        programs write too, it cannot after one filled the store from elsewhere, or after more changes than are kept.
+        """Return whether all changes since this change counter can be read by revision.
+
+        False after another program bulk-loaded the store, or when more changed than is remembered.
         """
         del since
         return True
 
     def changes(self, since: int, limit: int) -> tuple[StoreChange, ...]:
-        """Return the first changes after a value of the change counter, whoever made them, as far as they are kept; of
-        a store that is not shared none are.
+        """Return the first changes after a change counter, by any program, as far as they are stored; empty unless the
+        store is shared.
         """
         del since, limit
         return ()
 
     def hear(self, seconds: float) -> None:
-        """Wait until a change of a shared store is announced, by whatever program, for some seconds at most. One thread
-        hears; a notice may be missed, so look at the counter afterwards. Raises StoreError where the server is gone.
+        """Wait for another program's change of a shared store, at most `seconds`.
+
+        For one thread. Notices can be missed, so check the counter afterwards. Raises StoreError if the server is gone.
         """
         del seconds
 
     @contextmanager
     def consolidating(self) -> Iterator[None]:
-        """Be the one program that consolidates the store, over many transactions. Raises StoreLockedError where another
-        goes on doing so.
-        """
+        """Hold the lock of consolidation while the block runs. Raises StoreLockedError if another program holds it."""
         yield
 
     @contextmanager
     def snapshot(self) -> Iterator[None]:
-        """Yield whatever this thread reads inside is of one committed state, however others go on. One inside another,
-        or inside a transaction of this thread, joins it.
+        """Read one committed state while the block runs, whatever other threads write. Inside a snapshot or transaction
+        of this thread it joins that.
         """
         if self._inside:
             yield
@@ -246,7 +250,7 @@ class SqlConnection(ABC):
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
-        """Commit all writes inside together or not at all; one inside another joins it."""
+        """Commit all writes of the block together, or none; inside another transaction it joins that."""
         with self._lock:
             if self._owned:
                 yield
@@ -276,8 +280,8 @@ class SqlConnection(ABC):
                 self._owner = None
 
     def log(self) -> AbstractContextManager[None, bool]:
-        """Return a transaction for what is worth keeping and not worth failing for. It is left out on a disk that is
-        full or cannot be written, and while another program goes on writing.
+        """Return a transaction for writes that are not worth failing for: they are dropped if the disk is full or
+        read-only, or another program keeps writing.
         """
         return cast("AbstractContextManager[None, bool]", self._logging())
 
@@ -293,10 +297,10 @@ class SqlConnection(ABC):
     def execute(
         self, sql: str, parameters: Sequence[Any] = (), *, structural: bool = True, counted: bool = True
     ) -> None:
-        """Run a writing statement; only inside a transaction.
+        """Run a writing statement inside a transaction.
 
-        structural: whether derived indexes must follow it; logs, clocks and caches are not. counted: whether
-        the change counter rises; what a screen remembers is no change of the memory.
+        structural: derived indexes must follow it; False for logs, clocks and caches. counted: it raises the change
+        counter; False for what a screen remembers.
         """
         self._in_transaction()
         self._dirty = self._dirty or counted
@@ -305,27 +309,25 @@ class SqlConnection(ABC):
 
     @abstractmethod
     def offer_columns(self, name: str, columns: Mapping[str, OfferedColumn]) -> AbstractContextManager[None]:
-        """Offer columns of equal length as a table `name` to the statements inside; only inside a transaction."""
+        """Make columns of equal length readable as the table `name` while the block runs, inside a transaction."""
 
     def revision(self) -> int:
-        """Return what the change counter will be when the running transaction commits.
-
-        The stamp of the rows it writes.
-        """
+        """Return the revision that the running transaction will have, which its rows are stamped with."""
         self._in_transaction()
         return self.change_counter + 1
 
     @abstractmethod
     def compact(self, wait: float, last: tuple[str, Sequence[Any]]) -> bool:
-        """Leave nothing of deleted rows where the store is kept; `last`: a statement and its parameters, carried out
-        with it. False, and nothing is done, where a reader takes longer than `wait` seconds.
+        """Rewrite the database so that nothing of deleted rows is left; return whether that was done.
+
+        last: a statement run with it. False, with nothing done, if a reader needs longer than `wait` seconds.
         """
 
     # --- of each backend ----------------------------------------------------------------------------------
 
     @abstractmethod
     def _one_state(self) -> AbstractContextManager[None]:
-        """Inside, what this thread reads is of one committed state."""
+        """Read one committed state while the block runs."""
 
     @abstractmethod
     def _begin(self) -> None: ...
@@ -335,7 +337,7 @@ class SqlConnection(ABC):
         """Run a statement in the running transaction."""
 
     def _log_changes(self, revision: int) -> None:
-        """Store the changes of a transaction about to commit as this revision."""
+        """Store the changed keys under this revision."""
         self.edge_changes.commit(revision)
         self.clock_changes.commit(revision)
 
@@ -344,13 +346,13 @@ class SqlConnection(ABC):
 
     @abstractmethod
     def _roll_back(self) -> None:
-        """End the transaction; an error in this is not raised: the one that led here is the one to show."""
+        """Roll back; errors are ignored, since the error that led here matters more."""
 
     # --- inside -----------------------------------------------------------------------------------------
 
     @property
     def _inside(self) -> bool:
-        """Return whether this thread is in a transaction or a snapshot."""
+        """Return whether this thread is in a transaction or snapshot."""
         return self._owned or getattr(self._local, "still", False)
 
     @property
@@ -370,18 +372,18 @@ class SqlConnection(ABC):
 
 
 def stored(instant: datetime) -> datetime:
-    """Return an aware instant as the naive UTC TIMESTAMP that the tables hold."""
+    """Convert a time to the naive UTC timestamp that tables hold."""
     return as_utc(instant).replace(tzinfo=None)
 
 
 def microseconds(instants: Sequence[datetime]) -> list[int]:
-    """Instants as microseconds since 1970, for bulk inserts: (n,)."""
+    """Convert times to microseconds since 1970, for bulk inserts: (n,)."""
     epoch = datetime(1970, 1, 1, tzinfo=UTC)
     return [(as_utc(i) - epoch) // timedelta(microseconds=1) for i in instants]
 
 
 class StoragePart:
-    """One table family of a store."""
+    """Base of the parts of a store: one family of tables."""
 
     def __init__(self, connection: SqlConnection) -> None:
         self._connection = connection
@@ -389,9 +391,9 @@ class StoragePart:
         self._value, self._execute = connection.value, connection.execute
 
     def _count(self, sql: str, parameters: Sequence[Any] = ()) -> int:
-        """Read the single number of a query."""
+        """Return the number that a query yields."""
         return int(self._value(sql, parameters))
 
     def _note(self, sql: str, parameters: Sequence[Any] = ()) -> None:
-        """Run a writing statement that no derived index must follow: of a log, a clock or a cache."""
+        """Run a writing statement that derived indexes need not follow: for logs, clocks and caches."""
         self._execute(sql, parameters, structural=False)

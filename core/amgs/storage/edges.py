@@ -1,9 +1,7 @@
-"""The table `edges`: typed, weighted, directed relations that decay on their own (AMGS §3.2).
+"""Table `edges`: typed, weighted, directed relations between blocks, with their own decay (AMGS §3.2).
 
-An edge is known by its source, target and relation; there is one of each at most.
-
-The tables `centrality` and `centrality_of` say how central each block of a large graph is, and which graph that was. A
-search of a large graph is scored by it, in whatever process.
+An edge is identified by source, target and relation. The tables `centrality` and `centrality_of` hold the scores of a
+large graph's blocks and which graph they are of, so that every process ranks by the same scores.
 """
 
 from __future__ import annotations
@@ -24,9 +22,9 @@ from amgs.types import Edge, EdgeKey
 
 @dataclass(frozen=True, eq=False)
 class EdgeColumns:
-    """All edges between live blocks as arrays of length m; source and target are running numbers of blocks.
+    """All edges between live blocks (neither archived nor pruned), as arrays of length m.
 
-    Live: neither archived nor pruned. Instants are microseconds since 1970.
+    source, target: running numbers of blocks. Times are microseconds since 1970.
     """
 
     source: NDArray[np.int64]
@@ -40,14 +38,14 @@ class EdgeColumns:
 
     @classmethod
     def none(cls) -> EdgeColumns:
-        """Return no edges."""
+        """Return columns without edges."""
         whole, real = np.zeros(0, np.int64), np.zeros(0)
         return cls(whole, whole, np.zeros(0, dtype=object), real, real, whole, whole, real)
 
 
 @dataclass(frozen=True, eq=False)
 class WalkColumns:
-    """Walked edges as arrays of length w; columns as those of EdgeColumns, reinforced: the last walk."""
+    """Edges that were walked, as arrays (w,). reinforced: time of the last walk."""
 
     source: NDArray[np.int64]
     target: NDArray[np.int64]
@@ -63,12 +61,12 @@ _OF_KEYS = f"JOIN (SELECT DISTINCT * FROM ({_KEYS}) AS given) AS k USING (source
 
 
 class EdgeStorage(StoragePart):
-    """Edges one by one and as columns."""
+    """Reads and writes edges, singly and as columns."""
 
     # --- writing ------------------------------------------------------------------------------------------
 
     def insert(self, edges: Sequence[Edge]) -> tuple[Edge, ...]:
-        """Add the edges whose key is not there yet; returns those added. Keys given twice count once."""
+        """Insert the edges whose key is not in the store; return those inserted. Repeated keys count once."""
         unique = list({e.key: e for e in reversed(edges)}.values())[::-1]
         known = self.existing([e.key for e in unique])
         fresh = tuple(e for e in unique if e.key not in known)
@@ -77,41 +75,41 @@ class EdgeStorage(StoragePart):
         return fresh
 
     def put(self, edges: Sequence[Edge]) -> None:
-        """Write edges, in place of those with the same key."""
+        """Write edges, replacing those with the same key."""
         unique = list({e.key: e for e in edges}.values())
         if unique:
             self.delete([e.key for e in unique])
             self._append(unique)
 
     def delete(self, keys: Iterable[EdgeKey]) -> None:
-        """Take edges out; unknown keys are passed over."""
+        """Delete edges; unknown keys are ignored."""
         keys = list(keys)
         self._connection.edge_changes.note(keys)
         self._execute(
             f"DELETE FROM edges USING ({_KEYS}) AS k WHERE edges.source_id = k.source_id AND edges.target_id = "
             "k.target_id "
             "AND edges.relation_type = k.relation_type",
-            _split(keys),
+            _to_lists(keys),
         )
 
     def reinforce(self, keys: Iterable[EdgeKey], at: datetime) -> None:
-        """Reset the decay clock of edges that were walked."""
+        """Set the decay clock of walked edges to `at`, unless it is later already."""
         self._note(
             "UPDATE edges SET last_reinforced_at = greatest(edges.last_reinforced_at, ?) FROM "
             f"({_KEYS}) AS k WHERE edges.source_id = k.source_id AND edges.target_id = k.target_id "
             "AND edges.relation_type = k.relation_type",
-            [stored(at), *_split(keys)],
+            [stored(at), *_to_lists(keys)],
         )
 
     # --- reading ------------------------------------------------------------------------------------------
 
     def existing(self, keys: Iterable[EdgeKey]) -> set[EdgeKey]:
-        """Return which of the keys the store holds."""
-        return set(self._rows(f"SELECT source_id, target_id, relation_type FROM edges {_OF_KEYS}", _split(keys)))
+        """Return those of the keys that the store holds."""
+        return set(self._rows(f"SELECT source_id, target_id, relation_type FROM edges {_OF_KEYS}", _to_lists(keys)))
 
     def get(self, keys: Iterable[EdgeKey]) -> dict[EdgeKey, Edge]:
-        """Return the edges with these keys, by key."""
-        rows = self._rows(f"SELECT {_COLUMNS} FROM edges {_OF_KEYS}", _split(keys))
+        """Return edges by key; unknown keys are left out."""
+        rows = self._rows(f"SELECT {_COLUMNS} FROM edges {_OF_KEYS}", _to_lists(keys))
         return {e.key: e for e in map(_edge, rows)}
 
     def everything(self) -> tuple[Edge, ...]:
@@ -129,26 +127,28 @@ class EdgeStorage(StoragePart):
         return tuple(_edge(row) for row in rows)
 
     def table(self) -> EdgeColumns:
-        """Return the edge list for materialising the graph (AMGS §5.3), sorted by source, target and relation."""
+        """Return all edges between live blocks, sorted by source, target and relation, to build the graph from (AMGS
+        §5.3).
+        """
         with self._connection.snapshot():
             rows = self._rows("SELECT DISTINCT relation_type FROM edges")
             return self._read_columns("", [], [row[0] for row in rows], whole=True)
 
     def rows(self, keys: Iterable[EdgeKey]) -> EdgeColumns:
-        """Return the rows of the `table` with these keys."""
-        split = _split(keys)
+        """Return the rows of `table` with these keys."""
+        split = _to_lists(keys)
         return self._read_columns(_OF_KEYS, split, split[2])
 
     def changed(self, since: int) -> frozenset[EdgeKey] | None:
-        """Return the keys of the edges that were written or taken out after revision `since`, and maybe of a few more;
-        None where it is not known: what a session before this one did, and whole stores.
+        """Return the keys of edges changed after revision `since`, and possibly a few more; None if they are not known,
+        as for an earlier session.
         """
         return self._connection.edge_changes.after(since)
 
     def _read_columns(
         self, only: str, parameters: list[list[str]], relations: Iterable[str], *, whole: bool = False
     ) -> EdgeColumns:
-        """Return the rows in order; a relation comes as a number, since texts are dear where there are many."""
+        """Read edges with their relation as a number, since text columns are slow to read."""
         names = sorted(set(relations), key=lambda name: name.encode("utf-8", "surrogatepass"))
         c = self._columns(
             "SELECT s.number AS source, t.number AS target, "
@@ -175,7 +175,7 @@ class EdgeStorage(StoragePart):
         )
 
     def walked(self, since: int) -> WalkColumns:
-        """Return the edges walked at or after an instant (microseconds since 1970), each once."""
+        """Return the edges walked at or after a time (microseconds since 1970), each once."""
         c = self._columns(
             "SELECT s.number AS source, t.number AS target, w.relation_type AS relation, "
             "epoch_us(max(w.timestamp)) AS reinforced FROM edge_walks w "
@@ -191,17 +191,17 @@ class EdgeStorage(StoragePart):
         )
 
     def count(self) -> int:
-        """Return how many edges there are."""
+        """Count all edges."""
         return self._count("SELECT count(*) FROM edges")
 
     def faded(self, now: datetime, below: float) -> int:
-        """Return how many edges have a strength (weight × confidence × decay) under a value."""
+        """Count the edges whose strength (weight × confidence × decay) is below a value."""
         return int(
             self._value(f"SELECT count(*) FROM edges WHERE weight * confidence * {FADED} < ?", [stored(now), below])
         )
 
     def leading_to(self, ids: Sequence[str]) -> dict[str, int]:
-        """Return how many edges lead to each of these blocks; those without one are left out."""
+        """Count the edges that lead to each block; blocks without one are left out."""
         return dict(
             self._rows(
                 "SELECT target_id, count(*) FROM edges WHERE target_id IN (SELECT unnest(?::VARCHAR[])) GROUP BY 1",
@@ -210,7 +210,7 @@ class EdgeStorage(StoragePart):
         )
 
     def alone(self) -> int:
-        """Return how many consolidated blocks no edge touches."""
+        """Count the consolidated blocks without any edge."""
         return int(
             self._value(
                 "SELECT count(*) FROM memory_blocks WHERE status = 'consolidated' AND id NOT IN "
@@ -219,10 +219,7 @@ class EdgeStorage(StoragePart):
         )
 
     def dangling(self) -> tuple[tuple[EdgeKey, str], ...]:
-        """Return edges that end at a block that is missing or pruned, each with what is wrong.
-
-        Empty in a sound store.
-        """
+        """Return edges with a missing or pruned end, and what is wrong; empty in a sound store."""
         rows = self._rows(
             "SELECT e.source_id, e.target_id, e.relation_type, "
             "CASE WHEN s.id IS NULL THEN 'its source does not exist' WHEN t.id IS NULL THEN 'its target does "
@@ -244,7 +241,7 @@ class EdgeStorage(StoragePart):
         )
 
     def out_of_range(self) -> tuple[tuple[EdgeKey, str], ...]:
-        """Return edges with numbers that no edge may have, each with what is wrong; empty in a sound store."""
+        """Return edges with invalid numbers, and what is wrong; empty in a sound store."""
         rows = self._rows(
             "SELECT * FROM (SELECT source_id, target_id, relation_type, "
             "CASE WHEN source_id = target_id THEN 'it ends where it begins' "
@@ -277,7 +274,8 @@ class EdgeStorage(StoragePart):
         )
 
 
-def _split(keys: Iterable[EdgeKey]) -> list[list[str]]:
+def _to_lists(keys: Iterable[EdgeKey]) -> list[list[str]]:
+    """Return keys as three lists: sources, targets, relations."""
     wanted = list(keys)
     return [[k[0] for k in wanted], [k[1] for k in wanted], [k[2] for k in wanted]]
 
@@ -288,8 +286,9 @@ def _edge(row: Sequence[Any]) -> Edge:
 
 @dataclass(frozen=True, slots=True)
 class CentralityOrigin:
-    """The graph that scores are of. structure: the structure counter. blocks, edges: how many live blocks and edges
-    there were. worked_out_at: the instant whose decay the edges had.
+    """The graph of the stored scores.
+
+    structure: structure counter. blocks, edges: number of live ones. worked_out_at: time for which decay was computed.
     """
 
     structure: int
@@ -299,10 +298,12 @@ class CentralityOrigin:
 
 
 class CentralityStorage(StoragePart):
-    """The scores of one graph. They are part of the memory: two that hold the same are scored by the same."""
+    """Centrality scores of one graph. They are part of the memory, so that two stores with the same
+    content rank alike.
+    """
 
     def origin(self) -> CentralityOrigin | None:
-        """Return the graph that the scores are of; None where they were never worked out."""
+        """Return the graph that the scores are of; None if none are stored."""
         rows = self._rows("SELECT structure, blocks, edges, worked_out_at FROM centrality_of")
         if not rows:
             return None
@@ -310,18 +311,19 @@ class CentralityStorage(StoragePart):
         return CentralityOrigin(structure, blocks, edges, as_utc(at))
 
     def scores(self) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-        """Running numbers of blocks (n,), rising, and their scores (n,); the others have 0."""
+        """Return running numbers of blocks (n,), rising, and their scores (n,); other blocks have 0."""
         columns = self._columns(
             "SELECT b.number, c.score FROM centrality c JOIN memory_blocks b ON b.id = c.block_id ORDER BY b.number"
         )
         return np.asarray(columns["number"], dtype=np.int64), np.asarray(columns["score"], dtype=np.float64)
 
     def put(self, origin: CentralityOrigin, numbers: NDArray[np.int64], scores: NDArray[np.float64]) -> bool:
-        """Keep the scores (n,) of blocks with these numbers (n,) in place of those that are there. False, and nothing
-        is written, where those are of the same structure or of a later one.
+        """Replace the scores; return False, with nothing written, if those stored are of the same or a later structure.
+
+        numbers, scores: (n,).
         """
-        there = self.origin()
-        if there is not None and there.structure >= origin.structure:
+        stored_origin = self.origin()
+        if stored_origin is not None and stored_origin.structure >= origin.structure:
             return False
         some = scores > 0
         ranked = {"number": OfferedColumn("BIGINT", numbers[some]), "score": OfferedColumn("DOUBLE", scores[some])}

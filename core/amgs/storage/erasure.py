@@ -1,5 +1,6 @@
-"""Erasing what tables keep of blocks, and writing the database anew, so that a text is nowhere in it any more; and the
-table `deleted_blocks`, the ledger of hard pruning, with what left the store, whole.
+"""Erase every trace of blocks from the tables, and rewrite the database so that no deleted byte is left.
+
+Also the table `deleted_blocks`: complete copies of blocks removed by hard pruning.
 """
 
 from __future__ import annotations
@@ -14,14 +15,14 @@ from amgs.storage.filters import texts_of
 from amgs.storage.meta import MetaStorage
 
 LEDGER = "deleted_blocks"
-"""The table's name."""
+"""Name of the table of hard-pruned blocks."""
 
 
 class DeletedBlockStorage(StoragePart):
-    """Blocks as they were deleted, the earliest first; only erasing a block takes its lines out."""
+    """Hard-pruned blocks, oldest first; only erasure deletes them."""
 
     def add(self, lines: Mapping[str, Mapping[str, Any]], at: datetime) -> None:
-        """Keep what is deleted now, by id; inside the transaction that deletes it."""
+        """Store the blocks that this transaction deletes, by id."""
         if lines:
             entries = [json.dumps(line, ensure_ascii=False, sort_keys=True) for line in lines.values()]
             self._note(
@@ -30,7 +31,7 @@ class DeletedBlockStorage(StoragePart):
             )
 
     def lines(self) -> tuple[Mapping[str, Any], ...]:
-        """Return everything that was kept."""
+        """Return all stored blocks."""
         rows = self._rows(f"SELECT line::VARCHAR FROM {LEDGER} ORDER BY rowid")
         return tuple(json.loads(line) for (line,) in rows)
 
@@ -53,50 +54,51 @@ _BY_ID = {
     LEDGER: ("block_id",),
     "centrality": ("block_id",),
 }
-"""Tables whose rows go, and the columns that name a block."""
+"""Tables whose rows are deleted, and the columns that name a block."""
 _DIGITS = 16
-"""Of an id: what was kept of searches and assemblies names blocks by so many."""
+"""Digits of an id by which searches and assemblies name blocks."""
 _BLANK = "(erased)"
 _OWN = f"{texts_of('blocks')} && ?::VARCHAR[]"
 _OWN_MESSAGES = f"(SELECT DISTINCT conversation, number, added_by FROM messages WHERE {_OWN})"
-"""Messages that the blocks are pieces of."""
+"""SQL: messages that the blocks are pieces of."""
 
 
 class ErasureStorage(StoragePart):
-    """Rows that tell of blocks, beside the blocks and edges themselves; and the file that they lay in."""
+    """Erases rows about blocks in all tables but `memory_blocks` and `edges`, and compacts the database."""
 
     def __init__(self, connection: SqlConnection, meta: MetaStorage) -> None:
         super().__init__(connection)
         self._meta = meta
 
-    def take(self, ids: Collection[str], tells: Callable[[str], bool]) -> dict[str, int]:
-        """Delete what is kept of these blocks outside `memory_blocks` and `edges`: logs, the journal's rows, what an
-        undo kept, reviews, past searches and assemblies, caches. Inside a transaction; leaves the store `unfinished`.
+    def erase_traces(self, ids: Collection[str], reveals: Callable[[str], bool]) -> dict[str, int]:
+        """Delete what other tables hold about these blocks: logs, journal rows, undo copies, reviews, searches,
+        assemblies, caches.
 
-        tells: whether a free text (a summary, a query) gives away what they said; such a text is blanked.
-        Gives the number of rows deleted or blanked by table. Forecasts stay, which hold figures and ids alone.
+        Runs inside a transaction and leaves the store `unfinished`. reveals: returns whether a free text (a summary, a
+        query) reveals their content; such a text is blanked. Returns the number of rows deleted or blanked by table.
+        Forecasts stay, since they hold only numbers and ids.
         """
         every = list(ids)
-        changed = self._take_journal(every, tells)
+        changed = self._erase_journal(every, reveals)
         for table, columns in _BY_ID.items():
             condition = " OR ".join(f"{column} IN {_IDS}" for column in columns)
             changed[table] = self._delete(table, condition, [every] * len(columns))
-        changed |= self._take_sources(every)
-        changed |= self._take_exchanges(every, tells)
-        changed["mentions"] = self._take_mentions(every, tells)
-        changed["messages"] = self._take_messages(every)
-        changed |= self._take_packs(every, tells)
-        changed |= self._take_texts(every, tells)
+        changed |= self._erase_sources(every)
+        changed |= self._erase_exchanges(every, reveals)
+        changed["mentions"] = self._erase_mentions(every, reveals)
+        changed["messages"] = self._erase_messages(every)
+        changed |= self._erase_packs(every, reveals)
+        changed |= self._erase_texts(every, reveals)
         self.begin()
         return {table: rows for table, rows in changed.items() if rows}
 
     def holds(self, word: str) -> bool:
-        """Return whether a block of the store has this word or a longer one, whatever the case."""
+        """Return whether a block of the store contains this word, also within a longer one, in any case."""
         sql = "SELECT count(*) FROM memory_blocks WHERE contains(lower(content), lower(?))"
         return bool(self._value(sql, [word]))
 
     def begin(self) -> None:
-        """Leave the store `unfinished`, and other programs to derive everything anew; inside a transaction."""
+        """Mark the store as `unfinished`, and make other programs rebuild their indexes; inside a transaction."""
         self._delete("outbox", "true", [])
         self._connection.edge_changes.forget()
         self._connection.clock_changes.forget()
@@ -104,29 +106,30 @@ class ErasureStorage(StoragePart):
 
     @property
     def unfinished(self) -> bool:
-        """Return whether rows were removed and the file was not rewritten since, so that it may still hold
+        """Return whether rows were erased but the file not rewritten since, so that it may still contain
         their bytes.
         """
         return self._meta.get(_UNFINISHED) is not None
 
     def compact(self, wait: float = 5.0) -> bool:
-        """Write the file anew without freed pages, as large as what it holds; it needs that much room on the disk.
+        """Rewrite the file without freed pages; needs as much free space as the new file.
 
-        Waits at most so many seconds for readers in other threads; False, and nothing is done, where one of them is not
-        through then. Raises StoreError when there is no room.
+        Waits at most `wait` seconds for readers; False, with nothing done, if one needs longer. Raises StoreError if
+        there is no space.
         """
         return self._connection.compact(wait, ("DELETE FROM meta WHERE key = ?", [_UNFINISHED]))
 
     # --- inside -----------------------------------------------------------------------------------------
 
     def _delete(self, table: str, condition: str, parameters: Sequence[object]) -> int:
+        """Delete the rows that meet the condition; return their number."""
         rows = int(self._value(f"SELECT count(*) FROM {table} WHERE {condition}", parameters))
         if rows:
             self._execute(f"DELETE FROM {table} WHERE {condition}", parameters)
         return rows
 
-    def _take_journal(self, ids: list[str], tells: Callable[[str], bool]) -> dict[str, int]:
-        """Return the rows of the blocks and of their edges, and what the summaries of their operations say."""
+    def _erase_journal(self, ids: list[str], reveals: Callable[[str], bool]) -> dict[str, int]:
+        """Delete the journal rows of the blocks and their edges, and blank summaries that reveal them."""
         own = [ids] * 3
         touched = self._rows(
             "SELECT o.id, o.summary, any_value(o.blocks + o.edges) = count(*), "
@@ -137,8 +140,8 @@ class ErasureStorage(StoragePart):
         )
         blanked = 0
         for number, summary, whole, edges, rows in touched:
-            # What was about these blocks alone may name a text of theirs that is known no more.
-            blank = bool(whole) or tells(str(summary))
+            # An operation on these blocks alone may quote a former text of theirs.
+            blank = bool(whole) or reveals(str(summary))
             blanked += blank
             self._execute(
                 "UPDATE operations SET blocks = blocks - ?, edges = edges - ?, summary = ? WHERE id = ?",
@@ -146,17 +149,17 @@ class ErasureStorage(StoragePart):
             )
         return {"operation_rows": self._delete("operation_rows", _OWN_ROWS, own), "operations": blanked}
 
-    def _take_sources(self, ids: list[str]) -> dict[str, int]:
-        """Return where the blocks stood in their sources, and the sources of nothing else."""
+    def _erase_sources(self, ids: list[str]) -> dict[str, int]:
+        """Delete the positions of the blocks in their sources, and sources without other blocks."""
         source_rows = self._rows(f"SELECT DISTINCT source FROM source_blocks WHERE block_id IN {_IDS}", [ids])
         names = [str(row[0]) for row in source_rows]
         rows = self._delete("source_blocks", f"block_id IN {_IDS}", [ids])
         bare = f"name IN {_IDS} AND name NOT IN (SELECT source FROM source_blocks)"
         return {"source_blocks": rows, "sources": self._delete("sources", bare, [names])}
 
-    def _take_exchanges(self, ids: list[str], tells: Callable[[str], bool]) -> dict[str, int]:
-        """Return requests that held messages of which the blocks are pieces, those whose records or prompts give the
-        texts away, and the prompts of no other request.
+    def _erase_exchanges(self, ids: list[str], reveals: Callable[[str], bool]) -> dict[str, int]:
+        """Delete gateway requests that contained the blocks' messages or reveal their texts, and prompts of no other
+        request.
         """
         from amgs.storage.messages import WITHOUT_EXCHANGE  # here: most sessions read no message
 
@@ -164,16 +167,16 @@ class ErasureStorage(StoragePart):
         own += f"{texts_of('m.blocks')} && ?::VARCHAR[]"
         rows = self._rows(f"SELECT number FROM exchanges e WHERE EXISTS ({own})", [ids])
         rest = self._rows("SELECT number, record FROM exchanges")
-        gone = {int(row[0]) for row in rows} | {int(n) for n, record in rest if tells(str(record))}
+        gone = {int(row[0]) for row in rows} | {int(n) for n, record in rest if reveals(str(record))}
         prompts = self._rows("SELECT id, content FROM prompts")
-        telling = [str(prompt_id) for prompt_id, content in prompts if tells(str(content))]
+        telling = [str(prompt_id) for prompt_id, content in prompts if reveals(str(content))]
         used = self._rows(f"SELECT DISTINCT exchange FROM exchange_prompts WHERE prompt IN {_IDS}", [telling])
         gone |= {int(row[0]) for row in used}
         changed = {"exchanges": self._delete("exchanges", "number IN (SELECT unnest(?::BIGINT[]))", [sorted(gone)])}
         return changed | {table: self._delete(table, bare, []) for table, bare in WITHOUT_EXCHANGE.items()}
 
-    def _take_mentions(self, ids: list[str], tells: Callable[[str], bool]) -> int:
-        """Return what words of the blocks' messages mean, and what was told by them, or tells what they said."""
+    def _erase_mentions(self, ids: list[str], reveals: Callable[[str], bool]) -> int:
+        """Delete mentions in the blocks' messages, and mentions elsewhere that refer to or reveal them."""
         rows = self._rows(
             "SELECT n.rowid, n.means::VARCHAR, own.number IS NOT NULL OR told.number IS NOT NULL FROM mentions n "
             f"LEFT JOIN {_OWN_MESSAGES} own ON own.conversation = n.conversation AND own.number = n.number "
@@ -182,11 +185,11 @@ class ErasureStorage(StoragePart):
             "told.number = CAST(n.antecedent->>0 AS BIGINT)",
             [ids, ids],
         )
-        gone = [int(row) for row, means, own in rows if own or tells(" ".join(json.loads(means)))]
+        gone = [int(row) for row, means, own in rows if own or reveals(" ".join(json.loads(means)))]
         return self._delete("mentions", "rowid IN (SELECT unnest(?::BIGINT[]))", [gone])
 
-    def _take_messages(self, ids: list[str]) -> int:
-        """Return the texts of messages that the blocks are pieces of; their places stay, so that no number changes."""
+    def _erase_messages(self, ids: list[str]) -> int:
+        """Blank the messages that the blocks are pieces of; their numbers stay, so that no other number changes."""
         rows = self._rows(f"SELECT conversation, number, added_by, calls::VARCHAR FROM messages WHERE {_OWN}", [ids])
         for conversation, number, added_by, calls in rows:
             bare = json.dumps([[call[0], call[1], "{}"] for call in json.loads(calls)], ensure_ascii=False)
@@ -197,10 +200,10 @@ class ErasureStorage(StoragePart):
             )
         return len(rows)
 
-    def _take_packs(self, ids: list[str], tells: Callable[[str], bool]) -> dict[str, int]:
-        """Return the blocks as members of packs, proposed ones too, and the words by which packs and what was asked of
-        them may tell their texts. A pack keeps its id, which then says of more members than it has. Done without the
-        wing of packs, too.
+    def _erase_packs(self, ids: list[str], reveals: Callable[[str], bool]) -> dict[str, int]:
+        """Remove the blocks from packs, proposals and uses, and blank revealing words.
+
+        A pack keeps its id, which was computed from more members. Works without the wing of packs.
         """
         gone, changed = set(ids), {"packs": 0, "pack_uses": 0, "pack_proposals": 0}
         packs = self._rows(
@@ -210,7 +213,7 @@ class ErasureStorage(StoragePart):
             other_members = [member for member in json.loads(members) if member[0] not in gone]
             less = len(other_members) < len(json.loads(members))
             words = [] if less else json.loads(keywords)
-            texts = [_BLANK if tells(str(text)) else str(text) for text in (title, query)]
+            texts = [_BLANK if reveals(str(text)) else str(text) for text in (title, query)]
             if less or texts != [title, query]:
                 changed["packs"] += 1
                 self._execute(
@@ -220,7 +223,7 @@ class ErasureStorage(StoragePart):
         uses = self._rows("SELECT number, query, blocks::VARCHAR FROM pack_uses")
         for number, query, blocks in uses:
             read = [block for block in json.loads(blocks) if block not in gone]
-            told_query = _BLANK if tells(str(query)) else str(query)
+            told_query = _BLANK if reveals(str(query)) else str(query)
             if len(read) < len(json.loads(blocks)) or told_query != query:
                 changed["pack_uses"] += 1
                 self._execute(
@@ -238,8 +241,10 @@ class ErasureStorage(StoragePart):
                 )
         return changed
 
-    def _take_texts(self, ids: list[str], tells: Callable[[str], bool]) -> dict[str, int]:
-        """Past searches and assemblies, what is remembered under a name, and every cached frame."""
+    def _erase_texts(self, ids: list[str], reveals: Callable[[str], bool]) -> dict[str, int]:
+        """Delete searches and remembered values that name or reveal the blocks, blank queries, and empty the frame
+        cache.
+        """
         starts = [block_id[:_DIGITS] for block_id in ids]
         named = "EXISTS (SELECT 1 FROM (SELECT unnest(?::VARCHAR[]) AS start) s WHERE contains({0}, start))".format
         changed = {
@@ -249,15 +254,15 @@ class ErasureStorage(StoragePart):
             "frame_cache": self._delete("frame_cache", "true", []),
         }
         queries = self._rows("SELECT serial, query FROM searches")
-        telling = [int(serial) for serial, query in queries if tells(str(query))]
+        telling = [int(serial) for serial, query in queries if reveals(str(query))]
         changed["searches"] += self._delete("searches", "serial IN (SELECT unnest(?::BIGINT[]))", [telling])
         asked = self._rows("SELECT serial, query FROM assemblies WHERE query <> ''")
-        telling = [int(serial) for serial, query in asked if tells(str(query))]
+        telling = [int(serial) for serial, query in asked if reveals(str(query))]
         self._execute("UPDATE assemblies SET query = '' WHERE serial IN (SELECT unnest(?::BIGINT[]))", [telling])
         changed["assemblies"] = len(telling)
         rows = self._rows("SELECT key, value FROM meta WHERE starts_with(key, 'kept:')")
         gone = [
-            str(key) for key, value in rows if any(start in f"{key} {value}" for start in starts) or tells(str(value))
+            str(key) for key, value in rows if any(start in f"{key} {value}" for start in starts) or reveals(str(value))
         ]
         changed["meta"] = self._delete("meta", f"key IN {_IDS}", [gone])
         return changed

@@ -1,4 +1,4 @@
-"""The pre-filter as SQL: layer 1 of retrieval (AMGS §6)."""
+"""The filter of blocks as SQL: layer 1 of retrieval (AMGS §6)."""
 
 from __future__ import annotations
 
@@ -18,29 +18,29 @@ _HELD = (
     "contains(meta::VARCHAR, '\"held_before\"')) AS p WHERE split_part(period, '/', 1) <= ? AND "
     "split_part(period, '/', 2) > ?))"
 )
-"""What held at an instant: by its own validity, because a source held it then and has dropped it since, or before it
-ended and was said again.
+"""SQL: what held at an instant, by its own validity, because a source contained it then, or in an earlier period of
+validity.
 """
 
 FADED = (
     "exp(greatest(-700, -decay_lambda * greatest(0, epoch_us(?::TIMESTAMP) - epoch_us(last_reinforced_at)) / 3.6e9))"
 )
-"""What is left of a row of full strength at an instant; no exponent is so low that a database refuses it."""
+"""SQL: decay factor of a row at an instant. The exponent is limited, since databases reject very low ones."""
 
 
 _SEVERAL = "contains(meta::VARCHAR, '\"categories\"')"
-"""Of a block of several categories."""
+"""SQL: the block has several categories."""
 
 
 def texts_of(column: str) -> str:
-    """Return the list of texts that a column of JSON holds."""
+    """Return SQL for the list of texts in a JSON column."""
     return f"from_json({column}, '[\"VARCHAR\"]')"
 
 
 def where(wanted: BlockFilter) -> tuple[str, list[Any]]:
     """Return a condition on `memory_blocks` and its parameters.
 
-    Times are half open, an empty list of statuses passes none.
+    Time ranges include their start and exclude their end. An empty list of statuses passes no block.
     """
     conditions = ["status IN (SELECT unnest(?::VARCHAR[]))"]
     parameters: list[Any] = [list(wanted.statuses)]

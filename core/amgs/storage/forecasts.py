@@ -1,5 +1,5 @@
-"""The tables `calibration_log`, `edge_forecasts` and `block_uses`: forecasts, the edges they go back to, and what came
-of them, by verdicts and by answers (AMGS §7.3).
+"""Tables `calibration_log`, `edge_forecasts` and `block_uses`: forecasts that a block will be useful, the edges that
+led to it, and the outcomes by verdict or answer (AMGS §7.3).
 """
 
 from __future__ import annotations
@@ -19,21 +19,21 @@ if TYPE_CHECKING:
 
 
 ForecastGroup = Literal["frame", "category", "relation"]
-"""What forecasts are told apart by; relation: the type of an edge that was walked to the block."""
+"""How forecasts are grouped. relation: by type of an edge walked to the block."""
 
 CaseRow: TypeAlias = "tuple[Outcome, str, tuple[str, ...], datetime]"
-"""(forecast, query of its assembly, types of the edges walked to its block, instant it was made)."""
+"""(forecast, query of its assembly, types of edges walked to its block, time it was made)."""
 
 GroupRow = tuple[
     Literal["all", "frame", "category", "relation"], str, int, int, float | None, float | None, float | None
 ]
-"""(kind, name, forecasts, outcomes, mean of the decided forecasts, rate at which they came true, Brier score)."""
+"""(kind, name, forecasts, outcomes, mean of decided forecasts, share that came true, Brier score)."""
 
 QuestionRow = tuple[str, str, tuple[str, ...]]
-"""(frame, question, ids of the blocks that were of use)."""
+"""(frame, question, ids of useful blocks)."""
 
 NEEDS = "needs:"
-"""In `meta`, with the number of an operation: what that measured questions to need of frames."""
+"""Key prefix in `meta`, followed by an operation's number, of what that operation measured about frames' coverage."""
 
 _COLUMNS = "prediction_id, predicted, actual, brier_score, timestamp, block_id, frame_name, category"
 _CONDITIONS: dict[ForecastGroup, str] = {
@@ -45,8 +45,8 @@ _CONDITIONS: dict[ForecastGroup, str] = {
 
 @dataclass(frozen=True, slots=True)
 class CalibrationFit:
-    """Results of calibrations, as JSON: the curve from scores to forecasts, and the needs of questions for frames; None
-    where there is none.
+    """Results of calibrations as JSON: the curve from scores to forecasts, and what questions need of frames; None if
+    there is none.
     """
 
     curve: str | None
@@ -61,7 +61,7 @@ class ForecastStorage(StoragePart):
         self._fitted: tuple[int, Sequence[Any], CalibrationFit] | None = None
 
     def next_serial(self) -> int:
-        """Return the serial that the next forecast will have, from 1."""
+        """Return the serial of the next forecast, from 1."""
         return self._count("SELECT coalesce(max(serial), 0) + 1 FROM calibration_log")
 
     def insert(
@@ -69,7 +69,7 @@ class ForecastStorage(StoragePart):
     ) -> None:
         """Log open forecasts of one assembly, with serials from `first_serial`.
 
-        scores: the composite scores that they were made from, where they are not the scores themselves.
+        scores: composite scores that they were made from, if a curve changed them.
         """
         if not forecasts:
             return
@@ -91,8 +91,8 @@ class ForecastStorage(StoragePart):
         )
 
     def scored(self) -> tuple[tuple[float, float], ...]:
-        """Return (composite score, outcome) of every forecast with one, the oldest first: by its verdict, else by
-        whether the answer used the block.
+        """Return (composite score, outcome) of every decided forecast, oldest first; the outcome is the verdict, else
+        whether an answer used the block.
         """
         return tuple(
             self._rows(
@@ -104,11 +104,11 @@ class ForecastStorage(StoragePart):
         )
 
     def put_curve(self, operation: int, curve: str) -> None:
-        """Keep the curve, as JSON, that an operation has fitted from scores to outcomes."""
+        """Store the curve (JSON) that an operation fitted."""
         self._note("INSERT INTO forecast_curves VALUES (?, ?::JSON)", [operation, curve])
 
     def curve(self) -> str | None:
-        """Return the curve in use, as JSON: that of the latest operation that stands; None before the first."""
+        """Return the curve (JSON) of the latest operation that is not undone; None if there is none."""
         value = self._value(
             "SELECT curve::VARCHAR FROM forecast_curves JOIN operations ON id = operation_id WHERE NOT undone "
             "ORDER BY operation_id DESC LIMIT 1"
@@ -116,12 +116,13 @@ class ForecastStorage(StoragePart):
         return None if value is None else str(value)
 
     def put_needs(self, operation: int, needs: str) -> None:
-        """Keep what questions need of frames, as JSON, as an operation has measured it."""
+        """Store what questions need of frames (JSON), as measured by an operation."""
         self._note("INSERT INTO meta VALUES (?, ?)", [f"{NEEDS}{operation}", needs])
 
     def fitted(self, changes: int) -> CalibrationFit:
-        """Return what the calibrations that stand have fitted. changes: the change counter of the state that is read,
-        which is asked once; and read anew is only what another calibration, or the undo of one, has changed.
+        """Return the results of the calibrations that are not undone; cached until another calibration or undo.
+
+        changes: change counter of the state being read.
         """
         known = self._fitted
         if known is None or known[0] != changes:
@@ -132,8 +133,8 @@ class ForecastStorage(StoragePart):
         return known[2]
 
     def needs(self) -> str | None:
-        """Return what questions need of frames, as JSON: as the latest operation that stands measured it; None
-        before.
+        """Return what questions need of frames (JSON), from the latest operation that is not undone; None if there is
+        none.
         """
         value = self._value(
             "SELECT value FROM meta JOIN operations ON key = concat(?::VARCHAR, id) WHERE NOT undone "
@@ -143,8 +144,8 @@ class ForecastStorage(StoragePart):
         return None if value is None else str(value)
 
     def judged_questions(self, limit: int) -> tuple[QuestionRow, ...]:
-        """Return the latest questions of frames of which at least one block has a verdict, or an answer that tells
-        whether it used it; the oldest first. As often as it was asked of one frame, a question counts once.
+        """Return the latest questions with at least one verdict or telling answer, oldest first; repeated questions to
+        one frame count once.
         """
         rows = self._rows(
             "SELECT frame, any_value(query), array_agg(DISTINCT block_id ORDER BY block_id) "
@@ -161,9 +162,7 @@ class ForecastStorage(StoragePart):
     def open_forecast(
         self, block_id: str, assembly_id: str | None = None, prediction_id: str | None = None
     ) -> Outcome | None:
-        """Return the latest forecast of a block that has no outcome yet, of one assembly or that very one when it is
-        named.
-        """
+        """Return the latest undecided forecast of a block, optionally of one assembly or with one id."""
         named = {"assembly_id": assembly_id, "prediction_id": prediction_id}
         criteria = {column: value for column, value in named.items() if value is not None}
         rows = self._rows(
@@ -175,8 +174,8 @@ class ForecastStorage(StoragePart):
         return _outcome(rows[0]) if rows else None
 
     def awaited(self, ids: Sequence[str], since: datetime) -> dict[str, str]:
-        """Return the latest forecast of each of these blocks since an instant that has neither a verdict nor an answer,
-        by the block.
+        """Return the id of the latest forecast of each block since a time, if it has neither verdict nor answer; by
+        block.
         """
         rows = self._rows(
             "SELECT block_id, prediction_id FROM (SELECT c.block_id, c.prediction_id, row_number() OVER "
@@ -188,8 +187,8 @@ class ForecastStorage(StoragePart):
         return dict(rows)
 
     def verdicts(self, frame: str, query: str) -> dict[str, float]:
-        """Return what came of the latest forecast of each block that a frame selected for a query; open ones are left
-        out.
+        """Return the outcome of the latest forecast of each block that a frame selected for a query; undecided ones are
+        left out.
         """
         return dict(
             self._rows(
@@ -202,14 +201,14 @@ class ForecastStorage(StoragePart):
         )
 
     def decide(self, prediction_id: str, actual: float, brier: float, at: datetime) -> None:
-        """Write what came of a forecast."""
+        """Write the outcome of a forecast."""
         self._note(
             "UPDATE calibration_log SET actual = ?, brier_score = ?, decided_at = ? WHERE prediction_id = ?",
             [actual, brier, stored(at), prediction_id],
         )
 
     def reopen(self, prediction_ids: Sequence[str]) -> None:
-        """Take the outcomes of forecasts back: each waits for a verdict again."""
+        """Delete the outcomes of forecasts, which then wait for a verdict again."""
         self._note(
             "UPDATE calibration_log SET actual = NULL, brier_score = NULL, decided_at = NULL "
             "WHERE prediction_id IN (SELECT unnest(?::VARCHAR[]))",
@@ -217,7 +216,7 @@ class ForecastStorage(StoragePart):
         )
 
     def decided(self, *, by: ForecastGroup | None = None, value: str | None = None) -> tuple[Outcome, ...]:
-        """Return forecasts with an outcome, the latest verdict first; `at` is the instant of the verdict."""
+        """Return decided forecasts, latest verdict first; `at` is the time of the verdict."""
         condition = "" if by is None or value is None else f" AND {_CONDITIONS[by]}"
         rows = self._rows(
             "SELECT prediction_id, predicted, actual, brier_score, decided_at, block_id, frame_name, category "
@@ -235,9 +234,9 @@ class ForecastStorage(StoragePart):
         value: str | None = None,
         limit: int,
     ) -> tuple[CaseRow, ...]:
-        """Return forecasts in full, the latest verdict (else the latest forecast) first.
+        """Return forecasts with query and edges, latest first.
 
-        decided: with an outcome, still without one, or (None) both. in_bin: (bin from 0, number of bins).
+        decided: with an outcome, without, or (None) both. in_bin: (bin from 0, number of bins).
         """
         conditions = ["true"] if decided is None else [f"c.actual IS {'NOT ' if decided else ''}NULL"]
         values: list[Any] = []
@@ -259,9 +258,10 @@ class ForecastStorage(StoragePart):
         return tuple((_outcome(row), row[8], tuple(row[9] or ()), as_utc(row[10])) for row in rows)
 
     def judged(self, ids: Sequence[str] | None = None) -> dict[str, tuple[int, int]]:
-        """Return (times useful, verdicts) of all blocks or of those named; those that were never judged are left out.
-        An answer that used a block counts as a verdict, unless there is one on that forecast; one that shows no use
-        does not: it may have used the block in words of its own.
+        """Return (times useful, verdicts) by block; blocks without verdicts are left out.
+
+        An answer that used a block counts as a verdict if the forecast has none. An answer that shows no use does not
+        count: it may have used the block in other words.
         """
         condition = "" if ids is None else " WHERE block_id IN (SELECT unnest(?::VARCHAR[]))"
         rows = self._rows(
@@ -274,18 +274,18 @@ class ForecastStorage(StoragePart):
         return {block: (useful, verdicts) for block, useful, verdicts in rows}
 
     def latest(self, limit: int) -> tuple[Outcome, ...]:
-        """Return the latest forecasts, decided or not, the newest first."""
+        """Return the latest forecasts, newest first."""
         rows = self._rows(f"SELECT {_COLUMNS} FROM calibration_log ORDER BY serial DESC LIMIT ?", [limit])
         return tuple(_outcome(row) for row in rows)
 
     def count(self, *, by: ForecastGroup | None = None, value: str | None = None) -> int:
-        """Return how many forecasts were logged, of all or of one frame, category or relation type."""
+        """Count the forecasts, of all or of one frame, category or relation."""
         if by is None or value is None:
             return self._count("SELECT count(*) FROM calibration_log")
         return self._count(f"SELECT count(*) FROM calibration_log WHERE {_CONDITIONS[by]}", [value])
 
     def groups(self) -> tuple[GroupRow, ...]:
-        """Return all forecasts together, then by frame, by category and by relation type."""
+        """Return totals of all forecasts, then by frame, category and relation."""
         of_decided = "avg(predicted) FILTER (WHERE actual IS NOT NULL), avg(actual), avg(brier_score)"
         rows = self._rows(
             f"SELECT 'all', '', count(*), count(actual), {of_decided}, 0 AS place FROM calibration_log "
@@ -310,10 +310,10 @@ def _outcome(row: Sequence[Any]) -> Outcome:
 
 
 class BlockUseStorage(StoragePart):
-    """Log of the blocks that answers used; a write here is no change of the memory."""
+    """Log of the blocks that answers used. Writing it does not change the memory."""
 
     def add(self, uses: Sequence[BlockUse], keep: int) -> None:
-        """Log what an answer used, and keep the latest of all."""
+        """Log what an answer used, and delete all but the latest `keep` entries."""
         first = self._count("SELECT coalesce(max(number), 0) + 1 FROM block_uses")
         for number, use in enumerate(uses, first):
             self._execute(
@@ -324,7 +324,7 @@ class BlockUseStorage(StoragePart):
         self._execute("DELETE FROM block_uses WHERE number <= ?", [first + len(uses) - 1 - keep], counted=False)
 
     def latest(self, limit: int) -> tuple[BlockUse, ...]:
-        """Return the latest, the newest first, without titles."""
+        """Return the latest uses, newest first, without titles."""
         from amgs.types.calibration import BlockUse
 
         rows = self._rows(
@@ -334,7 +334,9 @@ class BlockUseStorage(StoragePart):
         return tuple(BlockUse(as_utc(at), i, by, p, of) for at, i, by, p, of in rows)
 
     def controls(self, without: Sequence[str], limit: int) -> tuple[str, ...]:
-        """Return texts of other live blocks: those with the least ids, which are hashes and so as good as drawn."""
+        """Return texts of other live blocks for comparison: those with the smallest ids, which are hashes and so as
+        good as random.
+        """
         rows = self._rows(
             "SELECT content FROM memory_blocks WHERE status IN ('raw', 'consolidated') AND "
             "id NOT IN (SELECT unnest(?::VARCHAR[])) ORDER BY id LIMIT ?",
@@ -345,7 +347,7 @@ class BlockUseStorage(StoragePart):
 
 @dataclass(frozen=True, slots=True)
 class EdgeVerdicts:
-    """An edge and the verdicts on what it led to that nothing has learned from yet."""
+    """An edge with the verdicts on what it led to that no operation has learned from yet. hits: sum of outcomes."""
 
     key: EdgeKey
     hits: float
@@ -353,10 +355,10 @@ class EdgeVerdicts:
 
 
 class EdgeForecastStorage(StoragePart):
-    """Log of the edges that led to the block of a forecast, and of the verdicts on them."""
+    """Log of the edges that led to the block of each forecast."""
 
     def insert(self, walked: Iterable[tuple[str, EdgeKey]]) -> None:
-        """Log (prediction id, key of an edge walked to its block)."""
+        """Log pairs of a prediction id and the key of an edge walked to its block."""
         rows = list(walked)
         if not rows:
             return
@@ -367,9 +369,9 @@ class EdgeForecastStorage(StoragePart):
         )
 
     def open_verdicts(self, predictions: Sequence[str] | None = None) -> tuple[EdgeVerdicts, ...]:
-        """Return per edge: the sum of the outcomes and how many. What a standing operation counted is left out.
+        """Return per edge the verdicts that no standing operation has counted.
 
-        predictions: only edges by which the blocks of these forecasts were reached; None for all.
+        predictions: only edges that led to the blocks of these forecasts; None for all.
         """
         only = (
             ""
@@ -388,7 +390,7 @@ class EdgeForecastStorage(StoragePart):
         return tuple(EdgeVerdicts((s, t, r), h, n) for s, t, r, h, n in rows)
 
     def count_in(self, operation: int, keys: Sequence[EdgeKey]) -> None:
-        """Note that an operation has learned from the open verdicts on these edges."""
+        """Record that an operation has learned from the open verdicts on these edges."""
         self._note(
             "UPDATE edge_forecasts SET counted = ? WHERE prediction_id IN (SELECT prediction_id FROM "
             "calibration_log WHERE actual IS NOT NULL) AND concat(source_id, ' ', target_id, ' ', relation_type) "

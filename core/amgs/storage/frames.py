@@ -1,5 +1,5 @@
-"""The tables `frame_definitions` and `frame_compositions`: what a frame is, as data (AMGS §4, §5.2); and `frame_cache`
-and `scores_cache`: the latest assembly of a frame for a request, and the scores of its blocks.
+"""Tables `frame_definitions` and `frame_compositions`: definitions of frames (AMGS §4, §5.2); and the caches
+`frame_cache` (latest assembly per request) and `scores_cache`.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def encode(definition: FrameDefinition) -> dict[str, Any]:
-    """Return a definition as JSON knows it; `decode` gives an equal one back."""
+    """Return a definition as JSON values; `decode` restores it."""
     plain = {f.name: getattr(definition, f.name) for f in fields(definition)}
     return {
         **plain,
@@ -32,7 +32,7 @@ def encode(definition: FrameDefinition) -> dict[str, Any]:
 
 
 def decode(data: Mapping[str, Any]) -> FrameDefinition:
-    """Return the definition that `encode` wrote."""
+    """Return the definition from the output of `encode`."""
     parts = dict(data)
     parts["weights"] = Weights(**parts["weights"])
     parts["rule"] = decode_rule(parts["rule"])
@@ -42,21 +42,21 @@ def decode(data: Mapping[str, Any]) -> FrameDefinition:
 
 
 def encode_weights(weights: Weights) -> str:
-    """Weights as JSON text, their names sorted."""
+    """Return weights as JSON text with sorted names."""
     return json.dumps({name: getattr(weights, name) for name in COMPONENTS}, sort_keys=True)
 
 
 _ADDED = {"order": "weights"}
-"""Fields of a rule that older versions do not have, with what they are where they are not written: a definition that an
-older version wrote is encoded as it was, and known as the one that shipped then.
+"""Fields added to rules later, with their default: a default is not written, so that definitions encode as in older
+versions and are recognised.
 """
 
 _OF_A_REQUEST = frozenset({"current", "as_of"})
-"""What a request adds to a filter: no definition holds it."""
+"""Fields of a filter that only a request sets."""
 
 
 def encode_rule(rule: SelectionRule) -> dict[str, Any]:
-    """Return a rule as JSON knows it; `decode_rule` gives an equal one back."""
+    """Return a rule as JSON values; `decode_rule` restores it."""
     plain = {f.name: getattr(rule, f.name) for f in fields(rule) if f.name != "filter"}
     plain = {name: value for name, value in plain.items() if name not in _ADDED or value != _ADDED[name]}
     wanted = {f.name: getattr(rule.filter, f.name) for f in fields(rule.filter) if f.name not in _OF_A_REQUEST}
@@ -69,7 +69,7 @@ def encode_rule(rule: SelectionRule) -> dict[str, Any]:
 
 
 def decode_rule(data: Mapping[str, Any]) -> SelectionRule:
-    """Return the rule that `encode_rule` wrote."""
+    """Return the rule from the output of `encode_rule`."""
     wanted = dict(data["filter"])
     for name in ("since", "until", "reinforced_since"):
         wanted[name] = None if wanted[name] is None else parse_instant(wanted[name])
@@ -82,7 +82,7 @@ class FrameStorage(StoragePart):
     """The registered definitions."""
 
     def put(self, definitions: Sequence[FrameDefinition]) -> None:
-        """Write definitions, in place of those with the same names; the caller has checked for cycles."""
+        """Write definitions, replacing those with the same names; the caller has checked for cycles."""
         names = [d.name for d in definitions]
         self.delete(names)
         columns: list[list[Any]] = [
@@ -115,13 +115,13 @@ class FrameStorage(StoragePart):
             )
 
     def delete(self, names: Sequence[str]) -> None:
-        """Take definitions out."""
+        """Delete definitions."""
         parameters = [list(names)]
         self._execute("DELETE FROM frame_definitions WHERE name IN (SELECT unnest(?::VARCHAR[]))", parameters)
         self._execute("DELETE FROM frame_compositions WHERE parent_frame IN (SELECT unnest(?::VARCHAR[]))", parameters)
 
     def everything(self) -> tuple[FrameDefinition, ...]:
-        """Return all registered definitions by name."""
+        """Return all definitions by name."""
         children: dict[str, list[ChildFrame]] = {}
         for parent, child, share in self._rows(
             "SELECT parent_frame, child_frame, budget_allocation FROM frame_compositions ORDER BY "
@@ -138,7 +138,7 @@ class FrameStorage(StoragePart):
 
 
 def definition_of(row: Sequence[Any], children: tuple[ChildFrame, ...]) -> FrameDefinition:
-    """Return the definition in a row, in the order of the columns; raises StoreCorruptError for what is none."""
+    """Build a definition from a row; raises StoreCorruptError if it is invalid."""
     try:
         return FrameDefinition(
             name=row[0],
@@ -163,7 +163,10 @@ def definition_of(row: Sequence[Any], children: tuple[ChildFrame, ...]) -> Frame
 
 @dataclass(frozen=True, slots=True)
 class CacheRow:
-    """A kept assembly as JSON. structure: the structure counter it was made at; identity: JSON, see Frames."""
+    """A cached assembly as JSON.
+
+    structure: structure counter at which it was made. identity: JSON about the self; see Frames.
+    """
 
     name: str
     request: str
@@ -175,10 +178,10 @@ class CacheRow:
 
 
 class FrameCacheStorage(StoragePart):
-    """Assemblies kept by frame and request."""
+    """Cached assemblies by frame and request."""
 
     def put(self, row: CacheRow) -> None:
-        """Keep an assembly, in place of the one before for the same request."""
+        """Cache an assembly, replacing the one for the same request."""
         key = [row.name, row.request]
         self._note("DELETE FROM frame_cache WHERE frame_name = ? AND request = ?", key)
         self._note(
@@ -187,7 +190,7 @@ class FrameCacheStorage(StoragePart):
         )
 
     def get(self, requests: Mapping[str, str]) -> dict[str, CacheRow]:
-        """Return the kept assemblies of frames, each for its request, by the frames' names."""
+        """Return the cached assembly of each frame for its request, by frame."""
         rows = self._rows(
             "SELECT frame_name, request, assembly::VARCHAR, computed_at, structure, definition, identity::VARCHAR "
             "FROM frame_cache JOIN (SELECT unnest(?::VARCHAR[]) AS wanted, unnest(?::VARCHAR[]) AS wanted_request) "
@@ -197,19 +200,19 @@ class FrameCacheStorage(StoragePart):
         return {row[0]: CacheRow(row[0], row[1], row[2], as_utc(row[3]), row[4], row[5], row[6]) for row in rows}
 
     def forget_like(self, name: str, prefix: str) -> None:
-        """Drop what is kept of a frame for requests that begin so."""
+        """Delete a frame's cached assemblies for requests that begin with `prefix`."""
         self._note("DELETE FROM frame_cache WHERE frame_name = ? AND starts_with(request, ?)", [name, prefix])
 
     def forget(self, name: str) -> None:
-        """Drop what is kept of a frame."""
+        """Delete a frame's cached assemblies."""
         self._note("DELETE FROM frame_cache WHERE frame_name = ?", [name])
 
 
 class ScoreStorage(StoragePart):
-    """Scores by frame and block."""
+    """Cached scores by frame and block."""
 
     def put(self, frame: str, scores: Mapping[str, float], at: datetime) -> None:
-        """Write the scores of blocks in a frame, in place of older ones."""
+        """Write the scores of blocks in a frame, replacing older ones."""
         ids = list(scores)
         if not ids:
             return
@@ -228,5 +231,5 @@ class ScoreStorage(StoragePart):
         )
 
     def forget(self, ids: Iterable[str]) -> None:
-        """Drop the cached scores of blocks."""
+        """Delete the cached scores of blocks."""
         self._note("DELETE FROM scores_cache WHERE block_id IN (SELECT unnest(?::VARCHAR[]))", [list(ids)])

@@ -1,4 +1,4 @@
-"""The tables `operations` and `operation_rows`: what each change found and left, so that it can be undone."""
+"""Tables `operations` and `operation_rows`: the state before and after each change, so that it can be undone."""
 
 from __future__ import annotations
 
@@ -17,26 +17,26 @@ if TYPE_CHECKING:
 
 
 JournalTarget = Literal["block", "edge", "forecast", "clock", "frame", "record"]
-"""What a row is about: forecast, the outcome of one; clock, a reinforcement of a block; frame, a definition; record,
-what the metrics kept at an instant.
+"""What a row is about. forecast: an outcome. clock: a reinforcement of a block. frame: a definition. record: metrics
+stored at a time.
 """
 
 RECALIBRATION = "calibrate"
-"""The kind of the operations that learn from every verdict there is."""
+"""Kind of operations that learn from all verdicts."""
 PROPOSAL = "propose"
-"""The kind of operations that an earlier version noted, which only say what may be pruned: no row belongs to them."""
+"""Kind of operations in stores of an earlier version that only list what may be pruned; they have no rows."""
 
 ERASED = "erase"
 MASKED = "mask secrets"
-"""The kind of the operations that cannot be undone: what they took is nowhere; no row belongs to them."""
+"""With ERASED, a kind of operations that cannot be undone since nothing of the old state is stored."""
 
 
 @dataclass(frozen=True)
 class JournalRow:
-    """One thing that an operation changed: JSON before (None: it made it) and after (None: it took it away).
+    """One changed thing, as JSON before (None if it was created) and after (None if it was deleted).
 
-    key: the id of a block or of a forecast, "source target relation" of an edge, a frame's name, or an instant.
-    embedding: a block's embedding before.
+    key: id of a block or forecast, "source target relation" of an edge, a frame's name, or a time. embedding: a block's
+    embedding before.
     """
 
     target: JournalTarget
@@ -55,7 +55,7 @@ class JournalStorage(StoragePart):
     def append(
         self, kind: str, at: datetime, summary: str, rows: Sequence[JournalRow], *, blocks: int, edges: int
     ) -> JournalEntry:
-        """Write a journal entry and its rows; returns it with its id, which rises from 1."""
+        """Write a journal entry with its rows; return it with its id, which rises from 1."""
         number = self._count("SELECT coalesce(max(id), 0) + 1 FROM operations")
         self._note(
             "INSERT INTO operations VALUES (?, ?, ?, ?, ?, ?, false)",
@@ -76,7 +76,7 @@ class JournalStorage(StoragePart):
         blocks: int,
         edges: int,
     ) -> JournalEntry:
-        """Add rows to an entry, `blocks` and `edges` of them, and say anew when and what it did."""
+        """Add rows to an entry and update its time and summary. blocks, edges: number of added rows."""
         self._note(
             "UPDATE operations SET timestamp = ?, summary = ?, blocks = blocks + ?, edges = edges + ? WHERE id = ?",
             [stored(at), summary, blocks, edges, operation.id],
@@ -108,16 +108,14 @@ class JournalStorage(StoragePart):
                 )
 
     def latest(self, limit: int) -> tuple[JournalEntry, ...]:
-        """Return the latest operations, the newest first."""
+        """Return the latest entries, newest first."""
         return tuple(
             _operation(row)
             for row in self._rows(f"SELECT {_COLUMNS} FROM operations ORDER BY id DESC LIMIT ?", [limit])
         )
 
     def last_event(self) -> datetime | None:
-        """Return when the latest operation, forecast or assembly was: the youngest of the three; None where none ever
-        was.
-        """
+        """Return the time of the latest operation, forecast or assembly; None if there was none."""
         instant = self._value(
             "SELECT max(done) FROM ((SELECT timestamp AS done FROM operations ORDER BY id DESC LIMIT 1) UNION ALL "
             "(SELECT timestamp FROM calibration_log ORDER BY serial DESC LIMIT 1) UNION ALL "
@@ -126,32 +124,32 @@ class JournalStorage(StoragePart):
         return None if instant is None else as_utc(instant)
 
     def get(self, operation_id: int) -> JournalEntry | None:
-        """Return one operation, None when there is none with this id."""
+        """Return the entry with this id; None if there is none."""
         rows = self._rows(f"SELECT {_COLUMNS} FROM operations WHERE id = ?", [operation_id])
         return _operation(rows[0]) if rows else None
 
     def latest_standing(self) -> int | None:
-        """Return the id of the latest operation that changed something and is not undone."""
+        """Return the id of the latest operation that can be undone; None if there is none."""
         latest_id = self._value(
             "SELECT max(id) FROM operations WHERE NOT undone AND kind NOT IN (?, ?, ?)", [PROPOSAL, ERASED, MASKED]
         )
         return None if latest_id is None else int(latest_id)
 
     def is_latest(self, operation_id: int) -> bool:
-        """Return whether the operation stands and no other came after it."""
+        """Return whether the operation is the latest and not undone."""
         rows = self._rows("SELECT id, undone FROM operations ORDER BY id DESC LIMIT 1")
         return bool(rows) and rows[0][0] == operation_id and not rows[0][1]
 
     def last_of(self, kind: str) -> JournalEntry | None:
-        """Return the operation of this kind that was last applied and not undone."""
+        """Return the latest operation of this kind that is not undone."""
         rows = self._rows(
             f"SELECT {_COLUMNS} FROM operations WHERE kind = ? AND NOT undone ORDER BY id DESC LIMIT 1", [kind]
         )
         return _operation(rows[0]) if rows else None
 
     def pages(self, operation_id: int, target: JournalTarget, size: int = 10_000) -> Iterator[tuple[JournalRow, ...]]:
-        """Yield what an operation changed of blocks or of edges, by key, some at a time: one may have changed them
-        all.
+        """Yield the rows of an operation for one kind of target, by key, in batches, since it may have changed
+        everything.
         """
         last = ""
         while True:
@@ -168,7 +166,7 @@ class JournalStorage(StoragePart):
             )
 
     def edge_counts(self, operation_id: int) -> tuple[int, int, int]:
-        """Return how many edges an operation made, changed and took out."""
+        """Count the edges that an operation created, changed and deleted."""
         counts = self._rows(
             "SELECT count(*) FILTER (WHERE before IS NULL), count(*) FILTER (WHERE before IS NOT NULL AND after "
             "IS NOT NULL), count(*) FILTER (WHERE after IS NULL) FROM operation_rows "
@@ -178,8 +176,9 @@ class JournalStorage(StoragePart):
         return counts[0], counts[1], counts[2]
 
     def later_on_same(self, operation_id: int) -> tuple[int, ...]:
-        """Return later operations, not undone, that changed something this one changed, or learned from its verdicts.
-        Any two definitions of frames count as the same thing: one may contain the other.
+        """Return later operations, not undone, that changed the same things or learned from this one's verdicts.
+
+        Any two frame definitions count as the same thing, since one may contain the other.
         """
         rows = self._rows(
             "SELECT DISTINCT r.operation_id FROM operation_rows r JOIN operations o ON o.id = r.operation_id "
@@ -192,11 +191,11 @@ class JournalStorage(StoragePart):
         return tuple(row[0] for row in rows)
 
     def mark(self, operation_id: int, *, undone: bool) -> None:
-        """Note that an operation was taken back, or that it stands again."""
+        """Mark an operation as undone, or as valid again."""
         self._note("UPDATE operations SET undone = ? WHERE id = ?", [undone, operation_id])
 
     def list_unowned_operations(self) -> tuple[int, ...]:
-        """Operation ids that rows name and no operation has; empty in a sound store."""
+        """Return operation ids that rows refer to but no operation has; empty in a sound store."""
         rows = self._rows(
             "SELECT DISTINCT operation_id FROM operation_rows r WHERE NOT EXISTS (SELECT 1 FROM operations o "
             "WHERE o.id = r.operation_id) ORDER BY 1"
@@ -204,7 +203,7 @@ class JournalStorage(StoragePart):
         return tuple(row[0] for row in rows)
 
     def incomplete(self) -> tuple[tuple[int, int, int], ...]:
-        """Return (operation, rows kept, rows told) where the two differ; empty in a sound store."""
+        """Return (operation, rows found, rows recorded) where these differ; empty in a sound store."""
         return tuple(
             self._rows(
                 "SELECT o.id, count(r.key), o.blocks + o.edges FROM operations o "

@@ -1,6 +1,5 @@
-"""The tables `messages`, conversations exactly as they were said, and `standing_messages`; `mentions`, what words of
-messages mean, kept beside them; and `exchanges`, the latest requests of agents to their model through the gateway,
-without the texts, with `prompts` and `exchange_prompts`, what they said beside their conversations.
+"""Tables `messages` and `standing_messages`: conversations word for word; `mentions`: what words in them refer to;
+`exchanges`, `prompts` and `exchange_prompts`: the gateway's latest requests with their system prompts and tools.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ from amgs.types.usage import Usage
 
 @dataclass(frozen=True, slots=True)
 class StoredMessage:
-    """A message and the ids of its pieces, in order; none where it says nothing."""
+    """A message and the ids of its blocks in order; none if it has no text."""
 
     message: Message
     blocks: tuple[str, ...]
@@ -31,17 +30,19 @@ STANDING = (
     "(SELECT m.* FROM messages m LEFT JOIN operations a ON a.id = m.added_by LEFT JOIN operations e "
     "ON e.id = m.ended_by WHERE a.undone IS NOT TRUE AND (m.ended_by IS NULL OR e.undone))"
 )
-"""The messages whose operations stand and that no standing operation has ended."""
+"""SQL: messages whose operation is not undone and that no valid operation has removed."""
 _COLUMNS = "number, role, content, said_at, speaker, calls::VARCHAR, answers, pinned, blocks::VARCHAR"
 
 
 class MessageStorage(StoragePart):
-    """Messages by conversation and number. A message counts while the operation that added it stands, and its end while
-    the one that ended it does.
+    """Messages by conversation and number.
+
+    A message counts while the operation that added it is not undone; its removal while the operation that removed it is
+    not.
     """
 
     def add(self, conversation: str, messages: Sequence[StoredMessage], operation: int) -> None:
-        """Note messages of a conversation."""
+        """Store messages of a conversation."""
         for stored_message in messages:
             message = stored_message.message
             calls = json.dumps([[c.id, c.name, c.arguments] for c in message.calls], ensure_ascii=False)
@@ -62,24 +63,24 @@ class MessageStorage(StoragePart):
                 ],
             )
 
-    def stand(self, conversation: str, numbers: Collection[int], operation: int) -> None:
-        """Note that every context is to keep these messages whole."""
+    def keep_whole(self, conversation: str, numbers: Collection[int], operation: int) -> None:
+        """Record that every context must contain these messages whole."""
         self._note(
             "INSERT INTO standing_messages SELECT ?, unnest(?::BIGINT[]), ?, NULL",
             [conversation, sorted(numbers), operation],
         )
 
-    def fall(self, conversation: str, numbers: Collection[int], operation: int) -> None:
-        """Note that contexts need not keep these messages any more."""
+    def release(self, conversation: str, numbers: Collection[int], operation: int) -> None:
+        """Record that contexts need not contain these messages any more."""
         self._note(
             "UPDATE standing_messages SET ended_by = ? WHERE conversation = ? AND (ended_by IS NULL OR ended_by IN "
             "(SELECT id FROM operations WHERE undone)) AND number IN (SELECT unnest(?::BIGINT[]))",
             [operation, conversation, sorted(numbers)],
         )
 
-    def standing(self, conversation: str) -> frozenset[int]:
-        """Return the numbers of messages that every context is to keep whole, of those that are held."""
-        # Of another message that later came under the same number and name, nothing was said.
+    def kept_whole(self, conversation: str) -> frozenset[int]:
+        """Return the numbers of present messages that every context must contain whole."""
+        # Not a later message that was added under the same name and number.
         rows = self._rows(
             "SELECT DISTINCT s.number FROM standing_messages s LEFT JOIN operations a ON a.id = s.added_by "
             f"LEFT JOIN operations e ON e.id = s.ended_by JOIN {STANDING} m ON m.number = s.number "
@@ -90,7 +91,7 @@ class MessageStorage(StoragePart):
         return frozenset(row[0] for row in rows)
 
     def end(self, conversation: str, operation: int) -> None:
-        """Note that a conversation is no longer held."""
+        """Record that a conversation was removed."""
         self._note(
             "UPDATE messages SET ended_by = ? WHERE conversation = ? AND (ended_by IS NULL OR ended_by IN "
             "(SELECT id FROM operations WHERE undone)) AND added_by NOT IN "
@@ -99,7 +100,7 @@ class MessageStorage(StoragePart):
         )
 
     def held(self, conversation: str, first: int = 1, last: int | None = None) -> tuple[StoredMessage, ...]:
-        """Return the messages of a conversation from one number to another, both included, in order."""
+        """Return the messages of a conversation from `first` to `last`, both included, in order."""
         upto = "" if last is None else " AND number <= ?"
         rows = self._rows(
             f"SELECT {_COLUMNS} FROM {STANDING} WHERE conversation = ? AND number >= ?{upto} ORDER BY number",
@@ -108,7 +109,7 @@ class MessageStorage(StoragePart):
         return tuple(map(_message, rows))
 
     def some(self, conversation: str, numbers: Collection[int]) -> dict[int, StoredMessage]:
-        """Return those messages of a conversation that are held of these numbers."""
+        """Return those of a conversation's messages that have these numbers, by number."""
         rows = self._rows(
             f"SELECT {_COLUMNS} FROM {STANDING} WHERE conversation = ? AND number IN (SELECT unnest(?::BIGINT[]))",
             [conversation, list(numbers)],
@@ -116,11 +117,11 @@ class MessageStorage(StoragePart):
         return {message.message.number: message for message in map(_message, rows)}
 
     def count(self, conversation: str) -> int:
-        """Return how many messages a conversation has; 0 for one that is not held."""
+        """Count the messages of a conversation; 0 if there is none of that name."""
         return self._count(f"SELECT count(*) FROM {STANDING} WHERE conversation = ?", [conversation])
 
     def conversations(self) -> tuple[ConversationSummary, ...]:
-        """Return the conversations that are held, by name."""
+        """Return the conversations by name."""
         rows = self._rows(
             f"SELECT conversation, count(*), min(said_at), max(said_at) FROM {STANDING} "
             "GROUP BY conversation ORDER BY conversation"
@@ -143,14 +144,14 @@ _OF_STANDING = (
     f"mentions n JOIN {STANDING} m ON m.conversation = n.conversation AND m.number = n.number AND m.added_by IS NOT "
     "DISTINCT FROM n.said_by LEFT JOIN operations f ON f.id = n.added_by WHERE f.undone IS NOT TRUE"
 )
-"""Mentions whose operation stands, of messages that do."""
+"""SQL: mentions whose operation is not undone, in present messages."""
 
 
 class MentionStorage(StoragePart):
-    """Mentions by conversation and message. One counts while its message does, and the operation that found it."""
+    """Mentions by conversation and message. A mention counts while its message and the operation that found it do."""
 
     def add(self, conversation: str, mentions: Sequence[ResolvedMention], operation: int) -> None:
-        """Note mentions in messages that are held."""
+        """Store mentions in present messages."""
         if not mentions:
             return
         rows = [
@@ -177,9 +178,9 @@ class MentionStorage(StoragePart):
         )
 
     def held(self, conversation: str, first: int = 1, last: int | None = None) -> tuple[ResolvedMention, ...]:
-        """Return the mentions in the messages from one number to another, both included, in the order of the words.
+        """Return the mentions in messages from `first` to `last`, both included, in the order of the text.
 
-        An alias, by which older stores make two names one, is none.
+        Aliases, which older stores used to join two names, are left out.
         """
         upto = "" if last is None else " AND n.number <= ?"
         rows = self._rows(
@@ -192,7 +193,7 @@ class MentionStorage(StoragePart):
         return tuple(map(_mention, rows))
 
     def mark(self, conversation: str, numbers: Collection[int], operation: int) -> None:
-        """Note that messages that are held were read by the parser."""
+        """Record that messages were read by the parser."""
         self._note(
             "UPDATE messages SET resolved_by = ? WHERE conversation = ? AND number IN (SELECT unnest(?::BIGINT[])) AND "
             "added_by NOT IN (SELECT id FROM operations WHERE undone) AND (ended_by IS NULL OR ended_by IN "
@@ -201,7 +202,7 @@ class MentionStorage(StoragePart):
         )
 
     def waiting(self, conversation: str) -> tuple[int, ...]:
-        """Return the numbers of the messages that were not, in order."""
+        """Return the numbers of messages that the parser has not read, in order."""
         rows = self._rows(
             f"SELECT m.number FROM {STANDING} m LEFT JOIN operations r ON r.id = m.resolved_by WHERE "
             "m.conversation = ? AND (m.resolved_by IS NULL OR r.undone) ORDER BY m.number",
@@ -210,9 +211,7 @@ class MentionStorage(StoragePart):
         return tuple(row[0] for row in rows)
 
     def faults(self) -> tuple[tuple[str, int, str], ...]:
-        """Return (conversation, number, what is wrong) of mentions of no message, or beyond the characters of
-        theirs.
-        """
+        """Return (conversation, number, what is wrong) of mentions without a message, or beyond its end."""
         return tuple(
             self._rows(
                 "SELECT n.conversation, n.number, CASE WHEN m.number IS NULL THEN 'it is of no message' ELSE "
@@ -258,9 +257,11 @@ def _mention(row: Sequence[Any]) -> ResolvedMention:
 
 @dataclass(frozen=True, slots=True)
 class ExchangeRow:
-    """A request. last: the last message of its conversation that it, or its answer, holds; 0 for none. record: what
-    else there is to tell, as JSON; see `amgs.conversation.exchanges`. usage: None where the model's server did not say.
-    prompt_count: how many prompts were kept of it; None where they were not.
+    """A gateway request.
+
+    last: number of the last message that it or its answer contains, 0 for none. record: the rest as JSON; see
+    `amgs.conversation.exchanges`. usage: None if the model's server did not report it. prompt_count: number of stored
+    prompts; None if they were not stored.
     """
 
     number: int
@@ -273,16 +274,16 @@ class ExchangeRow:
 
 
 PromptIds = dict[PromptKind, tuple[str, ...]]
-"""The prompts of a request by their kind, in its order."""
+"""Prompt ids of a request by kind, in order."""
 
 _EXCHANGE_COLUMNS = "number, made_at, conversation, last, record, prompt_count, fresh, written, cached, output"
 
 
 class ExchangeStorage(StoragePart):
-    """Requests by their number, from 1. What is written here is no change of the memory: the change counter stays."""
+    """Gateway requests by number, from 1. Writing them does not raise the change counter."""
 
     def put(self, row: ExchangeRow, keep: int, prompts: Sequence[GatewayPrompt] = ()) -> None:
-        """Keep a request with its prompts, and of all requests only the latest `keep`; inside a transaction."""
+        """Store a request with its prompts, and delete all but the latest `keep` requests; inside a transaction."""
         used = row.usage
         counts = [None] * 4 if used is None else [used.fresh, used.written, used.cached, used.output]
         self._write("DELETE FROM exchanges WHERE number = ?", [row.number])
@@ -306,12 +307,12 @@ class ExchangeStorage(StoragePart):
             self._write(f"DELETE FROM {table} WHERE {bare}", [])
 
     def get(self, number: int) -> ExchangeRow | None:
-        """Return a request; None where it is not kept."""
+        """Return a request; None if it was deleted."""
         rows = self._rows(f"SELECT {_EXCHANGE_COLUMNS} FROM exchanges WHERE number = ?", [number])
         return _exchange(rows[0]) if rows else None
 
     def before(self, row: ExchangeRow) -> ExchangeRow | None:
-        """Return the request before this one of the same conversation; None where none is kept."""
+        """Return the previous request of the same conversation; None if it was deleted."""
         rows = self._rows(
             f"SELECT {_EXCHANGE_COLUMNS} FROM exchanges WHERE conversation = ? AND number < ? "
             "ORDER BY number DESC LIMIT 1",
@@ -320,7 +321,7 @@ class ExchangeStorage(StoragePart):
         return _exchange(rows[0]) if rows else None
 
     def latest(self, limit: int, conversation: str | None = None) -> Sequence[ExchangeRow]:
-        """Return the latest requests, of one conversation or of all, the newest first."""
+        """Return the latest requests, of one conversation or all, newest first."""
         named = "" if conversation is None else "WHERE conversation = ? "
         rows = self._rows(
             f"SELECT {_EXCHANGE_COLUMNS} FROM exchanges {named}ORDER BY number DESC LIMIT ?",
@@ -329,7 +330,7 @@ class ExchangeStorage(StoragePart):
         return tuple(map(_exchange, rows))
 
     def prompts(self, number: int) -> tuple[GatewayPrompt, ...]:
-        """Return the prompts of a request, in its order."""
+        """Return the prompts of a request, in order."""
         rows = self._rows(
             "SELECT e.kind, p.content, e.after FROM exchange_prompts e JOIN prompts p ON p.id = e.prompt "
             "WHERE e.exchange = ? ORDER BY e.position",
@@ -338,8 +339,8 @@ class ExchangeStorage(StoragePart):
         return tuple(GatewayPrompt(kind, content, after) for kind, content, after in rows)
 
     def prompt_ids(self, conversations: Collection[str]) -> dict[str, dict[int, PromptIds]]:
-        """Return the prompts of every request of these conversations of which they were kept, by conversation and
-        number, the earliest first.
+        """Return the prompt ids of every request of these conversations that has stored prompts, by conversation and
+        number, oldest first.
         """
         rows = self._rows(
             "SELECT e.conversation, e.number, p.kind, p.prompt FROM exchanges e "
@@ -363,7 +364,7 @@ WITHOUT_EXCHANGE = {
     "exchange_prompts": "exchange NOT IN (SELECT number FROM exchanges)",
     "prompts": "id NOT IN (SELECT prompt FROM exchange_prompts)",
 }
-"""Which rows of prompts are of no request that is kept, in the order in which they go."""
+"""SQL conditions for rows that belong to no stored request, by table, in the order of deletion."""
 
 
 def _exchange(row: Sequence[Any]) -> ExchangeRow:

@@ -1,1 +1,1 @@
-"""Conversations, and what of one a model reads."""
+"""Conversations, and the context that is chosen from them for a model."""

@@ -1,5 +1,5 @@
-"""Conversations: `conversation add|list|show|resolve|keep|clear`, and what of one a model should read: `conversation
-optimise|why|restore`.
+"""Conversations: `conversation add|list|show|resolve|keep|clear`, and the context chosen from one for a model:
+`conversation optimise|why|restore`.
 """
 
 from __future__ import annotations
@@ -134,7 +134,7 @@ _OF_VIEW: Final[dict[str, tuple[View, ...]]] = {
     "--configuration": ("survival",),
     **dict.fromkeys(("--query", "--budget", "--until", "--keep", "--strategy"), _CONTEXTS),
 }
-"""Which views each argument of `show` is for."""
+"""Views for which each argument of `show` is valid."""
 
 
 @operation(
@@ -405,6 +405,7 @@ def clear(engine: Engine, conversation: Name) -> JournalEntry:
 
 
 def _read(text: str) -> Any:
+    """Parse the messages given as JSON; raises UsageError."""
     try:
         return json.loads(text)
     except (ValueError, RecursionError) as error:

@@ -1,4 +1,7 @@
-"""A conversation as a model is given it: the history as a strip, its spans with their fates, and the ledger."""
+"""Draw a conversation's context: the history as a strip, its spans with their fates, and the token ledger.
+
+A span is a run of messages with one fate: kept, masked (one line), digested (summarised) or dropped.
+"""
 
 from __future__ import annotations
 
@@ -30,13 +33,13 @@ from amgs_app.terminal.themes import Palette
 
 SIGNS: Final[dict[SpanFate, str]] = {"kept": "█", "masked": "▒", "digested": "▓", "dropped": "·"}
 MIXED: Final = "▚"
-"""A cell of the strip whose messages have different fates."""
+"""Cell of the strip whose messages have different fates."""
 _WIDEST_CELL = 6
 _GUTTER = 40
 _WITH_GUTTER = 60
-"""From this width on what words mean stands beside them."""
+"""Width from which meanings are shown beside messages."""
 _BESIDE = 140
-"""From this width on the ledger and the originals stand beside the spans."""
+"""Width from which ledger and originals are beside the spans."""
 
 
 def fate_style(fate: SpanFate, palette: Palette) -> Style:
@@ -57,12 +60,11 @@ def figure(
     beside: Callable[[Region], None] | None = None,
     mentions: Sequence[ResolvedMention] = (),
 ) -> Figure:
-    """Return what of a conversation is kept, and what became of the rest; it knows which span each of its lines shows.
+    """Draw a context and what became of the rest; lines know which span they show.
 
-    rows: the spans that are listed, None for all. cursor: among them. total: how many messages the
-    conversation has, where the context is of an earlier moment. originals: what the span under the cursor says, and
-    mentions: what its words mean. answer: the model's answer to this context, None where there is none. about: stands
-    before the query. beside: draws what stands in the place of the originals.
+    rows: the listed spans, None for all. cursor: index among them. total: number of messages, if the context is of an
+    earlier moment. originals: messages of the selected span; mentions: what their words refer to. answer: the model's
+    answer to this context. about: shown before the query. beside: draws something else in place of the originals.
     """
     sheet = Figure(canvas)
     spans = result.spans if rows is None else rows
@@ -105,8 +107,9 @@ def compare(
     cursor: int | None = None,
     originals: Sequence[Message] = (),
 ) -> Figure:
-    """Return two contexts of one conversation, one strip under the other, and the messages that fare differently.
-    changes: those that are listed; originals: what the one under the cursor says.
+    """Draw two contexts of one conversation as strips, and the messages whose fates differ.
+
+    changes: the listed differences. originals: messages of the selected one.
     """
     sheet = Figure(canvas)
     palette, a = sheet.palette, result.a
@@ -139,6 +142,7 @@ def compare(
 
 
 def _head(sheet: Region, result: OptimisedContext, total: int | None) -> None:
+    """Draw the line with name, tokens, budget and strategy."""
     palette = sheet.palette
     quiet, plain = ink(palette.muted), ink(palette.text)
     last = result.spans[-1].last if result.spans else 0
@@ -171,7 +175,7 @@ def _head(sheet: Region, result: OptimisedContext, total: int | None) -> None:
 
 @dataclass(frozen=True, slots=True)
 class StripCell:
-    """Neighbouring messages in one cell. fate: None where theirs differ."""
+    """Neighbouring messages in one cell. fate: None if they differ. worth: the largest."""
 
     first: int
     last: int
@@ -180,7 +184,7 @@ class StripCell:
 
 
 def strip_cells(result: OptimisedContext, most: int) -> tuple[list[StripCell], int]:
-    """Return the messages in at most `most` cells of equal size, and the number of messages per cell."""
+    """Group the messages into at most `most` cells of equal size; return them and the messages per cell."""
     fates = [(n, span) for span in result.spans for n in range(span.first, span.last + 1)]
     if not fates or most < 1:
         return [], 1
@@ -201,9 +205,7 @@ def strip_cells(result: OptimisedContext, most: int) -> tuple[list[StripCell], i
 
 
 def _strip(region: Region, result: OptimisedContext, chosen: ContextSpan | FateChange | None) -> int:
-    """Return the history from left to right, its worths and the cursor under it, and what the signs mean; gives the
-    lines that it takes.
-    """
+    """Draw the history from left to right with worths, cursor and legend; return the lines used."""
     palette = region.palette
     size = sum(span.last - span.first + 1 for span in result.spans)
     weighed = region.height >= 12 and any(span.worth > 0 for span in result.spans)
@@ -249,7 +251,7 @@ def _strip(region: Region, result: OptimisedContext, chosen: ContextSpan | FateC
 
 
 def _list(region: Region, listed: RowList[Any], cursor: int | None) -> None:
-    """Draw the rows and a note on the visible range."""
+    """Draw the rows, and which of them are visible."""
     if region.height >= 1:
         note = listed.draw_rows(region, cursor)
         region.put(region.width - width_of(note) - 1, 0, note, ink(region.palette.muted))
@@ -265,7 +267,7 @@ def draw_list(region: Region, listed: RowList[Any]) -> None:
 
 
 def _ledger_line(region: Region, ledger: Sequence[LedgerRow]) -> None:
-    """Draw the ledger in one line: tokens that the stages took and added, and the rest."""
+    """Draw the ledger: tokens taken and added by each stage."""
     if not ledger or region.height < 1:
         return
     palette = region.palette
@@ -290,7 +292,7 @@ def _beside(
     mentions: Sequence[ResolvedMention],
     beside: Callable[[Region], None] | None,
 ) -> None:
-    """Another result, or else what the span under the cursor says."""
+    """Draw another result if given, else the messages of the selected span."""
     if beside is not None:
         beside(region)
     else:
@@ -300,6 +302,7 @@ def _beside(
 def _originals(
     region: Region, chosen: ContextSpan | None, messages: Sequence[Message], mentions: Sequence[ResolvedMention]
 ) -> None:
+    """Draw the messages of the selected span."""
     if chosen is not None:
         explanation = f"{chosen.fate}: {chosen.because}"
         draw_originals(region, chosen.handle, chosen.first, chosen.last, explanation, messages, chosen.fate, mentions)
@@ -315,9 +318,7 @@ def draw_originals(
     fate: SpanFate | None = None,
     mentions: Sequence[ResolvedMention] = (),
 ) -> None:
-    """Draw the original messages of a span, as many as there is room for, below the facts about them; beside them
-    stands the meaning of their words.
-    """
+    """Draw a span's messages as far as there is room, below its fate and reason, with meanings beside them."""
     if region.height < 2:
         return
     gutter = min(_GUTTER, region.width // 3) if mentions and region.width >= _WITH_GUTTER else 0

@@ -1,4 +1,4 @@
-"""Messages in full, as they were said: who, when, and every line."""
+"""Messages in full: speaker, time, and every line."""
 
 from __future__ import annotations
 
@@ -15,13 +15,11 @@ from amgs_app.render.glyphs import wrap
 from amgs_app.terminal.printable import printable
 
 MOST_LINES: Final = 4000
-"""Lines of a page; a message that begins on it is shown to its end, or to as many lines again."""
+"""Lines after which a page ends; a message that has begun continues for at most as many again."""
 
 
 def meanings(mentions: Sequence[ResolvedMention], number: int) -> list[str]:
-    """Return what words of a message mean and how sure that is, each once, in their order: `tomorrow = 2026-03-02
-    .90`.
-    """
+    """Return what words of a message refer to, with confidence, each once: `tomorrow = 2026-03-02 .90`."""
     phrases: dict[str, None] = {}
     for mention in mentions:
         if mention.number == number:
@@ -35,9 +33,7 @@ def meanings(mentions: Sequence[ResolvedMention], number: int) -> list[str]:
 def transcript(
     title: str, messages: Sequence[Message], canvas: Canvas, mentions: Sequence[ResolvedMention] = ()
 ) -> Text:
-    """As wide as the canvas and as high as it takes. The breaks of lines in a message stay. mentions: what words mean,
-    below the message that has them.
-    """
+    """Return the messages in full, as wide as the canvas. mentions: what words refer to, shown below their message."""
     palette = canvas.palette
     quiet = ink(palette.muted)
     lines: list[Piece] = [(title, ink(palette.text, bold=True))]
@@ -75,9 +71,7 @@ def _head(message: Message) -> str:
 
 
 def _break_lines(text: str, width: int) -> list[str]:
-    """Return the lines of a text, those that are too long broken at blanks; the blanks at the beginning of a line
-    stay.
-    """
+    """Wrap a text, keeping its line breaks and indentation."""
     lines = []
     for line in printable(text.expandtabs(4)).split("\n"):
         body = line.lstrip(" ")

@@ -1,4 +1,4 @@
-"""Conversations: what is held, what a model is given of one, and what became of the rest."""
+"""Tables for conversations: messages, entities, topics, contexts, survival."""
 
 from __future__ import annotations
 
@@ -50,9 +50,9 @@ if TYPE_CHECKING:
     from amgs_app.session.operator import Operator
 
 _TOLD = 3
-"""Examples of what is missing that a row has room for."""
+"""Examples of missing values in a row."""
 LEAST_ODDS = 0.05
-"""Log odds below this would be written as zero."""
+"""Smaller log odds would be printed as zero."""
 _MOST_HANDLES = 6
 _FATES: Final[dict[str, Tone]] = {"kept": "good", "masked": "warn", "digested": "accent"}
 
@@ -136,7 +136,7 @@ EXTRACTS: Final = Rows["SummarySpan"](
 
 
 def _tell(message: Message) -> str:
-    """Return what a message says, with its calls, on one line."""
+    """Return a message with its tool calls on one line."""
     calls = [f"{call.name}({call.arguments})" for call in message.calls]
     return " ".join(" ".join((message.text, *calls)).split())
 
@@ -279,7 +279,7 @@ def span_reason(result: SpanReason) -> ResultTable:
 
 
 def _ways(result: SpanReason) -> list[tuple[str, object]]:
-    """Return what would keep messages that are not kept."""
+    """Return what would keep messages that are not kept: a larger budget, or dropping others."""
     ways: list[tuple[str, object]] = []
     if result.budget_needed is not None:
         more = result.budget_needed - result.budget
@@ -350,7 +350,7 @@ def _survival(result: ConversationSurvival) -> RowList[ClassSurvival]:
 
 
 def _verdict(verdict: str, classes: tuple[ClassSurvival, ...]) -> str:
-    """Return the verdict and the classes it is due to."""
+    """Return the verdict and the classes that cause it."""
     worst = [survival.kind for survival in classes if survival.verdict == verdict]
     return verdict if verdict == "whole" else f"{verdict}: {', '.join(worst)}"
 

@@ -1,1 +1,1 @@
-"""Frames: assembled, defined, remembered, compared."""
+"""Frames (texts within a token budget, made of blocks): assemble, define, list, compare."""

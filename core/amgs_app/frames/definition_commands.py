@@ -1,4 +1,4 @@
-"""Frames of the operator's own, and what was assembled before: `frame define|show|reset|delete`, `cached|history|…`."""
+"""Define frames, and inspect past assemblies: `frame define|delete|cached|history|why|compare`."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _NONE = "none"
 
 
 class FrameFields(TypedDict, total=False):
-    """What a definition may be given, by the parameter of a request."""
+    """Fields of a definition that a request may set."""
 
     base: Annotated[str, Key(name="from", metavar="FRAME", help="Start from this frame."), Takes("frame")]
     purpose: Annotated[str, Key(help="What it is for.")]
@@ -120,12 +120,12 @@ def define(
 
 
 def _over(part: Any, given: Mapping[str, Any]) -> Any:
-    """Return a part of a definition with those of its fields that are given."""
+    """Return a part of a definition with the given fields replaced."""
     return replace(part, **{field.name: given[field.name] for field in dataclass_fields(part) if field.name in given})
 
 
 def _drop_none(values: list[str]) -> list[str]:
-    """Return what was given, nothing where it is `none`; raises UsageError for `none` beside something."""
+    """Return the values, empty for `none`; raises UsageError if `none` is combined with others."""
     if _NONE not in values:
         return values
     if len(values) > 1:
@@ -134,6 +134,7 @@ def _drop_none(values: list[str]) -> list[str]:
 
 
 def _instant(text: str) -> datetime | None:
+    """Parse a time, None for `none`; raises UsageError."""
     from amgs.clock import parse_instant
 
     try:
@@ -143,6 +144,7 @@ def _instant(text: str) -> datetime | None:
 
 
 def _child(text: str) -> ChildFrame:
+    """Parse NAME:SHARE; raises UsageError."""
     from amgs.types import ChildFrame
 
     name, _, share = text.partition(":")
@@ -154,7 +156,7 @@ def _child(text: str) -> ChildFrame:
 
 
 def _read_statuses(names: Sequence[str]) -> tuple[str, ...]:
-    """Return the statuses; raises UsageError for one that no block can have."""
+    """Return the statuses; raises UsageError for an unknown one."""
     from amgs.types import STATUSES
 
     if unknown := [name for name in names if name not in STATUSES]:
@@ -172,7 +174,7 @@ _FIELDS: Final = {
     "child": "children",
     "dedup": "semantic_threshold",
 }
-"""Fields of a definition that a request calls by another name."""
+"""Fields of a definition whose parameter has another name."""
 _READ: Final[Mapping[str, Callable[[Any], Any]]] = {
     "categories": lambda names: tuple(_drop_none(names)) or None,
     "statuses": _read_statuses,
@@ -182,6 +184,7 @@ _READ: Final[Mapping[str, Callable[[Any], Any]]] = {
     **dict.fromkeys(("window_hours", "top_k", "semantic_threshold"), lambda number: number or None),
     "children": lambda texts: tuple(map(_child, _drop_none(texts))),
 }
+"""Conversion of the text of each field."""
 
 
 @operation(

@@ -1,4 +1,6 @@
-"""Figure of the candidates of a frame or a search: their origin, the parts of their scores, and their fate."""
+"""Draw a frame or search: where candidates came from, the parts of their scores, whether they were selected, and the
+text.
+"""
 
 from __future__ import annotations
 
@@ -33,11 +35,11 @@ def frame(
     text_offset: int = 0,
     lacks: str = "",
 ) -> Figure:
-    """Return an assembled frame: waterfall, budget, candidates with scores and fates, the text with its blocks.
+    """Draw an assembled frame: search layers, budget, candidates, and the text with its blocks.
 
-    listed: the candidates that a filter leaves; None for all. cursor: the marked one's place. show: the table, the
-    text, or both as far as there is room. text_offset: first text line. lacks: what is said, where no block qualified,
-    of those that could not.
+    listed: the candidates that pass the filter; None for all. cursor: index of the selected one. show: table, text, or
+    both as far as there is room. text_offset: first visible line of the text. lacks: sentence shown if no block
+    qualified.
     """
     sheet = Figure(canvas)
     if result is None:
@@ -89,6 +91,7 @@ def frame(
 
 
 def _head(sheet: Figure, result: Frame) -> None:
+    """Draw the line with name, query, tokens and time."""
     palette = sheet.palette
     full = result.tokens / result.budget if result.budget else 0.0
     colour = palette.bad if full > 1 else palette.accent
@@ -113,7 +116,7 @@ def _head(sheet: Figure, result: Frame) -> None:
 
 
 def _ledger(sheet: Figure, y: int, ledger: Sequence[LedgerEntry]) -> int:
-    """Return what each child was given and used, one behind the other; nothing for an atomic frame."""
+    """Draw the budget and use of each child of a composite frame; return the lines used."""
     if len(ledger) < 2:
         return 0
     palette, x = sheet.palette, 1
@@ -128,9 +131,7 @@ def _ledger(sheet: Figure, y: int, ledger: Sequence[LedgerEntry]) -> int:
 
 
 def _split(rest: Region, rows: int, show: Show) -> tuple[Region | None, Region | None, Region | None]:
-    """Return where the table, the chosen candidate and the text go: side by side when very wide, else one under
-    another.
-    """
+    """Return the regions of table, selected candidate and text: side by side if very wide, else below each other."""
     if show == "text":
         return None, None, rest
     beside = show == "both" and rest.width >= 170
@@ -157,7 +158,7 @@ def _split(rest: Region, rows: int, show: Show) -> tuple[Region | None, Region |
 
 
 def _text(region: Region, result: Frame, numbers: Mapping[str, int], selected: str | None, offset: int) -> None:
-    """Draw the assembled text; the gutter holds the number of each line's candidate."""
+    """Draw the assembled text, with the number of each line's candidate at the left."""
     palette = region.palette
     lines = text_lines(result, region.width - 6)
     rows = region.height - 1
@@ -185,9 +186,8 @@ def _text(region: Region, result: Frame, numbers: Mapping[str, int], selected: s
 
 
 def text_lines(result: Frame, width: int) -> list[tuple[str, str | None]]:
-    """Return the frame's text broken to a width, each line with the block it came from (None for the template's words).
-
-    Blank lines are dropped: the gutter already separates the blocks.
+    """Wrap the frame's text; return each line with its block's id (None for the template's words). Blank lines are
+    dropped.
     """
     lines: list[tuple[str, str | None]] = []
     for span in result.spans:

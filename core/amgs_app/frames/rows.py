@@ -1,4 +1,4 @@
-"""Frames: assembled, defined, remembered, compared."""
+"""Tables for frames: assembled, defined, past, compared."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""The graph: neighbourhoods, paths, edges, entities."""
+"""The graph of blocks: neighbourhoods, paths, edges, entities."""

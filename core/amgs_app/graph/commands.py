@@ -1,4 +1,4 @@
-"""The graph: `graph neighbours`, `inspect`, `path`, `stats`."""
+"""The graph: `graph neighbours`, `graph inspect`, `graph path`, `graph stats`."""
 
 from __future__ import annotations
 

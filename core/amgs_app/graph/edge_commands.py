@@ -1,4 +1,4 @@
-"""Edges made and corrected by hand: `edge set`, `edge remove`."""
+"""Add, correct and remove edges by hand: `edge set`, `edge remove`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Show the entities of the memory: `entity`."""
+"""`entity`: people, places, projects and topics that blocks name."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The neighbourhood of a block: what it is linked to, by which type of edge, how strongly, and what has faded."""
+"""Draw the neighbourhood of a block: linked blocks in rings, edges by type and strength. Faded edges are dotted."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ from amgs_app.terminal.themes import blend
 STRONG, FADING = 0.3, 0.1
 """Edge strengths from which a line is solid, and below which it is dotted."""
 CROWDED = 2
-"""Edges per block from which only the telling ones are drawn."""
+"""Edges per block from which only the most important edges are drawn."""
 MOST_RINGS = 3
 LISTED_BELOW = 60
 MOST_DRAWN = 7
-"""Cells below which more neighbours than so many are listed and not drawn: their lines would cross everywhere."""
+"""Most neighbours drawn in a region narrower than LISTED_BELOW; more are only listed, since their lines would cross."""
 _DOTS = {1: "●", 2: "○", 3: "·"}
 
 
@@ -40,11 +40,10 @@ def neighbourhood(
     shown: Sequence[str] | None = None,
     edge: EdgeKey | None = None,
 ) -> Text:
-    """Return the blocks around the centre in rings, beside them the edges as a table.
+    """Draw the blocks around the centre in rings, and the edges as a table.
 
-    selected: the id of a block of the picture, drawn in the selection's colour. now: fades the names of blocks whose
-    relevance has gone. shown: ids of the neighbours that are shown, numbered in this order; None for all, near before
-    far and strong before weak. edge: the one that keys mean.
+    selected: id of the highlighted block. now: fades blocks by their relevance. shown: ids of visible neighbours,
+    numbered in this order; None for all, near before far, then strong before weak. edge: the edge that keys act on.
     """
     if result is None:
         return notice(
@@ -57,11 +56,11 @@ def neighbourhood(
     _head(sheet, result, selected)
     every = len(result.edges)
     if shown is not None:
-        result = _only(result, shown)
+        result = _restrict(result, shown)
     letters = relation_letters(result.edges)
     y = 1
     if result.edges and sheet.height >= SENTENCE_FROM:
-        sheet.put(1, y, strongest(result), ink(sheet.palette.text), width=sheet.width - 2)
+        sheet.put(1, y, describe_strongest(result), ink(sheet.palette.text), width=sheet.width - 2)
         y += 1
     if result.edges and sheet.height >= 12:
         _legend(sheet, y, result.edges, letters)
@@ -94,11 +93,11 @@ def neighbourhood(
 
 
 SENTENCE_FROM = 14
-"""Lines from which a sentence above the picture says what it shows."""
+"""Lines from which a sentence above the figure describes it."""
 
 
-def strongest(result: Neighbourhood) -> str:
-    """Return what the picture shows, in a sentence."""
+def describe_strongest(result: Neighbourhood) -> str:
+    """Return a sentence about the centre's edges and the strongest of them."""
     titles = {block.id: clean(block.title) for block in result.blocks}
     center = result.center.id
     own = [live for live in result.edges if center in live.edge.key[:2]]
@@ -112,7 +111,7 @@ def strongest(result: Neighbourhood) -> str:
 
 
 def stats(result: GraphStats, canvas: Canvas) -> Text:
-    """Return counts and shape of the whole graph, the relations by number."""
+    """Draw the counts of the whole graph, and edges by relation."""
     sheet = Figure(canvas)
     palette = sheet.palette
     plain, muted = ink(palette.text, bold=True), ink(palette.muted)
@@ -142,9 +141,7 @@ def stats(result: GraphStats, canvas: Canvas) -> Text:
 
 
 def relation_letters(edges: Sequence[LiveEdge]) -> dict[str, str]:
-    """Return one letter a relation, the same whatever the order of the edges: the first of its own letters still
-    free.
-    """
+    """Return a letter for each relation, the first of its name that is free; independent of the order of edges."""
     letters: dict[str, str] = {}
     for name in sorted({live.edge.relation_type for live in edges}):
         options = [sign for sign in name.lower() if sign.isascii() and sign.isalpha()] + list("0123456789")
@@ -153,6 +150,7 @@ def relation_letters(edges: Sequence[LiveEdge]) -> dict[str, str]:
 
 
 def _head(sheet: Figure, result: Neighbourhood, selected: str | None) -> None:
+    """Draw the line with the centre's title, counts and centrality."""
     palette = sheet.palette
     plain, muted = ink(palette.text), ink(palette.muted)
     shown = next((block for block in result.blocks if block.id == selected), result.center)
@@ -196,6 +194,7 @@ def _head(sheet: Figure, result: Neighbourhood, selected: str | None) -> None:
 
 
 def _legend(sheet: Figure, y: int, edges: Sequence[LiveEdge], letters: Mapping[str, str]) -> None:
+    """Draw the letters of the relations and the meaning of line styles."""
     palette = sheet.palette
     pieces: list[HeaderPart] = []
     for at, (name, letter) in enumerate(sorted(letters.items())):
@@ -210,8 +209,8 @@ def _legend(sheet: Figure, y: int, edges: Sequence[LiveEdge], letters: Mapping[s
 
 
 def _split(body: Region, result: Neighbourhood) -> tuple[Region | None, Region | None]:
-    """Return the drawing, and where the table of edges goes: beside it when wide, below it when there are lines to
-    spare. Where the place is narrow and the neighbours are many, the table alone: it says more.
+    """Return the regions of drawing and table: beside each other if wide, else below; the table alone if narrow and
+    crowded.
     """
     edges = len(result.edges)
     if body.width < LISTED_BELOW and len(result.blocks) > MOST_DRAWN + 1:
@@ -226,7 +225,7 @@ def _split(body: Region, result: Neighbourhood) -> tuple[Region | None, Region |
 
 
 def _strengths(result: Neighbourhood) -> dict[str, float]:
-    """Return the strongest edge of each block."""
+    """Return the strength of the strongest edge at each block."""
     best: dict[str, float] = {}
     for live in result.edges:
         for end in (live.edge.source_id, live.edge.target_id):
@@ -234,8 +233,8 @@ def _strengths(result: Neighbourhood) -> dict[str, float]:
     return best
 
 
-def _only(result: Neighbourhood, ids: Sequence[str]) -> Neighbourhood:
-    """Return the neighbourhood with these neighbours alone, and the edges among them and the centre."""
+def _restrict(result: Neighbourhood, ids: Sequence[str]) -> Neighbourhood:
+    """Return the neighbourhood with only these neighbours and the edges among them and the centre."""
     block_ids = {result.center.id, *ids}
     return replace(
         result,
@@ -247,7 +246,7 @@ def _only(result: Neighbourhood, ids: Sequence[str]) -> Neighbourhood:
 
 
 def _rank_blocks(result: Neighbourhood) -> list[Block]:
-    """Return the centre, then by distance and by the strength of the strongest edge."""
+    """Return the centre, then the others by distance and strongest edge."""
     best = _strengths(result)
     return sorted(
         result.blocks, key=lambda block: (result.distances.get(block.id, 9), -best.get(block.id, 0.0), block.id)
@@ -262,6 +261,7 @@ def _rings(
     selected: str | None,
     now: datetime | None,
 ) -> None:
+    """Draw the blocks on rings around the centre, with edges and labels."""
     palette = region.palette
     ranked = _rank_blocks(result)
     up = parents(result.distances, [(e.edge.source_id, e.edge.target_id, e.strength) for e in result.edges])
@@ -319,8 +319,8 @@ def _rings(
 
 
 def _choose_edges(result: Neighbourhood, up: Mapping[str, str], selected: str | None) -> list[LiveEdge]:
-    """Return the edges that are drawn: all of them while they are few, else those of the centre and of the selected
-    block, and for each other block the strongest that leads inwards.
+    """Return the edges to draw: all if few; else those of the centre and the selected block, and for each other block
+    the strongest towards the centre.
     """
     if len(result.edges) <= CROWDED * len(result.blocks):
         return list(result.edges)
@@ -339,7 +339,7 @@ def _choose_edges(result: Neighbourhood, up: Mapping[str, str], selected: str | 
 
 
 def _lines(region: Region, edges: Sequence[LiveEdge], spots: Mapping[str, Spot], letters: Mapping[str, str]) -> None:
-    """Draw the edges as lines, the weakest underneath, with a letter near the middle."""
+    """Draw edges as lines, weak ones first, with the relation's letter in the middle."""
     palette = region.palette
     strokes = Strokes(region)
     marks: list[tuple[int, int, str, str]] = []

@@ -1,8 +1,7 @@
-"""Lay out the blocks of a neighbourhood: rings around the centre, labels that never overlap and stay distinguishable
-where titles are cut, always the same.
+"""Place the blocks of a neighbourhood: rings around the centre, with labels that never overlap.
 
-The order around a ring comes from the ids, so that a block keeps its side when others come or go; who is
-further out stands in the direction of the one it hangs on.
+The order on a ring follows from the ids, so that a block keeps its side when others come or go; outer blocks stand in
+the direction of their parent. The same input always gives the same layout.
 """
 
 from __future__ import annotations
@@ -16,9 +15,7 @@ from amgs_app.render.canvas import cut, width_of
 
 @dataclass(frozen=True, slots=True)
 class PlacedNode:
-    """A block to be placed. parent: the nearest block one hop closer. label: the width of its label in
-    cells.
-    """
+    """A block to place. ring: hops from the centre. parent: its neighbour one hop closer. label: width in cells."""
 
     id: str
     ring: int
@@ -39,9 +36,7 @@ class Spot:
 def place(
     nodes: Sequence[PlacedNode], width: int, height: int, center_label: int
 ) -> tuple[dict[str, Spot], tuple[float, float]]:
-    """Spots for the nodes that fit (nodes in falling importance), and the middle. The centre's own label is
-    kept free.
-    """
+    """Return positions of the nodes that fit (most important first), and the centre. The centre's label stays free."""
     cx, cy = width // 2, height // 2
     rings = max((node.ring for node in nodes), default=1)
     taken = _Taken(width, height)
@@ -59,7 +54,7 @@ def place(
 
 
 def _turn(identity: str) -> float:
-    """Return a fixed place on the circle for an id, in [0, 1)."""
+    """Return a position on the circle that depends only on the id, in [0, 1)."""
     try:
         return int(identity[:8], 16) / 16**8
     except ValueError:
@@ -67,7 +62,9 @@ def _turn(identity: str) -> float:
 
 
 def _angles(nodes: Sequence[PlacedNode]) -> dict[str, float]:
-    """In turns: ring 1 evenly spread in the order of the ids, each further ring around its parents."""
+    """Return positions on the circle, in turns: ring 1 evenly spread in the order of ids, outer rings around their
+    parents.
+    """
     angles: dict[str, float] = {}
     first = sorted((node for node in nodes if node.ring == 1), key=lambda node: (_turn(node.id), node.id))
     for position, node in enumerate(first):
@@ -87,7 +84,9 @@ def _angles(nodes: Sequence[PlacedNode]) -> dict[str, float]:
 
 
 def _find(node: PlacedNode, turn: float, rings: int, width: int, height: int, taken: _Taken) -> Spot | None:
-    """Return the free place nearest to where the node wants to stand: along its ring first, then a little in or out."""
+    """Return the free position nearest to the wanted one: along its ring first, then slightly in or out; None if there
+    is none.
+    """
     cx, cy = width / 2, height / 2
     label = min(node.label, max(3, width // 3))
     outer_x, outer_y = max(4.0, cx - label - 2), max(1.0, cy - 0.6)
@@ -123,7 +122,7 @@ def _find(node: PlacedNode, turn: float, rings: int, width: int, height: int, ta
 
 
 def _spot(x: int, y: int, side: int, label: int, width: int) -> Spot | None:
-    """Return the dot at x with its label on the outer side; moved inwards until it fits; None when it cannot."""
+    """Return the dot at x with its label on the outer side, moved inwards until it fits; None if it cannot."""
     if side > 0:
         x = min(x, width - label - 2)
         return Spot(x, y, x, x + label + 2) if x >= 0 else None
@@ -132,23 +131,25 @@ def _spot(x: int, y: int, side: int, label: int, width: int) -> Spot | None:
 
 
 class _Taken:
-    """Cells already occupied by labels."""
+    """Cells that labels occupy."""
 
     def __init__(self, width: int, height: int) -> None:
         self.rows = [bytearray(width + 2) for _ in range(height)]
         self.width, self.height = width, height
 
     def mark(self, row: int, start: int, end: int) -> None:
+        """Mark cells [start, end) of a row as occupied."""
         if 0 <= row < self.height:
             for x in range(max(0, start), min(self.width, end)):
                 self.rows[row][x] = 1
 
     def free(self, row: int, start: int, end: int) -> bool:
+        """Return whether cells [start, end) of a row are free."""
         return 0 <= row < self.height and not any(self.rows[row][max(0, start) : min(self.width, end)])
 
 
 def parents(distances: Mapping[str, int], links: Sequence[tuple[str, str, float]]) -> dict[str, str]:
-    """For each block the neighbour one hop closer with the strongest link (the smaller id on a tie)."""
+    """Return for each block its neighbour one hop closer with the strongest link (the smaller id on a tie)."""
     best: dict[str, tuple[float, str]] = {}
     for a, b, strength in links:
         for near, far in ((a, b), (b, a)):
@@ -160,14 +161,14 @@ def parents(distances: Mapping[str, int], links: Sequence[tuple[str, str, float]
 
 
 CRUMB = " › "
-"""What parts the headings over a section in its title."""
+"""Separator of headings in the title of a section."""
 
 
 def short_labels(titles: Mapping[str, str], room: int) -> dict[str, str]:
-    """Return each title in at most `room` cells, by the same key.
+    """Shorten titles to at most `room` cells, keeping them distinguishable.
 
-    A title that fits stays. Of a section the innermost headings are kept. Where titles begin alike, the words that they
-    share are left out. Equal titles stay equal.
+    A title that fits stays. Of a section's title the innermost headings stay. Words that several shortened titles share
+    at the beginning are left out. Equal titles stay equal.
     """
     labels = {key: _of_section(title, room) for key, title in titles.items()}
     alike: dict[str, list[str]] = {}
@@ -184,7 +185,7 @@ def short_labels(titles: Mapping[str, str], room: int) -> dict[str, str]:
 
 
 def _of_section(title: str, room: int) -> str:
-    """Return the title if it fits, else its innermost headings, as many as fit; one at least."""
+    """Return the title if it fits, else as many of its innermost headings as fit, at least one."""
     if width_of(title) <= room:
         return title
     parts = title.split(CRUMB)
@@ -200,6 +201,6 @@ def _innermost(title: str) -> str:
 
 
 def _count_shared_words(words: list[str], other: list[str]) -> int:
-    """Return how many words two titles begin with alike."""
+    """Count the words with which both titles begin."""
     pairs = enumerate(zip(words, other, strict=False))
     return next((at for at, (mine, theirs) in pairs if mine != theirs), min(len(words), len(other)))

@@ -1,4 +1,4 @@
-"""Beside the graph: its edges as a list, and its blocks by how central they are."""
+"""Tables beside the graph: edges, and blocks by centrality."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from amgs_app.render.rows import RowList, Rows
 
 @dataclass(frozen=True, slots=True)
 class EdgeRow:
-    """An edge as seen from the centre, or from its source. near, far: the numbers of its ends in the picture; near is
-    "" for the centre. rank: PageRank of the far end.
+    """An edge as seen from the centre, or from its source. near, far: numbers of its ends in the figure; "" for the
+    centre. rank: PageRank of the far end.
     """
 
     live: LiveEdge
@@ -54,9 +54,7 @@ BLOCKS: Final = Rows[tuple[Block, str, str, Centrality]](
 
 
 def list_edges(result: Neighbourhood, numbers: Mapping[str, int]) -> RowList[EdgeRow]:
-    """Return the edges, those at the centre first, the strong ones before the weak. numbers: of the blocks in the
-    picture.
-    """
+    """List the edges, the centre's first, then strong before weak. numbers: of the blocks in the figure."""
     titles = {block.id: block.title for block in result.blocks}
     center = result.center.id
 
@@ -85,7 +83,7 @@ def edge_table(
     selected: str | None,
     chosen: EdgeKey | None = None,
 ) -> None:
-    """Draw the edges below a rule; chosen: the edge that keys act on, else the first of the selected block."""
+    """Draw the edges below a rule. chosen: the edge that keys act on, else the first of the selected block."""
     listed = list_edges(result, numbers)
     keys = [row.live.edge.key for row in listed.items]
     touching = (at for at, key in enumerate(keys) if selected in key[:2] and selected != result.center.id)

@@ -1,4 +1,4 @@
-"""The graph: neighbourhoods, paths, communities, counts; and what the memory knows by name."""
+"""Tables for neighbourhoods, paths, communities, counts and entities."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""The operator's view and arrangement of the memory."""
+"""The whole memory at a glance, and the operator's tools: arrangement, themes, settings, help, scripts."""

@@ -1,6 +1,6 @@
-"""Arrange the operator's view of the memory: `layout`, `filter`.
+"""Arrange the screen: `layout` and `filter`.
 
-It is remembered in the store, beside the memory: another session finds it again, an export does not carry it.
+The arrangement is saved in the store for the next session; an export does not contain it.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 LAYOUT = "layout:"
 LAST = "(last)"
-"""The layout that a session left behind; the next one begins with it."""
+"""Name of the layout that the last session left; the next session begins with it."""
 
 
 LONGEST_NAME = 60
@@ -72,7 +72,7 @@ def arrange(
             )
         colours = theme or operator.layout.theme
         operator.layout = replace(operator.layout, pane=pane, beside=names, large=large, theme=colours)
-        _remember(operator)
+        _save_last_layout(operator)
     if save:
         _save_layout(operator, name)
     elif pane is None:
@@ -81,6 +81,7 @@ def arrange(
 
 
 def _restore_layout(operator: Operator, name: str) -> Layout:
+    """Return a saved layout; raises UsageError for an unknown name."""
     layouts = operator.engine.memory.kept(LAYOUT)
     text = layouts.get(LAYOUT + name)
     if text is None and name != LAST:
@@ -96,12 +97,13 @@ def _restore_layout(operator: Operator, name: str) -> Layout:
 
 
 def _save_layout(operator: Operator, name: str) -> None:
+    """Save the present layout under a name; raises UsageError for an invalid name."""
     if not name.strip() or name == LAST or len(name) > LONGEST_NAME or not name.isprintable():
         raise UsageError(
             f"A layout needs a name of at most {LONGEST_NAME} letters on one line.",
             way_out="For example `layout --save --name night`.",
         )
-    operator.engine.memory.keep(LAYOUT + name, written(operator.layout))
+    operator.engine.memory.keep(LAYOUT + name, layout_to_json(operator.layout))
 
 
 # --- lists ------------------------------------------------------------------------------------------------
@@ -144,25 +146,26 @@ def filter_rows(
     check_filter(wanted, _listing(pane))
     others = {name: sift for name, sift in operator.layout.sifts.items() if name != pane}
     operator.layout = replace(operator.layout, sifts=others | ({pane: wanted} if wanted else {}))
-    _remember(operator)
+    _save_last_layout(operator)
     return results.Sifted(pane, wanted)
 
 
-def _remember(operator: Operator) -> None:
-    """Keep the layout for the next session, where there is a memory to keep it in."""
+def _save_last_layout(operator: Operator) -> None:
+    """Save the layout for the next session, unless there is no memory yet."""
     if not operator.engine.lacks_memory:
-        operator.engine.memory.keep(LAYOUT + LAST, written(operator.layout))
+        operator.engine.memory.keep(LAYOUT + LAST, layout_to_json(operator.layout))
 
 
 def _listing(pane: Pane) -> Listing:
+    """Return the fields of a pane's list; raises UsageError if it has none."""
     listing = listings().get(pane)
     if listing is None:
         raise UsageError(f"The {pane} pane has no list.", way_out=f"Panes with a list: {', '.join(listings())}.")
     return listing
 
 
-def written(layout: Layout) -> str:
-    """Return an arrangement as the store keeps it."""
+def layout_to_json(layout: Layout) -> str:
+    """Return a layout as the JSON that the store holds."""
     sifts = {
         pane: {"terms": list(sift.terms), "order": sift.order, "reverse": sift.reverse}
         for pane, sift in layout.sifts.items()
@@ -179,7 +182,7 @@ def written(layout: Layout) -> str:
 
 
 def _read(text: str) -> Layout:
-    """Return a kept arrangement; one that another version wrote otherwise counts as the first arrangement."""
+    """Parse a stored layout; an unreadable one is the default layout."""
     try:
         fields = json.loads(text)
         pane, beside = fields["pane"], tuple(str(name) for name in fields["beside"])
@@ -192,7 +195,7 @@ def _read(text: str) -> Layout:
 
 
 def _read_sifts(filters: Mapping[str, Any]) -> Iterator[tuple[Pane, ListFilter]]:
-    """Yield kept filters and orders; one that this version's lists cannot answer is left out."""
+    """Yield the stored filter and order of each pane, except those that this version cannot use."""
     for pane, values in filters.items():
         sift = ListFilter(tuple(values["terms"]), values["order"], bool(values["reverse"]))
         listing = listings().get(pane)  # any word may stand in a file

@@ -1,4 +1,4 @@
-"""The whole: `status`, `traffic`, `show`, `theme`, `settings`, `help`."""
+"""Commands on the whole: `status`, `traffic`, `show`, `theme`, `settings`, `help`."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def traffic(engine: Engine, *, limit: Limit = 50) -> results.TrafficList:
 
 
 _USED = 20
-"""So many of the most used blocks stand on the page of a memory."""
+"""Most used blocks that the HTML page lists."""
 _LINES: Mapping[str, tuple[str, str]] = {
     "overview": ("status", "status"),
     "inbox": ("inbox list", "inbox list"),
@@ -95,7 +95,7 @@ _LINES: Mapping[str, tuple[str, str]] = {
     "focus": ("focus view", "focus view"),
     "conversation": ("conversation list", "conversation list"),
 }
-"""The command that a pane shows: of the whole memory, and of the selected block."""
+"""The command that each pane shows: for the whole memory, and for the selected block."""
 
 
 @operation("show", place="here", lane="model", summary="Show a pane with current data.", example="show frame")
@@ -117,7 +117,7 @@ def show(
 
 
 def _call_of(operator: Operator, pane: Pane) -> Call[Any] | None:
-    """Return the call that brings the pane up to date; None for a result that is kept as it was made."""
+    """Return the call whose result the pane shows; None for a pane whose last result stays."""
     from amgs_app.calls.standard import standard
 
     if pane not in _LINES:
@@ -240,9 +240,7 @@ def help_command(
 
 
 def find_commands(registry: Registry, typed: str) -> list[Operation[..., Any]]:
-    """Find the commands whose names, synonyms or summaries contain words that begin with every typed word, the best
-    first.
-    """
+    """Return the commands whose name, synonyms or summary have a word beginning with each typed word, best first."""
     words = typed.casefold().split()
 
     def begins(word: str, texts: Iterable[str]) -> bool:
@@ -259,6 +257,7 @@ def find_commands(registry: Registry, typed: str) -> list[Operation[..., Any]]:
 
 
 def _explain_command(command: Operation[..., Any]) -> results.VerbHelp:
+    """Return the help of one command."""
     described: list[tuple[str, str]] = []
     for parameter in command.parameters:
         label = ", ".join(parameter.flags) if parameter.is_option else parameter.label

@@ -1,4 +1,4 @@
-"""The whole loop in one look: where material waits, what stands where, and what to do next."""
+"""Draw the overview: the eight stations from inbox to feedback, the next step, health, and the journal."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ BY_WORDS = "until then raw blocks are found by words only"
 
 @dataclass(frozen=True, slots=True)
 class _Station:
-    """One stop of the loop: its name, its number, two lines under it or a gauge instead of the second."""
+    """A box of the loop: name, number, a line below, and another line or a gauge. quiet: nothing is there yet."""
 
     name: str
     number: str
@@ -51,12 +51,10 @@ def overview(
     namespaces: Sequence[NamespaceSize] = (),
     station: int | None = None,
 ) -> Figure:
-    """Return the loop with live counts, the next step, what the store consists of beside one file, the health of each
-    area of the memory, and the journal.
+    """Draw the loop with live counts, the next step, the namespace, the health of each area, and the journal.
 
-    frame, focus: the last ones of the session. cursor: the
-    operation that is chosen in the journal. namespaces: of the database.
-    station: the place of the one that is chosen in the loop.
+    frame, focus: the session's last. cursor: selected journal entry. namespaces: of the database. station: index of the
+    selected station.
     """
     sheet = Figure(canvas)
     if status is None:
@@ -112,7 +110,7 @@ def overview(
 def _store(
     region: Region, status: StoreStatus, namespaces: Sequence[NamespaceSize], lines: Sequence[HealthLine]
 ) -> int:
-    """Return a line each, and where there is room what stands behind them; how many rows that took."""
+    """Draw the lines about the store, and its namespaces if there is room; return the number of lines used."""
     _health_lines(region.part(0, 0, None, min(region.height, len(lines))), lines)
     y = min(len(lines), region.height)
     more = detail_height(status, namespaces, region.height - y - 14)
@@ -122,7 +120,7 @@ def _store(
 
 
 def _stations(status: StoreStatus, frame: Frame | None, focus: FocusView | None) -> tuple[_Station, ...]:
-    """Return the eight stops in the order of the flow."""
+    """Return the eight stations in the order of the flow."""
     raw, consolidated_count = status.blocks.get("raw", 0), status.blocks.get("consolidated", 0)
     waited = "waiting" if raw else "empty"
     last = status.last_consolidation
@@ -166,7 +164,7 @@ def _stations(status: StoreStatus, frame: Frame | None, focus: FocusView | None)
 
 
 def _next(status: StoreStatus, frame: Frame | None, focus: FocusView | None) -> tuple[int, str, str]:
-    """Return the station where something is to be done, the command that does it, and why."""
+    """Return the station where something is due, the command for it, and the reason."""
     raw, consolidated_count = status.blocks.get("raw", 0), status.blocks.get("consolidated", 0)
     steps: tuple[tuple[bool, int, str, str], ...] = (
         (not raw and not consolidated_count, 0, "ingest --batch DIR", "the memory is empty"),
@@ -184,7 +182,7 @@ def _next(status: StoreStatus, frame: Frame | None, focus: FocusView | None) -> 
 
 
 def next_step(status: StoreStatus, frame: Frame | None, focus: FocusView | None) -> str:
-    """Return the beginning of the line that the picture names as next, ready to be finished."""
+    """Return the beginning of the command that the figure suggests next, for the operator to complete."""
     return re.sub(r"(“…”|DIR|ID)$", "", _next(status, frame, focus)[1])
 
 
@@ -194,7 +192,7 @@ def next_step(status: StoreStatus, frame: Frame | None, focus: FocusView | None)
 def pane_at(
     x: int, y: int, canvas: Canvas, status: StoreStatus, frame: Frame | None = None, focus: FocusView | None = None
 ) -> str | None:
-    """Return the pane behind the station that is drawn in a cell of the overview; None beside the stations."""
+    """Return the pane of the station drawn in a cell; None outside the stations."""
     tall = _tall(canvas.height)
     stations = _stations(status, frame, focus)
     columns = _columns(stations, canvas.width)
@@ -207,18 +205,19 @@ def pane_at(
 
 
 def _tall(height: int) -> int:
-    """Return lines of a station in a picture of this height."""
+    """Return the lines of a station in a figure of this height."""
     return 5 if height >= 20 else 4
 
 
 def _column(place: int) -> int:
-    """Stations go to the right, then back to the left below."""
+    """Return the column of a station: four to the right, then four back to the left below."""
     return place if place < 4 else 7 - place
 
 
 def _columns(stations: Sequence[_Station], width: int) -> list[tuple[int, int]]:
-    """Left edge and width of the four columns: as wide as their words need, the rest shared out evenly. Where room is
-    short the gaps shrink, then the blanks around the names; where that is not enough, the names come first.
+    """Return the left edge and width of the four columns.
+
+    If space is short, gaps shrink first, then blanks around names; then names take precedence over numbers.
     """
     names, loose, tight = [0] * 4, [0] * 4, [0] * 4
     for place, station in enumerate(stations):
@@ -237,7 +236,7 @@ def _columns(stations: Sequence[_Station], width: int) -> list[tuple[int, int]]:
 
 
 def _loop(region: Region, stations: Sequence[_Station], at: int, tall: int, chosen: int | None = None) -> None:
-    """Four stops to the right, four back below; what feedback teaches goes up into the memory."""
+    """Draw the stations with arrows between them, and the arrow from feedback up to memory."""
     palette = region.palette
     columns = _columns(stations, region.width)
     flow = ink(palette.muted)
@@ -262,6 +261,7 @@ def _loop(region: Region, stations: Sequence[_Station], at: int, tall: int, chos
 
 
 def _box(region: Region, station: _Station, *, due: bool, chosen: bool = False) -> None:
+    """Draw one station."""
     palette = region.palette
     line = ink(palette.accent if due else palette.faint, bold=due)
     last = region.height - 1
@@ -299,7 +299,7 @@ def _colour(standing: Standing, palette: Palette) -> str:
 
 
 def _sides(region: Region, status: StoreStatus, health: Health | None) -> None:
-    """Draw the health of the memory's areas; below it, where there is room, the memory by category."""
+    """Draw the health lines, and below them the categories if there is room."""
     if health is None:
         _categories(region, status)
         return
@@ -317,12 +317,13 @@ def _sides(region: Region, status: StoreStatus, health: Health | None) -> None:
 
 
 def _urgent_first(lines: Sequence[HealthLine]) -> tuple[HealthLine, ...]:
+    """Return the lines with those that need action first."""
     order: Mapping[Standing, int] = {"act": 0, "watch": 1, "unknown": 2, "well": 3}
     return tuple(sorted(lines, key=lambda line: order[line.standing]))
 
 
 def _health_lines(region: Region, lines: Sequence[HealthLine]) -> None:
-    """Draw a line per area, as many as there are rows."""
+    """Draw a line per area, as many as fit."""
     palette = region.palette
     name_w = max(width_of(line.side) for line in lines)
     for row, line in enumerate(lines[: region.height]):
@@ -337,7 +338,7 @@ def _health_lines(region: Region, lines: Sequence[HealthLine]) -> None:
 
 
 def _compact(region: Region, health: Health) -> None:
-    """Draw the areas in two columns, those that need attention first, as many as there is room for."""
+    """Draw the areas in two columns, urgent ones first."""
     palette = region.palette
     ranked = _urgent_first(health.lines)
     wide = region.width // 2
@@ -349,7 +350,7 @@ def _compact(region: Region, health: Health) -> None:
 
 
 def _categories(region: Region, status: StoreStatus) -> None:
-    """Draw the store's facts, then the memory by category."""
+    """Draw the store's facts and the number of blocks by category."""
     palette = region.palette
     muted, plain = ink(palette.muted), ink(palette.text)
     region.rule(0, "memory", f"schema {status.schema_version}, change {status.change_counter}")

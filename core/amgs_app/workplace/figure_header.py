@@ -1,4 +1,4 @@
-"""The line over everything."""
+"""Draw the header line of the screen."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def header(
     sample_time: bool = False,
     read_only: bool = False,
 ) -> Text:
-    """Return one line over everything: the store, its counts, the model, the hour, how well it is calibrated."""
+    """Draw one line: store, counts, model, time, Brier score, and whether the screen is live."""
     sheet = Figure(canvas.sized(canvas.width, 1))
     palette = sheet.palette
     muted, plain, strong = ink(palette.muted), ink(palette.text), ink(palette.text, bold=True)

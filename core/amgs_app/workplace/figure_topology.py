@@ -1,4 +1,4 @@
-"""Describe the contents of a store in a database: its namespace among others."""
+"""Describe and draw the namespaces of a database that holds the store."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _WIDE = 100
 
 
 def topology_lines(status: StoreStatus, namespaces: Sequence[NamespaceSize]) -> tuple[HealthLine, ...]:
-    """Give a line for the namespace of a memory in a database."""
+    """Return a line about the namespace; empty for a store in a file."""
     topology = status.topology
     if topology is None:
         return ()
@@ -23,6 +23,7 @@ def topology_lines(status: StoreStatus, namespaces: Sequence[NamespaceSize]) -> 
 
 
 def _namespace(own: NamespaceSize, namespaces: Sequence[NamespaceSize]) -> str:
+    """Return a namespace's position, blocks and size, in words."""
     place = f", one of {len(namespaces):,}" if len(namespaces) > 1 else ""
     parts = [f"{clean(own.name)}{place}", plural(own.blocks or 0, "block"), format_size(own.bytes)]
     parts += [] if own.changes is None else [f"change {count(own.changes)}"]
@@ -32,7 +33,7 @@ def _namespace(own: NamespaceSize, namespaces: Sequence[NamespaceSize]) -> str:
 
 
 def format_size(size: int) -> str:
-    """Return bytes in decimal units: `3.4 GB`."""
+    """Format bytes in decimal units: `3.4 GB`."""
     for limit, unit in ((1e12, "TB"), (1e9, "GB"), (1e6, "MB"), (1e3, "kB")):
         if size >= limit:
             return f"{size / limit:.1f} {unit}"
@@ -40,13 +41,13 @@ def format_size(size: int) -> str:
 
 
 def detail_height(status: StoreStatus, namespaces: Sequence[NamespaceSize], most: int) -> int:
-    """Rows of `draw_detail`, its rule included; 0 where there is nothing to tell beyond the lines."""
+    """Return the lines that `draw_detail` needs, at most `most`; 0 if there is only one namespace."""
     rows = len(namespaces) if status.topology is not None and len(namespaces) > 1 else 0
     return min(rows, _MOST_NAMESPACES, most - 1) + 1 if rows and most > 1 else 0
 
 
 def draw_detail(region: Region, status: StoreStatus, namespaces: Sequence[NamespaceSize]) -> None:
-    """Draw the namespaces, the open one first and then the largest."""
+    """Draw the namespaces, the open one first, then the largest."""
     if status.topology is not None and len(namespaces) > 1:
         _namespaces(region, status.topology, namespaces)
 

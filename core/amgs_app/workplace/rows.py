@@ -1,4 +1,4 @@
-"""The workstation: the overview, layouts, settings, scripts, help."""
+"""Tables and sentences for the overview, layouts, settings, scripts and help."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 
 OPERATIONS = 100
-"""Entries of the journal which the overview lists at most."""
+"""Most journal entries in the overview."""
 
 
 def _layout(layout: Layout) -> tuple[str, str, str]:
@@ -48,7 +48,7 @@ def _layout(layout: Layout) -> tuple[str, str, str]:
 
 
 def _format_setting(value: object) -> str:
-    """Format a setting as TOML."""
+    """Format a setting's value as TOML."""
     return json.dumps(value, ensure_ascii=False)
 
 
@@ -81,6 +81,7 @@ def _way(line: HealthLine) -> str:
 
 
 def _portable(result: Overview) -> Overview:
+    """Return the overview without the store's path."""
     return replace(result, store=replace(result.store, path=""))
 
 

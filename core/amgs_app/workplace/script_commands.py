@@ -1,4 +1,4 @@
-"""Create and check scripts: `snapshot`, `save`, `expect`."""
+"""Make and check scripts: `snapshot`, `save`, `expect`."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ def expect(
 
 
 def _resolve_metric(metric: str) -> str:
-    """Return the metric that a word names: in full, or by the end that only it has. Raises UsageError."""
+    """Return the full name of a metric, given in full or by its unique last part. Raises UsageError."""
     fitting = [metric] if metric in METRICS else [name for name in METRICS if name.endswith(f".{metric}")]
     if len(fitting) == 1:
         return fitting[0]
@@ -183,4 +183,4 @@ METRICS: Mapping[str, Callable[[Operator], float]] = MappingProxyType(
         "brier": _brier,
     }
 )
-"""Every metric that `expect` knows, as a function of the session."""
+"""Every metric that `expect` knows, by name."""

@@ -1,4 +1,4 @@
-"""Write settings into their file."""
+"""Write settings into their TOML file; comments in it stay."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def change_settings(pairs: Sequence[str], file: Path | None = None) -> list[str]
         if key in keys:
             raise UsageError(f"{key} is given twice.", way_out="Give it once.", title="Invalid setting")
         if text != "default" or not _take_out(document, key):
-            _put(document, key, text)
+            _set_value(document, key, text)
         keys.append(key)
     _, faults = check_settings(document.unwrap())
     raise_faults(faults, path, named=file is not None, given=keys)
@@ -46,7 +46,7 @@ def change_settings(pairs: Sequence[str], file: Path | None = None) -> list[str]
 
 
 def _take_out(table: Any, key: str) -> bool:
-    """Take a key out of a table, in which it may be wrong or unknown; whether it was there."""
+    """Delete a key from a table, valid or not; return whether it was there."""
     if key in table:
         del table[key]
         return True
@@ -54,8 +54,8 @@ def _take_out(table: Any, key: str) -> bool:
     return bool(rest) and isinstance(table.get(first), dict) and _take_out(table[first], rest)
 
 
-def _put(document: Any, key: str, text: str) -> None:
-    """Put what a text gives for a key into a document. Raises UsageError for no setting and for no such value."""
+def _set_value(document: Any, key: str, text: str) -> None:
+    """Set a key of the document from its text. Raises UsageError for an unknown key or invalid value."""
     import tomlkit
 
     steps, table = key.split("."), document
@@ -87,5 +87,5 @@ def _put(document: Any, key: str, text: str) -> None:
 
 
 def _type_of(kind: type[BaseModel], name: str) -> Any:
-    """Return the type of a section's own setting; None for a name that is none."""
+    """Return the declared type of a section's setting; None for an unknown name."""
     return kind.model_fields[name].annotation if name in inspect.get_annotations(kind) else None

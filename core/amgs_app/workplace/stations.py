@@ -1,4 +1,4 @@
-"""The stations of the loop, and the panes that show more of them; drawn by the overview."""
+"""The stations of the overview's loop, and the pane that shows more about each."""
 
 from __future__ import annotations
 
@@ -14,6 +14,6 @@ PANE_OF = {
     "decode": "focus",
     "feedback": "calibration",
 }
-"""The pane that shows more of a station."""
+"""The pane of each station."""
 STATIONS: Final = tuple(PANE_OF)
-"""In the order of the loop."""
+"""Names in the order of the loop."""

@@ -18,15 +18,15 @@ ANY = BlockFilter(statuses=("raw", "consolidated", "archived", "pruned"))
 
 def test_features_changed_since_a_revision_are_only_those(storage: Storage) -> None:
     put(storage, block("Is it dry?", meta={"source": "a.md#1"}), block("It is.", meta={"source": "a.md#2"}))
-    every = storage.block_columns.traits()
+    every = storage.block_columns.features()
     assert every.numbers.tolist() == [1, 2]
     assert every.asks.tolist() == [True, False]
     assert every.episode[0] == every.episode[1] != 0
     seen = storage.structure_counter
-    assert storage.block_columns.traits(since=seen).numbers.size == 0
+    assert storage.block_columns.features(since=seen).numbers.size == 0
     with storage.transaction():
         storage.blocks.update([block("It is.", meta={"speaker": "Ilse"})])
-    changed = storage.block_columns.traits(since=seen)
+    changed = storage.block_columns.features(since=seen)
     assert (changed.numbers.tolist(), changed.name) == ([2], ("ilse",))
 
 

@@ -1,1 +1,1 @@
-"""The store in one DuckDB file: all SQL, migrations, the note beside the file; one file per part of the Protocol."""
+"""The store in a DuckDB file: connection, migrations, and the note of the last commit beside the file."""

@@ -1,4 +1,4 @@
-"""The connection of a store in one DuckDB file: opening it, its lock, its cursors, and the note of its last commit."""
+"""Connection of a store in a DuckDB file: opening, locking, cursors, errors, and the note of the last commit."""
 
 from __future__ import annotations
 
@@ -40,14 +40,14 @@ _NOT_ALLOWED = re.compile(r"permission denied|read-only file system", re.IGNOREC
 _TORN = re.compile(r"Corrupt WAL file: entry at byte position (\d+)")
 _UNOPENED = re.compile(r'Cannot open file ".*": (.*)')
 _CLASS = re.compile(r"^(?:[A-Z]\w+ )*(?:Error|Exception): ")
-"""DuckDB's name for the kind of an error, before its sentence."""
+"""DuckDB's name of the kind of error, before its sentence."""
 _DAMAGED = re.compile(
     r"corrupt|checksum|not a valid DuckDB|read enough bytes|deserialize|failure while replaying", re.IGNORECASE
 )
 
 
 class Connection(SqlConnection):
-    """An open store. Make one with `Connection.open`; close it, or use it as a context manager."""
+    """An open store in a file. Create it with `Connection.open`."""
 
     def __init__(
         self, connection: duckdb.DuckDBPyConnection, path: str, *, read_only: bool, note: Note | None = None
@@ -64,18 +64,18 @@ class Connection(SqlConnection):
 
     @classmethod
     def open(cls, path: Path | str, *, read_only: bool = False, create: bool = True, accept_loss: bool = False) -> Self:
-        """Open or create the store and bring its schema up to date. A store that is refused is left as it was.
+        """Open or create the store and migrate its schema. A refused store is not changed.
 
-        path: a file in a folder that is there, or ":memory:". create: False where a missing store is an error.
-        accept_loss: open a store that has lost its last changes, and go on with what is left.
-        Raises StoreLockedError, StoreTooNewError, StoreCorruptError, or StoreError for anything else.
+        path: a file in an existing folder, or ":memory:". create: if False, a missing store is an error. accept_loss:
+        open a store that has lost its last changes. Raises StoreLockedError, StoreTooNewError, StoreCorruptError, or
+        StoreError for anything else.
         """
         name, is_new, cut, note = str(path), False, "", None
         if name == MEMORY:
             connection = duckdb.connect(name)
         else:
             note = Note(Path(name))
-            with files.one_maker(Path(name)):
+            with files.lock_for_creation(Path(name)):
                 is_new = files.is_new(Path(name))
                 try:
                     connection, cut = _connect_file(
@@ -109,15 +109,15 @@ class Connection(SqlConnection):
                 store._note_commit(store._state())
                 store._committed = None if store._note is None else changes
         except duckdb.Error as error:
-            store._leave()
+            store._close_unchanged()
             raise _translate_error(error, name) from error
         except BaseException:
-            store._leave()
+            store._close_unchanged()
             raise
         return store
 
     def close(self) -> None:
-        """Close the store; a second call does nothing. One that was found damaged is left as it is on disk."""
+        """Close the store; a second call does nothing. A store found damaged stays on disk as it is."""
         with self._lock, self._readers_lock:
             if self._closed:
                 return
@@ -131,13 +131,16 @@ class Connection(SqlConnection):
             if self._note is not None:
                 self._note.close()
 
-    def _leave(self) -> None:
-        """Close a store that is refused: what lies on disk stays byte for byte."""
+    def _close_unchanged(self) -> None:
+        """Close a refused store; its files stay byte for byte."""
         self._sound = False
         self.close()
 
     def _compare_with_note(self, version: int, *, accept_loss: bool) -> None:
-        """Raise StoreCorruptError for a store that lacks what was committed to it; `accept_loss` notes it as it is."""
+        """Raise StoreCorruptError if the store lacks committed changes, according to the note beside it.
+
+        accept_loss: record the loss in `lost` instead.
+        """
         noted = None if self._note is None else self._note.read()
         if self._note is None or noted is None:
             return
@@ -155,12 +158,12 @@ class Connection(SqlConnection):
         self.lost = missing
 
     def _note_commit(self, commit: LastCommit) -> None:
-        """Note what is on disk; a store in which nothing was ever changed has nothing to lose."""
+        """Write the note beside the file, unless the store was never changed."""
         if self._note is not None and commit.changes:
             self._note.write(commit)
 
     def _state(self) -> LastCommit:
-        """Return where the store stands, as the writer sees it."""
+        """Return the store's id, change counter and latest journal entry, as the writer sees them."""
         row = self._writer.execute(
             "SELECT (SELECT value FROM meta WHERE key = 'store_id'), value, "
             "(SELECT coalesce(max(id), 0) FROM operations) FROM change_counter"
@@ -181,17 +184,14 @@ class Connection(SqlConnection):
             return self._cursor().execute(sql, list(parameters)).fetchall()
 
     def columns(self, sql: str, parameters: Sequence[Any] = (), *, whole: bool = False) -> dict[str, NDArray[Any]]:
-        """Return the query's columns as arrays of length n: the fast way for many rows.
-
-        NULLs come as masked arrays. whole: a file reads every query in bulk.
-        """
+        """Return the columns of a query as arrays (n,); NULLs are masked. `whole` makes no difference for a file."""
         del whole
         with self._passing(), self._translate():
             return dict(self._cursor().execute(sql, list(parameters)).fetchnumpy())
 
     @property
     def committed_changes(self) -> int:
-        # Without a statement: a server tells it with every answer, from a thread that waits for nothing.
+        # No statement is run, since a server calls this for every answer, from its event loop.
         return self.change_counter if self._committed is None else self._committed
 
     @property
@@ -226,15 +226,15 @@ class Connection(SqlConnection):
             self._writer.execute("COMMIT")
         if after is not None:
             self._committed = after.changes
-            self._take_in()
+            self._checkpoint_if_due()
             self._note_commit(after)
 
-    def _take_in(self) -> None:
-        """Write the write-ahead file into the store when it is due."""
+    def _checkpoint_if_due(self) -> None:
+        """Write the write-ahead file into the store's file if it has grown enough."""
         if self._ahead is None or not self._ahead.due():
             return
-        # Somebody else's transaction may stand in the way until the next commit. Any other failure shows in the
-        # statement that comes next: what was committed is on disk already.
+        # Another transaction may prevent it until the next commit. Any other failure will show in the next
+        # statement; what was committed is on disk already.
         with suppress(duckdb.Error):
             self._writer.execute("CHECKPOINT")
             self._ahead.written()
@@ -258,9 +258,10 @@ class Connection(SqlConnection):
     # --- the file -----------------------------------------------------------------------------------------
 
     def compact(self, wait: float, last: tuple[str, Sequence[Any]]) -> bool:
-        """Write the file anew, without the pages that are free and without deleted rows; `last`: a statement and its
-        parameters, carried out in the new file. False, and nothing is done, where a reader takes longer than `wait`
-        seconds. A process killed meanwhile leaves the old file or the new one.
+        """Rewrite the file without free pages and deleted rows; return whether that was done.
+
+        last: a statement run in the new file. False, with nothing done, if a reader needs longer than `wait` seconds. A
+        process killed meanwhile leaves the old file or the new one.
         """
         if self._inside:
             return False
@@ -284,6 +285,7 @@ class Connection(SqlConnection):
         return True
 
     def _copy_to(self, part: Path, last: tuple[str, Sequence[Any]]) -> None:
+        """Copy the database into a new file, run the last statement there, and sync it to disk."""
         part.unlink(missing_ok=True)
         name = str(self._writer.execute("SELECT current_database()").fetchall()[0][0])
         quoted, target = name.replace('"', '""'), str(part).replace("'", "''")
@@ -300,7 +302,7 @@ class Connection(SqlConnection):
             os.fsync(file.fileno())
 
     def _replace_by(self, part: Path) -> None:
-        """Close the database, put the other file in its place and open that."""
+        """Close the database, replace its file by the new one, and open that."""
         with self._readers_lock:
             for reader in self._readers:
                 reader.close()
@@ -318,7 +320,9 @@ class Connection(SqlConnection):
 
     @contextmanager
     def _passing(self) -> Iterator[None]:
-        """Read while the file stays in its place; who writes, or is in a snapshot, has seen to that already."""
+        """Hold the gate open for one read, so that the file is not replaced meanwhile; writers and snapshots hold it
+        already.
+        """
         if self._inside:
             yield
             return
@@ -326,13 +330,14 @@ class Connection(SqlConnection):
             yield
 
     def _cursor(self) -> duckdb.DuckDBPyConnection:
+        """Return the writer inside this thread's transaction, else this thread's own reader."""
         if self._closed:
             raise self._gone()
         if self._owner == threading.get_ident():
             return self._writer
         reader: duckdb.DuckDBPyConnection | None = getattr(self._local, "reader", None)
         if reader is None:
-            # Not the writers' lock: who only reads does not wait for a transaction to end.
+            # Not the writers' lock, so that a reader need not wait for a transaction.
             with self._readers_lock:
                 if self._closed:
                     raise self._gone()
@@ -343,6 +348,7 @@ class Connection(SqlConnection):
 
     @contextmanager
     def _translate(self) -> Iterator[None]:
+        """Turn DuckDB's errors into the engine's, and remember whether the file is damaged."""
         try:
             yield
         except duckdb.Error as error:
@@ -359,11 +365,11 @@ def _set_up(connection: duckdb.DuckDBPyConnection) -> None:
 def _connect_file(
     name: str, note: Note, *, read_only: bool, create: bool, accept_loss: bool
 ) -> tuple[duckdb.DuckDBPyConnection, str]:
-    """DuckDB's connection to a file that is a store, or that may be made one; what was cut off for it, in words. The
-    note is held from here on.
+    """Connect to the file, holding the note's lock; return the connection, and what was cut off the write-ahead file,
+    in words.
     """
     files.check(Path(name), create=create and not read_only)
-    if not note.hold(shared=read_only):
+    if not note.lock(shared=read_only):
         raise _make_lock_error(name, files.find_lock_holder(Path(name)))
     if files.is_gone(Path(name)):
         os.truncate(note.path, 0)  # of a store that somebody took away: the one that begins here lost nothing
@@ -395,7 +401,7 @@ def _connect_file(
 
 
 def _make_lock_error(path: str, process: str) -> StoreLockedError:
-    """Return the error for a store that a process has open, whose number may not be known."""
+    """Return the error for a store that another process has open. process: its id, "" if unknown."""
     who = f"process {process}" if process else "another process"
     stop = f"Close it (or end process {process})" if process else "Close it"
     locked = StoreLockedError(
@@ -443,7 +449,7 @@ def _translate_error(error: Exception, path: str) -> AmgsError:
 
 
 def _prepare_column(column: OfferedColumn) -> NDArray[Any]:
-    """Return a column as DuckDB scans it: numbers as they are, texts and vectors as objects."""
+    """Return a column in the form that DuckDB scans: numbers as an array, texts and vectors as objects."""
     if isinstance(column.values, np.ndarray):
         return column.values
     dtype = _NUMBERS.get(column.type)

@@ -1,4 +1,7 @@
-"""Inspect the path of a store before the database opens it; nothing is created or changed here."""
+"""Check and handle the files of a store without the database.
+
+Only `cut_ahead` and `remove` change anything.
+"""
 
 from __future__ import annotations
 
@@ -16,11 +19,11 @@ from amgs.errors import StoreCorruptError, StoreError
 
 _MARK = slice(8, 12)
 _DUCKDB = b"DUCK"
-"""Every DuckDB file has this mark after its first checksum."""
+"""Bytes of every DuckDB file after its first checksum."""
 
 
 def check(path: Path, *, create: bool) -> None:
-    """Raise StoreError unless a DuckDB file lies at the path, or nothing at all and a new one may be made there."""
+    """Raise StoreError unless the path is a DuckDB file, or is free and may be created."""
     try:
         mode = path.stat().st_mode
     except (FileNotFoundError, NotADirectoryError, ValueError):
@@ -50,10 +53,11 @@ def check(path: Path, *, create: bool) -> None:
 
 
 @contextlib.contextmanager
-def one_maker(path: Path) -> Iterator[None]:
-    """Let one process at a time make a store at the path: a file that is just being made is empty for a moment.
+def lock_for_creation(path: Path) -> Iterator[None]:
+    """Let only one process at a time create a store at the path, since a new file is empty for a moment.
 
-    A store that is there is not waited for, and where the folder cannot be locked nobody waits."""
+    Does not wait for an existing store, nor where the folder cannot be locked.
+    """
     with contextlib.ExitStack() as stack:
         if not _size(path):
             with contextlib.suppress(OSError):
@@ -64,7 +68,7 @@ def one_maker(path: Path) -> Iterator[None]:
 
 
 def find_lock_holder(path: Path) -> str:
-    """Return the number of the process that has DuckDB's lock on a store; "" where none has, or it cannot be asked."""
+    """Return the id of the process that holds DuckDB's lock on a file; "" if there is none or it cannot be told."""
     form = "hhqqi"  # type, from where, first byte, bytes, process
     try:
         with path.open("rb") as file:
@@ -76,9 +80,9 @@ def find_lock_holder(path: Path) -> str:
 
 
 def cut_ahead(path: Path, at: int) -> str:
-    """Cut the write-ahead file of a store at a byte, and keep a copy of it as it was; what was done, in words.
+    """Truncate the write-ahead file of a store at a byte, after copying it; return what was done, in words.
 
-    Raises OSError, and then nothing is cut.
+    Raises OSError, with nothing truncated.
     """
     ahead = Path(f"{path}.wal")
     names = (path.with_name(f"{ahead.name}.torn{n or ''}") for n in itertools.count())
@@ -92,17 +96,17 @@ def cut_ahead(path: Path, at: int) -> str:
 
 
 def is_new(path: Path) -> bool:
-    """Return whether nothing lies at the path of a store, nor beside it what belongs to one."""
+    """Return whether neither a store nor any file that belongs to one is at the path."""
     return not any(os.path.lexists(part) for part in _parts(path))
 
 
 def is_gone(path: Path) -> bool:
-    """Return whether a store that was here was removed or moved away, and what was noted beside it stayed."""
+    """Return whether a store was removed from the path while the note beside it stayed."""
     return not os.path.lexists(path) and _size(Path(f"{path}.counter")) > 0
 
 
 def remove(path: Path) -> None:
-    """Remove a closed store with all that belongs to it; what cannot be removed stays."""
+    """Delete a closed store and all files that belong to it, as far as possible."""
     for part in _parts(path):
         with contextlib.suppress(OSError):
             if stat.S_ISDIR(_mode(part)):
@@ -116,7 +120,7 @@ def _parts(path: Path) -> tuple[Path, ...]:
 
 
 def _mode(path: Path) -> int:
-    """Return what lies at a path; 0 for nothing, and for what can be no path, such as one that is too long."""
+    """Return the file mode at a path; 0 for nothing or an invalid path."""
     try:
         return path.stat().st_mode
     except (OSError, ValueError):
@@ -124,7 +128,7 @@ def _mode(path: Path) -> int:
 
 
 def _size(path: Path) -> int:
-    """Return bytes at a path; 0 where there is nothing."""
+    """Return the size of a file; 0 if there is none."""
     try:
         return path.stat().st_size
     except (OSError, ValueError):
@@ -132,6 +136,7 @@ def _size(path: Path) -> int:
 
 
 def _check_mark(path: Path) -> None:
+    """Raise StoreError unless the file begins as a DuckDB database does."""
     try:
         with path.open("rb") as file:
             start = file.read(_MARK.stop)

@@ -1,13 +1,11 @@
-"""The last commit of a store, noted in a small file beside it: what was there is known without the database.
+"""The note of a store's last commit, in a small file beside it, by which lost changes are noticed.
 
-DuckDB takes a write-ahead file that was cut for one that ends there, and says nothing of what came after the cut;
-zeroed bytes in it pass its checksums once in a while. The note is written after the commit is on disk, so it may lag
-behind the store (a process killed in between) and never runs ahead of it. A store that is behind its note has lost
-changes; a write-ahead file whose noted part reads otherwise was damaged.
+DuckDB accepts a truncated write-ahead file without a word about what is missing, and zeroed bytes sometimes pass its
+checksums. The note is written after the commit is on disk, so it may lag behind the store but never runs ahead: a store
+behind its note has lost changes, and a write-ahead file whose noted part reads differently is damaged.
 
-What lies in the write-ahead file is written into the store's own file now and then. Until then DuckDB holds it in
-memory, with every text that an update has replaced, so that the memory of a program that stays open would grow with
-each of its acts until `BULK` is full.
+This file also decides when the write-ahead file is merged into the store: until then DuckDB holds its content in
+memory, so a long-running program would grow with every change.
 """
 
 from __future__ import annotations
@@ -23,9 +21,9 @@ from pathlib import Path
 from typing import Any, BinaryIO, Final
 
 _BYTES = 256
-"""One record of fixed length, overwritten in place: after a kill it is the old one or the new one."""
+"""Length of the one record, which is overwritten in place; after a kill it is the old one or the new one."""
 _HEAD = 64
-"""Bytes by which one write-ahead file is told from the next: its version, and the checksum of its first entry."""
+"""Bytes that distinguish one write-ahead file from the next: version, and checksum of the first entry."""
 _PART = 1 << 20
 
 
@@ -33,7 +31,7 @@ _PART = 1 << 20
 class LastCommit:
     """State of a store at its last commit.
 
-    store: its own id. changes: its change counter. operation: its latest journal entry.
+    store: its id. changes: change counter. operation: latest journal entry.
     """
 
     store: str
@@ -41,7 +39,7 @@ class LastCommit:
     operation: int
 
     def beyond(self, state: LastCommit) -> str:
-        """Return what `state`, the store as it is now, lacks of this, in words; empty when it lacks nothing."""
+        """Return in words what `state` (the store now) lacks of this commit; "" if nothing."""
         lost = self.changes - state.changes
         if self.store != state.store or lost <= 0:
             return ""
@@ -54,8 +52,8 @@ class LastCommit:
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
-    """A part of a write-ahead file: its size in bytes, and the CRC-32 of its head and of all of it."""
+class WrittenPart:
+    """A part of a write-ahead file: size in bytes, and CRC-32 of its head and of all of it."""
 
     size: int = 0
     head: int = 0
@@ -63,30 +61,32 @@ class Written:
 
 
 class WriteAhead:
-    """The write-ahead file of one store, followed as it grows: what was committed to it never changes until a
-    checkpoint begins another, which has another head.
+    """The write-ahead file of a store.
+
+    What was committed to it never changes, until a checkpoint starts a new file with another head; so each byte is read
+    only once.
     """
 
     def __init__(self, store: Path) -> None:
         self.path = Path(f"{store}.wal")
-        self._known = Written()
+        self._known = WrittenPart()
 
-    def written(self) -> Written:
-        """Return all of it as it is now; each byte is read once."""
+    def written(self) -> WrittenPart:
+        """Return size and checksums of the whole file now."""
         try:
             with self.path.open("rb") as file:
                 head = zlib.crc32(file.read(_HEAD))
                 size = file.seek(0, os.SEEK_END)
-                known = self._known if size >= self._known.size and head == self._known.head else Written()
+                known = self._known if size >= self._known.size and head == self._known.head else WrittenPart()
                 file.seek(known.size)
                 whole = _checksum(file, size - known.size, known.whole)
-                self._known = Written(size, head, whole)
+                self._known = WrittenPart(size, head, whole)
         except OSError:
-            self._known = Written()
+            self._known = WrittenPart()
         return self._known
 
-    def differs(self, noted: Written) -> bool:
-        """Return whether the part that was noted is there and reads otherwise."""
+    def differs(self, noted: WrittenPart) -> bool:
+        """Return whether the noted part exists and reads differently."""
         try:
             with self.path.open("rb") as file:
                 head, size = zlib.crc32(file.read(_HEAD)), file.seek(0, os.SEEK_END)
@@ -99,18 +99,19 @@ class WriteAhead:
 
 
 def _checksum(file: BinaryIO, size: int, so_far: int = 0) -> int:
+    """Return the CRC-32 of the next `size` bytes, continuing `so_far`."""
     while size > 0 and (part := file.read(min(size, _PART))):
         so_far, size = zlib.crc32(part, so_far), size - len(part)
     return so_far
 
 
 _HELD_HERE: Final[set[str]] = set()
-"""The notes of the stores that this process has open."""
+"""Notes locked by this process."""
 _HOLDING: Final = threading.Lock()
 
 
 class Note:
-    """The file beside one store."""
+    """The note file of one store, whose lock also stands for the store's."""
 
     def __init__(self, store: Path) -> None:
         self.path = Path(f"{store}.counter")
@@ -118,13 +119,12 @@ class Note:
         self._file: int | None = None
         self._holds = False
 
-    def hold(self, *, shared: bool) -> bool:
-        """Be the one who has the store open, or one of those who read it, until `close`; False where another process
-        is. To be asked before the database is opened.
+    def lock(self, *, shared: bool) -> bool:
+        """Lock the store for writing, or for shared reading, until `close`; False if another process has it.
 
-        DuckDB reads the head of its file before it locks it: what another process changes between, as it closes the
-        store, would be missing. Where there is no such file and none can be made, DuckDB's lock has to do; and a
-        process does not wait for itself.
+        Must be taken before the database is opened: DuckDB reads the head of its file before locking it, and would miss
+        what another process changes in between. If the note cannot be created, DuckDB's lock must do. A process does
+        not wait for itself.
         """
         with _HOLDING:
             name = os.path.realpath(self.path)
@@ -135,7 +135,7 @@ class Note:
                 self._file = os.open(self.path, way | os.O_CLOEXEC, 0o644)
                 fcntl.flock(self._file, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)
                 if not os.path.samestat(os.fstat(self._file), self.path.stat()):
-                    raise BlockingIOError  # removed meanwhile by who left it empty
+                    raise BlockingIOError  # removed meanwhile by a process that closed an empty store
             except BlockingIOError:
                 self.close()
                 return False
@@ -147,7 +147,7 @@ class Note:
             return True
 
     def read(self) -> LastCommit | None:
-        """Return what was noted; None where there is no note, or none that can be trusted."""
+        """Return the noted commit; None if there is no note or it is damaged."""
         note = self._read_note()
         try:
             return LastCommit(str(note["store"]), int(note["changes"]), int(note["operation"]))
@@ -155,15 +155,16 @@ class Note:
             return None
 
     def finds_damage(self) -> bool:
-        """Return whether the write-ahead file is no longer what was committed to it. To be asked before the database is
-        opened, which reads it.
+        """Return whether the write-ahead file differs from what was committed. Must be called before the database reads
+        it.
         """
         try:
-            return self._write_ahead.differs(Written(*(int(part) for part in self._read_note()["ahead"])))
+            return self._write_ahead.differs(WrittenPart(*(int(part) for part in self._read_note()["ahead"])))
         except (KeyError, TypeError, ValueError):
             return False
 
     def _read_note(self) -> dict[str, Any]:
+        """Return the note's record; {} if it is missing or its checksum is wrong."""
         try:
             with self.path.open("rb") as file:
                 body, _, check = file.read(_BYTES).rstrip().rpartition(b" ")
@@ -173,7 +174,7 @@ class Note:
         return note if isinstance(note, dict) else {}
 
     def write(self, commit: LastCommit) -> None:
-        """Note a commit that is on disk. Without room, or without leave to write, the note lags behind."""
+        """Note a commit that is on disk. If that fails, the note lags behind, which is harmless."""
         body = json.dumps({**asdict(commit), "ahead": astuple(self._write_ahead.written())}).encode()
         record = (body + b" %08x" % zlib.crc32(body)).ljust(_BYTES - 1) + b"\n"
         with contextlib.suppress(OSError):
@@ -182,7 +183,7 @@ class Note:
             os.pwrite(self._file, record, 0)
 
     def close(self) -> None:
-        """Let go of the file, which goes where nothing was noted in it, and of the store."""
+        """Release the lock, and delete the file if nothing was noted in it."""
         if self._file is not None:
             with contextlib.suppress(OSError):
                 if self._holds and not os.fstat(self._file).st_size:
@@ -196,24 +197,28 @@ class Note:
 
 MIB: Final = 1 << 20
 BULK: Final = 128 * MIB
-"""Bytes at which DuckDB itself writes them: at 16 MiB every batch of a bulk load rewrote most of the table."""
+"""Size of the write-ahead file at which DuckDB itself merges it: at 16 MiB every batch of a bulk load rewrote most of
+the table.
+"""
 LEAST: Final = 4 * MIB
-"""Bytes under which nothing is written however small the store is."""
+"""Size below which the write-ahead file is never merged."""
 SHARE: Final = 2
-"""Beyond `LEAST`, a store waits for this part of its own size: what is rewritten stays in proportion to the changes."""
+"""Above LEAST, the file is merged when it exceeds this fraction (1/SHARE) of the store, so that work stays proportional
+to changes.
+"""
 BATCH: Final = 8
-"""A commit of more than this part of what is waited for is a batch of a load, and others follow it."""
+"""A commit larger than this fraction of that size is part of a bulk load; merging waits, since more will follow."""
 
 SETTINGS: Final = (
     f"SET checkpoint_threshold = '{BULK // MIB}MiB'",
-    # The pages that a query has left go back to the system when nobody asks for the next, too.
+    # Memory of finished queries is returned to the system even if no further query follows.
     "SET allocator_background_threads = true",
 )
-"""What a connection is opened with."""
+"""Settings of every connection."""
 
 
 class WriteAheadSize:
-    """Size of the write-ahead file of one store, in bytes."""
+    """Tracks the size of a store's write-ahead file."""
 
     def __init__(self, store: Path) -> None:
         self._store = store
@@ -221,19 +226,20 @@ class WriteAheadSize:
         self._before = _size(self._ahead)
 
     def due(self) -> bool:
-        """Return whether to write it into the store now. To be asked after each commit."""
+        """Return whether to merge it into the store now. Must be called after every commit."""
         ahead = _size(self._ahead)
         added, self._before = ahead - self._before, ahead
         return due(_size(self._store), ahead, added)
 
     def written(self) -> None:
-        """It was written into the store."""
+        """Record that it was merged."""
         self._before = _size(self._ahead)
 
 
 def due(store: int, ahead: int, added: int) -> bool:
-    """Return whether a store of so many bytes takes in what waits. ahead: bytes that wait. added: by the last commit;
-    below 0 where DuckDB has begun another file.
+    """Return whether to merge the write-ahead file.
+
+    store, ahead: sizes in bytes. added: bytes of the last commit; negative if DuckDB has started a new file.
     """
     enough = max(LEAST, store // SHARE)
     return ahead >= enough and added <= enough // BATCH

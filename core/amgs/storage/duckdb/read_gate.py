@@ -1,4 +1,4 @@
-"""Readers pass; whoever must be alone with the database file shuts the gate and waits until they are through."""
+"""A lock for many readers, or one thread that needs the database file alone."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from contextlib import contextmanager
 
 
 class ReadGate:
-    """Any number pass at once, or one has shut it."""
+    """Any number of readers pass at once, unless it is shut."""
 
     def __init__(self) -> None:
         self._changed = threading.Condition()
@@ -17,7 +17,7 @@ class ReadGate:
 
     @contextmanager
     def passing(self) -> Iterator[None]:
-        """Inside, the gate is not shut; waits while it is. Not to be entered twice by one thread."""
+        """Hold the gate open while the block runs, waiting while it is shut. A thread must not enter twice."""
         with self._changed:
             while self._shut:
                 self._changed.wait()
@@ -31,7 +31,9 @@ class ReadGate:
 
     @contextmanager
     def shut(self, wait: float) -> Iterator[bool]:
-        """Yield whether everybody was through within `wait` seconds; if so, nobody passes inside."""
+        """Shut the gate; yield whether all readers left within `wait` seconds, and if so keep it shut while the block
+        runs.
+        """
         with self._changed:
             self._shut = True
             alone = self._changed.wait_for(lambda: not self._inside, wait)

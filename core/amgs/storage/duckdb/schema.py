@@ -1,4 +1,4 @@
-"""The schema of a file: the numbered steps, carried out on open in one transaction."""
+"""Schema of a store in a file: its version, and the migration steps run on opening, in one transaction."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from amgs.storage.migrations import LATEST, MIGRATIONS
 
 
 def schema_version(connection: duckdb.DuckDBPyConnection) -> int:
-    """Return the schema number of an open database, 0 for a blank one.
+    """Return the schema version of an open database, 0 for an empty one.
 
-    Raises StoreError for a database of something else.
+    Raises StoreError for a database of another program.
     """
     try:
         row = connection.execute("SELECT value FROM meta WHERE key = 'schema_version'").fetchone()
@@ -32,11 +32,11 @@ _OF_ITS_OWN = (
     "SELECT (SELECT count(*) FROM duckdb_tables()) + (SELECT count(*) FROM duckdb_views() WHERE NOT internal) "
     "+ (SELECT count(*) FROM duckdb_sequences())"
 )
-"""How many things somebody made in a database."""
+"""SQL: number of tables, views and sequences that a user created."""
 
 
 def migrate(connection: duckdb.DuckDBPyConnection, version: int) -> None:
-    """Apply every step after `version`, all or none."""
+    """Run all migration steps after `version`, or none."""
     connection.execute("BEGIN TRANSACTION")
     try:
         for step in MIGRATIONS[version:]:

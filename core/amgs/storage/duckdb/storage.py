@@ -1,4 +1,4 @@
-"""A store in a DuckDB file: its connection, and the parts that only DuckDB knows."""
+"""A store in a DuckDB file: its connection, and the parts whose SQL only DuckDB understands."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from amgs.storage.store import Storage
 from amgs.storage.tables import TableColumn, TableSize, TableStorage
 from amgs.types import BlockFilter, Vector
 
-# Who speaks: what the source says, else a name before a colon at the very start ("Mara Lind: …").
+# Speaker: from the metadata, else a name before a colon at the very start ("Mara Lind: …").
 _SPEAKER = (
     "lower(coalesce(said[2], said[3], "
     r"regexp_extract(content, '^(\p{Lu}[\p{L}\p{N}.''’-]*(?: \p{Lu}[\p{L}\p{N}.''’-]*){0,2}):\s', 1)))"
@@ -28,9 +28,9 @@ _SPEAKER = (
 class DuckDBBlockColumns(BlockColumnStorage):
     """`BlockColumnStorage` in DuckDB."""
 
-    def traits(self, *, since: int = -1) -> FeatureColumns:
+    def features(self, *, since: int = -1) -> FeatureColumns:
         c = self._connection.columns(
-            # Most blocks ask nothing: their marks need not be counted.
+            # Most blocks have no question mark, so their sentence ends need not be counted.
             "SELECT number, CASE WHEN said[1] IS NULL THEN 0 ELSE "
             "hash(regexp_replace(said[1], '(#[0-9]+){1,2}$', '')) END AS "
             f"episode, {_SPEAKER} AS name, strlen(content) AS characters, "
@@ -103,7 +103,7 @@ class DuckDBBlockColumns(BlockColumnStorage):
 
 
 class DuckDBTables(TableStorage):
-    """`TableStorage` in DuckDB, whose names of types are those of the export format."""
+    """`TableStorage` in DuckDB, whose type names are those of the export format."""
 
     def schema(self) -> dict[str, tuple[TableColumn, ...]]:
         tables: dict[str, list[TableColumn]] = {}

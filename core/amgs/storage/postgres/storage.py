@@ -34,7 +34,7 @@ _ASKS = re.compile(r"\?[^.!?…]*$")
 class PostgresBlockColumns(BlockColumnStorage):
     """`BlockColumnStorage` in PostgreSQL."""
 
-    def traits(self, *, since: int = -1) -> FeatureColumns:
+    def features(self, *, since: int = -1) -> FeatureColumns:
         rows = self._connection.rows(
             "SELECT number, content, meta->>'source', meta->>'speaker', meta->>'author' FROM memory_blocks "
             "WHERE revision > ? ORDER BY number",

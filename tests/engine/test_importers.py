@@ -226,7 +226,7 @@ def test_lines_of_json_are_a_document_and_a_bad_line_is_named(tmp_path: Path) ->
     [
         (b'{"a": 1, "a": 2}', "stands twice"),
         (b"[" * 100_000, "nested too deeply"),
-        (b"\xff\xfe{}", "not UTF-8"),
+        (b"\xff{}", "not UTF-8"),
         (b"PK\x03\x04rest", "archive"),
         (b'[{"role": "user", "con', "not whole JSON"),
         (b"[]", "no known format"),

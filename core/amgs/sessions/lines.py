@@ -1,17 +1,21 @@
 """Lines of JSON, read leniently: one that is torn, nested too deeply or no JSON is told of and never ends a reading.
-So are files that are one JSON value, written anew as a whole each time.
+So are files that are one JSON value, written anew as a whole each time. Packed files, and those in UTF-16, as a shell
+of Windows redirects output, are read as if they were plain UTF-8.
 """
 
 from __future__ import annotations
 
+import codecs
 import gzip
 import io
 import json
+import re
 import zlib
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
+from errno import EIO
 from pathlib import Path
 from typing import Any, BinaryIO, Final, cast
 
@@ -26,6 +30,7 @@ _LONGEST: Final = 64 * 1024 * 1024
 _LONGEST_NAME: Final = 120
 _ZSTD: Final = b"\x28\xb5\x2f\xfd"
 _GZIP: Final = b"\x1f\x8b"
+_UTF_16: Final = {codecs.BOM_UTF16_LE: "utf-16-le", codecs.BOM_UTF16_BE: "utf-16-be"}
 Record = Mapping[str, Any]
 
 
@@ -64,13 +69,16 @@ def lines_of(path: Path, start: int = 0, number: int = 1) -> Iterator[Line]:
 
 @contextmanager
 def open_unpacked(path: Path) -> Iterator[BinaryIO]:
-    """Yield the bytes of a file, those of a packed one (zstd, gzip) as they were before. What is torn ends where it can
-    no longer be unpacked. Raises OSError.
+    """Yield the bytes of a file, those of a packed one (zstd, gzip) as they were before, and UTF-16 as UTF-8. What is
+    torn ends where it can no longer be unpacked. Raises OSError, also where nothing can be unpacked.
     """
     with path.open("rb") as file:
         magic = file.read(4)
         file.seek(0)
-        if magic == _ZSTD:
+        utf_16 = _utf_16_of(magic)
+        if utf_16:
+            yield cast(BinaryIO, io.BufferedReader(_Lenient(_Recoded(file, utf_16).read, UnicodeError)))
+        elif magic == _ZSTD:
             from backports import zstd
 
             yield cast(BinaryIO, io.BufferedReader(_Lenient(zstd.ZstdFile(file).read, zstd.ZstdError)))
@@ -86,29 +94,56 @@ class _Lenient(io.RawIOBase):
     def __init__(self, read: Callable[[int], bytes], torn: type[Exception]) -> None:
         self._read = read
         self._torn = (torn, EOFError, OSError)
+        self._begun = False
 
     def readable(self) -> bool:
         """Always."""
         return True
 
     def readinto(self, buffer: Any) -> int:
-        """Fill a buffer; 0 at the end, and where the stream is torn."""
+        """Fill a buffer; 0 at the end, and where the stream is torn. Raises OSError where it is torn at once."""
         try:
             chunk = self._read(len(buffer))
-        except self._torn:
+        except self._torn as error:
+            if not self._begun:
+                raise OSError(EIO, "nothing of it can be unpacked") from error
             return 0
+        self._begun = True
         buffer[: len(chunk)] = chunk
         return len(chunk)
 
 
+class _Recoded:
+    """A file in UTF-16, as UTF-8."""
+
+    def __init__(self, file: BinaryIO, encoding: str) -> None:
+        self._file = file
+        self._decode = codecs.getincrementaldecoder(encoding)("replace").decode
+
+    def read(self, size: int) -> bytes:
+        """Return some bytes, at most so many; none at the end."""
+        words = ""
+        while not words and (raw := self._file.read(max(2, size // 3))):  # a character of UTF-16 has three in UTF-8
+            words = self._decode(raw)
+        return words.encode("utf-8", "replace")
+
+
+def _utf_16_of(head: bytes) -> str:
+    """Return the encoding of a file in UTF-16 by its first four bytes: its mark, or ASCII without one; "" for none."""
+    marked = next((encoding for mark, encoding in _UTF_16.items() if head.startswith(mark)), "")
+    if marked or len(head) < 4:
+        return marked
+    return {b"0101": "utf-16-le", b"1010": "utf-16-be"}.get(bytes(48 + (not byte) for byte in head), "")
+
+
 def is_packed(path: Path) -> bool:
-    """Return whether a file begins like a packed one."""
+    """Return whether a file begins like one whose bytes are not those that are read: packed, or in UTF-16."""
     try:
         with path.open("rb") as file:
             magic = file.read(4)
     except OSError:
         return False
-    return magic == _ZSTD or magic.startswith(_GZIP)
+    return magic == _ZSTD or magic.startswith(_GZIP) or bool(_utf_16_of(magic))
 
 
 def skip_to(file: BinaryIO, offset: int) -> None:
@@ -199,18 +234,33 @@ def items(value: Any) -> list[Record]:
 
 
 def instant(value: Any) -> datetime | None:
-    """Return an instant in ISO 8601, with its writer's offset, or in seconds or milliseconds since 1970; None for
-    anything else.
+    """Return an instant in ISO 8601, with its writer's offset, or since 1970 in seconds, milliseconds, microseconds or
+    nanoseconds, also where the digits are a text; None for anything else.
     """
     try:
+        if isinstance(value, str) and _SINCE_1970.fullmatch(value):
+            value = float(value)
         if isinstance(value, str) and value:
-            at = datetime.fromisoformat(value.replace("Z", "+00:00"))
+            at = datetime.fromisoformat(value.strip().removesuffix(" UTC").replace("Z", "+00:00"))
             return at.replace(tzinfo=UNPLACED) if at.tzinfo and not at.utcoffset() else aware(at)
         if isinstance(value, (int, float)) and not isinstance(value, bool) and value > 0:
-            return datetime.fromtimestamp(value / 1000 if value > 1e11 else value, UNPLACED)
+            return datetime.fromtimestamp(seconds_of(value), UNPLACED)
     except (ValueError, OverflowError, OSError):
         return None
     return None
+
+
+_SINCE_1970: Final = re.compile(r"\d{9,19}(?:\.\d+)?")
+
+
+def seconds_of(since_1970: float) -> float:
+    """Return seconds since 1970, of a number whose size tells its unit: seconds, or thousandths of them, or less."""
+    steps = sum(abs(since_1970) > _SECONDS * 1000**step for step in range(3))
+    return float(since_1970 / 1000**steps)
+
+
+_SECONDS: Final = 1e11
+"""Above this a number of time is in a smaller unit."""
 
 
 def as_json(value: Any) -> str:
@@ -248,13 +298,19 @@ _NOT_JSON = "Wait until its program has written it, or give another file."
 def document_at(path: Path) -> Any:
     """Return the JSON value that a file is. Raises InputError for a file that cannot be read, or is something else."""
     try:
-        return json.loads(path.read_bytes().decode("utf-8-sig", "replace"))
+        return json.loads(text_of_file(path))
     except OSError as error:
         raise unreadable(path, error) from error
     except RecursionError as error:
         raise InputError(f"{path} is nested too deeply.", way_out="Give another file.") from error
     except ValueError as error:
         raise InputError(f"{path} is no whole JSON document.", way_out=_NOT_JSON) from error
+
+
+def text_of_file(path: Path) -> str:
+    """Return the text of a file without a mark of its encoding. Raises OSError."""
+    with open_unpacked(path) as file:
+        return file.read().decode("utf-8-sig", "replace")
 
 
 def beside(path: Path) -> Any:

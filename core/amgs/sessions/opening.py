@@ -13,8 +13,9 @@ from typing import Final
 from amgs.errors import InputError
 from amgs.regular_file import check_ends
 from amgs.sessions.building import SessionFormat
-from amgs.sessions.lines import Record, beside, fields, items, lines_of, parse_object
+from amgs.sessions.lines import Record, items, lines_of, parse_object, text_of_file
 from amgs.sessions.turn import Session
+from amgs.sessions.unread import find_unread_program
 
 _NAMES: Final = (
     "claude_bodies",
@@ -22,6 +23,7 @@ _NAMES: Final = (
     "opencode2",
     "opencode",
     "qwen_code",
+    "iflow",
     "claude_code",
     "claude_stream",
     "codex",
@@ -63,29 +65,6 @@ FORMATS: Final[tuple[SessionFormat, ...]] = (
     *load_formats(entry_points(group=GROUP)),
 )
 
-
-NOT_READ: Final = (
-    ("Cursor's editor", ".config/Cursor/User/globalStorage/state.vscdb"),
-    ("Cursor's editor", "Library/Application Support/Cursor/User/globalStorage/state.vscdb"),
-    ("Amp", ".local/share/amp/threads"),
-    ("Crush", ".local/share/crush"),
-    ("Zed", ".local/share/zed/threads"),
-    ("Zed", "Library/Application Support/Zed/threads"),
-    ("Kimi", ".kimi/sessions"),
-    ("Kiro", ".kiro/sessions"),
-    ("Kiro", ".local/share/kiro-cli"),
-    ("Droid", ".factory/sessions"),
-    ("Grok", ".grok/sessions"),
-    ("Continue", ".continue/sessions"),
-    ("Junie", ".junie/sessions"),
-    ("Vibe", ".vibe/logs/session"),
-    ("gptme", ".local/share/gptme/logs"),
-    ("Windsurf", ".codeium/windsurf/cascade"),
-    ("iFlow", ".iflow/projects"),
-    ("Trae", ".trae/sessions"),
-    ("Antigravity's encrypted conversations", ".gemini/antigravity/conversations"),
-)
-"""Programs whose sessions are known by their folder alone."""
 
 END: Final = 8 * 1024 * 1024
 """Bytes of a large file that are shown at once, in a fifth of a second, while the rest is read."""
@@ -136,7 +115,7 @@ def format_of(path: Path) -> SessionFormat:
     for session_format in FORMATS:
         if session_format.recognises(path, first):
             return session_format
-    if program := _find_unread_program(path, first):
+    if program := find_unread_program(path, first):
         raise InputError(
             f"{path} is of {program}, which is not read.", way_out="docs/sessions-formats.md says what is."
         )
@@ -145,17 +124,6 @@ def format_of(path: Path) -> SessionFormat:
         f"{path} is no session that is known.",
         way_out=f"Give a session file of one of these: {known}. What another program exported can be imported.",
     )
-
-
-def _find_unread_program(path: Path, first: Sequence[Record]) -> str:
-    """Return the program whose file it is, though it is not read; "" where that is not known."""
-    if path.is_dir():
-        events = itertools.chain(path.glob("*.json"), path.glob("events/*.json"))
-        first = [fields(beside(event)) for event in itertools.islice(events, 1)]
-    if any("source" in record and {"action", "observation"} & {*record} for record in first):
-        return "OpenHands before version 1"
-    whole = f"{path.absolute()}/"
-    return next((program for program, where in NOT_READ if f"/{where}/" in whole or path.name == "state.vscdb"), "")
 
 
 def first_records(path: Path) -> Sequence[Record]:
@@ -172,7 +140,7 @@ def first_records(path: Path) -> Sequence[Record]:
     document = bool(lines) and lines[0].value is None  # one that is closed later, whatever stands on its lines
     if (records and not document) or path.stat().st_size > _WHOLE:
         return records
-    whole = path.read_text("utf-8", errors="replace")
+    whole = text_of_file(path)
     record = parse_object(whole)
     if record is not None:
         return [record]

@@ -20,7 +20,7 @@ from amgs.sessions.lines import unreadable
 
 _MAGIC: Final = b"SQLite format 3\x00"
 _NAME: Final = re.compile(r"[a-z_0-9]+")
-_TABLE: Final = re.compile(rb"CREATE TABLE (?:IF NOT EXISTS )?[`\"\[]?([a-z_0-9]+)")
+_TABLE: Final = re.compile(rb"CREATE TABLE (?:IF NOT EXISTS )?[`\"\[]?([A-Za-z_0-9]+)")
 _FIRST_PAGES: Final = 4 * 1024 * 1024
 """Bytes of a file in which the definitions of its tables stand."""
 
@@ -41,9 +41,19 @@ def tables_named_in(path: Path) -> set[str]:
     tables: set[str] = set()
     for candidate in (path, path.with_name(path.name + "-wal")):
         if candidate.is_file():
-            with candidate.open("rb") as file:
-                tables.update(name.decode() for name in _TABLE.findall(file.read(_FIRST_PAGES)))
+            tables.update(name.decode() for name in _TABLE.findall(_first_pages(candidate)))
     return tables
+
+
+def names_column(path: Path, column: str) -> bool:
+    """Return whether the first pages of a database, or the changes beside it, name a column; nothing is opened."""
+    pages = (page for page in (path, path.with_name(path.name + "-wal")) if page.is_file())
+    return any(column.encode() in _first_pages(page) for page in pages)
+
+
+def _first_pages(path: Path) -> bytes:
+    with path.open("rb") as file:
+        return file.read(_FIRST_PAGES)
 
 
 class SqliteFile:

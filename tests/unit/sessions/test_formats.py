@@ -35,6 +35,7 @@ FILES = {
     "opencode2": "opencode2.db",
     "opencode": "opencode.json",
     "qwen-code": "qwen_code.jsonl",
+    "iflow": "iflow.jsonl",
     "claude-code": "claude_code.jsonl",
     "claude-stream": "claude_stream.jsonl",
     "codex": "codex.jsonl",

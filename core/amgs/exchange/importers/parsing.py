@@ -16,6 +16,7 @@ from amgs.clock import UNPLACED, parse_instant
 from amgs.errors import InputError
 from amgs.ingest.raw_blocks import shown
 from amgs.regular_file import check_ends, say_json_fault
+from amgs.sessions.lines import open_unpacked, seconds_of
 
 _ARCHIVE = b"PK\x03\x04"
 
@@ -31,7 +32,8 @@ def parse(path: Path) -> Any:
     """
     check_ends(path)
     try:
-        raw = path.read_bytes()
+        with open_unpacked(path) as file:
+            raw = file.read()
     except OSError as error:
         raise InputError(
             f"{path} cannot be read: {error.strerror or error}.", way_out="Choose a file that exists and may be read."
@@ -95,8 +97,6 @@ def _unfit(path: Path, why: str) -> InputError:
     )
 
 
-_MILLISECONDS = 1e11
-"""Above this a number of time is in milliseconds since 1970."""
 _SPOKEN = re.compile(r"\d{1,2}:\d\d [ap]m on \d{1,2} [A-Z][a-z]+, \d{4}", re.IGNORECASE)
 _AS_SPOKEN = "%I:%M %p on %d %B, %Y"
 """How recorded chats of research (LoCoMo, REALTALK) write when a session began."""
@@ -118,8 +118,8 @@ def text(value: Any) -> str | None:
 
 
 def instant(value: Any) -> datetime | None:
-    """Return an instant written in ISO 8601 or as "1:56 pm on 8 May, 2023", or as seconds or milliseconds since 1970;
-    None for anything else.
+    """Return an instant written in ISO 8601 or as "1:56 pm on 8 May, 2023", or as a number since 1970, see
+    `amgs.sessions.lines.seconds_of`; None for anything else.
     """
     try:
         if isinstance(value, str):
@@ -131,7 +131,7 @@ def instant(value: Any) -> datetime | None:
             )
         if isinstance(value, bool) or not isinstance(value, int | float):
             return None
-        return datetime.fromtimestamp(value / 1000 if abs(value) > _MILLISECONDS else value, UNPLACED)
+        return datetime.fromtimestamp(seconds_of(value), UNPLACED)
     except (ValueError, OverflowError, OSError):
         return None
 

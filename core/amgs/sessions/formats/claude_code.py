@@ -46,8 +46,10 @@ class ClaudeReading(RecordReading):
             return
         self._know(record)
         before = len(self.turns)
-        kind = text(record.get("type"))
-        if kind in ("user", "assistant"):
+        kind, id = text(record.get("type")), text(record.get("uuid"))
+        if id and id in self._nodes:
+            kind = f"{kind}, written again"  # what a compaction preserved, by some versions
+        elif kind in ("user", "assistant"):
             self._message(record, line.place, record, text(record.get("agentId")))
         elif kind == "system":
             self._system(record, line.place)
@@ -58,7 +60,7 @@ class ClaudeReading(RecordReading):
             kind = f"progress: {text(data.get('type')) or 'other'}"
             if data.get("type") == "agent_progress":
                 self._message(fields(data.get("message")), line.place, record, text(data.get("agentId")))
-        if "parentUuid" in record and text(record.get("uuid")) and record.get("isSidechain") is not True:
+        if "parentUuid" in record and id and id not in self._nodes and record.get("isSidechain") is not True:
             self._chain(record, kind, before)
         if len(self.turns) == before:
             subtype = text(record.get("subtype") or fields(record.get("attachment")).get("type"))
@@ -248,8 +250,15 @@ def _metadata(record: Record, key: str) -> Record:
     `compact_metadata`.
     """
     snake = re.sub(r"([A-Z])", lambda match: f"_{match[1].lower()}", key)
-    metadata = fields(record.get(key)) or fields(record.get(snake))
-    return {re.sub(r"_([a-z])", lambda match: match[1].upper(), name): value for name, value in metadata.items()}
+    return fields(_as_camel(fields(record.get(key)) or fields(record.get(snake))))
+
+
+def _as_camel(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_as_camel(element) for element in value]
+    if not isinstance(value, dict):
+        return value
+    return {re.sub(r"_([a-z])", lambda match: match[1].upper(), key): _as_camel(inner) for key, inner in value.items()}
 
 
 def _names(*values: Any) -> Iterator[str]:
@@ -270,15 +279,23 @@ def _is_texts(value: Any) -> bool:
 read: Final = partial(read_lines, ClaudeReading)
 
 
-def recognises(path: Path, first: Sequence[Record]) -> bool:
-    """Return whether lines are of Claude Code: records with a `sessionId` and a `uuid` or `message`."""
-    del path
-    if any("parts" in fields(record.get("message")) for record in first):
+def has_form(first: Sequence[Record]) -> bool:
+    """Return whether lines are of Claude Code's form: records with a `sessionId` and a parent or a message."""
+    messages = [fields(record.get("message")) for record in first]
+    if any("systemPayload" in record for record in first) or any(
+        "parts" in message or message.get("role") == "model" for message in messages
+    ):
         return False  # records of Qwen Code
     return any(
         "sessionId" in record and ("parentUuid" in record or isinstance(record.get("message"), dict))
         for record in first
     )
+
+
+def recognises(path: Path, first: Sequence[Record]) -> bool:
+    """Return whether lines are of Claude Code, whose sessions have UUIDs."""
+    del path
+    return has_form(first) and not any(text(record.get("sessionId")).startswith("session-") for record in first)
 
 
 FORMAT: Final = SessionFormat(

@@ -2,7 +2,8 @@
 
 A line is a record like those of Claude Code's own files, without a tree: `system` (`init`, `compact_boundary`), `user`,
 `assistant`, and `result` at the end. The action for GitHub leaves them as one list, a session on the web as `loglines`.
-Records of a subagent name the call that began it.
+Records of a subagent name the call that began it. Of `--output-format json` there is the last record alone, with the
+answer. Cursor, Amp and Qwen Code print records of this form, too.
 
 Source: `SDKMessage` of the Claude Agent SDK.
 """
@@ -16,8 +17,8 @@ from typing import Final
 from amgs.errors import InputError
 from amgs.sessions.building import SessionFormat, read_document, read_lines
 from amgs.sessions.formats.claude_code import ClaudeReading
-from amgs.sessions.lines import Line, Record, as_json, document_at, fields, items, lines_of, text
-from amgs.sessions.turn import Session
+from amgs.sessions.lines import Line, Record, as_json, content_text, document_at, fields, items, lines_of, text
+from amgs.sessions.turn import Place, Session
 
 
 class _Reading(ClaudeReading):
@@ -31,6 +32,16 @@ class _Reading(ClaudeReading):
         if record is None:
             super().take(line)
             return
+        self.agent = _agent_of(record) or self.agent
+        kind, answer = record.get("type"), text(record.get("result"))
+        if kind == "result" and answer and not self.turns:
+            self.know(id=text(record.get("session_id")))
+            failed = record.get("is_error") is True
+            self.turn(line.place, "assistant", "injected" if failed else "said", answer)
+            return
+        if kind == "tool_call" and record.get("subtype") != "started":
+            self._call_of_cursor(record, line.place)
+            return
         if record.get("subtype") == "init":
             tools = record.get("tools")
             self.know(
@@ -42,6 +53,24 @@ class _Reading(ClaudeReading):
         side = text(record.get("parent_tool_use_id"))
         more = {"sessionId": record.get("session_id"), **({"isSidechain": True, "agentId": side} if side else {})}
         super().take(Line(line.place, {**more, **record}))
+
+    def _call_of_cursor(self, record: Record, place: Place) -> None:
+        name, told = next(iter(fields(record.get("tool_call")).items()), ("tool", {}))
+        call = fields(told)
+        result = fields(call.get("result"))
+        self.calls(place, name.removesuffix("ToolCall"), record.get("call_id"), call.get("args"))
+        content = content_text(result.get("success", result)) or as_json(result)
+        self.result(place, record.get("call_id"), content, failed=bool(result) and "success" not in result)
+
+
+def _agent_of(record: Record) -> str:
+    """Return the other program that printed a record of this form; "" where nothing tells it."""
+    if text(record.get("session_id")).startswith("T-"):
+        return "Amp"
+    if "qwen_code_version" in record or record.get("subtype") == "session_start":
+        return "Qwen Code"
+    bare = record.get("subtype") == "init" and not {"tools", "uuid", "claude_code_version"} & {*record}
+    return "Cursor" if record.get("type") == "tool_call" or bare else ""
 
 
 def read(path: Path, end: int | None = None) -> Session:
@@ -60,6 +89,8 @@ def recognises(path: Path, first: Sequence[Record]) -> bool:
     """Return whether records are of a stream: with the id of a session, and messages or the beginning of one."""
     del path
     records = items(first[0].get("loglines")) if len(first) == 1 and "loglines" in first[0] else first
+    if any("session_id" in record and {"finalText", "text"} & {*record} for record in records):
+        return False  # output of Droid
     return any(
         isinstance(record.get("loglines"), list)
         or (

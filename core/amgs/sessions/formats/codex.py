@@ -40,7 +40,8 @@ from amgs.types.usage import Usage
 
 _PUT_IN: Final = re.compile(
     r"\s*(?:<(?:environment_context|user_instructions|turn_aborted|permissions|skill|INSTRUCTIONS)\b"
-    r"|# AGENTS\.md instructions)"
+    r"|# AGENTS\.md instructions|<heartbeat>\s*<automation_id>|Another language model started to solve this problem"
+    r"|Warning: (?:apply_patch was requested via|The maximum number of unified exec|Your account was flagged))"
 )
 _REQUEST: Final = re.compile(r"^#+ My request for [\w ]+:[ \t]*$", re.MULTILINE)
 """What goes before the user's own words, after what his editor shows."""

@@ -39,7 +39,8 @@ class _Reading(RecordReading):
         elif kind == "turn.completed":
             self._complete_turn(_usage(fields(record.get("usage"))))
         elif kind in ("turn.failed", "error"):
-            message = content_text(record.get("error")) or text(record.get("message"))
+            error = record.get("error")
+            message = text(fields(error).get("message")) or content_text(error) or text(record.get("message"))
             self.turn(place, "system", "injected", message or kind, **more)
 
     def _item(self, item: Record, place: Place, more: dict[str, Any]) -> None:

@@ -16,7 +16,7 @@ from typing import Any, Final
 
 from amgs.sessions.building import ListMarks, RecordReading, SessionFormat, no_session, read_latest, read_lines
 from amgs.sessions.lines import Line, Record, content_text, fields, instant, items, parse_object, text
-from amgs.sessions.sqlite_file import is_sqlite, opened, tables_named_in
+from amgs.sessions.sqlite_file import is_sqlite, names_column, opened, tables_named_in
 from amgs.sessions.turn import Boundary, Place, Session
 
 _COLUMNS: Final = ("id", "name", "description", "working_dir", "updated_at", "provider_name", "model_config_json")
@@ -114,7 +114,7 @@ def read_one(path: Path, id: str) -> Session:
 def recognises(path: Path, first: Sequence[Record]) -> bool:
     """Return whether a file is a database with Goose's tables, or lines that begin with a session's folder."""
     if path.is_file() and is_sqlite(path):
-        return {"sessions", "messages"} <= tables_named_in(path)
+        return {"sessions", "messages"} <= tables_named_in(path) and names_column(path, "content_json")
     header = bool(first) and "working_dir" in first[0] and "role" not in first[0]
     kinds = ("toolRequest", "toolResponse")
     return header or any(part.get("type") in kinds for record in first for part in items(record.get("content")))

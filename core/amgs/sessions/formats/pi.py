@@ -30,11 +30,18 @@ class _Reading(RecordReading):
         super().__init__(agent, "pi", path, limit)
         self._nodes: dict[str, RecordNode] = {}
         self._last = ""
+        self._ids: list[str] = []
+        """Ids of all records."""
 
     def record(self, record: Record, place: Place) -> None:
         """Read one entry into turns."""
         kind, id = text(record.get("type")), text(record.get("id"))
         parent = text(record.get("parentId"))
+        if kind == "title" or (kind == "session" and record.get("title")):
+            self.know(title=text(record.get("title")))
+        if not id and kind not in ("session", "title"):  # of version 1, a list without a tree
+            id, parent = f"line {place.line}", self._last
+        self._ids.append(id)
         if kind == "session":
             self.know(
                 id=id,
@@ -44,7 +51,7 @@ class _Reading(RecordReading):
             )
             return
         more: dict[str, Any] = {"at": instant(record.get("timestamp")), "id": id, "parent": parent}
-        if id:
+        if id and kind != "title":
             self._nodes[id] = RecordNode(parent, "other")
             self._last = id
         if kind == "message":
@@ -85,7 +92,7 @@ class _Reading(RecordReading):
         usage = Usage(*(count(used.get(key)) for key in ("input", "cacheWrite", "cacheRead", "output")))
         cost = fields(used.get("cost")).get("total")
         more = more | {
-            "request": text(message.get("responseId")) or more["id"] or f"line {place.line}",
+            "request": text(message.get("responseId")) or more["id"],
             "usage": usage if usage.window else None,
             "model": model,
             "cost": cost if isinstance(cost, float) and cost > 0 else 0.0,
@@ -102,7 +109,9 @@ class _Reading(RecordReading):
 
     def _compaction(self, record: Record, place: Place, more: dict[str, Any]) -> None:
         way = [*way_back(self._nodes, more["parent"])][::-1]
-        first = text(record.get("firstKeptEntryId"))
+        number = record.get("firstKeptEntryIndex")
+        by_number = self._ids[number] if isinstance(number, int) and 0 <= number < len(self._ids) else ""
+        first = text(record.get("firstKeptEntryId")) or by_number
         remaining_ids = tuple(way[way.index(first) :]) if first in way else ()
         mark = Boundary("", count(record.get("tokensBefore")) or None, None, remaining_ids)
         self.compact(place, mark, text(record.get("summary")), **more)
@@ -122,8 +131,9 @@ read: Final = partial(read_lines, _Reading)
 def recognises(path: Path, first: Sequence[Record]) -> bool:
     """Return whether a header of a session or entries of a tree come first."""
     del path
-    header = any(record.get("type") == "session" and "id" in record and "cwd" in record for record in first[:1])
-    return header or any(
+    if any(record.get("type") == "session" and "id" in record and "cwd" in record for record in first[:2]):
+        return True
+    return not any(record.get("type") == "session_start" for record in first) and any(
         record.get("type") == "message" and "parentId" in record and "role" in fields(record.get("message"))
         for record in first
     )

@@ -95,11 +95,24 @@ class _Reading(RecordReading):
         elif subtype == "chat_compression":
             about = fields(payload.get("info"))
             before = count(about.get("originalTokenCount")) or self._window or None
-            mark = Boundary("", before, count(about.get("newTokenCount")) or None)
+            contents = items(payload.get("compressedHistory"))
+            kept = [(content, self._turn_of(content)) for content in contents]
+            ids = tuple(dict.fromkeys(id for _, id in kept if id))
+            mark = Boundary("", before, count(about.get("newTokenCount")) or None, ids)
             self.compact(place, mark, **more)
-            for content in items(payload.get("compressedHistory")):
-                for part in gemini_parts(content.get("parts")):
-                    self.say(place, "assistant", "summary", content_text(part), **more)
+            for part in (part for content, id in kept if not id for part in gemini_parts(content.get("parts"))):
+                self.say(place, "assistant", "summary", content_text(part), **more)
+
+    def _turn_of(self, content: Record) -> str:
+        """Return the id of the record whose words a content of the new window repeats; "" for none."""
+        answers = {id for part in gemini_parts(content.get("parts")) if (id := _call_id(part))}
+        words = content_text([part for part in gemini_parts(content.get("parts")) if not _call_id(part)])
+        for turn in reversed(self.turns):
+            if turn.answers in answers or any(call.id in answers for call in turn.calls):
+                return turn.id
+            if words and turn.kind == "said" and turn.text == words:
+                return turn.id
+        return ""
 
     def finish(self) -> None:
         """Mark rewound turns and find the owner of the file."""
@@ -112,6 +125,10 @@ class _Reading(RecordReading):
             self.know(parent=path.parent.name, relation="subagent")
 
 
+def _call_id(part: Record) -> str:
+    return text(fields(part.get("functionCall") or part.get("functionResponse")).get("id"))
+
+
 def _usage(counts: Record) -> Usage:
     """`promptTokenCount` are all that was read, the cached ones among them."""
     output = count(counts.get("candidatesTokenCount")) + count(counts.get("thoughtsTokenCount"))
@@ -122,10 +139,16 @@ read: Final = partial(read_lines, _Reading)
 
 
 def recognises(path: Path, first: Sequence[Record]) -> bool:
-    """Return whether records are of a session, and their messages have parts."""
+    """Return whether records are of a session, and their messages have parts or a model's role, or some are the
+    program's own.
+    """
     del path
     return any(
-        "sessionId" in record and "uuid" in record and "parts" in fields(record.get("message")) for record in first
+        "sessionId" in record
+        and "uuid" in record
+        and ("systemPayload" in record or "parts" in message or message.get("role") == "model")
+        for record in first
+        if (message := fields(record.get("message"))) is not None
     )
 
 

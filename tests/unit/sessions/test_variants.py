@@ -1,0 +1,212 @@
+"""Session files as real programs vary them: encodings, versions, other programs with the same form."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Sequence
+from contextlib import closing
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+from backports import zstd
+
+from amgs.errors import InputError
+from amgs.exchange.importers import parsing
+from amgs.sessions.lines import instant
+from amgs.sessions.opening import open_session
+from amgs.sessions.turn import Session
+from amgs.sessions.windows import find_dropped_turns
+from tests.unit.sessions.test_formats import FILES, FIXTURES, KEYS, session_of, written
+
+
+def opened(path: Path, records: Sequence[Any]) -> Session:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("".join(f"{json.dumps(record)}\n" for record in records), encoding="utf-8")
+    return open_session(path)
+
+
+def said(session: Session) -> list[tuple[str, str]]:
+    return [(turn.kind, turn.words) for turn in session.turns]
+
+
+def dropped(session: Session) -> list[list[int]]:
+    return [[turn.number for turn in find_dropped_turns(session, one)] for one in session.boundaries]
+
+
+# --- encodings and times ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "utf-16-be", "utf-16-le"])
+@pytest.mark.parametrize("key", [key for key in KEYS if FILES[key].endswith((".json", ".jsonl"))])
+def test_a_file_in_another_encoding_of_unicode_is_read_as_it_was(key: str, encoding: str, tmp_path: Path) -> None:
+    source = FIXTURES / FILES[key]
+    path = tmp_path / source.name
+    path.write_bytes(source.read_bytes().decode("utf-8", "replace").encode(encoding, "replace"))
+    whole = written(session_of(key)).replace(source.parent.name, "")
+    assert written(open_session(path)).replace(str(tmp_path), "").splitlines()[2:] == whole.splitlines()[2:]
+
+
+def test_a_packed_file_of_which_nothing_can_be_unpacked_says_so(tmp_path: Path) -> None:
+    path = tmp_path / "rollout-2026-09-12T08-00-00-a.jsonl.zst"
+    path.write_bytes(zstd.compress((FIXTURES / "codex.jsonl").read_bytes())[:40])
+    with pytest.raises(InputError, match="nothing of it can be unpacked"):
+        open_session(path)
+
+
+@pytest.mark.parametrize(
+    "told",
+    [
+        1_788_000_000,
+        1_788_000_000_000,
+        1_788_000_000_000_000,
+        1_788_000_000_000_000_000,
+        "1788000000000",
+        "1788000000.0",
+        "2026-08-29T10:40:00.000000000Z",
+        "2026-08-29 10:40:00 UTC",
+        "2026-08-29T12:40:00+0200",
+    ],
+)
+def test_an_instant_is_read_in_any_unit(told: Any) -> None:
+    assert instant(told) == datetime(2026, 8, 29, 10, 40, tzinfo=UTC)
+    assert isinstance(told, str) or parsing.instant(told) == instant(told)
+
+
+@pytest.mark.parametrize("told", [float("inf"), float("nan"), 10**400, "9" * 19, True, [], "soon"])
+def test_a_number_beyond_the_calendar_is_no_instant(told: Any) -> None:
+    assert instant(told) is None or isinstance(told, str)
+    assert isinstance(told, str) or parsing.instant(told) is None
+
+
+# --- Claude Code and what has its form -------------------------------------------------------------------------
+
+
+def claude(number: int, kind: str, words: str = "", **more: Any) -> dict[str, Any]:
+    parent = f"u{number - 1}" if number > 1 else None
+    record = {"uuid": f"u{number}", "parentUuid": parent, "sessionId": "5c0ffee0-1111-4222-8333-444455556666"}
+    message = {"message": {"role": kind, "content": words}} if words else {}
+    return {**record, "type": kind, **message, **more}
+
+
+def test_a_preserved_segment_is_found_in_both_spellings_and_not_said_again(tmp_path: Path) -> None:
+    records = [claude(n, ("assistant", "user")[n % 2], f"Words {n}.") for n in range(1, 7)]
+    segment = {"trigger": "auto", "preserved_segment": {"head_uuid": "u3", "anchor_uuid": "u8", "tail_uuid": "u6"}}
+    boundary = claude(7, "system", subtype="compact_boundary", compact_metadata=segment)
+    summary = claude(8, "user", "The summary.", isCompactSummary=True)
+    again = [{**record, "parentUuid": "u8"} for record in records[2:6]]
+    session = opened(tmp_path / "a.jsonl", [*records, boundary, summary, *again, claude(9, "user", "Go on.")])
+    assert dropped(session) == [[1, 2]]
+    assert [words for _, words in said(session)][-2:] == ["The summary.", "Go on."]
+    assert session.evidence == {"user, written again": 2, "assistant, written again": 2}
+
+
+INIT = {"type": "system", "subtype": "init", "session_id": "s", "cwd": "/x", "model": "m"}
+ANSWER = {"type": "assistant", "session_id": "s", "message": {"role": "assistant", "content": "14."}}
+
+
+@pytest.mark.parametrize(
+    ("agent", "records"),
+    [
+        ("Claude Code", [{**INIT, "tools": []}, ANSWER]),
+        ("Cursor", [INIT, ANSWER]),
+        ("Amp", [{**INIT, "tools": [], "session_id": "T-1"}, ANSWER]),
+        ("Qwen Code", [{**INIT, "subtype": "session_start"}, ANSWER]),
+        ("Claude Code", [{"type": "result", "session_id": "s", "result": "14."}]),
+    ],
+)
+def test_headless_output_is_told_by_the_program_that_printed_it(
+    agent: str, records: Sequence[Any], tmp_path: Path
+) -> None:
+    session = opened(tmp_path / "a.jsonl", records)
+    assert (session.agent, said(session)) == (agent, [("said", "14.")])
+
+
+def test_cursor_prints_its_calls_with_their_results(tmp_path: Path) -> None:
+    call: dict[str, Any] = {"type": "tool_call", "session_id": "s", "call_id": "c", "subtype": "started"}
+    done = {"readToolCall": {"args": {"path": "a"}, "result": {"success": {"content": "111"}}}}
+    session = opened(tmp_path / "a.jsonl", [INIT, call, {**call, "subtype": "completed", "tool_call": done}])
+    assert said(session) == [("call", 'read({"path": "a"})'), ("result", "111")]
+
+
+# --- the family of Qwen Code, pi, Codex ------------------------------------------------------------------------
+
+
+def qwen(number: int, kind: str, words: str = "", **more: Any) -> dict[str, Any]:
+    message = {"message": {"role": "user", "parts": [{"text": words}]}} if words else {}
+    return claude(number, kind) | message | more
+
+
+def test_qwen_code_is_known_by_its_own_records_and_keeps_what_stays(tmp_path: Path) -> None:
+    before = [qwen(n, "system", subtype="ui_telemetry", systemPayload={}) for n in range(1, 50)]
+    turns = [qwen(50, "user", "Count."), qwen(51, "assistant", "14."), qwen(52, "user", "Paint.")]
+    window = [{"parts": [{"text": words}]} for words in ("SUMMARY", "Paint.")]
+    shrunk = qwen(53, "system", subtype="chat_compression", systemPayload={"compressedHistory": window})
+    session = opened(tmp_path / "a.jsonl", [*before, *turns, shrunk])
+    assert session.agent == "Qwen Code"
+    assert dropped(session) == [[1, 2]]
+    assert said(session)[-1] == ("summary", "SUMMARY")
+    old = [claude(1, "user", "Count."), claude(2, "assistant") | {"message": {"role": "model", "content": "14."}}]
+    assert (opened(tmp_path / "b.jsonl", old).agent, len(session.main)) == ("Qwen Code", 5)
+
+
+def test_pi_counts_the_first_kept_entry_of_version_1(tmp_path: Path) -> None:
+    header = {"type": "session", "id": "0f", "cwd": "/x"}
+    messages = [{"type": "message", "message": {"role": "user", "content": words}} for words in "abc"]
+    shrunk = {"type": "compaction", "summary": "S", "firstKeptEntryIndex": 2}
+    session = opened(tmp_path / "a.jsonl", [{"type": "title", "title": "Buoys"}, header, *messages, shrunk])
+    assert (session.title, dropped(session)) == ("Buoys", [[]])
+    assert dropped(opened(tmp_path / "b.jsonl", [header, *messages, shrunk])) == [[1]]
+
+
+def test_codex_prints_why_a_turn_failed(tmp_path: Path) -> None:
+    records = [{"type": "thread.started"}, {"type": "turn.failed", "error": {"message": "The quota is used up."}}]
+    assert said(opened(tmp_path / "a.jsonl", records)) == [("injected", "The quota is used up.")]
+
+
+# --- whose file it is, where it is not read --------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("program", "record"),
+    [
+        ("Droid", {"type": "session_start", "id": "d", "cwd": "/x"}),
+        ("Droid's headless output", {"type": "message", "role": "user", "text": "Count.", "session_id": "d"}),
+        ("Amp", {"id": "T-1", "messages": [{"role": "user", "content": []}]}),
+        ("Continue", {"sessionId": "c", "workspaceDirectory": "/x", "history": []}),
+        ("Kiro's command line", {"conversation_id": "k", "history": []}),
+        ("Kimi", {"type": "metadata", "protocol_version": "1.3"}),
+        ("SWE-agent", {"trajectory": [], "info": {}}),
+        ("Zed", {"messages": [], "updated_at": "2026", "version": "0.3.0"}),
+        ("CodeBuddy", {"type": "message", "role": "user", "sessionId": "s", "parentId": None}),
+        ("Gemini CLI's headless output", {"type": "init", "session_id": "g"}),
+        ("Codex's headless output before version 0.44", {"id": "0", "msg": {"type": "task_started"}}),
+        ("opencode's headless output", {"type": "text", "sessionID": "s", "part": {}}),
+    ],
+)
+def test_a_file_that_is_not_read_names_its_program_by_what_is_in_it(
+    program: str, record: dict[str, Any], tmp_path: Path
+) -> None:
+    following = {"type": "message", "id": "m", "parentId": None, "message": {"role": "user", "content": "Count."}}
+    with pytest.raises(InputError, match=f"is of {program}, which is not read"):
+        opened(tmp_path / "a.jsonl", [record, following] if program == "Droid" else [record])
+
+
+@pytest.mark.parametrize(
+    ("program", "tables"),
+    [
+        ("Crush", ("sessions", "messages", "files")),
+        ("Hermes", ("sessions", "messages")),
+        ("Zed", ("threads",)),
+        ("Cursor's editor", ("ItemTable", "cursorDiskKV")),
+        ("Cursor's command line", ("blobs", "meta")),
+    ],
+)
+def test_a_database_that_is_not_read_names_its_program(program: str, tables: Sequence[str], tmp_path: Path) -> None:
+    with closing(sqlite3.connect(tmp_path / "a.db")) as made, made:
+        for table in tables:
+            made.execute(f"CREATE TABLE {table} (id TEXT)")
+    with pytest.raises(InputError, match=f"is of {program}, which is not read"):
+        open_session(tmp_path / "a.db")

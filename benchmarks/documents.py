@@ -17,7 +17,7 @@ from pathlib import Path
 import numpy as np
 
 from amgs.errors import InputError
-from amgs.ingest.pieces import pieces
+from amgs.ingest.pieces import cut_document
 from amgs.ingest.raw_blocks import RawBlock
 from amgs.ingest.readers import markdown
 from amgs.text import front_matter
@@ -113,7 +113,9 @@ def _drafts(source: str, called: str, text: str, asked: dict[str, list[str]]) ->
     sections = _sections(without_plumbing(body))
     document = next((s.title for s in sections if s.level == _TITLE), "")
     parts = [
-        (section, piece.text) for section in sections for piece in pieces(markdown.document(_held(section)), LIMIT)
+        (section, piece.text)
+        for section in sections
+        for piece in cut_document(markdown.document(_held(section)), LIMIT)
     ]
     for n, (section, piece) in enumerate(parts, 1):
         here = f"{source}#{n}"

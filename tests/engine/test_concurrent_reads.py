@@ -287,14 +287,14 @@ def test_vectors_of_raw_blocks_are_kept_until_the_consolidation_ends() -> None:
     vectors = RawVectors(embed)
     with vectors.consolidating():
         with vectors.consolidating():  # a plan beside another
-            vectors.computed(["a note"], np.zeros((1, 2), dtype=np.float32))
+            vectors.store(["a note"], np.zeros((1, 2), dtype=np.float32))
         assert vectors.of("a note").tolist() == [0.0, 0.0]
         assert vectors.of("another").tolist() == vectors.of("another").tolist() == [1.0, 1.0]
         assert asked == ["another"]
     assert vectors.of("a note").tolist() == [1.0, 1.0]
     asked.clear()
     with vectors.consolidating():
-        vectors.computed([str(n) for n in range(MOST + 3)], np.zeros((MOST + 3, 2), dtype=np.float32))
+        vectors.store([str(n) for n in range(MOST + 3)], np.zeros((MOST + 3, 2), dtype=np.float32))
         assert vectors.of("3").tolist() == [0.0, 0.0]
         assert vectors.of("2").tolist() == [1.0, 1.0]
     assert asked == ["2"]

@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from amgs.errors import UsageError
-from amgs.ingest.metadata import tagged
+from amgs.ingest.metadata import change_tags
 from amgs.ingest.raw_blocks import RawBlock
 from amgs.types import BlockFilter
 from amgs_app.engine import Engine, Options
@@ -36,7 +36,7 @@ def test_tags_and_notes_by_hand_can_be_undone_and_outlast_a_new_reading(operator
     done = operator.run(block.set_block(one.id, tag=["#recipe", "soup"]))
     assert done.block.meta["tags"] == ["recipe", "soup"]
     assert operator.run(block.set_block(one.id, untag=["soup"])).block.meta["tags"] == ["recipe"]
-    assert tagged({**memory.block(one.id).meta, "tags": ["soup", "new"]}, ())["tags"] == ["new", "recipe"]
+    assert change_tags({**memory.block(one.id).meta, "tags": ["soup", "new"]}, ())["tags"] == ["new", "recipe"]
     noted = operator.run(block.set_block(one.id, note="Ask Ilse."))
     assert "tags recipe, note “Ask Ilse.”" in sentence_of(noted)
     for _ in range(3):

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from amgs.ingest import reading
-from amgs.ingest.pieces import cut, pieces
+from amgs.ingest.pieces import cut, cut_document
 from amgs.ingest.raw_blocks import FolderContents
 from amgs.ingest.readers import code, documents, markdown, plain
 from amgs.ingest.readers.registry import READERS
@@ -61,7 +61,7 @@ def test_no_word_of_a_document_is_lost_and_none_is_invented(lines: list[str], fo
         return
     read = {"markdown": markdown.read, "plain": plain.read}
     document = code.read(text.encode(), language="C") if form == "code" else read[form](text.encode())
-    made = pieces(document, 60)
+    made = cut_document(document, 60)
     kept = [w for piece in made for w in words(piece.text)]
     if form != "markdown":
         assert kept == words(text)

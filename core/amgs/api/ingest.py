@@ -278,10 +278,10 @@ def attach_metadata(reading: FolderContents, metadata: Mapping[str, Any]) -> Fol
     """Return what was read, with metadata that is given beside."""
     if not metadata:
         return reading
-    from amgs.ingest.metadata import tagged
+    from amgs.ingest.metadata import change_tags
 
     tags = metadata.get("tags") or ()
     more = {key: value for key, value in metadata.items() if key != "tags"}
     added = (tags,) if isinstance(tags, str) else tuple(str(tag) for tag in tags)
-    drafts = (replace(draft, meta=tagged({**draft.meta, **more}, added)) for draft in reading.drafts)
+    drafts = (replace(draft, meta=change_tags({**draft.meta, **more}, added)) for draft in reading.drafts)
     return replace(reading, drafts=tuple(drafts))

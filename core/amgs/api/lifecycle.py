@@ -153,7 +153,7 @@ class Lifecycle(MemoryPart):
             near,
             lambda ids: self._storage.blocks.contents_of(ids),
             self._context.settings.decay.profiles,
-            self._context.derived.raw_vectors.computed,
+            self._context.derived.raw_vectors.store,
             self._context.model,
         )
 

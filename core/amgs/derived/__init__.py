@@ -1,1 +1,3 @@
-"""Data derived from the store for readers: indexes, graph and order, as one immutable state of it."""
+"""Data derived from the store for readers: keyword index, vectors, graph, order of blocks, entities; as one immutable
+state at a time.
+"""

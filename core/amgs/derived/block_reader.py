@@ -1,5 +1,5 @@
-"""The store's reading side as retrieval asks for it, with a memory, so that a search reads little of the store; and one
-committed state of the store as readers see it: what was derived from it, which no other change moves on.
+"""Reads blocks for retrieval, with a cache, so that a search reads little of the store; and `State`, one committed
+state of everything derived.
 """
 
 from __future__ import annotations
@@ -27,13 +27,15 @@ from amgs.types import BlockFilter, FrameDefinition
 _FILTERS_KEPT = 32
 _NUMBERS_KEPT = 4000
 BYTES_KEPT = 32 << 20
-"""Of blocks that were read, their texts and some 1 KiB for the rest of each."""
+"""Bytes of cached blocks: their texts, and about 1 KiB more for each."""
 _BESIDE_TEXT = 1024
 
 
 class BlocksRead:
-    """Blocks that were read of one state, the latest asked for: two generations of half of `BYTES_KEPT` each, of which
-    the older is given up when the newer is full. Several threads may read and add.
+    """Cache of blocks of one state.
+
+    It has two generations of half of BYTES_KEPT; when the newer is full, the older is dropped. Several threads may use
+    it.
     """
 
     def __init__(self) -> None:
@@ -43,12 +45,14 @@ class BlocksRead:
         self._bytes = 0
 
     def get(self, number: int) -> NumberedBlock | None:
+        """Return a cached block by running number; None if it is not cached."""
         numbered_block = self._newer.get(number)
         if numbered_block is None and (numbered_block := self._older.get(number)) is not None:
             self.add(numbered_block)
         return numbered_block
 
     def add(self, numbered_block: NumberedBlock) -> None:
+        """Cache a block."""
         with self._lock:
             if numbered_block.number in self._newer:
                 return
@@ -58,8 +62,9 @@ class BlocksRead:
             self._newer[numbered_block.number] = numbered_block
 
     def without(self, changed: Collection[int]) -> BlocksRead:
-        """Return what is still true once these blocks are changed. With none it is the same for both states, so that a
-        reader of either may add to it; else the earlier state's readers add to what is theirs alone.
+        """Return the cache without these blocks, for a later state in which they changed.
+
+        If none changed, it is the same object, shared by readers of both states.
         """
         if not changed:
             return self
@@ -73,11 +78,10 @@ class BlocksRead:
 
 
 class StateReader:
-    """Reads one state of the store and remembers the numbers that pass a filter, the scoring columns of all blocks,
-    and the blocks read. What it remembers is only ever put in place whole, so that several threads may read.
+    """Reads one state of the store, and caches the numbers that pass a filter, the scoring columns and blocks.
 
-    roll, changes: of this state. before: the reader of an earlier state: what it knows is caught up with by
-    revision.
+    Caches are replaced as a whole, so that several threads may read. roll, changes: of this state. before: reader of an
+    earlier state, whose caches are updated by revision.
     """
 
     def __init__(
@@ -87,13 +91,13 @@ class StateReader:
         self._changes = changes
         self._id_map = id_map
         self._roll = roll
-        # What is known of each filter and of scoring, with the structure it is of.
+        # Cached results of filters, and scoring columns, each with the structure counter it is of.
         self._passing: dict[BlockFilter, tuple[NDArray[np.int64], int]] = {}
         self._earlier: tuple[ScoringColumns, int, int] | None = None
         # A block keeps its number as long as it is there.
         self._numbers: dict[str, int] = {}
         self._blocks: BlocksRead | None = None
-        # What an earlier reader has read, with the structure and the change counter it is of.
+        # Blocks cached by an earlier reader, with its structure and change counter.
         self._read_before: tuple[BlocksRead, int, int] | None = None
         self._frames: tuple[FrameDefinition, ...] | None = None
         if before is not None:
@@ -111,8 +115,11 @@ class StateReader:
         self._scoring: ScoringColumns | None = None
 
     def numbers(self, wanted: BlockFilter, *, limit: int | None = None) -> NDArray[np.int64]:
+        """Return the running numbers of blocks that pass the filter, rising: (n,). limit: only the latest
+        reinforced.
+        """
         since = wanted.reinforced_since
-        block_numbers = self._standing_numbers(wanted if since is None else replace(wanted, reinforced_since=None))
+        block_numbers = self._structural_numbers(wanted if since is None else replace(wanted, reinforced_since=None))
         if since is None and (limit is None or block_numbers.size <= limit):
             return block_numbers
         clocks = self.scoring().of(block_numbers)
@@ -122,8 +129,10 @@ class StateReader:
             return block_numbers
         return np.sort(block_numbers[np.lexsort((block_numbers, reinforced))[::-1][:limit]])
 
-    def _standing_numbers(self, wanted: BlockFilter) -> NDArray[np.int64]:
-        """Return the numbers of the blocks that pass what stands still as long as the structure does."""
+    def _structural_numbers(self, wanted: BlockFilter) -> NDArray[np.int64]:
+        """Return the numbers that pass the parts of a filter that only structural changes affect (not
+        reinforcement).
+        """
         structure = self._roll.structure
         plain = wanted == BlockFilter(statuses=wanted.statuses)
         block_numbers, at = self._passing.get(wanted, (None, -1))
@@ -132,7 +141,7 @@ class StateReader:
         columns = self._storage.block_columns
         if plain:
             block_numbers = self._roll.of(wanted.statuses)
-        elif block_numbers is None or wanted.as_of is not None:  # what held at an instant hangs on sources, too
+        elif block_numbers is None or wanted.as_of is not None:  # what held at an instant also depends on sources
             block_numbers = columns.numbers(wanted)
         else:
             changed = self._roll.changed if at == self._roll.before else columns.statuses(since=at).numbers
@@ -149,8 +158,9 @@ class StateReader:
         return self._frames
 
     def stored(self, numbers: Sequence[int]) -> Sequence[NumberedBlock]:
+        """Return blocks by running number, rising, from the cache or the store; unknown numbers are left out."""
         if self._blocks is None:
-            self._blocks = self._still_true()
+            self._blocks = self._update_cache()
         known = self._blocks
         blocks = {n: numbered_block for n in numbers if (numbered_block := known.get(n)) is not None}
         missing = [n for n in numbers if n not in blocks]
@@ -162,8 +172,8 @@ class StateReader:
                 known.add(numbered_block)
         return [blocks[n] for n in sorted(numbers) if n in blocks]
 
-    def _still_true(self) -> BlocksRead:
-        """Return what an earlier reader has read, less the blocks that were changed or reinforced since."""
+    def _update_cache(self) -> BlocksRead:
+        """Return the earlier reader's cache without the blocks that have changed or were reinforced since."""
         if self._read_before is None:
             return BlocksRead()
         blocks, structure, changes = self._read_before
@@ -176,6 +186,7 @@ class StateReader:
         return blocks.without(changed)
 
     def facts(self, numbers: Sequence[int]) -> ScoringFacts:
+        """Return the scoring columns of these blocks, with ids."""
         columns = self.scoring().of(numbers)
         return ScoringFacts(
             numbers=columns.numbers,
@@ -188,12 +199,13 @@ class StateReader:
         )
 
     def scoring(self) -> ScoringColumns:
-        """Return the scoring columns of all blocks."""
+        """Return the scoring columns of all blocks; read once, or updated from an earlier reader's."""
         if self._scoring is None:
             self._scoring = self._read_scoring()
         return self._scoring
 
     def _read_scoring(self) -> ScoringColumns:
+        """Read the scoring columns, or update those of an earlier state by revision."""
         if self._earlier is None:
             return self._storage.block_columns.scoring()
         earlier, structure, changes = self._earlier
@@ -217,6 +229,7 @@ class StateReader:
         )
 
     def numbers_of(self, ids: Sequence[str]) -> Mapping[str, int]:
+        """Return the running numbers of ids; unknown ids are left out."""
         known = self._numbers
         numbers = {i: known[i] for i in ids if i in known}
         missing = [i for i in ids if i not in numbers]
@@ -227,20 +240,21 @@ class StateReader:
         return numbers
 
     def ids(self, numbers: NDArray[np.int64]) -> NDArray[np.object_]:
-        """Return the id of each number: (m,)."""
+        """Return the id of each running number: (m,)."""
         return self._id_map().of(numbers)
 
     def _note(self, numbers: dict[str, int]) -> None:
-        """Remember the numbers of some blocks, by id."""
+        """Cache running numbers by id."""
         known = self._numbers
         self._numbers = numbers if len(known) + len(numbers) > _NUMBERS_KEPT else {**known, **numbers}
 
 
 @dataclass(frozen=True, eq=False)
 class State:
-    """changes, structure: the store's counters. lay_out: makes the sequence index of this state.
+    """One committed state of the store and what is derived from it.
 
-    Several threads may read one state; each reads the store in a snapshot of its own, all of the same state.
+    changes, structure: the store's counters. lay_out: builds the order of all blocks. Several threads may read a state,
+    each in its own snapshot of it.
     """
 
     changes: int
@@ -252,7 +266,7 @@ class State:
     _laid_out: list[SequenceIndex] = field(default_factory=list)
 
     def sequences(self) -> SequenceIndex:
-        """Return the order and the episodes of all blocks, laid out once."""
+        """Return the order and episodes of all blocks, built once."""
         with self._lock:
             if not self._laid_out:
                 self._laid_out.append(self.lay_out(self.structure, self.graph.view()))

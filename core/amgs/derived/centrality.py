@@ -1,7 +1,7 @@
-"""The centrality of a large graph: worked out now and then, kept in the store, and scored by until the next time.
+"""Centrality of a large graph: computed occasionally, saved in the store, and used until computed again.
 
-So that an answer hangs on what the store holds and on nothing that a process did before: a graph of up to
-`graph.fresh_centrality_nodes` blocks is always measured as it is.
+So a ranking depends on the store only, not on what a process did before. Graphs of up to `graph.fresh_centrality_nodes`
+blocks are always computed afresh.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ from amgs.types import BlockFilter
 
 LIVE = BlockFilter(statuses=("raw", "consolidated"))
 _DRIFT = 100
-"""Centrality is due once more than one in so many blocks or edges has come or gone."""
+"""The centrality is recomputed when more than 1 in so many blocks or edges has changed."""
 
 
 @dataclass(frozen=True, eq=False)
 class CentralityFound:
-    """numbers (n,) of the live blocks, rising, and their scores (n,) in [0, 1]."""
+    """Computed centrality: running numbers (n,) of live blocks, rising, and scores (n,) in [0, 1]."""
 
     origin: CentralityOrigin
     numbers: NDArray[np.int64]
@@ -36,7 +36,7 @@ class CentralityFound:
 
 
 class StoredCentrality:
-    """The centrality that a store holds, read once for each time that it is worked out."""
+    """The centrality saved in a store, read once per computation."""
 
     def __init__(self, storage: Storage, settings: GraphSettings) -> None:
         self._storage = storage
@@ -45,7 +45,7 @@ class StoredCentrality:
         self._known: tuple[int, CentralityOrigin | None, CentralitySnapshot | None] = (-1, None, None)
 
     def snapshot(self, changes: int) -> CentralitySnapshot | None:
-        """Return the scores as of the change counter of this thread's snapshot; None where there are none."""
+        """Return the saved scores at the change counter of this thread's snapshot; None if there are none."""
         with self._lock:
             at, origin, known = self._known
         if at != changes:
@@ -57,18 +57,16 @@ class StoredCentrality:
         return known
 
     def forget(self) -> None:
-        """Drop what was read: the store was filled from elsewhere."""
+        """Drop the cached scores, after the store was bulk-loaded."""
         with self._lock:
             self._known = (-1, None, None)
 
     def large(self) -> bool:
-        """Return whether the graph is so large that it is scored by what the store holds."""
+        """Return whether the graph is so large that saved scores are used."""
         return self._storage.blocks.count(LIVE) > self._settings.fresh_centrality_nodes
 
     def due(self) -> bool:
-        """Return whether the graph is large, and has changed by more than a hundredth since its centrality was worked
-        out.
-        """
+        """Return whether the graph is large and has changed by more than 1 % since its centrality was computed."""
         blocks = self._storage.blocks.count(LIVE)
         if blocks <= self._settings.fresh_centrality_nodes:
             return False
@@ -80,13 +78,13 @@ class StoredCentrality:
         return _has_drifted(blocks, was.blocks) or _has_drifted(self._storage.edges.count(), was.edges)
 
     def of(self, view: GraphView, structure: int) -> CentralityFound:
-        """Compute the centrality of a view of this structure."""
+        """Compute the centrality of a view of the graph at this structure counter."""
         origin = self._origin(structure, view.nodes.size, view.as_of)
         brief = self._storage.block_columns.brief(BRIEF_BYTES)
         return CentralityFound(origin, view.nodes, measure(without_brief_edges(view, brief)).importance())
 
     def keep(self, centrality: CentralityFound) -> bool:
-        """Have the store hold it; False where what is there is of the same graph or a later one."""
+        """Save a centrality; return False if the saved one is of the same or a later graph."""
         with self._storage.transaction():
             return self._storage.centrality.put(centrality.origin, centrality.numbers, centrality.scores)
 

@@ -1,4 +1,6 @@
-"""The entities of a store, read out of its blocks when they are first asked for and caught up then; never stored."""
+"""Catalogue of the entities (people, places, projects, topics) that blocks name; read from the blocks on first use,
+updated by revision, never stored.
+"""
 
 from __future__ import annotations
 
@@ -24,12 +26,12 @@ from amgs.types.block import heading_path
 _LIVE = BlockFilter(statuses=("raw", "consolidated"))
 _BATCH = 1000
 _NO_NAMES = frozenset(("readme", "index", "notes", "changelog", "license", "todo", "main"))
-"""Files that are named after what they are and not after what they are about."""
+"""File names that say what a file is, not what it is about."""
 
 
 @dataclass(frozen=True)
 class EntityState:
-    """The entities of one state. created: when each live block was, by its number."""
+    """The entities of one state. created: creation time of each live block, by running number."""
 
     index: EntityIndex
     created: dict[int, datetime]
@@ -37,7 +39,7 @@ class EntityState:
 
 @dataclass(slots=True)
 class _Read:
-    """Readings of blocks, by block number. at: the structure that they are of. small: words in lower case."""
+    """What was read from blocks, by running number. at: structure counter. small: frequency of lower-case words."""
 
     at: int = -1
     small: Counter[str] = field(default_factory=Counter)
@@ -52,7 +54,7 @@ class _Read:
 
 
 class EntityCatalogue:
-    """Names in the text of blocks, by block number: only new blocks are read, and the names are laid out anew."""
+    """Reads names from blocks; only new blocks are read, then entities are built from all names."""
 
     def __init__(self, storage: Storage) -> None:
         self._storage = storage
@@ -62,17 +64,15 @@ class EntityCatalogue:
 
     @property
     def seen(self) -> EntityState | None:
-        """Entities of the latest request; None before."""
+        """Entities of the latest request; None before the first."""
         return self._found
 
     def latest(self, state: State, progress: Progress | None = None) -> EntityState:
-        """Return the entities of a state whose snapshot this thread reads in, or of a later one that was asked for
-        before.
-        """
+        """Return the entities of a state in whose snapshot this thread reads, or of a later one requested before."""
         with self._lock:
             if self._found is None or self._read.at < state.structure:
                 read, self._read, self._found = self._read, _Read(), None
-                # What is stopped half way is dropped, and read anew.
+                # If reading is cancelled, what was read is dropped and read again next time.
                 read = self._catch_up_names(read, progress)
                 speakers = _speakers(state)
                 index = build_entity_index(
@@ -83,9 +83,10 @@ class EntityCatalogue:
             return self._found
 
     def _catch_up_names(self, read: _Read, progress: Progress | None) -> _Read:
+        """Read the names of new and changed blocks, and remove deleted ones."""
         live = self._storage.block_columns.numbers(_LIVE)
         gone = np.setdiff1d(read.numbers, live)
-        if gone.size and not self._forgotten(read, gone):
+        if gone.size and not self._remove_blocks(read, gone):
             read = _Read()
         changed = np.intersect1d(self._storage.block_columns.features(since=read.at).numbers, live)
         wanted = np.union1d(changed, np.setdiff1d(live, read.numbers))
@@ -93,11 +94,13 @@ class EntityCatalogue:
             if progress is not None:
                 progress(start, wanted.size, "reading names")
             for numbered_block in self._storage.blocks.by_number(wanted[start : start + _BATCH].tolist()):
-                _take_in(read, numbered_block)
+                _read_block(read, numbered_block)
         return read
 
-    def _forgotten(self, read: _Read, gone: NDArray[np.int64]) -> bool:
-        """Take out blocks that are live no more; False where the store has not their texts to count them out by."""
+    def _remove_blocks(self, read: _Read, gone: NDArray[np.int64]) -> bool:
+        """Remove blocks that are no longer live; return False if the store lacks their texts, whose words must be
+        subtracted.
+        """
         texts = self._storage.blocks.texts(gone.tolist())
         if len(texts) != gone.size:
             return False
@@ -108,7 +111,8 @@ class EntityCatalogue:
         return True
 
 
-def _take_in(read: _Read, numbered_block: NumberedBlock) -> None:
+def _read_block(read: _Read, numbered_block: NumberedBlock) -> None:
+    """Add the names, title and tags of one block."""
     number, block = numbered_block.number, numbered_block.block
     if number not in read.names:
         read.names[number], small = read_names(block.content)
@@ -121,7 +125,7 @@ def _take_in(read: _Read, numbered_block: NumberedBlock) -> None:
 
 
 def _speakers(state: State) -> dict[int, str]:
-    """Return who says each turn of a dialogue, in small letters, by the turn's number."""
+    """Return the speaker of each turn of a dialogue in lower case, by running number."""
     sequences = state.sequences()
     traits, speaker = sequences.traits, sequences.forms.speaker
     return {

@@ -1,7 +1,7 @@
-"""Indexes derived from the store and synchronised with it: keyword index, vectors, graph.
+"""Everything derived from the store, kept up to date for readers: keyword index, vectors, graph, order.
 
-Readers take the latest committed state under a lock, for the moment that catching up takes, and then read it without:
-what they hold is not changed any more. A thread that writes holds that lock no longer than they do.
+A reader takes the latest committed state under a lock, which is held only while indexes catch up, and then reads it
+without: a state never changes. A thread that writes holds that lock no longer.
 """
 
 from __future__ import annotations
@@ -45,11 +45,11 @@ if TYPE_CHECKING:
     from amgs.types import Fault, Progress, Vector
 
 _FEW_EDGES = 5000
-"""With more of them changed, the graph is made anew."""
+"""With more changed edges, the graph is rebuilt."""
 
 
 class Derived:
-    """The indexes and the graph of one open store, caught up for whoever reads; `close` seals them."""
+    """The indexes and the graph of one open store; `close` saves them."""
 
     def __init__(self, storage: Storage, embedder: Embedder, clock: Clock, settings: Settings) -> None:
         self._storage = storage
@@ -77,8 +77,8 @@ class Derived:
         self.raw_vectors = RawVectors(lru_cache(maxsize=64)(self._embed_text))
 
     def over(self, storage: Storage, clock: Clock) -> Derived:
-        """Return what is derived from another store with the same texts, a copy of this one or its past; what either
-        has embedded of queries, the other need not embed.
+        """Return the derived data of another store with the same texts, such as a copy; both share the cache of
+        embedded queries.
         """
         other = Derived(storage, self._embedder, clock, self._settings)
         other._embed, other.raw_vectors = self._embed, self.raw_vectors
@@ -86,7 +86,9 @@ class Derived:
 
     @contextlib.contextmanager
     def reading(self) -> Iterator[State]:
-        """Yield the latest committed state; whatever this thread reads of the store inside is of the same one."""
+        """Yield the latest committed state; everything this thread reads from the store in the block is
+        of that state.
+        """
         here: State | None = getattr(self._here, "state", None)
         if here is not None:
             yield here
@@ -102,10 +104,10 @@ class Derived:
 
     @contextlib.contextmanager
     def searching(self, *, words_alone: bool = False) -> Iterator[Sources]:
-        """Yield the same with everything that retrieval reads. words_alone: without vectors, for a search whose layers
-        read none.
+        """Yield what retrieval reads, at the latest committed state.
 
-        Raises StoreError when the store's embeddings come from another embedder than the one at hand.
+        words_alone: without vectors, for searches that need none. Raises StoreError if the store's embeddings come from
+        another encoder.
         """
         here: Sources | None = getattr(self._here, "sources", None)
         if here is not None:
@@ -113,7 +115,7 @@ class Derived:
             return
         with contextlib.ExitStack() as stack:
             with self._lock:
-                # The lock first and the snapshot then: whoever comes later never reads an earlier state.
+                # Lock before snapshot, so that a later reader never gets an earlier state.
                 stack.enter_context(self.reading())
                 sources = self._sources(self._here.state, words_alone=words_alone)
                 self._here.sources = None if words_alone else sources
@@ -123,13 +125,13 @@ class Derived:
                 self._here.sources = None
 
     def vectors(self) -> VectorIndex:
-        """Return the vectors as they are now; they are not changed any more."""
+        """Return the vectors of the latest state."""
         with self._lock, self.reading() as state:
             return self._search.vectors(state.structure)
 
     @property
     def entities(self) -> EntityCatalogue:
-        """Return the catalogue of names in blocks, built on first use."""
+        """Catalogue of names in blocks, created on first use."""
         from amgs.derived.entities import EntityCatalogue
 
         with self._lock:
@@ -138,7 +140,7 @@ class Derived:
             return self._entities
 
     def forget(self, *, files: bool = True) -> None:
-        """Drop what follows revisions: the store was filled from elsewhere. files: those that were kept, too."""
+        """Drop everything derived, after the store was bulk-loaded. files: delete the saved files too."""
         with self._lock:
             if files:
                 self._kept.forget()
@@ -151,9 +153,7 @@ class Derived:
             self._entities = None
 
     def sizes(self) -> dict[str, int]:
-        """Return how many blocks the keyword index and the vectors hold, and how many edges the graph, after catching
-        up.
-        """
+        """Return the number of blocks in the keyword index and the vectors, and of edges in the graph."""
         with self._lock, self.reading() as state:
             words = self._search.look_up_words()
             vectors = self._search.vectors(state.structure) if self._storage.meta.embedding_space() else None
@@ -164,9 +164,7 @@ class Derived:
             }
 
     def rewrite(self) -> None:
-        """Remove every file that was derived, and derive the keyword index anew: no file keeps a word of what has left
-        the store.
-        """
+        """Delete every derived file and rebuild the keyword index, so that no file contains a word of erased blocks."""
         with self._lock:
             self.forget()
             self._search.begin_anew()
@@ -175,14 +173,12 @@ class Derived:
                     self._search.catch_up()
 
     def close(self, progress: Progress | None = None) -> None:
-        """Catch up once more, seal the keyword index, and keep what was derived, so that the next open finds it
-        true.
-        """
+        """Update the indexes once more and save them for the next opening."""
         with self._lock:
             if not self._storage.read_only:
                 with self._storage.snapshot():
                     self._search.catch_up(progress)
-                    # On a full disk nothing is kept, and the next open derives it anew; usearch says RuntimeError
+                    # On a full disk nothing is saved, and the next opening rebuilds it; usearch raises RuntimeError
                     # then.
                     with contextlib.suppress(OSError, RuntimeError):
                         self._keep()
@@ -190,7 +186,7 @@ class Derived:
             self._search.close()
 
     def faults(self) -> list[Fault]:
-        """Return where an index does not hold what the store holds, after catching up."""
+        """Return where an index differs from the store, after catching up."""
         with self._lock, self._storage.snapshot():
             return self._search.faults()
 
@@ -209,7 +205,7 @@ class Derived:
         )
 
     def _latest(self) -> State:
-        """Return the state of this thread's snapshot, which was taken under the lock and is therefore the latest."""
+        """Return the state of this thread's snapshot, which is the latest since it was taken under the lock."""
         changes, structure = self._storage.counters
         before = self._state
         if before is not None and changes != before.changes and not self._storage.followed(before.changes):
@@ -240,6 +236,7 @@ class Derived:
         return self._state
 
     def _sources(self, state: State, *, words_alone: bool) -> Sources:
+        """Return what retrieval reads of a state."""
         if state is not self._state:
             raise RuntimeError("a search inside a reading is begun before it")
         return Sources(
@@ -256,7 +253,7 @@ class Derived:
         )
 
     def _lay_out(self, structure: int, view: GraphView) -> SequenceIndex:
-        """Return the order and the episodes of all blocks of a structure, from the last that was laid out."""
+        """Return the order and episodes of all blocks, updated from the last one built if possible."""
         known, at = self._sequences
         order = self._kept.order() if known is None else None
         if order is not None:
@@ -280,7 +277,9 @@ class Derived:
         return sequences
 
     def _catch_up_id_map(self, structure: int) -> IdMap:
-        """Return the ids of all blocks; one of a later state serves an earlier one as well, for it only grows."""
+        """Return the ids of all blocks by running number; a later one also serves earlier states, since
+        it only grows.
+        """
         id_map, at = self._id_map
         if id_map is None:
             id_map = self._kept.ids()
@@ -290,12 +289,12 @@ class Derived:
         return id_map
 
     def _read_centrality(self) -> CentralitySnapshot | None:
-        """Return the centrality that the store holds in the state that this thread reads."""
+        """Return the saved centrality in the state that this thread reads."""
         state: State | None = getattr(self._here, "state", None)
         return self.centrality.snapshot(self._storage.change_counter if state is None else state.changes)
 
     def settle_centrality(self) -> None:
-        """Work the centrality out where it is due, and have the store hold it."""
+        """Compute and save the centrality if it is due."""
         with self.reading() as state:
             if not self.centrality.due():
                 return
@@ -303,7 +302,7 @@ class Derived:
         self.centrality.keep(centrality)
 
     def _settle_centrality(self) -> None:
-        """Do the same where this session has the graph at hand already."""
+        """Do so only if this session has built the graph already."""
         graph = self._graph if self._graph.version >= 0 else self._seen_graph
         if graph is not None and graph.last is not None:
             with contextlib.suppress(StoreError):  # a full disk
@@ -312,11 +311,11 @@ class Derived:
     # --- what lies beside the store ---------------------------------------------------------------------
 
     def keep_vectors(self, progress: Progress | None = None) -> bool:
-        """Write the vectors beside the store where many came since that was done last, and read them from there from
-        now on; who searches does not wait. Whether anything was written.
+        """Save the vectors beside the store if many were added since, and read them from there; return whether they
+        were saved.
 
-        A process that runs for long would hold all that came in its own memory otherwise, and compare each question
-        with every one. Raises Cancelled where progress is.
+        Otherwise a long-running process would hold all new vectors in memory and compare each query with every one.
+        Searches are not blocked. Raises Cancelled if progress is cancelled.
         """
         arrays = self._kept
         if not arrays.keeps_vectors:
@@ -335,9 +334,7 @@ class Derived:
         return True
 
     def _keep(self) -> None:
-        """Write beside the store what this session derived and the kept snapshots lack, where it would take long to
-        derive again.
-        """
+        """Save what this session derived and the files lack, if deriving it again would take long."""
         arrays = self._kept
         graph = self._graph if self._graph.version >= 0 else self._seen_graph or self._graph
         view = graph.last if arrays.lacks("graph", graph.version) else None
@@ -353,7 +350,7 @@ class Derived:
             arrays.put_vectors(at, vectors, self._settings.retrieval.approximate_from)
 
     def _catch_up_roll(self, structure: int) -> Roll:
-        """Return which blocks there are in this state; the latest one is kept."""
+        """Return the list of blocks at this structure counter; the latest is cached."""
         known = self._roll
         if known is None or known.structure > structure:  # a reader of an earlier state, beside a later one
             roll = Roll.read(self._storage.block_columns, structure, self._kept.embedded())
@@ -366,10 +363,10 @@ class Derived:
         return roll
 
     def _catch_up_graph(self, roll: Roll, view: GraphView, version: int, highest: int) -> GraphView | None:
-        """Return the view of a state from an earlier one; None where reading all edges anew is as fast, or needed."""
+        """Update the graph's view to the latest state; None if it must be, or may as well be, rebuilt."""
         keys = self._storage.edges.changed(version)
         came = difference(roll.live, view.nodes)
-        # A block that comes back has edges that were not written since.
+        # A restored block has edges that were not written again.
         if keys is None or len(keys) > _FEW_EDGES or (came.size and int(came[0]) <= highest):
             return None
         numbers = self._storage.blocks.numbers_of(list({i for key in keys for i in key[:2]})) if keys else {}
@@ -386,5 +383,5 @@ class Derived:
 
 
 def _worth_writing(vectors: VectorIndex) -> bool:
-    """Return whether to write: a short tail is caught up faster than a long base is written."""
+    """Return whether to save vectors: catching up a short tail is faster than writing a long base."""
     return vectors.tail + vectors.gone > max(WORTH_KEEPING, len(vectors) // 20)

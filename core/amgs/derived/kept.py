@@ -1,4 +1,4 @@
-"""Derived data stored beside the file of a store from one opening to the next."""
+"""Derived arrays saved beside the store's file from one opening to the next: vectors, graph, order of blocks."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ if TYPE_CHECKING:
     from amgs.storage.store import Storage
 
 WORTH_KEEPING = 2000
-"""From this many blocks on, derived arrays are kept; below, deriving is faster than loading."""
+"""Number of blocks from which derived arrays are saved; below, deriving is faster than loading."""
 _VECTORS = 1
-"""Format of the kept vectors."""
+"""Format version of saved vectors."""
 
 
 class KeptArrays:
-    """The kept arrays of one open store."""
+    """The saved arrays of one open store."""
 
     def __init__(self, storage: Storage) -> None:
         self._storage = storage
@@ -33,12 +33,12 @@ class KeptArrays:
         self._snapshots = {name: self._open_snapshots(name, format) for name, format in formats.items()}
 
     def forget(self) -> None:
-        """Remove all of it: the store was filled from elsewhere."""
+        """Delete all of them, after the store was bulk-loaded."""
         for snapshots in self._snapshots.values():
             snapshots.forget()
 
     def damage(self) -> list[Fault]:
-        """Return kept files that are not what was written; they are removed, and derived anew at the next open."""
+        """Return saved files whose content is damaged; they are deleted and rebuilt at the next opening."""
         faults = []
         for name, snapshots in self._snapshots.items():
             bad = snapshots.damage(self._storage.meta.store_id())
@@ -50,7 +50,9 @@ class KeptArrays:
     # --- reading ------------------------------------------------------------------------------------------
 
     def latest(self, name: str) -> Generation | None:
-        """Return what was kept of this store; what claims to be of its future is of a copy, and is not used."""
+        """Return the latest saved arrays of this store; arrays from ahead of the store belong to another copy and are
+        ignored.
+        """
         snapshots = self._snapshots[name]
         if snapshots.is_empty:
             return None
@@ -58,44 +60,42 @@ class KeptArrays:
         return None if generation is None or generation.stamp.revision > self._storage.structure_counter else generation
 
     def graph(self) -> live.StoredGraph | None:
-        """Return the graph."""
+        """Return the saved graph; None without one."""
         generation = self.latest("graph")
         return None if generation is None else live.read_graph(generation)
 
     def order(self) -> tuple[SequenceIndex, int] | None:
-        """Return the order of all blocks, and the structure it is of."""
+        """Return the saved order of blocks and its structure counter; None without one."""
         generation = self.latest("blocks")
         return None if generation is None else (sequence_index.read_sequences(generation), generation.stamp.revision)
 
     def embedded(self) -> tuple[Numbers, int] | None:
-        """Return the blocks that have a vector among those kept, and the structure that they are of; None without
-        any.
-        """
+        """Return the blocks with a saved vector and their structure counter; None without any."""
         generation = self.latest("vectors")
         return None if generation is None else (generation.array("numbers"), generation.stamp.revision)
 
     def ids(self) -> IdMap:
-        """Return the ids of all blocks, none where they were not kept."""
+        """Return the saved ids of blocks; empty if they were not saved."""
         generation = self.latest("blocks")
         return IdMap.none() if generation is None else IdMap(generation.array("roll"), generation.array("ids"))
 
     # --- writing ------------------------------------------------------------------------------------------
 
     def lacks(self, name: str, revision: int) -> bool:
-        """Return whether a snapshot can be written and is not of this revision already."""
+        """Return whether arrays can be saved and those on disk are of another revision."""
         if revision < 0 or not self._snapshots[name].writable:
             return False
         generation = self.latest(name)
         return generation is None or generation.stamp.revision != revision
 
     def put_graph(self, version: int, view: GraphView, highest: int) -> None:
-        """Keep a graph. highest: the highest number of a block then."""
+        """Save a graph. highest: highest running number then."""
         header = live.describe_view(view, highest)
         with self._snapshots["graph"].writing(self._stamp(version), header) as folder:
             live.write_view(folder, view)
 
     def put_order(self, structure: int, sequences: SequenceIndex, ids: IdMap) -> None:
-        """Keep the order of all blocks, and their ids."""
+        """Save the order of blocks, and their ids."""
         header = sequence_index.describe_names(sequences)
         with self._snapshots["blocks"].writing(self._stamp(structure), header) as folder:
             sequence_index.write_sequences(folder, sequences)
@@ -104,14 +104,16 @@ class KeptArrays:
     def put_vectors(
         self, structure: int, vectors: VectorIndex, approximate_from: int, progress: Progress | None = None
     ) -> None:
-        """Keep the vectors; with the graph of near ones from so many on. Raises Cancelled where progress is."""
+        """Save the vectors, from `approximate_from` on with a neighbour graph. Raises Cancelled if progress is
+        cancelled.
+        """
         header = {"space": list(self._storage.meta.embedding_space() or ())}
         with self._snapshots["vectors"].writing(self._stamp(structure), header) as folder:
             vectors.write(folder, approximate_from=approximate_from, progress=progress)
 
     @property
     def keeps_vectors(self) -> bool:
-        """Return whether vectors can be stored."""
+        """Return whether vectors can be saved."""
         return self._snapshots["vectors"].writable
 
     # --- inside -------------------------------------------------------------------------------------------

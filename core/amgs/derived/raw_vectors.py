@@ -1,7 +1,7 @@
-"""Vectors of raw blocks, by which a search compares them with those that are consolidated.
+"""Vectors of raw blocks, with which a search compares them to consolidated blocks.
 
-A search embeds the best few itself. While a consolidation embeds them all, it takes those that are there so far, and
-what one search has embedded the next need not: they compete for the same cores.
+A search embeds its best few raw blocks itself. While a consolidation embeds all of them, its vectors are used instead,
+since both compete for the same cores.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from typing import Final
 from amgs.types import Vector
 
 MOST: Final = 4096
-"""So many vectors are held while a consolidation runs: those of its present transaction."""
+"""Most vectors cached while a consolidation runs."""
 
 
 class RawVectors:
-    """embed: what embeds one text that no consolidation has come to."""
+    """Cache of vectors by text. embed: embeds one text."""
 
     def __init__(self, embed: Callable[[str], Vector]) -> None:
         self._embed = embed
@@ -28,7 +28,7 @@ class RawVectors:
 
     @contextmanager
     def consolidating(self) -> Iterator[None]:
-        """Yield held while blocks are embedded to be consolidated."""
+        """Cache vectors while the block runs; they are dropped at its end."""
         with self._lock:
             self._running += 1
         try:
@@ -39,8 +39,8 @@ class RawVectors:
                 if not self._running:
                     self._computed = {}
 
-    def computed(self, texts: Sequence[str], vectors: Vector) -> None:
-        """Keep the vectors (n, d) of some texts while a consolidation runs."""
+    def store(self, texts: Sequence[str], vectors: Vector) -> None:
+        """Cache the vectors (n, d) of texts, if a consolidation runs."""
         with self._lock:
             if self._running:
                 self._computed.update(zip(texts, vectors, strict=True))
@@ -48,10 +48,10 @@ class RawVectors:
                     del self._computed[text]
 
     def of(self, text: str) -> Vector:
-        """Return the vector (d,) of a text."""
+        """Return the vector (d,) of a text, embedding it if it is not cached."""
         with self._lock:
             vector = self._computed.get(text)
         if vector is None:
             vector = self._embed(text)
-            self.computed([text], vector[None])
+            self.store([text], vector[None])
         return vector

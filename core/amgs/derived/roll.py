@@ -1,4 +1,4 @@
-"""Blocks and the index that holds each, caught up by revision instead of read anew."""
+"""The list of all blocks with status and embedding, which decides which index holds a block; updated by revision."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ Numbers = NDArray[np.int64]
 
 @dataclass(frozen=True, eq=False)
 class Roll:
-    """All n blocks of a state of the store, rising: numbers (n,), status (n,) places in STATUSES, embedded (n,).
+    """All n blocks of a state, in rising running number: numbers (n,), status (n,) index into STATUSES, embedded (n,).
 
-    structure: of that state. whole_since: since this structure no block was deleted. before: the structure of the
-    state that it was caught up from, changed: the numbers of the blocks changed since, rising.
+    structure: structure counter of the state. whole_since: no block was deleted since this structure. before: structure
+    it was updated from; changed: numbers of blocks changed since then, rising.
     """
 
     structure: int
@@ -34,7 +34,9 @@ class Roll:
 
     @classmethod
     def read(cls, storage: BlockColumnStorage, structure: int, known: tuple[Numbers, int] | None = None) -> Roll:
-        """Return all of it anew. known: the blocks that had an embedding at an earlier structure."""
+        """Read all blocks. known: blocks that had an embedding at an earlier structure, which saves reading the
+        embeddings.
+        """
         every = storage.statuses(embedded=known is None)
         embedded = every.embedded
         if known is not None:
@@ -62,25 +64,25 @@ class Roll:
 
     @property
     def highest(self) -> int:
-        """Highest block number, 0 without a block."""
+        """Highest running number, 0 without blocks."""
         return int(self.numbers[-1]) if self.numbers.size else 0
 
     @cached_property
     def live(self) -> Numbers:
-        """Blocks of the graph."""
+        """Numbers of the blocks in the graph."""
         return self.of(("raw", "consolidated"))
 
     @cached_property
     def searchable(self) -> Numbers:
-        """Blocks of the keyword index."""
+        """Numbers of the blocks in the keyword index."""
         return self.of(("raw", "consolidated", "archived"))
 
     @cached_property
     def with_vector(self) -> Numbers:
-        """Blocks of the vector index."""
+        """Numbers of the blocks in the vector index."""
         return self.numbers[self.embedded]
 
     def of(self, statuses: Collection[str]) -> Numbers:
-        """Return the blocks of these statuses."""
+        """Return the numbers of blocks with these statuses."""
         chosen = np.array([status in statuses for status in STATUSES], dtype=np.bool_)
         return self.numbers[chosen[self.status] & (self.status >= 0)]

@@ -1,6 +1,6 @@
-"""The words and the vectors of a store, caught up.
+"""The keyword index and the vectors of a store, kept up to date.
 
-Every call is made under the lock of what is derived, and inside a snapshot of the store.
+Every call is made under the lock of `Derived`, inside a snapshot of the store.
 """
 
 from __future__ import annotations
@@ -29,19 +29,23 @@ if TYPE_CHECKING:
     from amgs.text.embedding import Embedder
 
 SEARCHABLE = BlockFilter(statuses=("raw", "consolidated", "archived"))
-"""What words find."""
+"""Blocks that the keyword index contains."""
 _BATCH = 2000
 
 
 def texts(storage: Storage, numbers: Sequence[int]) -> Iterator[tuple[int, str]]:
-    """Give what of each block is indexed by words: its text, under the headings that the text does not tell."""
+    """Yield running number and text to index of each block: its content, below headings that it does not contain
+    itself.
+    """
     for start in range(0, len(numbers), _BATCH):
         for number, content, meta in storage.blocks.texts(numbers[start : start + _BATCH]):
             yield number, "\n".join((*untold(content, meta), content))
 
 
 class SearchIndexes:
-    """folder: where the keyword index lies, None for memory. roll: which blocks there are at a structure counter."""
+    """Keyword index and vectors. folder: where the keyword index is stored, None for memory. roll: returns the list of
+    blocks at a structure counter.
+    """
 
     def __init__(
         self,
@@ -64,9 +68,9 @@ class SearchIndexes:
         self._vectors_at = -1
 
     def words(self, structure: int) -> LexicalIndex:
-        """Return the words of a structure; they are not changed any more.
+        """Return the keyword index at a structure counter, which does not change any more.
 
-        Raises StoreError when the store's embeddings come from another embedder than the one at hand.
+        Raises StoreError if the store's embeddings come from another encoder.
         """
         if self._words is None or self._words_at != structure:
             check_space(self._storage, self._embedder)
@@ -74,12 +78,12 @@ class SearchIndexes:
         return self._words
 
     def look_up_words(self) -> LexicalIndex:
-        """Give the same, looked up anew and whatever embedder is at hand."""
+        """Return the keyword index after catching up, whatever the encoder."""
         self.catch_up()
         return self._keyword.view()
 
     def vectors(self, structure: int) -> VectorIndex:
-        """Return the vectors of a structure; they are not changed any more."""
+        """Return the vectors at a structure counter, which do not change any more."""
         index, at = self._vectors, self._vectors_at
         if index is None:
             index, at = self._open_vectors()
@@ -93,35 +97,35 @@ class SearchIndexes:
         return index
 
     def latest_vectors(self) -> tuple[VectorIndex | None, int]:
-        """Return the last requested vector index and its structure counter; None and -1 before the first."""
+        """Return the last requested vectors and their structure counter; None and −1 before the first."""
         return self._vectors, self._vectors_at
 
     def reopen_vectors(self) -> None:
-        """Whoever asks next reads what was kept meanwhile, and catches it up."""
+        """Drop the vectors, so that the next request reads the saved ones and updates them."""
         self._vectors, self._vectors_at = None, -1
 
     def catch_up(self, progress: Progress | None = None) -> None:
-        """Catch up the keyword index."""
+        """Update the keyword index to the present structure."""
         stamp = Stamp(self._storage.meta.store_id(), self._storage.structure_counter)
         if stamp != self._keyword.stamp or not self._keyword.compared:
             roll = self._roll(stamp.revision)
             self._keyword.catch_up(roll.searchable, lambda some: texts(self._storage, some), stamp, progress)
 
     def forget(self) -> None:
-        """Drop what follows revisions: the store was filled from elsewhere."""
+        """Drop cached indexes, after the store was bulk-loaded."""
         self._words, self._words_at = None, -1
         self._vectors, self._vectors_at = None, -1
 
     def begin_anew(self) -> None:
-        """Remove the files of the keyword index and begin an empty one."""
+        """Delete the files of the keyword index and start an empty one."""
         self._keyword = self._keyword.clear()
 
     def close(self) -> None:
-        """Seal the keyword index."""
+        """Close the keyword index, which writes it to disk."""
         self._keyword.close()
 
     def faults(self) -> list[Fault]:
-        """Return where an index does not hold what the store holds, after catching up."""
+        """Return where an index differs from the store, after catching up."""
         index_faults = self._keyword_faults()
         space = self._storage.meta.embedding_space()
         if space is None or space == (self._embedder.name, self._embedder.dimension):
@@ -145,7 +149,7 @@ class SearchIndexes:
         return faults + self._kept.damage()
 
     def _open_vectors(self) -> tuple[VectorIndex, int]:
-        """Read the vectors kept beside the store, and their revision; none and -1 without any."""
+        """Read the vectors saved beside the store, and their revision; empty and −1 without any."""
         space = self._storage.meta.embedding_space()
         generation = self._kept.latest("vectors")
         if generation is not None and space is not None and generation.facts.get("space") == list(space):
@@ -154,7 +158,7 @@ class SearchIndexes:
 
 
 def check_space(storage: Storage, embedder: Embedder) -> None:
-    """Raise StoreError when the store's vectors came from another embedder: two spaces must not mix."""
+    """Raise StoreError if the store's embeddings come from another encoder, since two vector spaces must not mix."""
     space = storage.meta.embedding_space()
     if space is not None and space != (embedder.name, embedder.dimension):
         raise StoreError(

@@ -1,1 +1,1 @@
-"""From files and texts to raw blocks: read, split, hash, name the source (AMGS §8.1)."""
+"""From files and texts to raw blocks: read, split into pieces, hash, record the source (AMGS §8.1)."""

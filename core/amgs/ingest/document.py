@@ -1,4 +1,4 @@
-"""Result of every reader for a file: its bytes as text, and the text as passages or as turns of a conversation."""
+"""What every reader returns for a file: its text, as passages of a document or as turns of a conversation."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from typing import Any
 
 
 class UnfitError(ValueError):
-    """A file that its reader cannot take; the message says why, as the end of "it was not ingested: …"."""
+    """A file that its reader cannot read; the message completes "it was not ingested: …"."""
 
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """A stretch of a document that stays whole where it fits a piece: a paragraph, a table, a fence, a function.
+    """A stretch of a document that is not split if it fits into a piece: a paragraph, table, code fence, function.
 
-    [start, end): characters of the document's text. path: the headings it stands under, outermost first, its own
-    included. level: where a section of this depth begins with it, from 1; else 0. heading: it is nothing but the
-    heading. lines: whether it is cut between lines (code, tables) rather than between sentences.
+    [start, end): characters of the text. path: headings above it, outermost first, including its own. level: depth of
+    the section that begins with it, from 1; else 0. heading: it is only a heading. lines: if too long, split it between
+    lines (code, tables), not sentences.
     """
 
     start: int
@@ -34,7 +34,7 @@ class Passage:
 
 @dataclass(frozen=True, slots=True)
 class Utterance:
-    """One turn of a conversation. at: when it was said, None where only the order is known."""
+    """One turn of a conversation. at: when it was said, None if unknown."""
 
     speaker: str
     text: str
@@ -44,11 +44,10 @@ class Utterance:
 
 @dataclass(frozen=True)
 class ParsedDocument:
-    """A file as its reader understands it; either passages, in order and without overlap, or turns.
+    """A file as read: either passages, in order without overlap, or turns.
 
-    first_line: the line of the file at which the text begins, where the text is the file's own; 0 where it was made
-    from the file. front: what the author wrote of it (front matter). meta: what the format says of it. date: as it is
-    written, or an instant. hidden: markup is left out of pieces (comments and link definitions of Markdown).
+    first_line: line of the file at which the text begins, 0 if the text was generated from the file. front: front
+    matter. meta: metadata from the format. date: as written, or a time.
     """
 
     text: str
@@ -67,34 +66,32 @@ class ParsedDocument:
         return [i for i, c in enumerate(self.text) if c == "\n"]
 
     def lines_of(self, start: int, end: int) -> tuple[int, int]:
-        """Return the first and the last line of the file that [start, end) of the text comes from; (0, 0) when
-        unknown.
-        """
+        """Return the first and last line of the file for [start, end) of the text; (0, 0) if unknown."""
         if self.first_line:
             first, last = (bisect_right(self._breaks, at - 1) for at in (start, max(start, end - 1)))
             return self.first_line + first, self.first_line + last
         return 0, 0
 
 
-def titled(path: tuple[str, ...], title: str) -> tuple[str, ...]:
+def prepend_title(path: tuple[str, ...], title: str) -> tuple[str, ...]:
     """Return a path of headings that begins with the document's title."""
     return path if not title or path[:1] == (title,) else (title, *path)
 
 
 class Outline:
-    """The path of headings while a document is read from top to bottom."""
+    """The current path of headings while a document is read from top to bottom."""
 
     def __init__(self) -> None:
         self._open: list[tuple[int, str]] = []
 
     def enter(self, level: int, title: str) -> tuple[str, ...]:
-        """Return the path with a heading of this level at its end; deeper and equal ones before it are left."""
+        """Add a heading of this level, closing equal and deeper ones; return the path."""
         self.leave(level)
         self._open.append((level, title))
         return self.path
 
     def leave(self, level: int) -> None:
-        """Leave the headings of this level and below."""
+        """Close the headings of this level and deeper."""
         self._open = [(depth, name) for depth, name in self._open if depth < level]
 
     @property
@@ -112,17 +109,18 @@ _MARKS = (
 _LOOKED_AT = 65_536
 _REPLACED = "\ufffd"
 _MOST_FOREIGN = 0.15
-"""Above this share of bytes over 127 a text is in no Western script, and windows-1252 would only make nonsense."""
+"""With a larger share of bytes over 127, a text is not in a Western script, and windows-1252 would produce nonsense."""
 
 
-def decoded(raw: bytes) -> tuple[str, str]:
-    """Return the text with LF line ends and a warning (or an empty string) where its encoding had to be guessed.
+def decode(raw: bytes) -> tuple[str, str]:
+    """Decode a file's bytes; return the text with LF line ends, and a warning ("" for none) if the encoding was
+    guessed.
 
-    Raises UnfitError for what is no text.
+    Raises UnfitError if it is not text.
     """
     encoding = next((name for mark, name in _MARKS if raw.startswith(mark)), "utf-8")
     try:
-        return unified(raw.decode(encoding)), ""
+        return unify_line_ends(raw.decode(encoding)), ""
     except UnicodeDecodeError as error:
         if encoding != "utf-8":
             raise UnfitError(f"it begins as {encoding.upper()} and does not go on so") from None
@@ -133,19 +131,20 @@ def decoded(raw: bytes) -> tuple[str, str]:
     bad = mended.count(_REPLACED)
     if sum(c > "\x7f" for c in mended) > 2 * bad:
         warning = f"it is not UTF-8 throughout (byte {at}); {bad} characters were replaced by {_REPLACED}"
-        return unified(mended), warning
+        return unify_line_ends(mended), warning
     guessed = _western(raw)
     if guessed is None:
         raise UnfitError(f"it is not UTF-8 (byte {at}); save it as UTF-8")
-    return unified(guessed), f"it is not UTF-8 (byte {at}); it was read as windows-1252"
+    return unify_line_ends(guessed), f"it is not UTF-8 (byte {at}); it was read as windows-1252"
 
 
-def unified(text: str) -> str:
+def unify_line_ends(text: str) -> str:
     """Return the text with LF line ends."""
     return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
 def _western(raw: bytes) -> str | None:
+    """Decode as windows-1252; None if that is implausible."""
     high = [byte for byte in raw if byte > 127]
     if len(high) > _MOST_FOREIGN * len(raw) or any(b < 32 and b not in b"\t\n\r\f\x1b" for b in raw):
         return None

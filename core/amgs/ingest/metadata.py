@@ -1,6 +1,4 @@
-"""Metadata of a text from its source, in kinds that every later stage can rely on: texts, lists of texts, plain
-JSON.
-"""
+"""Check and convert a text's metadata to the types that later stages rely on: texts, lists of texts, plain JSON."""
 
 from __future__ import annotations
 
@@ -10,10 +8,10 @@ from datetime import date
 from typing import Any
 
 LISTS = frozenset({"tags", "sources", "entities", "links", "dates", "headings", "refers_to", "categories"})
-"""Keys that hold lists of texts."""
+"""Keys whose values are lists of texts."""
 
 TEXTS = frozenset({"source", "title", "author", "kind", "speaker", "dialogue", "document"})
-"""Keys that hold one text."""
+"""Keys whose values are a text."""
 
 _ENGINES = LISTS - {"tags"} | {
     "source",
@@ -47,8 +45,10 @@ _DEEPEST = 50
 
 
 def of_front_matter(front: Mapping[str, Any]) -> dict[str, Any]:
-    """Front matter as metadata. A key that the engine itself writes, or that holds a text there and something nested
-    here, keeps its value under `note_` and its name; the `name` in a nested one is its text.
+    """Return front matter as metadata.
+
+    A key that the engine itself writes, or that is nested where a text belongs, is stored as `note_` plus its name; of
+    a nested value with a `name`, that is its text.
     """
     note_meta: dict[str, Any] = {}
     for key, value in front.items():
@@ -60,16 +60,16 @@ def of_front_matter(front: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _is_nested(value: Any) -> bool:
-    """Return whether it is more than a text or a list of texts."""
+    """Return whether a value is more than a text or a list of texts."""
     return isinstance(value, Mapping) or (
         isinstance(value, list) and any(isinstance(member, Mapping | list) for member in value)
     )
 
 
 def fit(meta: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the same metadata with every value of the kind it must have; None is left out, instants become ISO 8601.
+    """Convert the values to their types; None is left out, times become ISO 8601.
 
-    Raises ValueError, whose text says what is wrong, for what no JSON can hold.
+    Raises ValueError, which says what is wrong, for values that JSON cannot hold.
     """
     clean_meta: dict[str, Any] = {}
     for key, value in meta.items():
@@ -97,12 +97,14 @@ def fit(meta: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def of_the_engine(key: str) -> bool:
-    """Return whether a key of metadata is written by the engine, or has a place of its own, and cannot be given."""
+    """Return whether a key is reserved by the engine."""
     return key in _ENGINES or key in _VERDICTS or key in ("date", "ingest")
 
 
-def tagged(meta: Mapping[str, Any], added: Sequence[str], removed: Sequence[str] = ()) -> dict[str, Any]:
-    """Return the same metadata with tags added and removed by hand, and what was done by hand kept beside."""
+def change_tags(meta: Mapping[str, Any], added: Sequence[str], removed: Sequence[str] = ()) -> dict[str, Any]:
+    """Return metadata with tags added and removed by hand; the changes are recorded too, so that they survive a new
+    reading of the source.
+    """
     stored_choices = meta.get("tags_by_hand")
     choices = stored_choices if isinstance(stored_choices, Mapping) else {}
     more = [tag for tag in dict.fromkeys((*choices.get("added", ()), *added)) if tag not in removed]
@@ -134,7 +136,7 @@ def _text(key: str, value: Any) -> str:
 
 
 def _before(value: Any) -> str | dict[str, str]:
-    """Return the source of the piece before; by source where a text stands in several places."""
+    """Return the source of the previous piece; by source if a text occurs in several."""
     if isinstance(value, Mapping):
         return {_text("follows", source): _text("follows", before) for source, before in value.items()}
     return _text("follows", value)

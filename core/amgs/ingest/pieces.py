@@ -1,4 +1,4 @@
-"""A document cut into pieces at natural places, each with the headings that it stands under."""
+"""Cut a document into pieces at natural places, each with the headings above it."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
-from amgs.ingest.document import ParsedDocument, Passage, titled
+from amgs.ingest.document import ParsedDocument, Passage, prepend_title
 from amgs.text.markdown import without_plumbing
 
 _BLANK_LINE = re.compile(r"\n(?:[^\S\n]*\n)+")
@@ -15,15 +15,17 @@ _LINE = re.compile(r"\n")
 _SENTENCE = re.compile(r"(?<=[.!?…])[\"'”’)\]]*\s+|(?<=[。！？｡])")
 _WORD = re.compile(r"\s+")
 _SECTION_SHARE = 4
-"""A section begins a piece of its own when the piece before it fills a quarter of the limit."""
+"""A section begins a new piece if the present piece fills at least 1/4 of the limit."""
 _TINY_SHARE = 12
-"""What fills less than a twelfth stands before no section as a piece of its own: a logo, a line of badges."""
+"""A piece below 1/12 of the limit (a logo, a line of badges) is joined with the section after it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """A part of a document. [start, end): characters of the document's text. path: the headings it begins under,
-    outermost first, its own included. lines: first and last line of the file, (0, 0) when unknown.
+    """A part of a document.
+
+    [start, end): characters of the text. path: headings above its beginning, outermost first, including its own. lines:
+    first and last line of the file, (0, 0) if unknown.
     """
 
     text: str
@@ -33,12 +35,12 @@ class Piece:
     lines: tuple[int, int] = (0, 0)
 
 
-def pieces(document: ParsedDocument, limit: int) -> tuple[Piece, ...]:
-    """Return pieces of at most `limit` characters: whole sections, small ones joined, large ones cut at paragraphs,
-    else at sentences (code and tables: at lines), else at words.
+def cut_document(document: ParsedDocument, limit: int) -> tuple[Piece, ...]:
+    """Cut a document into pieces of at most `limit` characters: whole sections, small ones joined; long ones split at
+    paragraphs, else sentences (code and tables: lines), else words.
 
-    They hold all of the text but the white space between them, and but the comments and link definitions of Markdown
-    where there is more than one piece.
+    The pieces contain the whole text except white space between them; if there are several, without Markdown comments
+    and link definitions.
     """
     whole = document.text.strip()
     if len(whole) <= limit:
@@ -56,12 +58,12 @@ def pieces(document: ParsedDocument, limit: int) -> tuple[Piece, ...]:
 
 
 def _piece(document: ParsedDocument, group: Sequence[Passage], start: int, end: int, text: str) -> Piece:
-    path = titled(group[0].path if group else (), document.title)
+    path = prepend_title(group[0].path if group else (), document.title)
     return Piece(text, start, end, path, document.lines_of(start, end))
 
 
 def _groups(document: ParsedDocument, limit: int) -> Iterator[list[Passage]]:
-    """Yield neighbouring passages that make a piece, none longer than the limit."""
+    """Yield runs of neighbouring passages that make up a piece, none longer than the limit."""
     group: list[Passage] = []
     ends = _section_ends(document)
     for n, passage in enumerate(document.passages):
@@ -71,7 +73,7 @@ def _groups(document: ParsedDocument, limit: int) -> Iterator[list[Passage]]:
         room = limit - (passage.start - group[0].start) if group else limit
         fits = passage.end - passage.start <= limit
         if fits and passage.end - passage.start > room:
-            # A heading goes with what it is the heading of.
+            # A heading stays with the text below it.
             tail = _headings_at_end(group)
             moves = 0 < tail < len(group) and passage.end - group[-tail].start <= limit
             head, group = (group[:-tail], group[-tail:]) if moves else (group, [])
@@ -95,7 +97,7 @@ def _groups(document: ParsedDocument, limit: int) -> Iterator[list[Passage]]:
 
 
 def _section_ends(document: ParsedDocument) -> list[int]:
-    """For each passage where the section that begins with it ends; its own end where none does."""
+    """Return for each passage where the section that begins with it ends; its own end if none begins."""
     ends = [p.end for p in document.passages]
     open_at: list[int] = []
     for n, passage in enumerate(document.passages):
@@ -110,7 +112,7 @@ def _section_ends(document: ParsedDocument) -> list[int]:
 
 
 def _starts_anew(group: Sequence[Passage], passage: Passage, section_end: int, limit: int) -> bool:
-    """Return whether a section begins here that had better be a piece of its own."""
+    """Return whether the passage should begin a new piece."""
     if not passage.level or all(p.heading for p in group):
         return False
     size = group[-1].end - group[0].start
@@ -118,18 +120,19 @@ def _starts_anew(group: Sequence[Passage], passage: Passage, section_end: int, l
 
 
 def _headings_at_end(group: Sequence[Passage]) -> int:
+    """Count the headings at the end of a group."""
     return next((n for n, p in enumerate(reversed(group)) if not p.heading), len(group))
 
 
 def cut(text: str, limit: int) -> tuple[str, ...]:
-    """Return a text of one paragraph or several as parts of at most `limit` characters."""
+    """Cut a text of any length into parts of at most `limit` characters."""
     parts = _cut(text, Passage(0, len(text)), limit, limit)
     return tuple(text[p.start : p.end].strip() for p in parts if text[p.start : p.end].strip())
 
 
 def _cut(text: str, passage: Passage, limit: int, first: int) -> list[Passage]:
-    """Return a passage as neighbouring ones of at most `limit` characters, the first of at most `first` where that can
-    be.
+    """Cut a passage into neighbouring ones of at most `limit` characters, the first of at most `first` if that is not
+    too small.
     """
     inner = (_LINE,) if passage.lines else (_SENTENCE, _LINE)
     first = first if first >= limit // 4 else limit
@@ -143,12 +146,13 @@ def _cut(text: str, passage: Passage, limit: int, first: int) -> list[Passage]:
 def _spans(
     text: str, start: int, end: int, cuts: Sequence[re.Pattern[str]], limit: int, first: int
 ) -> list[tuple[int, int]]:
+    """Return spans of at most `limit` characters, cut at the first pattern that helps, then at finer ones."""
     if end - start <= first:
         return [(start, end)]
     if not cuts:
         at = [start, *range(start + first, end, limit), end]
         return list(pairwise(at))
-    segments = list(_between(cuts[0], text, start, end))
+    segments = list(_split_at(cuts[0], text, start, end))
     if len(segments) == 1:
         return _spans(text, start, end, cuts[1:], limit, first)
     spans: list[tuple[int, int]] = []
@@ -166,8 +170,8 @@ def _spans(
     return spans if current is None else [*spans, current]
 
 
-def _between(joint: re.Pattern[str], text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
-    """Yield what a pattern parts, without what is empty; all of it where it parts nothing."""
+def _split_at(joint: re.Pattern[str], text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
+    """Yield the spans between matches of a pattern, without empty ones; the whole span if nothing matches."""
     begin = start
     for match in joint.finditer(text, start, end):
         if match.start() > begin:

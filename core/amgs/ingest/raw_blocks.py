@@ -1,4 +1,6 @@
-"""Raw blocks: drafts as readers make them, hashed and written; no embedding, no category, no link (AMGS §8.1)."""
+"""Turn drafts from readers into raw blocks and write them in one transaction; without embedding, category or edges
+(AMGS §8.1).
+"""
 
 from __future__ import annotations
 
@@ -23,16 +25,16 @@ from amgs.types import Block, IngestReport, JournalEntry, Progress, Refusal, Ski
 
 KIND = "ingest"
 SourceOf = Callable[[str], str]
-"""The name of the source in which a piece has this `source`; "" where nobody named one, then it is the piece's own."""
+"""Returns the name of the source for a piece's `source`; "" if nobody named one, so the piece is its own source."""
 
 
 @dataclass(frozen=True, slots=True)
 class RawBlock:
-    """A block before it has an id. created_at: None means the instant of ingestion.
+    """A block before it has an id.
 
-    meta may hold `source` (where it came from) and `follows` (the source of the piece before it). valid_from, valid_to:
-    from when to when what it says held, where its source says so; an end that is still to come is no end yet. replaces:
-    ids of the blocks that hold no longer, because this was written in their place.
+    created_at: None for the time of ingestion. meta may contain `source` (where it came from) and `follows` (the source
+    of the previous piece). valid_from, valid_to: period in which its content holds, if the source says so; an end in
+    the future counts as none. replaces: ids of blocks that it corrects.
     """
 
     content: str
@@ -45,9 +47,7 @@ class RawBlock:
 
 @dataclass(frozen=True, slots=True)
 class FolderContents:
-    """Result of reading files: drafts in order, refused files, files that are not notes, and unreadable files among the
-    others.
-    """
+    """What was read from files: drafts in order, refused files, files that are not notes, and warnings."""
 
     drafts: tuple[RawBlock, ...]
     refused: tuple[Refusal, ...] = ()
@@ -67,15 +67,13 @@ def ingest(
     batch: int = 5000,
     progress: Progress | None = None,
 ) -> IngestReport:
-    """Write drafts as raw blocks, in one transaction; a block that is known gains the new source and no more, or holds
-    again where it had been set aside, and counts as said when it was said last.
+    """Write drafts as raw blocks in one transaction with one journal entry, and return the report.
 
-    now: in the zone of drafts that do not tell theirs. What changed is one entry of the journal. origin: where the
-    drafts come from, in words. names: what is known of their sources. source_of: the name of the source in which a
-    piece has this `source`. reread: what is read is no more said for that where it still stands in its place: of a file
-    that is named what was set aside holds again, of a folder nothing does.
-
-    Refused: empty text, text that cannot be stored (`amgs.storable`), and metadata that no JSON can hold.
+    A known block only gains the new source; if it was archived or superseded, it holds again, dated by its latest
+    saying. now: in the time zone of drafts that have none. origin: for the journal's summary. names: locations of the
+    sources. source_of: name of the source for a piece's `source`. reread: the source was read before, so an unchanged
+    piece is not a new saying: of a named file, archived pieces hold again, of a folder they do not. Refused are empty
+    texts, texts that cannot be stored (`amgs.storable`), and metadata that JSON cannot hold.
     """
     wanted = tuple(drafts)
     here, now = now, as_utc(now)
@@ -109,10 +107,10 @@ def ingest(
                 if isinstance(source := draft.meta.get("source"), str):
                     since = min(block.created_at, now)
                     places.append(SourcePiece(source_of(source) or file_of(source), 0, source, block.id, since))
-                there = (draft.meta.get("source"), block.id) in held_before
+                is_unchanged = (draft.meta.get("source"), block.id) in held_before
                 corrected += [Saying(old, block.written, by=block.id) for old in draft.replaces]
-                if block.valid_to is None and not (there and reread == "folder"):
-                    sayings.append(Saying(block.id, block.written, anew=not there))
+                if block.valid_to is None and not (is_unchanged and reread == "folder"):
+                    sayings.append(Saying(block.id, block.written, anew=not is_unchanged))
                 if block.id in blocks:
                     blocks[block.id] = say_later(blocks[block.id], block.written)
                     repeats.append(draft)
@@ -146,7 +144,7 @@ def ingest(
             operation = journal.write(storage, KIND, now, summary, [*rows, *more])
             storage.sources.add(new_places, operation.id)
         put_names(storage, names, new_places)
-        # The last moment to stop: after the commit there is nothing left to stop.
+        # The last chance to cancel: the transaction commits next.
         if progress is not None:
             progress(len(wanted), len(wanted), "ingesting")
     return IngestReport(
@@ -162,14 +160,14 @@ def ingest(
 
 
 def _read_old_places(storage: Storage, drafts: Sequence[RawBlock], source_of: SourceOf) -> set[tuple[object, str]]:
-    """Return the places, each with its block, that the sources of drafts hold already."""
+    """Return (locator, block id) of the pieces that the drafts' sources contain already."""
     named = {str(draft.meta["source"]) for draft in drafts if draft.meta.get("source")}
     pieces = storage.sources.held([source_of(source) or file_of(source) for source in named])
     return {(piece.locator, piece.block_id) for piece in pieces}
 
 
 def _new_places(storage: Storage, places: Sequence[SourcePiece], now: datetime) -> list[SourcePiece]:
-    """Return the places that no source has noted yet, each with its position among those of its source here."""
+    """Return the pieces that are new to their sources, with their positions."""
     order: Counter[str] = Counter()
     known = storage.sources.held(list({piece.source for piece in places})) if places else ()
     known_pairs = {(piece.locator, piece.block_id) for piece in known}
@@ -185,7 +183,7 @@ def _new_places(storage: Storage, places: Sequence[SourcePiece], now: datetime) 
 
 
 def put_names(storage: Storage, names: Sequence[SourceName], pieces: Iterable[SourcePiece]) -> None:
-    """Keep what is new of the names of sources; one of which nothing is known has no folder."""
+    """Store new names and locations of sources; sources of which nothing is known get no folder."""
     wanted = {source_name.name: source_name for source_name in names}
     unnamed = sorted({piece.source for piece in pieces} - wanted.keys())
     known = {source_name.name: source_name for source_name in storage.sources.names()} if wanted or unnamed else {}
@@ -194,7 +192,7 @@ def put_names(storage: Storage, names: Sequence[SourceName], pieces: Iterable[So
 
 
 def _summary(added: int, again: int, repeated: int, sourced: int, origin: str) -> str:
-    """Return what an ingest did, for the journal."""
+    """Return the journal's summary of an ingest."""
     parts = [plural(added, "block")] if added else []
     parts += tell_again(again, repeated)
     parts += [f"{plural(sourced, 'known block')} gained a source"] if sourced else []
@@ -202,7 +200,7 @@ def _summary(added: int, again: int, repeated: int, sourced: int, origin: str) -
 
 
 def fit(draft: RawBlock) -> RawBlock:
-    """Return the draft as it can be stored; raises ValueError that says why it cannot."""
+    """Return the draft in storable form; raises ValueError that says why it cannot be stored."""
     if not isinstance(draft.content, str):
         raise ValueError(f"it is a {type(draft.content).__name__}, not a text")
     if not canonical(draft.content):
@@ -213,25 +211,24 @@ def fit(draft: RawBlock) -> RawBlock:
 
 
 def shown(source: object) -> str:
-    """Return a source as it can be shown, whatever it holds."""
+    """Return a source as printable text."""
     return str(source).encode("utf-8", "backslashreplace").decode("utf-8")
 
 
 def block_of(draft: RawBlock, now: datetime) -> Block:
-    """Return the draft as a raw block, by its writer's day; now: in the zone that stands for one which is not known."""
+    """Build a raw block from a draft. now: its time zone applies where the writer's is unknown."""
     content = canonical(draft.content)
     written = place(draft.created_at or now, now.tzinfo)
     at, now = as_utc(written), as_utc(now)
-    valid_from = now if at > now else draft.valid_from  # what is dated ahead is known from today on
+    valid_from = now if at > now else draft.valid_from  # a text dated in the future holds from now on
     ended = draft.valid_to if draft.valid_to is not None and draft.valid_to <= now else None
     meta = _with_source({}, draft.meta) | offset_of(written)
     return Block(block_id(content), content, at, at, meta=meta, valid_from=valid_from, valid_to=ended)
 
 
 def _with_source(meta: Mapping[str, Any], more: Mapping[str, Any]) -> dict[str, Any]:
-    """Meta with the source of another appearance of the same text.
-
-    The first appearance decides everything else.
+    """Return metadata with the source of another occurrence of the same text; the first occurrence decides everything
+    else.
     """
     result = {**more, **meta}
     source, follows = more.get("source"), more.get("follows")
@@ -249,7 +246,7 @@ def _with_source(meta: Mapping[str, Any], more: Mapping[str, Any]) -> dict[str, 
 
 
 def _note_sources(storage: Storage, repeats: Sequence[RawBlock]) -> list[tuple[Block, Block]]:
-    """Add to known blocks where else their text was found; (before, after) of those that changed."""
+    """Add new sources to known blocks; return (before, after) of those that changed."""
     before = storage.blocks.get({block_id(d.content) for d in repeats})
     known = dict(before)
     changed: dict[str, Block] = {}
@@ -263,5 +260,6 @@ def _note_sources(storage: Storage, repeats: Sequence[RawBlock]) -> list[tuple[B
 
 
 def _sources_only(meta: Mapping[str, Any], more: Mapping[str, Any]) -> dict[str, Any]:
+    """Return only the metadata about sources, merged."""
     merged = _with_source(meta, more)
     return {key: merged[key] for key in ("source", "sources", "follows") if key in merged}

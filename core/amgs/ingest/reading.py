@@ -15,7 +15,7 @@ from amgs.errors import InputError, MissingExtraError
 from amgs.identity import block_id
 from amgs.ingest import metadata
 from amgs.ingest.document import ParsedDocument, UnfitError
-from amgs.ingest.pieces import Piece, cut, pieces
+from amgs.ingest.pieces import Piece, cut, cut_document
 from amgs.ingest.raw_blocks import FolderContents, RawBlock, shown
 from amgs.ingest.readers import markdown
 from amgs.ingest.readers.registry import Reader, reader_of
@@ -255,7 +255,7 @@ def drafts_of(
             at = _minutes_later(at, 1 - len(document.turns))  # the file was written when the last one had been said
         drafts = tuple(_turns(document, named, at, meta, settings.max_block_chars))
         return FolderContents(drafts, warnings=tuple(warnings))
-    parts = pieces(document, settings.max_block_chars)
+    parts = cut_document(document, settings.max_block_chars)
     if len(parts) == 1:
         title = document.title or (parts[0].path[0] if parts[0].path else "")
         own = ({"title": title} if title else {}) | meta | ({"source": source} if source else {})

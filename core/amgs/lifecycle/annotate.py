@@ -12,7 +12,7 @@ from datetime import datetime
 from amgs.clock import as_utc
 from amgs.decay import PROFILES, check_lambda
 from amgs.errors import UnknownBlockError, UsageError
-from amgs.ingest.metadata import of_the_engine, tagged
+from amgs.ingest.metadata import change_tags, of_the_engine
 from amgs.lifecycle.change import Change, carry_out
 from amgs.lifecycle.conflict import SUPERSEDES
 from amgs.log import journal
@@ -169,7 +169,7 @@ def annotate(
         )
     with storage.transaction():
         before = _block(storage, block_id)
-        meta = tagged(before.meta, added, removed)
+        meta = change_tags(before.meta, added, removed)
         if note is not None:
             meta.pop("note", None)
             meta |= {"note": note.strip()} if note.strip() else {}

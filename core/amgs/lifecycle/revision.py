@@ -316,7 +316,7 @@ class _Plan:
                 meta.pop(key, None)
             meta |= {key: value for key, value in own.items() if key != "follows"}
             if "tags_by_hand" in meta:
-                meta = metadata.tagged(meta, ())
+                meta = metadata.change_tags(meta, ())
         meta["source"], meta["sources"] = places[0], places
         follows = block.meta.get("follows")
         chain = {k: v for k, v in follows.items() if k in places} if isinstance(follows, Mapping) else {}

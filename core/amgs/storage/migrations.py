@@ -1,8 +1,8 @@
-"""The schema as numbered steps, which every database is brought through: from blank and from every older version.
+"""The schema as numbered steps, run from an empty database or from any older version, in both databases.
 
-The seven tables of AMGS §5.2 with their named columns, and what the workstation adds: `meta`, the change
-counter, and the journal. There are no foreign keys: DuckDB turns an update of a referenced row into a delete
-and an insert and then refuses it, so `verify` looks for dangling references instead.
+It holds the seven tables of AMGS §5.2 with their named columns, and the workstation's own: `meta`, the change counter,
+the journal and more. Steps that were released never change. There are no foreign keys: DuckDB turns an update of a
+referenced row into delete and insert and then refuses it, so `verify` looks for dangling references.
 """
 
 from __future__ import annotations
@@ -268,7 +268,7 @@ UPDATE sources SET root = f.root, path = parse_filename(f.whole) FROM (
 ) AS f WHERE sources.name = f.known;
 DELETE FROM meta WHERE key IN ('kept:source folders', 'kept:source files');
 """
-"""Which source holds which block, read off the metadata of blocks that came before sources were kept."""
+"""Fills the tables of sources from the metadata of blocks written before these tables existed."""
 
 _SOURCES = (
     """
@@ -562,7 +562,7 @@ INSERT INTO sources SELECT DISTINCT source, '', source FROM source_blocks
     WHERE source NOT IN (SELECT name FROM sources) AND '' IN (SELECT name FROM sources);
 DELETE FROM sources WHERE name = '';
 """
-"""Long texts whose source nobody named had the source '', all together; each has a name of its own in its locators."""
+"""Gives long texts without a named source a name each, from their locators; before, they all shared the source ''."""
 
 MIGRATIONS: tuple[str, ...] = (
     _FIRST,

@@ -1,4 +1,4 @@
-"""The table `monitor_log`, and what the monitors and metrics read of the journal."""
+"""Table `monitor_log`: recorded metrics; and what monitors read from the journal."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from amgs.types import EdgeKey
 
 @dataclass(frozen=True, slots=True)
 class MonitorValue:
-    """One value a monitor saw; detail is what the next look is compared with."""
+    """One recorded value. detail: what the next record is compared with."""
 
     at: datetime
     kind: str
@@ -24,10 +24,10 @@ class MonitorValue:
 
 
 class MonitorStorage(StoragePart):
-    """The log of the monitors."""
+    """The log of recorded metrics."""
 
     def append(self, seen: Iterable[MonitorValue]) -> None:
-        """Record what was seen."""
+        """Record values."""
         for reading in seen:
             self._note(
                 "INSERT INTO monitor_log VALUES (?, ?, ?, ?, ?::JSON)",
@@ -35,7 +35,7 @@ class MonitorStorage(StoragePart):
             )
 
     def remove(self, instants: Iterable[datetime]) -> None:
-        """Take back what was recorded at some instants, of two records at one instant the later."""
+        """Delete the records of these times; of two records of one kind at one time, the later."""
         for at in instants:
             self._note(
                 "DELETE FROM monitor_log WHERE rowid IN "
@@ -44,7 +44,7 @@ class MonitorStorage(StoragePart):
             )
 
     def last(self, kind: str) -> MonitorValue | None:
-        """Return the latest record of a kind."""
+        """Return the latest record of a kind; None if there is none."""
         rows = self._rows(
             "SELECT timestamp, kind, subject, value, detail::VARCHAR FROM monitor_log WHERE kind = ? "
             "ORDER BY rowid DESC LIMIT 1",
@@ -56,12 +56,12 @@ class MonitorStorage(StoragePart):
         return MonitorValue(as_utc(at), kind, subject, value, json.loads(detail))
 
     def cycles(self, kind: str) -> tuple[int, ...]:
-        """Return ids of the standing operations of a kind, the newest first."""
+        """Return the ids of operations of a kind that are not undone, newest first."""
         rows = self._rows("SELECT id FROM operations WHERE kind = ? AND NOT undone ORDER BY id DESC", [kind])
         return tuple(row[0] for row in rows)
 
     def edges_changed(self, after: int) -> tuple[set[EdgeKey], set[EdgeKey]]:
-        """Return keys of the edges that standing operations made and took away after the one with this id."""
+        """Return the keys of edges created and deleted by operations after this one that are not undone."""
         additions: set[EdgeKey] = set()
         gone: set[EdgeKey] = set()
         for key, is_made, is_gone in self._rows(

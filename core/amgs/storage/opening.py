@@ -1,4 +1,4 @@
-"""The one place that chooses a backend: a path opens the store that is kept there."""
+"""Open, copy and remove stores; the only place that chooses between DuckDB and PostgreSQL, by the path."""
 
 from __future__ import annotations
 
@@ -19,15 +19,14 @@ _SCHEMES = ("postgresql://", "postgres://")
 
 
 def is_address(place: Path | str) -> bool:
-    """Return whether a place is in a PostgreSQL database, and not a file."""
+    """Return whether a place is the address of a PostgreSQL database, not a file."""
     return str(place).startswith(_SCHEMES)
 
 
 def in_namespace(address: str, namespace: str) -> str:
-    """Return the address of a namespace of the database that an address names without one.
+    """Return the address of a namespace in the database of `address`, which names none itself.
 
-    Raises UsageError for an address that is none, holds a password or names a namespace already, and for what cannot be
-    the name of one.
+    Raises UsageError for an invalid address or name, or one that holds a password or a namespace.
     """
     from amgs.storage.postgres.address import Address
 
@@ -37,13 +36,12 @@ def in_namespace(address: str, namespace: str) -> str:
 def open_storage(
     path: Path | str, *, read_only: bool = False, create: bool = True, accept_loss: bool = False
 ) -> Storage:
-    """Open or create the store at a path and bring its schema up to date; one that is refused is left as it was.
+    """Open or create the store at a path and migrate its schema; a refused store is not changed.
 
-    path: a file in a folder that is there, ":memory:", or `postgresql://user@host/database?namespace=name`.
-    create: False where a missing store is an error. accept_loss: open a store that has lost its last changes, and go
-    on with what is left.
-    Raises StoreLockedError, StoreTooNewError, StoreCorruptError, or StoreError for anything else; UsageError for an
-    address that holds a password, MissingExtraError where what talks to the database is not installed.
+    path: a file in an existing folder, ":memory:", or `postgresql://user@host/database?namespace=name`. create: if
+    False, a missing store is an error. accept_loss: open a store that has lost its last changes. Raises
+    StoreLockedError, StoreTooNewError, StoreCorruptError, or StoreError for anything else; UsageError for an address
+    with a password; MissingExtraError if the database's driver is not installed.
     """
     storage: Storage
     if is_address(path):
@@ -60,7 +58,7 @@ def open_storage(
 
 
 def _check_whole(storage: Storage) -> None:
-    """Close and refuse a store that holds a part of a memory."""
+    """Close and refuse a store into which a memory was copied only in part."""
     try:
         migration = storage.meta.get(MIGRATION)
         if migration is not None:
@@ -75,12 +73,12 @@ def _check_whole(storage: Storage) -> None:
 
 
 def is_gone(path: Path) -> bool:
-    """Return whether the store that was at a path was removed or moved away, and what was noted beside it stayed."""
+    """Return whether a store was removed from the path while the note beside it stayed."""
     return files.is_gone(path)
 
 
 def copy_in_memory(source: Storage) -> Storage:
-    """Return a store in memory that holds what the source holds, one change later; the caller closes it."""
+    """Return a store in memory with the same content, one change later; the caller closes it."""
     target = open_storage(MEMORY)
     try:
         with target.transaction():
@@ -95,10 +93,10 @@ def copy_in_memory(source: Storage) -> Storage:
 
 
 def remove(path: Path | str, *, untouched: bool = False) -> None:
-    """Remove a closed store with all that belongs to it; of a file, what cannot be removed stays. untouched: of a
-    database, only where nothing was done in it since.
+    """Delete a closed store and everything that belongs to it, as far as possible.
 
-    Raises StoreLockedError for a namespace that another process writes to, StoreError for a database that is not there.
+    untouched: delete a database namespace only if nothing was done in it. Raises StoreLockedError if another process
+    writes to it, StoreError if the database cannot be reached.
     """
     if is_address(path):
         with explained():

@@ -1,6 +1,6 @@
-"""The table `reviews`: findings that wait for the operator's verdict.
+"""Table `reviews`: findings (possible contradictions, duplicates) that wait for the operator's verdict.
 
-A finding counts while the operation that found it stands, a verdict while its own operation stands.
+A finding counts while the operation that found it is not undone, a verdict while its own operation is not.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class ReviewStorage(StoragePart):
     """Findings and verdicts."""
 
     def add(self, reviews: Sequence[Review], operation: int) -> None:
-        """Write findings under the numbers that they carry."""
+        """Store findings, each under its own number."""
         for review in reviews:
             self._note(
                 "INSERT INTO reviews VALUES (?, ?, ?, ?, ?, ?, ?, ?, NULL, NULL)",
@@ -45,20 +45,20 @@ class ReviewStorage(StoragePart):
             )
 
     def next_id(self) -> int:
-        """Return the number that the next finding gets; numbers are not given out twice."""
+        """Return the number of the next finding; numbers are never reused."""
         return self._count("SELECT coalesce(max(id), 0) + 1 FROM reviews")
 
     def waiting(self) -> int:
-        """Return how many findings are open."""
+        """Count the open findings."""
         return self._count(f"SELECT count(*) FROM ({_STANDING}) WHERE state = 'open'")
 
     def everything(self) -> tuple[Review, ...]:
-        """Return the findings that stand, open ones first, the surest first."""
+        """Return the valid findings, open ones first, then by falling confidence."""
         rows = self._rows(f"SELECT * FROM ({_STANDING}) AS r ORDER BY state <> 'open', confidence DESC, id")
         return tuple(_review(row) for row in rows)
 
     def decide(self, review: int, verdict: str, operation: int) -> None:
-        """Note a verdict and the operation that carried it out."""
+        """Store a verdict and the operation that applied it."""
         self._note("UPDATE reviews SET verdict = ?, operation_id = ? WHERE id = ?", [verdict, operation, review])
 
 

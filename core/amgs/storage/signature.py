@@ -1,4 +1,6 @@
-"""Signature of a change: its author and means, for the other programs on the store. It holds no text of the memory."""
+"""Signature of a change (who made it, by which command), for other programs on the store. It contains no text of the
+memory.
+"""
 
 from __future__ import annotations
 
@@ -11,9 +13,9 @@ _SAID: ContextVar[Mapping[str, str]] = ContextVar("signature", default={})  # no
 
 @contextmanager
 def signed(**words: str) -> Iterator[None]:
-    """Yield whatever this thread commits inside is told with these words; those of an outer signature stand.
+    """Sign what this thread commits while the block runs; words of an outer signature take precedence.
 
-    by: the program that makes the change where nobody asked for it; the journal says so too.
+    by: the program that acts on its own; the journal records it too.
     """
     before = _SAID.set({**words, **_SAID.get()})
     try:
@@ -23,5 +25,5 @@ def signed(**words: str) -> Iterator[None]:
 
 
 def signature() -> Mapping[str, str]:
-    """Return the words for what this thread commits now."""
+    """Return the signature of what this thread commits now."""
     return _SAID.get()

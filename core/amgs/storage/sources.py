@@ -1,7 +1,6 @@
-"""The tables `sources` and `source_blocks`: which source holds which block at which place, from when to when.
+"""Tables `sources` and `source_blocks`: which source contains which block, at which position, from when to when.
 
-A source is a folder and a path below it, or a name that was given. Equal texts of two sources are one block that both
-hold.
+A source is a file (a folder and a path below it) or a given name. Equal texts in two sources are one block in both.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ from amgs.storage.migrations import NAME_TEXTS
 
 @dataclass(frozen=True, slots=True)
 class SourceName:
-    """Name and location of a source: root is the folder, empty for a text without a file."""
+    """A source. root: its folder, "" for a text without a file. path: the file below it."""
 
     name: str
     root: str
@@ -27,15 +26,15 @@ class SourceName:
 
     @property
     def place(self) -> str:
-        """File of the source, empty for a text without one."""
+        """Path of the source's file, "" without one."""
         return f"{self.root}/{self.path}" if self.root else ""
 
 
 @dataclass(frozen=True, slots=True)
 class SourcePiece:
-    """A block at a place of a source, from 1. locator: its name there, `file` or `file#part`.
+    """A block at a position of a source, from 1.
 
-    until: None while held.
+    locator: its name there, `file` or `file#part`. until: None while the source contains it.
     """
 
     source: str
@@ -52,31 +51,32 @@ STANDING = (
     "LEFT JOIN operations a ON a.id = h.added_by LEFT JOIN operations e ON e.id = h.ended_by "
     "WHERE a.undone IS NOT TRUE)"
 )
-"""The pieces whose operations stand."""
+"""SQL: pieces whose operations are not undone."""
 
 _GIVEN = "(SELECT unnest(?::VARCHAR[]) AS name, unnest(?::VARCHAR[]) AS root, unnest(?::VARCHAR[]) AS path)"
 _PIECE = "source, position, locator, block_id, since, until"
 
 
 class SourceStorage(StoragePart, ABC):
-    """Sources and what they hold. A piece counts while the operation that added it stands, and its end while the one
-    that ended it does.
+    """Sources and their blocks.
+
+    A piece counts while the operation that added it is not undone; its end while the operation that ended it is not.
     """
 
     def names(self) -> tuple[SourceName, ...]:
-        """Return every source that was ever named, by name."""
+        """Return all sources, by name."""
         rows = self._rows("SELECT name, root, path FROM sources ORDER BY name")
         return tuple(SourceName(name, root, str(path)) for name, root, path in rows)
 
     def put_names(self, names: Iterable[SourceName]) -> None:
-        """Name sources, or say anew where they lie."""
+        """Insert sources, or update their locations."""
         every = list({source.name: source for source in names}.values())
         columns = [
             [source.name for source in every],
             [source.root for source in every],
             [source.path for source in every],
         ]
-        # Not ON CONFLICT, which wants a key that is a tree, and so of names that are not long.
+        # Not ON CONFLICT, which needs a B-tree key and so limits the length of names.
         for sql in (
             f"UPDATE sources SET root = g.root, path = g.path FROM {_GIVEN} AS g WHERE sources.name = g.name",
             f"INSERT INTO sources SELECT name, root, path FROM {_GIVEN} AS g "
@@ -86,7 +86,7 @@ class SourceStorage(StoragePart, ABC):
                 self._note(sql, columns)
 
     def add(self, pieces: Sequence[SourcePiece], operation: int | None) -> None:
-        """Note that sources hold blocks."""
+        """Record that sources contain blocks. operation: None if not journalled."""
         if pieces:
             self._note(
                 "INSERT INTO source_blocks SELECT unnest(?::VARCHAR[]), unnest(?::BIGINT[]), unnest(?::VARCHAR[]), "
@@ -102,7 +102,7 @@ class SourceStorage(StoragePart, ABC):
             )
 
     def end(self, pieces: Sequence[SourcePiece], operation: int) -> None:
-        """Note that sources no longer hold blocks that they held: `until`, which each piece gives."""
+        """Record that sources no longer contain blocks, from each piece's `until` on."""
         if pieces:
             self._note(
                 "UPDATE source_blocks SET until = greatest(since, g.at), ended_by = ? FROM (SELECT "
@@ -121,25 +121,25 @@ class SourceStorage(StoragePart, ABC):
             )
 
     def held(self, sources: Sequence[str] | None = None) -> tuple[SourcePiece, ...]:
-        """Return what sources (all without any) hold now, by source and position."""
+        """Return the present pieces of these sources (None: all), by source and position."""
         if sources is None:
             return self._pieces("until IS NULL", [])
         return self._pieces("until IS NULL AND source IN (SELECT unnest(?::VARCHAR[]))", [list(sources)])
 
     def holding(self, ids: Sequence[str]) -> tuple[SourcePiece, ...]:
-        """Return where blocks are held now, by source and position."""
+        """Return the present pieces that are these blocks, by source and position."""
         return self._pieces("until IS NULL AND block_id IN (SELECT unnest(?::VARCHAR[]))", [list(ids)])
 
     def history(self, source: str) -> tuple[SourcePiece, ...]:
-        """Return what a source ever held, the earliest first."""
+        """Return all pieces that a source ever had, oldest first."""
         return self._pieces("source = ?", [source], "since, position")
 
     @abstractmethod
     def adopt(self) -> None:
-        """Read the sources of blocks off their metadata: for blocks from before sources were kept."""
+        """Fill the tables from the metadata of blocks, for stores older than the tables."""
 
     def name_texts(self) -> None:
-        """Give texts whose source nobody named a name each: for those from before they had one."""
+        """Give texts without a named source a name each, for stores older than such names."""
         for statement in NAME_TEXTS.strip().split(";\n"):
             self._note(statement.rstrip(";"))
 

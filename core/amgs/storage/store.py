@@ -1,8 +1,7 @@
-"""A store in an SQL database: rows in, rows out, columns for many at once, in one part per table family.
+"""The store as the engine uses it: one part per family of tables, on one connection.
 
-Plans are carried out as transactions: everything written in one commits together or not at all, and the change counter
-rises by one. What is derived from the store follows it by revision: `since` in a method's name or parameters means the
-rows that changed after that value of the counter.
+Changes are transactions: everything in one commits together or not at all, and the change counter rises by one. Indexes
+follow by revision: a parameter `since` means rows changed after that value of the counter.
 """
 
 from __future__ import annotations
@@ -36,7 +35,7 @@ P = TypeVar("P")
 
 
 class _Lazy(Generic[P]):
-    """A part whose module is imported when it is first asked for."""
+    """A part whose module is imported on first use."""
 
     def __init__(self, place: str) -> None:
         self._place = place
@@ -51,8 +50,8 @@ class _Lazy(Generic[P]):
 
 
 class Storage(SqlConnection):
-    """An open store; close it, or use it as a context manager. A backend adds its connection, and the parts in which
-    the databases differ. What a search never asks for is imported when it is asked for.
+    """An open store. A backend adds its connection, and the parts in which the databases differ. Parts that a search
+    does not need are imported on first use.
     """
 
     block_columns: BlockColumnStorage

@@ -1,4 +1,4 @@
-"""Whole tables, row by row and exactly: for copies, exports and imports."""
+"""Read and write whole tables exactly, for copies, exports and imports."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from amgs.storage.connection import OfferedColumn, StoragePart
 
 BATCH = 10_000
 OF_A_NEW_STORE = frozenset({"change_counter", "meta", "frame_definitions", "frame_compositions", "frame_versions"})
-"""Tables with rows in a memory that was opened, and in which nothing was done."""
+"""Tables that have rows in a new store."""
 
 TableRow = tuple[Any, ...]
-"""One row in the order of the table's columns: instants are microseconds since 1970, JSON is its text."""
+"""A row in the order of the table's columns: times in microseconds since 1970, JSON as text."""
 
 
 @dataclass(frozen=True, slots=True)
 class TableColumn:
-    """A column and its type, under its name in an export. required: whether it may not be empty."""
+    """A column and its type in the export format. required: NULL is not allowed."""
 
     name: str
     type: str
@@ -31,7 +31,7 @@ class TableColumn:
 
 @dataclass(frozen=True, slots=True)
 class TableSize:
-    """Storage size of a table: its rows, their bytes, and those of its indexes."""
+    """Rows of a table, their bytes, and those of its indexes."""
 
     rows: int
     bytes: int
@@ -39,17 +39,17 @@ class TableSize:
 
 
 class TableStorage(StoragePart, ABC):
-    """Every table of the schema. Columns carry the type names of the export format, whatever the backend calls them."""
+    """All tables of the schema. Columns have the type names of the export format."""
 
     _vectors_in_columns = True
-    """Whether a vector is an array only where whole columns are asked for."""
+    """Vectors come as arrays only if whole columns are read."""
 
     @abstractmethod
     def schema(self) -> dict[str, tuple[TableColumn, ...]]:
-        """Return every table of the schema with its columns, by name."""
+        """Return the columns of every table, by name."""
 
     def rows(self, table: str, columns: Sequence[TableColumn], *, skip: int = 0) -> Iterator[list[TableRow]]:
-        """Yield the rows of a table in order of insertion, without the first `skip`, in batches."""
+        """Yield the rows of a table in order of insertion, in batches. skip: leave out the first so many."""
         chosen = ", ".join(_read(column) for column in columns)
         vectors = self._vectors_in_columns and any(column.type == "FLOAT[]" for column in columns)
         last = -1
@@ -68,13 +68,13 @@ class TableStorage(StoragePart, ABC):
             yield [row[1:] for row in batch]
 
     def clear(self, table: str) -> None:
-        """Take every row out; inside a transaction."""
+        """Delete all rows; inside a transaction."""
         self._connection.edge_changes.forget()
         self._connection.clock_changes.forget()
         self._execute(f'DELETE FROM "{table}"')
 
     def insert(self, table: str, columns: Sequence[TableColumn], batch: Sequence[TableRow]) -> None:
-        """Add rows as `rows` gives them; inside a transaction."""
+        """Insert rows as `rows` yields them; inside a transaction."""
         if not batch:
             return
         self._connection.edge_changes.forget()
@@ -89,34 +89,36 @@ class TableStorage(StoragePart, ABC):
             self._execute(f'INSERT INTO "{table}" ({names}) SELECT {values} FROM given_rows')
 
     def count(self, table: str) -> int:
-        """Return how many rows a table has."""
+        """Count the rows of a table."""
         return int(self._value(f'SELECT count(*) FROM "{table}"'))
 
     def untouched(self) -> bool:
-        """Return whether nothing was ever done in the store: no table has rows but those of a new one."""
+        """Return whether nothing was ever done in the store: only tables of a new store have rows."""
         return not any(self.count(name) for name in self.schema() if name not in OF_A_NEW_STORE)
 
     @abstractmethod
     def sizes(self) -> dict[str, TableSize]:
-        """Return what every table takes, by name; of a file in whole blocks of it, and its indexes are not counted."""
+        """Return the size of every table; in a file in whole blocks, without indexes."""
 
     def set_counter(self, value: int) -> None:
-        """Put the change counter where revisions of imported rows are not in its future; inside a transaction."""
+        """Set the change counter, so that revisions of imported rows are not ahead of it; inside a transaction."""
         self._execute("UPDATE change_counter SET value = ?, structure = ?", [value, value])
 
 
 def _rows(columns: Mapping[str, NDArray[Any]]) -> list[TableRow]:
-    """Return columns as rows; a vector stays an array, where as a list it would be an object a value."""
+    """Return columns as rows; a vector stays an array, since a list would need an object per value."""
     return list(zip(*(column.tolist() for column in columns.values()), strict=True))
 
 
 def _read(column: TableColumn) -> str:
+    """Return SQL that reads a column in the exported form."""
     if column.type == "TIMESTAMP":
         return f'epoch_us("{column.name}") AS "{column.name}"'
     return f'"{column.name}"::VARCHAR AS "{column.name}"' if column.type == "JSON" else f'"{column.name}"'
 
 
 def _write_expression(column: TableColumn) -> str:
+    """Return SQL that writes a column from its exported form."""
     if column.type == "TIMESTAMP":
         return f'make_timestamp("{column.name}")'
     return f'"{column.name}"::JSON' if column.type == "JSON" else f'"{column.name}"'

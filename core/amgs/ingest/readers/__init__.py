@@ -1,1 +1,1 @@
-"""One module for each format: from the bytes of a file to a document."""
+"""One reader per file format: from bytes to a document."""

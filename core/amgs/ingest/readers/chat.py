@@ -1,5 +1,6 @@
-"""Conversations as JSON Lines: a message a line (`role` and `content`, or `speaker`, `text` and `date`), or a line for
-each conversation (`messages` or `conversations`)."""
+"""Read conversations in JSON Lines: a message per line (`role` and `content`, or `speaker`, `text` and `date`), or a
+conversation per line (`messages` or `conversations`).
+"""
 
 from __future__ import annotations
 
@@ -9,7 +10,7 @@ from datetime import datetime
 from typing import Any
 
 from amgs.clock import UNPLACED
-from amgs.ingest.document import ParsedDocument, UnfitError, Utterance, decoded
+from amgs.ingest.document import ParsedDocument, UnfitError, Utterance, decode
 from amgs.text.intervals import note_date
 
 _SPEAKER = ("speaker", "name", "author", "sender", "from", "user", "role")
@@ -19,12 +20,14 @@ _LISTS = ("messages", "conversations", "conversation", "turns")
 _QUESTION = "it is a question, not a message"
 _MOST_TOLD = 5
 _MILLISECONDS = 1e11
-"""Above this a number of time is in milliseconds since 1970."""
+"""A larger number is a time in milliseconds since 1970, not seconds."""
 
 
 def read(raw: bytes) -> ParsedDocument:
-    """See `Reader`. Lines that are no message are named; a file without any is refused, and so is one of questions."""
-    text, guess = decoded(raw)
+    """See `Reader`. Lines that are not messages are listed as warnings; a file without messages, or of test questions,
+    is refused.
+    """
+    text, guess = decode(raw)
     turns: list[Utterance] = []
     wrong: list[tuple[int, str]] = []
     lines = [(n, line) for n, line in enumerate(text.split("\n"), 1) if line.strip()]
@@ -46,7 +49,7 @@ def read(raw: bytes) -> ParsedDocument:
 
 
 def _of_line(record: Any, session: int) -> Iterator[Utterance]:
-    """Yield the messages of a line. Raises UnfitError where it holds none."""
+    """Yield the messages of a line. Raises UnfitError if it has none."""
     if not isinstance(record, Mapping):
         raise UnfitError("it is no object")
     inside = next((record[key] for key in _LISTS if isinstance(record.get(key), list)), None)
@@ -63,6 +66,7 @@ def _of_line(record: Any, session: int) -> Iterator[Utterance]:
 
 
 def _message(record: Mapping[str, Any], meta: Mapping[str, Any]) -> Utterance | None:
+    """Return a record as a message; None if it has no text."""
     text = next((t for key in _TEXT if (t := _text(record.get(key)))), "")
     if not text:
         return None
@@ -72,7 +76,7 @@ def _message(record: Mapping[str, Any], meta: Mapping[str, Any]) -> Utterance | 
 
 
 def _text(value: Any) -> str:
-    """Return a text, or the texts of a list of parts."""
+    """Return a text, or the joined texts of a list of parts."""
     if isinstance(value, list):
         return "\n".join(t for part in value if (t := _text(part.get("text") if isinstance(part, Mapping) else part)))
     return value.strip() if isinstance(value, str) else ""

@@ -7,7 +7,7 @@ import re
 import warnings
 from collections.abc import Sequence
 
-from amgs.ingest.document import ParsedDocument, UnfitError, decoded
+from amgs.ingest.document import ParsedDocument, UnfitError, decode
 from amgs.ingest.readers.line_ranges import PassageList, runs
 
 LANGUAGES = {
@@ -35,7 +35,7 @@ _LARGE_CLASS = 60
 
 def read(raw: bytes, *, language: str) -> ParsedDocument:
     """See `Reader`."""
-    text, guess = decoded(raw)
+    text, guess = decode(raw)
     if not text.strip():
         raise UnfitError("it is empty")
     remarks = [guess] if guess else []

@@ -21,7 +21,7 @@ from typing import Any, Final, cast
 
 from amgs.errors import MissingExtraError
 from amgs.extras import install_line, installed
-from amgs.ingest.document import ParsedDocument, UnfitError, decoded
+from amgs.ingest.document import ParsedDocument, UnfitError, decode
 from amgs.ingest.readers import markdown
 
 ENDINGS: Final = (".html", ".htm", ".pdf", ".docx", ".pptx", ".xlsx", ".epub", ".msg")
@@ -41,7 +41,7 @@ def read(raw: bytes, *, ending: str) -> ParsedDocument:
         )
     guess = ""
     if ending in (".html", ".htm"):
-        text, guess = decoded(raw)
+        text, guess = decode(raw)
         raw = text.encode()
     answer = _converter.convert(raw, ending)
     if "error" in answer:

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from amgs.ingest.document import Outline, Passage, decoded, unified
+from amgs.ingest.document import Outline, Passage, decode, unify_line_ends
 from amgs.text import front_matter
 
 
@@ -85,7 +85,7 @@ class BodyText:
 
 def opened(raw: bytes | str) -> BodyText:
     """Return a file's bytes, or a text, without its front matter. Raises UnfitError for what is no text."""
-    text, guess = decoded(raw) if isinstance(raw, bytes) else (unified(raw), "")
+    text, guess = decode(raw) if isinstance(raw, bytes) else (unify_line_ends(raw), "")
     matter, body = front_matter.read(text)
     warnings = [guess] if guess else []
     warnings += [f"its front matter has a line that is not `key: value`: {line}" for line in matter.unread]

@@ -1,1 +1,1 @@
-"""The store in a PostgreSQL database: one schema a namespace, and what only PostgreSQL knows of the parts in `sql/`."""
+"""The store in PostgreSQL: one schema per namespace, and the parts whose SQL differs from DuckDB's."""

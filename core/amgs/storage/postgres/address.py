@@ -1,7 +1,7 @@
 """Address of a namespace in a database: `postgresql://user@host/database?namespace=name`.
 
-A password stands in the environment (PGPASSWORD), in ~/.pgpass or in a service file (`?service=name`), never in the
-address: what is on a command line is seen by everybody on the machine, and an address is shown and logged.
+The password belongs in the environment (PGPASSWORD), ~/.pgpass or a service file (`?service=name`), never in the
+address: command lines are visible to all users, and addresses are shown and logged.
 """
 
 from __future__ import annotations
@@ -18,10 +18,9 @@ DEFAULT = "main"
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """Location of a store.
+    """Where a store is.
 
-    shown: the address in printable form. connection: the string for libpq. named: whether the address names its
-    namespace.
+    shown: printable address. connection: string for libpq. named: the address names its namespace.
     """
 
     shown: str
@@ -31,12 +30,12 @@ class Address:
 
     @property
     def schema(self) -> str:
-        """Schema that holds the namespace."""
+        """Name of the schema that holds the namespace."""
         return f"amgs_{self.namespace}"
 
     @classmethod
     def of(cls, text: str) -> Address:
-        """Raises UsageError for an address with a password, or with a namespace that cannot be one."""
+        """Parse an address. Raises UsageError if it holds a password or an invalid namespace."""
         try:
             parts = urlsplit(text)
             secret = parts.password
@@ -64,8 +63,8 @@ class Address:
         return cls(_append_namespace(connection, namespace), connection, namespace, "namespace" in dict(options))
 
     def with_namespace(self, namespace: str) -> Address:
-        """Return another namespace of the same database; raises UsageError where this address names one, or for a name
-        that cannot be one.
+        """Return another namespace of the same database; raises UsageError if this address names one, or the name is
+        invalid.
         """
         if self.named:
             raise UsageError(

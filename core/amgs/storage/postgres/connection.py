@@ -1,5 +1,7 @@
-"""The connections of a store in PostgreSQL: one that writes, with the lease of its namespace a transaction at a time,
-and a pool that reads. Any number of programs have the namespace open, and write in turn.
+"""Connections of a store in PostgreSQL: one that writes, holding the namespace's lease for a transaction at a time, and
+a pool that reads.
+
+Any number of programs can open a namespace; they write in turn.
 """
 
 from __future__ import annotations
@@ -33,15 +35,15 @@ from amgs.types import StoreChange
 from amgs.types.topology import NamespaceSize
 
 _SETTING = "amgs.namespace"
-"""An earlier version kept the rows of a namespace by policies, which show them only where this is set to its name."""
+"""Session setting for row policies of an earlier version, which show rows only if it names the namespace."""
 _READERS = 8
-"""Connections that read at once; who needs one more waits."""
+"""Connections that read in parallel; further readers wait."""
 _OLDEST = 16
-"""The version of PostgreSQL whose SQL is spoken here."""
+"""Least version of PostgreSQL."""
 _WAIT = 30.0
 """Seconds to wait for a connection."""
 _SIZES_KEPT = 60.0
-"""Seconds for which the sizes of the other namespaces are not asked again: they are files that are looked at."""
+"""Seconds for which sizes of other namespaces are cached, since the server looks at files for them."""
 
 
 _NAMESPACES = """
@@ -53,11 +55,11 @@ WHERE starts_with(n.nspname, 'amgs_') AND n.nspname = coalesce(?, n.nspname) AND
 GROUP BY n.nspname HAVING bool_or(c.relname = 'memory_blocks') AND bool_or(c.relname = 'change_counter')
 ORDER BY n.nspname
 """
-"""Every namespace that the role may use, from the catalogue alone: no statement reads another's tables."""
+"""SQL: all namespaces that the role may use, from the catalogue only, without reading their tables."""
 
 
 class PostgresConnection(SqlConnection):
-    """An open store. Make one with `PostgresConnection.open`; close it, or use it as a context manager."""
+    """An open store on a server. Create it with `PostgresConnection.open`."""
 
     def __init__(self, writer: psycopg.Connection[Any], address: Address, *, read_only: bool) -> None:
         super().__init__(address.shown, read_only=read_only)
@@ -82,11 +84,11 @@ class PostgresConnection(SqlConnection):
 
     @classmethod
     def open(cls, path: str, *, read_only: bool = False, create: bool = True) -> Self:
-        """Open or create the store of a namespace and bring its schema up to date.
+        """Open or create the store of a namespace and migrate its schema.
 
-        path: `postgresql://user@host/database?namespace=name`. create: False where a missing store is an error.
-        Raises UsageError for an address that is none, StoreLockedError where a schema must be brought up to date and
-        another program goes on writing, StoreTooNewError, StoreCorruptError, or StoreError for anything else.
+        path: `postgresql://user@host/database?namespace=name`. create: if False, a missing store is an error. Raises
+        UsageError for an invalid address, StoreLockedError if the schema must be migrated while another program keeps
+        writing, StoreTooNewError, StoreCorruptError, or StoreError for anything else.
         """
         address = Address.of(path)
         writer = connect_namespace(address)
@@ -106,7 +108,7 @@ class PostgresConnection(SqlConnection):
                             way_out="Open it once for writing.",
                         )
                     with hold_lease(writer, address):
-                        version = version_of(writer, address.schema)  # another may have been faster
+                        version = version_of(writer, address.schema)  # another program may have migrated it meanwhile
                         _check_version(address, version)
                         if version < LATEST:
                             migrate(writer, address.schema, version)
@@ -163,7 +165,7 @@ class PostgresConnection(SqlConnection):
             connection = self._take_connection()
         try:
             with self._translate():
-                # A state is chosen by the first statement that reads, not by BEGIN.
+                # The snapshot is taken by the first statement that reads, not by BEGIN.
                 connection.execute("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SELECT 1")
             self._local.reader = connection
             yield
@@ -175,7 +177,7 @@ class PostgresConnection(SqlConnection):
 
     @contextmanager
     def _reader(self) -> Iterator[psycopg.Connection[Any]]:
-        """Yield the connection that this thread reads with now."""
+        """Yield the connection with which this thread reads: the writer, its snapshot's, or one from the pool."""
         if self._closed:
             raise self._gone()
         own = self._writer if self._owned else getattr(self._local, "reader", None)
@@ -233,7 +235,7 @@ class PostgresConnection(SqlConnection):
             except psycopg.OperationalError:
                 if not self._writer.closed:
                     raise
-                # The server was started anew since; nothing was begun.
+                # The server was restarted; no transaction has begun.
                 self._reconnect()
                 version = begin_lease(self._writer, self._address)
         try:
@@ -250,7 +252,7 @@ class PostgresConnection(SqlConnection):
             self._writer.execute(_read(sql), list(parameters))
 
     def _commit(self) -> None:
-        # The notice is no part of the transaction: one would have the commits of all namespaces wait for each other.
+        # NOTIFY inside the transaction would make the commits of all namespaces wait for each other.
         statement = f'COMMIT; NOTIFY "{self._address.schema}"' if self._dirty else "COMMIT"
         with self._translate():
             self._writer.execute(statement.encode())
@@ -279,9 +281,9 @@ class PostgresConnection(SqlConnection):
             self._writer.execute(SQL("DROP TABLE {}").format(temporary))
 
     def copy_into(self, table: str, columns: Sequence[tuple[str, str]], rows: Sequence[Sequence[Any]]) -> None:
-        """Add rows to a table; only inside a transaction.
+        """Insert rows into a table, inside a transaction.
 
-        columns: their names and types; an instant is microseconds since 1970, JSON its text.
+        columns: names and types. Times are microseconds since 1970, JSON is text.
         """
         self._in_transaction()
         self._dirty = self._structural = True
@@ -299,9 +301,10 @@ class PostgresConnection(SqlConnection):
             if self.read_only or self._closed:
                 raise StoreError(f"{self.path} cannot be written.", way_out="Open it for writing.")
             with hold_lease(self._writer, self._address):
-                return self._rewritten(wait, last)
+                return self._vacuum(wait, last)
 
-    def _rewritten(self, wait: float, last: tuple[str, Sequence[Any]]) -> bool:
+    def _vacuum(self, wait: float, last: tuple[str, Sequence[Any]]) -> bool:
+        """Rewrite all tables, then run the last statement; False if a lock took longer than `wait` seconds."""
         tables = self._writer.execute(
             "SELECT tablename FROM pg_tables WHERE schemaname = %s ORDER BY 1", [self._address.schema]
         ).fetchall()
@@ -336,7 +339,7 @@ def _program() -> str:
 
 
 def connect_namespace(address: Address) -> psycopg.Connection[Any]:
-    """Return a connection that is set to a namespace."""
+    """Return a new connection whose search path is the namespace."""
     with translating(address.shown):
         connection = psycopg.connect(address.connection, **_options(address))
         values.register(connection)
@@ -344,7 +347,7 @@ def connect_namespace(address: Address) -> psycopg.Connection[Any]:
 
 
 def _check_alive(connection: psycopg.Connection[Any]) -> None:
-    """Raise where a pooled connection was ended meanwhile: there is something to read though nothing was asked."""
+    """Check a pooled connection: raise if the server has closed it, which shows as unread data."""
     waiting = select.poll()
     waiting.register(connection.fileno(), select.POLLIN)
     if waiting.poll(0):
@@ -378,11 +381,11 @@ def _read(sql: str) -> bytes:
 
 
 def _copy_columns(cursor: psycopg.Cursor[Any], sql: bytes, parameters: list[Any]) -> dict[str, NDArray[Any]] | None:
-    """Return the columns of a query by COPY; None where its rows are not all of one width."""
+    """Read the columns of a query by COPY; None if its rows differ in width."""
     cursor.execute(b"SELECT * FROM (" + sql + b") AS asked LIMIT 0", parameters)
     described = cursor.description or []
     sent = bytearray()
-    # Without parameters a statement is sent as it is, its doubled marks too.
+    # Without parameters a statement is sent verbatim, so doubled % must be undone.
     asked = sql if parameters else sql.replace(b"%%", b"%")
     with cursor.copy(b"COPY (" + asked + b") TO STDOUT (FORMAT BINARY)", parameters) as copy:
         for part in copy:

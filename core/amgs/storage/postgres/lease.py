@@ -1,7 +1,6 @@
-"""The leases of a namespace: one program writes at a time, and one consolidates; whoever waits is next in the order of
-asking.
+"""Leases of a namespace: one program writes at a time, and one consolidates; waiting programs follow in order.
 
-It is an advisory lock of the server, so that it ends with a connection, however that ends.
+A lease is an advisory lock of the server, so it ends with the connection, however that ends.
 """
 
 from __future__ import annotations
@@ -19,12 +18,14 @@ from amgs.storage.postgres.address import Address
 Act = Literal["writes", "consolidates"]
 _DOING: Final = {"writes": "written", "consolidates": "consolidated"}
 _SECONDS: Final = 30.0
-"""How long to wait while others write."""
+"""Seconds to wait for a lease."""
 
 
 def begin_lease(connection: psycopg.Connection[Any], address: Address) -> int:
-    """Begin a transaction as the one who writes to the namespace until it ends; gives the schema's number, which
-    another program may have raised since. Raises StoreLockedError where others write for too long.
+    """Begin a transaction that holds the write lease until it ends; return the schema version, which another program
+    may have raised.
+
+    Raises StoreLockedError if others write for too long.
     """
     statements = (
         f"BEGIN; SET LOCAL lock_timeout = '{_SECONDS:g}s'; SELECT pg_advisory_xact_lock({_key(address)}); "
@@ -46,7 +47,7 @@ def begin_lease(connection: psycopg.Connection[Any], address: Address) -> int:
 
 @contextmanager
 def hold_lease(connection: psycopg.Connection[Any], address: Address, act: Act = "writes") -> Iterator[None]:
-    """Be the one who does this in the namespace, outside of a transaction or before there is a store."""
+    """Hold a lease while the block runs, outside a transaction. Raises StoreLockedError."""
     connection.execute(f"SET lock_timeout = '{_SECONDS:g}s'".encode())
     try:
         connection.execute(f"SELECT pg_advisory_lock({_key(address, act)})".encode())
@@ -63,10 +64,12 @@ def hold_lease(connection: psycopg.Connection[Any], address: Address, act: Act =
 
 
 def _key(address: Address, act: Act = "writes") -> str:
+    """Return SQL for the number of a lease's lock."""
     return f"hashtextextended('amgs {act} {address.namespace}', 0)"
 
 
 def _busy(connection: psycopg.Connection[Any], address: Address, act: Act = "writes") -> StoreLockedError:
+    """Return the error that another program holds the lease, with its process."""
     row = connection.execute(
         "SELECT a.application_name FROM pg_locks l JOIN pg_stat_activity a USING (pid) WHERE l.locktype = "
         "'advisory' AND l.granted AND l.database = (SELECT oid FROM pg_database WHERE datname = "

@@ -1,8 +1,8 @@
-"""Log of the data that changes of a namespace touch, written with the change itself: several programs write and follow
-one another by it.
+"""Table `outbox`: which edges and clocks each change touched, written with the change, so that several programs can
+follow one another.
 
-The latest changes are kept; who missed more derives everything anew. The table is of the namespace and no part of the
-memory: exports leave it out.
+Only the latest changes are stored; a program that missed more rebuilds its indexes. The table is not part of the memory
+and is not exported.
 """
 
 from __future__ import annotations
@@ -19,34 +19,34 @@ if TYPE_CHECKING:
     pass
 
 KEPT: Final = 4096
-"""Changes that can be told by revision."""
+"""Number of changes that are stored."""
 _MOST: Final = 5000
-"""Keys of one change; with more, reading all rows again is no slower."""
+"""Most keys of one change; with more, reading all rows again is as fast."""
 _FORGOTTEN_EVERY: Final = 256
 _SAID: Final = ("operation", "caller", "client", "server")
 
 
 class SharedChangeLog(ChangeLog[Key]):
-    """The keys that all programs changed. told: gives those after a revision."""
+    """Keys changed by all programs, read from the outbox. keys_since: returns those after a revision."""
 
     def __init__(self, keys_since: Callable[[int], frozenset[Key] | None]) -> None:
         super().__init__()
         self._told = keys_since
 
     def commit(self, revision: int) -> None:
-        """Nothing to do: the transaction itself keeps what it changed."""
+        """Do nothing: the transaction writes the keys itself."""
 
     def after(self, since: int) -> frozenset[Key] | None:
         return self._told(since)
 
 
 class Outbox(StoragePart):
-    """The table `outbox` of one namespace. Reads are of the state that the reading thread sees."""
+    """The table of one namespace, as seen in the snapshot of the reading thread."""
 
     def append(
         self, revision: int, program: str, edges: frozenset[EdgeKey] | None, clocks: frozenset[str] | None
     ) -> None:
-        """Keep what a change touched, and who made it; inside its transaction."""
+        """Store what the present transaction touched, and who made it."""
         execute = self._execute
         details = json.dumps({"program": program, **signature()})
         row = [revision, details, _encode_keys(edges), _encode_keys(clocks)]
@@ -55,24 +55,24 @@ class Outbox(StoragePart):
             execute("DELETE FROM outbox WHERE revision <= ?", [revision - KEPT], structural=False)
 
     def changes(self, since: int, limit: int) -> tuple[StoreChange, ...]:
-        """Return the first changes after a revision that are kept."""
+        """Return the first stored changes after a revision."""
         rows = self._rows(
             "SELECT revision, told FROM outbox WHERE revision > ? ORDER BY revision LIMIT ?", [since, limit]
         )
         return tuple(_change(int(revision), json.loads(details)) for revision, details in rows)
 
     def edges(self, since: int) -> frozenset[EdgeKey] | None:
-        """Return the keys of all edges that were written after a revision, None where they are not known."""
+        """Return the keys of all edges written after a revision; None if not all are known."""
         keys = self._keys("edges", since)
         return None if keys is None else frozenset((str(s), str(t), str(r)) for s, t, r in keys)
 
     def clocks(self, since: int) -> frozenset[str] | None:
-        """Return the ids of all blocks whose clocks were set after a revision, None where they are not known."""
+        """Return the ids of all blocks reinforced after a revision; None if not all are known."""
         keys = self._keys("clocks", since)
         return None if keys is None else frozenset(map(str, keys))
 
     def follows(self, since: int) -> bool:
-        """Return whether each change after a revision is kept, and none of them filled the store from elsewhere."""
+        """Return whether all changes after a revision are stored and none was a bulk load."""
         known, whole, now = self._rows(
             "SELECT count(*), count(*) FILTER (WHERE edges IS NULL AND clocks IS NULL), (SELECT value FROM "
             "change_counter) FROM outbox WHERE revision > ?",

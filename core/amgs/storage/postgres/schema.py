@@ -1,8 +1,8 @@
-"""The schema of one namespace in PostgreSQL: the same numbered steps as in a file, carried out in one transaction.
+"""Schema of a namespace in PostgreSQL: the same migration steps as for a file, in one transaction.
 
-A namespace is a schema of its own and not a column of shared tables: the SQL of the parts names no namespace and so
-cannot leave one out, whoever runs it; erasing one is DROP SCHEMA. What it costs is a table of the catalogue for every
-table of every namespace: thousands of namespaces are its limit.
+A namespace is a schema of its own rather than a column in shared tables: no SQL names a namespace, so none can be
+forgotten, and DROP SCHEMA erases one. The price is a catalogue entry per table and namespace, which limits a database
+to thousands of namespaces.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from amgs.storage.migrations import LATEST, MIGRATIONS
 from amgs.storage.postgres.values import FUNCTIONS, translate_statement
 
 _BEGUN_WITH = 13
-"""Steps that no store in PostgreSQL was ever without: of these only what makes tables is carried out."""
+"""Steps older than any store in PostgreSQL; of these, only statements that create tables run."""
 _MAKES = re.compile(r"CREATE|ALTER|INSERT INTO (meta|change_counter)\b")
 _TEXTS = re.compile(r"\bTEXT(?!\[)")
 
@@ -43,13 +43,13 @@ _ANY_LENGTH = (
     "DROP INDEX IF EXISTS source_blocks_source_idx",
     "CREATE INDEX ON source_blocks USING hash (source)",
 )
-"""Names of sources are as long as paths are; the key of a tree has at most some 2,700 bytes, that of a hash any."""
+"""Source names may be as long as paths; a B-tree key is limited to about 2,700 bytes, a hash key is not."""
 _OWN_STEPS = {18: _ANY_LENGTH}
-"""What a step does in PostgreSQL beside what it does everywhere, by the number of the schema that it leads to."""
+"""Additional statements in PostgreSQL, by the schema version that the step leads to."""
 
 
 def version_of(connection: Connection[Any], schema: str) -> int:
-    """Return the number of the schema that a namespace has, 0 for one that is not there."""
+    """Return the schema version of a namespace; 0 if it does not exist."""
     meta_row = connection.execute("SELECT to_regclass(%s) IS NOT NULL", [f'"{schema}".meta']).fetchone()
     if meta_row is None or not meta_row[0]:
         return 0
@@ -60,7 +60,7 @@ def version_of(connection: Connection[Any], schema: str) -> int:
 
 
 def migrate(connection: Connection[Any], schema: str, version: int) -> None:
-    """Carry out every step after `version`, all or none; the connection's search path is the schema."""
+    """Run all steps after `version`, or none. The connection's search path must be the schema."""
     with connection.transaction():
         steps = [
             _adapt_statement(statement)
@@ -81,12 +81,13 @@ def migrate(connection: Connection[Any], schema: str, version: int) -> None:
 
 
 def _statements(step: str) -> list[str]:
+    """Split a step into statements without comments."""
     bare = re.sub(r"--[^\n]*", "", step)
     return [statement.strip() for statement in bare.split(";\n") if statement.strip()]
 
 
 def _adapt_statement(statement: str) -> str:
-    """Return a statement as PostgreSQL reads it; texts are in the order of their code points, as in a file."""
+    """Translate a statement; text columns sort by code point, as in a file."""
     definition = translate_statement(statement).replace("%%", "%")
     return (
         _TEXTS.sub('TEXT COLLATE "C"', definition)
@@ -96,8 +97,9 @@ def _adapt_statement(statement: str) -> str:
 
 
 def _number_rows(connection: Connection[Any], schema: str) -> None:
-    """Give every table a last column `rowid`, its rows in order of insertion, as every table in a file has: last,
-    since rows are inserted by place. One that a later step's columns came after is made anew.
+    """Give every table a last column `rowid` that numbers rows in order of insertion, as DuckDB has.
+
+    It must be last, since rows are inserted by position; where a later step added columns after it, it is recreated.
     """
     tables = connection.execute(
         "SELECT table_name, max(ordinal_position), max(ordinal_position) FILTER (WHERE column_name = 'rowid') "

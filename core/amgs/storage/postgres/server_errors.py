@@ -1,4 +1,4 @@
-"""Errors of the server, and of the way to it, as those of the engine."""
+"""Turn errors of the PostgreSQL server and its driver into errors of the engine."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from psycopg import errors
 from amgs.errors import AmgsError, StoreAwayError, StoreCorruptError, StoreError, UsageError
 
 _AWAY = ("08", "57P01", "57P02", "57P03", "53300")
-"""Connections that broke, a server that is ending or starting, and one that takes no more of them."""
+"""SQLSTATE prefixes of lost connections, of a server that starts or stops, and of one without free connections."""
 _REFUSED = (errors.InsufficientPrivilege, errors.InvalidPassword, errors.InvalidAuthorizationSpecification)
 
 
 @contextmanager
 def translating(path: str) -> Iterator[None]:
-    """Raise the engine's error for one of the server."""
+    """Translate errors while the block runs. path: the store's address, for messages."""
     try:
         yield
     except UnicodeEncodeError as error:
@@ -29,7 +29,7 @@ def translating(path: str) -> Iterator[None]:
 
 
 def _translate_error(error: psycopg.Error, path: str) -> AmgsError:
-    """Return the engine's error for one of the server or of the way to it."""
+    """Return the engine's error for an error of the driver."""
     text = (error.diag.message_primary or str(error)).strip().split("\n", 1)[0]
     if isinstance(error, errors.DiskFull):
         return StoreError(

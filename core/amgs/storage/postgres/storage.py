@@ -1,4 +1,4 @@
-"""A store in PostgreSQL: its connections, and the parts that only PostgreSQL knows."""
+"""A store in PostgreSQL: its connections, and the parts whose SQL differs."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from amgs.storage.store import Storage
 from amgs.storage.tables import TableColumn, TableRow, TableSize, TableStorage
 from amgs.types import BlockFilter, Vector
 
-# As in a file: what the source says, else a name before a colon at the very start ("Mara Lind: …").
+# As in DuckDB: the speaker from the metadata, else a name before a colon at the very start ("Mara Lind: …").
 _NAME = r"[^\W\d_][\w.'’-]*"
 _SPEAKER = re.compile(rf"({_NAME}(?: {_NAME}){{0,2}}):\s")
 _PLACE = re.compile(r"(#[0-9]+){1,2}$")
@@ -99,7 +99,7 @@ class PostgresBlockColumns(BlockColumnStorage):
 
 
 def _episode(source: str | None) -> int:
-    """Return a number of the source without its part, 0 for none."""
+    """Return a number for the source without its part; 0 without a source."""
     if source is None:
         return 0
     name = _PLACE.sub("", source)
@@ -107,7 +107,7 @@ def _episode(source: str | None) -> int:
 
 
 def _speaker(content: str) -> str:
-    """Return the name before a colon at the very start, each of its words with a capital; "" for none."""
+    """Return the name before a colon at the very start, if all its words are capitalised; else ""."""
     match = _SPEAKER.match(content)
     if match is None or not all(word[0].isupper() for word in match[1].split(" ")):
         return ""
@@ -126,12 +126,12 @@ _TYPES = {
     "json": "JSON",
     "timestamp without time zone": "TIMESTAMP",
 }
-"""Names of types as the export format has them."""
+"""Type names of the export format."""
 _COPIED = {of: name for name, of in _TYPES.items() if name != "character varying[]"} | {
     "TIMESTAMP": "timestamp",
     "FLOAT[]": "float4[]",
 }
-"""Types of columns that rows are copied into, by those of the export format."""
+"""PostgreSQL's types for COPY, by type of the export format."""
 
 
 class PostgresTables(TableStorage):
@@ -190,10 +190,10 @@ class PostgresStorage(PostgresConnection, Storage):
 
     @classmethod
     def remove(cls, path: str, *, untouched: bool = False) -> None:
-        """Drop a namespace with all that it holds; one that is not there is no error. untouched: only where nothing was
-        done in it, not even by a program that came in between.
+        """Drop a namespace with all its content; a missing one is no error.
 
-        Raises StoreLockedError where other programs go on writing to it.
+        untouched: only if nothing was done in it, also by other programs. Raises StoreLockedError if other programs
+        keep writing.
         """
         try:
             store = cls.open(path, create=False)

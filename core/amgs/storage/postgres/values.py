@@ -1,10 +1,7 @@
-"""Values between Python and PostgreSQL, and the SQL of the parts as it reads it: texts with characters that it does not
-take, vectors as bytes, marks of parameters, names of types, and functions.
+"""Convert values and SQL between the parts, which are written for DuckDB, and PostgreSQL.
 
-PostgreSQL keeps no U+0000 in a text and does not read it in JSON. Both stand in the tables behind a mark that no text
-needs, U+10FFFE, and the mark itself is doubled by a letter: every text comes back as it went in.
-
-Whole columns come as COPY in binary sends them, and go into arrays of NumPy or Arrow.
+PostgreSQL stores no U+0000 in text or JSON; it is written as U+10FFFE with a letter, and U+10FFFE itself likewise, so
+that every text reads back unchanged. Whole columns are read from binary COPY into NumPy arrays.
 """
 
 from __future__ import annotations
@@ -30,11 +27,11 @@ _MARKED = re.compile("|".join(_BACK))
 _TEXT, _VARCHAR, _JSON, _REAL, _REALS, _TIMESTAMP = 25, 1043, 114, 700, 1021, 1114
 _INSTANT = struct.Struct(">q")
 _SINCE_2000 = 946_684_800_000_000
-"""From 1970 to where PostgreSQL counts from, in microseconds."""
+"""Microseconds from 1970 to 2000, PostgreSQL's epoch."""
 
 
-def kept(text: str) -> str:
-    """Return a text as the tables hold it."""
+def escape_text(text: str) -> str:
+    """Return a text as the tables hold it, without U+0000."""
     if _MARK in text:
         text = text.replace(_MARK, f"{_MARK}m")
     if "\0" in text:
@@ -45,21 +42,21 @@ def kept(text: str) -> str:
 
 
 def restore_text(text: str) -> str:
-    """Return a text of the tables as it went in."""
+    """Return the original of a stored text."""
     return _MARKED.sub(lambda match: _BACK[match[0]], text) if _MARK in text else text
 
 
 class _TextOut(adapt.Dumper):
-    """Without a type of its own, so that the statement says which it is."""
+    """Dumps text without a type, so that the statement decides it."""
 
     oid = 0
 
     def dump(self, obj: str) -> Buffer:
-        return kept(obj).encode()
+        return escape_text(obj).encode()
 
 
 class _TextOutBinary(_TextOut):
-    """For COPY, which is told the types of its columns."""
+    """Dumps text for COPY, which knows the types of its columns."""
 
     format = pq.Format.BINARY
     oid = _TEXT
@@ -75,7 +72,7 @@ class _TextInBinary(_TextIn):
 
 
 class JsonText(str):
-    """The text of a JSON value, where a column of that type is copied into."""
+    """Marker type for JSON columns of COPY."""
 
 
 class _JsonOut(_TextOutBinary):
@@ -83,7 +80,7 @@ class _JsonOut(_TextOutBinary):
 
 
 class Microseconds(int):
-    """An instant as microseconds since 1970, where a column of instants is copied into."""
+    """Marker type for timestamp columns of COPY: microseconds since 1970."""
 
 
 class _MicrosecondsOut(adapt.Dumper):
@@ -99,7 +96,7 @@ _VALUE = np.dtype([("size", ">i4"), ("value", ">f4")])
 
 
 class _VectorOut(adapt.Dumper):
-    """A vector of float32 as an array of REAL."""
+    """Dumps a float32 vector as an array of REAL."""
 
     format = pq.Format.BINARY
     oid = _REALS
@@ -121,11 +118,11 @@ class _VectorIn(adapt.Loader):
 
 
 def register(context: AdaptContext) -> None:
-    """Let a connection give and take values so."""
+    """Register these conversions on a connection."""
     for dumper in (_TextOutBinary, _TextOut):
         context.adapters.register_dumper(str, dumper)
     context.adapters.register_dumper(np.ndarray, _VectorOut)
-    # A copy asks for what writes a type, by the type: of these classes there need be no object.
+    # COPY looks up the dumper by column type; no value needs to be of these classes.
     context.adapters.register_dumper(JsonText, _JsonOut)
     context.adapters.register_dumper(Microseconds, _MicrosecondsOut)
     for oid in (_TEXT, _VARCHAR, _JSON):
@@ -135,7 +132,7 @@ def register(context: AdaptContext) -> None:
 
 
 _COPY_HEAD = 19
-"""Bytes before the first row: a signature, flags, and the length of an extension, which is 0."""
+"""Bytes before the first row: signature, flags and extension length."""
 _TRAILER = 2
 NUMBERS: Mapping[int, tuple[str, type[np.generic]]] = {
     16: (">i1", np.bool_),
@@ -145,15 +142,15 @@ NUMBERS: Mapping[int, tuple[str, type[np.generic]]] = {
     700: (">f4", np.float32),
     701: (">f8", np.float64),
 }
-"""How the numbers of a type, by its id in PostgreSQL, lie there, and as what they are given."""
+"""Wire format and NumPy type of number types, by PostgreSQL's type id."""
 _TEXTS = frozenset((25, 1043))
 
 
 def columns_of(sent: bytes | bytearray, kinds: Sequence[int]) -> list[NDArray[Any]] | None:
-    """Return the columns, each of length n, where every row is as wide as the first: numbers, and texts of one length
-    in ASCII as objects; None where that does not hold, as with a NULL.
+    """Decode binary COPY output into columns (n,): numbers, and ASCII texts of equal length as objects; None if rows
+    differ in width, as with a NULL.
 
-    sent: all that COPY (FORMAT BINARY) sent. kinds: the ids of the columns' types.
+    sent: the output. kinds: type ids of the columns.
     """
     size = len(sent) - _COPY_HEAD - _TRAILER
     if size <= 0:
@@ -180,7 +177,7 @@ def columns_of(sent: bytes | bytearray, kinds: Sequence[int]) -> list[NDArray[An
 
 
 def _row(sent: bytes | bytearray, kinds: Sequence[int]) -> np.dtype[Any] | None:
-    """Return how a row lies, as the first one tells."""
+    """Return the layout of a row, read from the first one; None for unsupported types."""
     fields: list[tuple[str, str]] = [("fields", ">i2")]
     at = _COPY_HEAD + 2
     for place, kind in enumerate(kinds):
@@ -196,6 +193,7 @@ def _row(sent: bytes | bytearray, kinds: Sequence[int]) -> np.dtype[Any] | None:
 
 
 def _texts(values: NDArray[Any]) -> NDArray[np.object_] | None:
+    """Return fixed-width texts as objects; None if they are not ASCII."""
     width = values.dtype.itemsize
     raw = np.ascontiguousarray(values).tobytes()
     if not raw.isascii():
@@ -217,13 +215,13 @@ OFFERED_TYPES = {
     "VARCHAR[]": "text[]",
     "FLOAT[]": "float4[]",
 }
-"""Types of PostgreSQL by those of the export format, of columns that a statement reads."""
+"""PostgreSQL's types for columns offered to a statement, by type of the export format."""
 
 
 def array_of(kind: int, column: Sequence[Any]) -> NDArray[Any]:
-    """Return a column as an array of length n: of numbers, where NULLs are masked, or of objects.
+    """Return a column as an array (n,): numbers with NULLs masked, or objects.
 
-    kind: the id of its type in PostgreSQL.
+    kind: type id in PostgreSQL.
     """
     if kind not in NUMBERS:
         whole = np.empty(len(column), dtype=object)
@@ -238,7 +236,7 @@ _WORDS = {"?": "%s", "DOUBLE": "FLOAT8", "VARCHAR": "TEXT", "FLOAT[]": "REAL[]"}
 
 @cache
 def translate_statement(sql: str) -> str:
-    """Return a statement of the parts as psycopg takes it; the parts hold a few hundred of them."""
+    """Translate a statement of the parts for psycopg; cached, since there are a few hundred."""
 
     def word(match: re.Match[str]) -> str:
         text = match[0]
@@ -263,4 +261,4 @@ FUNCTIONS = (
         CASE WHEN json_typeof(doc) = 'array' THEN ARRAY(SELECT json_array_elements_text(doc)) END""",
     "CREATE FUNCTION uuid() RETURNS uuid LANGUAGE sql VOLATILE RETURN gen_random_uuid()",
 )
-"""What the parts call by DuckDB's names, in the schema of the store."""
+"""SQL functions with DuckDB's names, created in the store's schema."""

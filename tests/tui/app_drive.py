@@ -7,7 +7,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager, suppress
-from typing import Any
+from typing import Any, TypeVar
 from unittest.mock import patch
 
 from textual import events
@@ -18,8 +18,11 @@ from textual.pilot import Pilot
 
 from amgs_tui.app import Workstation
 from amgs_tui.messages import EngineReport
+from amgs_tui.panes.base import Pane
 from tests.tui.app_world import NOW, World
 
+P = TypeVar("P", bound=Pane)
+PaneKind = type[P]
 TIMEOUT_SECONDS = 120.0
 """No wait lasts as long on the busiest machine: what comes to this stands still."""
 LOOK_SECONDS = 0.1
@@ -82,6 +85,12 @@ class Drive:
         focused.post_message(events.Paste(text))
         await self.pilot.pause()
         await self.press(*then)
+
+    def pane(self, kind: PaneKind[P]) -> P:
+        """The pane of a kind."""
+        found = self.app.main.pane(kind.NAME)
+        assert isinstance(found, kind)
+        return found
 
     async def settle(self) -> None:
         """Wait until nothing is unanswered."""

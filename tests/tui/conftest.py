@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.tui import real_world
 from tests.tui.headless_world import Amgs, make, prepare
 
 
@@ -19,3 +20,9 @@ def prepared(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def amgs(tmp_path: Path, prepared: Path, capsys: pytest.CaptureFixture[str]) -> Amgs:
     """The command line on a consolidated store."""
     return make(tmp_path, capsys, prepared)
+
+
+@pytest.fixture
+def notes(tmp_path: Path) -> Path:
+    """A folder of four notes."""
+    return real_world.write_notes(tmp_path / "notes")

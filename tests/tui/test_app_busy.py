@@ -10,26 +10,8 @@ from typing import Any
 import pytest
 
 from amgs.text.embedding import HashingEmbedder
-from amgs_app.engine import Engine
-from amgs_app.session.operator import Operator
 from amgs_tui.panes.focus import FocusPane
-from tests.tui.test_app_tiny import on_session, options
-
-NOTES = {
-    "dome.md": "# Dome motor log\nThe encoder slipped twice before midnight. The motor was reset by hand.\n",
-    "night.md": "# Night of 14 May\nThe dome stood still from two until dawn. Linked to [[dome]].\n",
-    "bread.md": "# Bread\nMy grandmother baked rye bread every Sunday morning.\n",
-    "valve.md": "# Boiler\nThe boiler valve part number is QX-7741-B.\n",
-}
-
-
-@pytest.fixture
-def notes(tmp_path: Path) -> Path:
-    folder = tmp_path / "notes"
-    folder.mkdir()
-    for name, text in NOTES.items():
-        (folder / name).write_text(f"---\ndate: 2026-02-20\n---\n{text}")
-    return folder
+from tests.tui.real_world import on_store
 
 
 @pytest.fixture
@@ -52,8 +34,7 @@ def gate(monkeypatch: pytest.MonkeyPatch) -> Iterator[threading.Event]:
 async def test_a_result_does_not_take_the_pane_that_the_operator_went_to(
     tmp_path: Path, notes: Path, gate: threading.Event
 ) -> None:
-    given = options(tmp_path / "s.duckdb", notes)
-    async with on_session(lambda: Operator(Engine(given)), (80, 24)) as driven:
+    async with on_store(tmp_path / "s.duckdb", notes, (80, 24)) as driven:
         gate.clear()
         await driven.pilot.press("c")
         await driven.until(lambda: driven.app.engine.by_operator is not None)
@@ -70,8 +51,7 @@ async def test_a_result_does_not_take_the_pane_that_the_operator_went_to(
 async def test_a_search_and_a_question_are_answered_while_a_consolidation_runs(
     tmp_path: Path, notes: Path, gate: threading.Event
 ) -> None:
-    given = options(tmp_path / "s.duckdb", notes)
-    async with on_session(lambda: Operator(Engine(given)), (120, 40)) as driven:
+    async with on_store(tmp_path / "s.duckdb", notes) as driven:
         await driven.press("colon")
         await driven.type("consolidate --limit 2", "enter")
         gate.clear()
@@ -98,14 +78,13 @@ def ticked(driven: Any) -> bool:
 
 
 async def test_while_the_model_plays_the_operator_stays_where_they_went(tmp_path: Path, notes: Path) -> None:
-    given = options(tmp_path / "s.duckdb", notes)
-    async with on_session(lambda: Operator(Engine(given)), (80, 24)) as driven:
+    async with on_store(tmp_path / "s.duckdb", notes, (80, 24)) as driven:
         await driven.press("c")
         await driven.press("2", "e")
         await driven.type("why did the dome stall?", "enter")
         await driven.press("o")
-        focus = driven.app.main.pane("focus")
-        assert isinstance(focus, FocusPane) and focus.view is not None
+        focus = driven.pane(FocusPane)
+        assert focus.view is not None
         await driven.pilot.press("space")
         await driven.until(lambda: focus.view is not None and focus.view.step >= 1)
         await driven.pilot.press("3")
@@ -119,8 +98,7 @@ async def test_while_the_model_plays_the_operator_stays_where_they_went(tmp_path
 
 
 async def test_an_error_is_said_once_and_gives_way_to_the_next_action(tmp_path: Path, notes: Path) -> None:
-    given = options(tmp_path / "s.duckdb", notes)
-    async with on_session(lambda: Operator(Engine(given)), (120, 40)) as driven:
+    async with on_store(tmp_path / "s.duckdb", notes) as driven:
         await driven.press("colon")
         await driven.type("block show 0000", "enter")
         assert driven.text.count("No block id starts with") == 1

@@ -30,9 +30,7 @@ def judged() -> World:
 
 async def calibration(driven: Drive) -> CalibrationPane:
     await driven.press("5")
-    pane = driven.app.main.pane("calibration")
-    assert isinstance(pane, CalibrationPane)
-    return pane
+    return driven.pane(CalibrationPane)
 
 
 async def test_the_arrows_choose_a_bin_and_its_forecasts_are_listed_to_walk() -> None:

@@ -10,7 +10,7 @@ from amgs_tui.panes.context_wish import fate_of
 from amgs_tui.panes.conversation import ConversationPane
 from amgs_tui.widgets.arrangement import EMPTY_HEIGHT
 from tests.engine.conversation_world import agent
-from tests.tui.app_drive import Drive, drive
+from tests.tui.app_drive import drive
 from tests.tui.app_world import NOW, World
 
 
@@ -23,12 +23,6 @@ def talking(*names: str, turns: int = 12) -> World:
     return world
 
 
-def pane_of(driven: Drive) -> ConversationPane:
-    pane = driven.app.main.pane("conversation")
-    assert isinstance(pane, ConversationPane)
-    return pane
-
-
 async def test_what_a_model_would_read_is_shown_scrubbed_and_restored() -> None:
     async with drive(talking("ship"), (80, 24)) as driven:
         await driven.press("8")
@@ -36,14 +30,14 @@ async def test_what_a_model_would_read_is_shown_scrubbed_and_restored() -> None:
         assert "#2 " in driven.text, "what the list does not need is the chosen messages'"
         await driven.press("b")
         await driven.type("600", "enter")
-        pane = pane_of(driven)
+        pane = driven.pane(ConversationPane)
         assert pane.context is not None and pane.context.budget == 600
         assert "dropped" in driven.text and f"ledger {pane.context.history:,}" in driven.text
         await driven.press("left_square_bracket", "left_curly_bracket")
         assert pane.wish.until == 38 and "after #38 of 49" in driven.text
         assert pane.context.spans[-1].last == 38
         await driven.press("L")
-        assert pane_of(driven).wish.until is None and pane.context.spans[-1].last == 49
+        assert driven.pane(ConversationPane).wish.until is None and pane.context.spans[-1].last == 49
 
         spans = pane.rows
         await driven.press("end", "m")
@@ -71,9 +65,9 @@ async def test_what_a_model_would_read_is_shown_scrubbed_and_restored() -> None:
         await driven.type("They met Zebulon in 1871.", "enter")
         assert isinstance(driven.app.screen, TextReader) and "Zebulon" in driven.text
         await driven.press("escape", "f", "end", "enter")
-        assert pane_of(driven).wish.configuration == "high-fidelity" and "high-fidelity ·" in driven.text
+        assert driven.pane(ConversationPane).wish.configuration == "high-fidelity" and "high-fidelity ·" in driven.text
         await driven.press("f", "home", "enter")
-        assert pane.context.strategy == "mask" and pane_of(driven).wish.configuration == "default"
+        assert pane.context.strategy == "mask" and driven.pane(ConversationPane).wish.configuration == "default"
         await driven.press("a", "home", "enter")
         compared = pane.comparison
         assert compared is not None and (compared.a.strategy, compared.b.strategy) == ("extractive", "mask")
@@ -81,7 +75,7 @@ async def test_what_a_model_would_read_is_shown_scrubbed_and_restored() -> None:
         await driven.press("left_square_bracket")
         assert pane.comparison is not compared and pane.comparison is not None
         await driven.press("a")
-        assert pane_of(driven).comparison is None and pane_of(driven).wish.until == 48
+        assert driven.pane(ConversationPane).comparison is None and driven.pane(ConversationPane).wish.until == 48
 
 
 async def test_the_gateway_is_followed_until_something_is_looked_at() -> None:
@@ -110,7 +104,7 @@ async def test_the_gateway_is_followed_until_something_is_looked_at() -> None:
             )
 
         passes(1, "The keel.")
-        pane = pane_of(driven)
+        pane = driven.pane(ConversationPane)
 
         async def look() -> None:
             driven.app.dispatcher.look()
@@ -146,7 +140,7 @@ async def test_the_gateway_is_followed_until_something_is_looked_at() -> None:
 async def test_a_screen_with_all_panes_makes_room_for_a_conversation_when_there_is_one() -> None:
     world = talking()
     async with drive(world, (200, 60)) as driven:
-        pane = pane_of(driven)
+        pane = driven.pane(ConversationPane)
         assert pane.region.height == EMPTY_HEIGHT
         await driven.press("colon")
         await driven.type("""conversation add tiny --messages '[{"role": "user", "content": "Ahoy"}]'""", "enter")

@@ -6,10 +6,8 @@ from pathlib import Path
 
 from textual.widgets import Input
 
-from amgs_app.engine import Engine
-from amgs_app.session.operator import Operator
 from amgs_tui.dialogs.reader import DiagnosisPage
-from tests.tui.test_app_tiny import on_session, options
+from tests.tui.real_world import on_store
 
 
 async def test_a_missed_fact_is_diagnosed_and_mended_by_keys(tmp_path: Path) -> None:
@@ -17,8 +15,7 @@ async def test_a_missed_fact_is_diagnosed_and_mended_by_keys(tmp_path: Path) -> 
     notes.mkdir()
     for night in range(1, 4):
         (notes / f"night{night}.md").write_text(f"# Night {night}\nThe dome did stall {night} times.\n")
-    given = options(tmp_path / "s.duckdb", notes)
-    async with on_session(lambda: Operator(Engine(given)), (80, 24)) as driven:
+    async with on_store(tmp_path / "s.duckdb", notes, (80, 24)) as driven:
         await driven.press("c")
         await driven.press("2", "e")
         await driven.type("Who greased the motor?", "enter")

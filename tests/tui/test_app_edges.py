@@ -14,8 +14,8 @@ async def on_graph(driven: Drive) -> GraphPane:
     await driven.press("slash")
     await driven.type("dome", "enter")
     await driven.press("3")
-    pane = driven.app.main.pane("graph")
-    assert isinstance(pane, GraphPane) and pane.edges.edge_at_cursor is not None
+    pane = driven.pane(GraphPane)
+    assert pane.edges.edge_at_cursor is not None
     return pane
 
 

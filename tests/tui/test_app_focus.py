@@ -10,39 +10,21 @@ from typing import Any
 import pytest
 
 from amgs_app.calls.call import Call
-from amgs_app.engine import Engine
-from amgs_app.session.operator import Operator
 from amgs_tui.kept_state import describe_kept_state
 from amgs_tui.panes.focus import FocusPane
 from tests.tui.app_drive import Drive
-from tests.tui.test_app_tiny import NOTES, on_session, options
-
-
-@pytest.fixture
-def notes(tmp_path: Path) -> Path:
-    folder = tmp_path / "notes"
-    folder.mkdir()
-    for name, text in NOTES.items():
-        (folder / name).write_text(f"---\ndate: 2026-02-20\n---\n{text}")
-    return folder
+from tests.tui.real_world import on_store
 
 
 @asynccontextmanager
 async def opened(store: Path, notes: Path, size: tuple[int, int] = (120, 40)) -> AsyncIterator[Drive]:
     """A workstation with a frame open and two refocuses done."""
-    given = options(store, notes)
-    async with on_session(lambda: Operator(Engine(given)), size) as driven:
+    async with on_store(store, notes, size) as driven:
         await driven.press("c")
         await driven.press("6", "o")
         await driven.type("why did the dome stall?", "enter")
         await driven.press("full_stop", "greater_than_sign")
         yield driven
-
-
-def pane_of(driven: Drive) -> FocusPane:
-    pane = driven.app.main.pane("focus")
-    assert isinstance(pane, FocusPane)
-    return pane
 
 
 def said(driven: Drive) -> str:
@@ -52,7 +34,7 @@ def said(driven: Drive) -> str:
 
 async def test_each_key_that_steers_says_what_came_of_it(tmp_path: Path, notes: Path) -> None:
     async with opened(tmp_path / "s.duckdb", notes) as driven:
-        pane = pane_of(driven)
+        pane = driven.pane(FocusPane)
         assert said(driven).startswith("refocus 2:")
         assert pane.view is not None and pane.entry is not None and pane.why is not None
         best = pane.view.found[0] * pane.view.block_size
@@ -87,7 +69,7 @@ async def test_keys_name_the_span_because_a_running_step_may_number_them_anew(
     tmp_path: Path, notes: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async with opened(tmp_path / "s.duckdb", notes) as driven:
-        pane = pane_of(driven)
+        pane = driven.pane(FocusPane)
         await driven.press("home", "right")
         assert pane.entry is not None
         node, ask = pane.entry.node, pane.ask
@@ -111,7 +93,7 @@ async def test_keys_name_the_span_because_a_running_step_may_number_them_anew(
 async def test_the_next_session_offers_to_go_on_and_r_does(tmp_path: Path, notes: Path) -> None:
     store = tmp_path / "s.duckdb"
     async with opened(store, notes) as driven:
-        pane = pane_of(driven)
+        pane = driven.pane(FocusPane)
         await driven.press("home", "p", "full_stop", "B")
         await driven.type("side", "enter")
         await driven.press("full_stop", "full_stop")
@@ -119,12 +101,12 @@ async def test_the_next_session_offers_to_go_on_and_r_does(tmp_path: Path, notes
         left = pane.view
         kept = describe_kept_state(driven.app.lifetime, (), driven.app.state)
         assert "The working context is kept (4 tokens, 2 branches)" in kept[0]
-    async with on_session(lambda: Operator(Engine(options(store, notes))), (120, 40)) as driven:
+    async with on_store(store, notes) as driven:
         await driven.press("6")
         assert "The last session left a working context" in driven.text
         assert "4 decoded tokens on 2 branches" in driven.text
         await driven.press("r")
-        pane = pane_of(driven)
+        pane = driven.pane(FocusPane)
         assert pane.view is not None
         assert said(driven).startswith("Resumed at step 4 on side, 2 branches")
         assert pane.view.entries == left.entries and pane.view.text == left.text
@@ -139,7 +121,7 @@ async def test_a_key_shuts_a_block_and_the_answers_stand_side_by_side_or_side_af
     tmp_path: Path, notes: Path
 ) -> None:
     async with opened(tmp_path / "s.duckdb", notes) as driven:
-        pane = pane_of(driven)
+        pane = driven.pane(FocusPane)
         await driven.press("x")
         assert pane.view is not None and pane.view.branch == "branch-1"
         assert "The answer with that block shut, on branch-1" in said(driven)

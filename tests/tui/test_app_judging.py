@@ -10,12 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from amgs_app.engine import Engine
-from amgs_app.session.operator import Operator
 from amgs_tui.panes.calibration import CalibrationPane
 from amgs_tui.panes.frame import FramePane
 from tests.tui.app_drive import Drive
-from tests.tui.test_app_tiny import on_session, options
+from tests.tui.real_world import on_store
 
 QUESTION = "why did the dome stall?"
 
@@ -39,13 +37,12 @@ async def asked(
     tmp_path: Path, notes: Path, size: tuple[int, int] = (120, 40), *, question: str = QUESTION
 ) -> AsyncIterator[tuple[Drive, FramePane]]:
     """The frame pane after a question."""
-    given = options(tmp_path / "s.duckdb", notes)
-    async with on_session(lambda: Operator(Engine(given)), size) as driven:
+    async with on_store(tmp_path / "s.duckdb", notes, size) as driven:
         await driven.press("c")
         await driven.press("2", "e")
         await driven.type(question, "enter")
-        pane = driven.app.main.pane("frame")
-        assert isinstance(pane, FramePane) and pane.frame is not None
+        pane = driven.pane(FramePane)
+        assert pane.frame is not None
         yield driven, pane
 
 
@@ -69,8 +66,7 @@ async def test_the_rows_that_answer_come_first_part_by_part_and_in_before_out(tm
 async def test_judging_down_the_list_judges_the_row_under_the_cursor_and_goes_on(tmp_path: Path, notes: Path) -> None:
     async with asked(tmp_path, notes) as (driven, _):
         await driven.press("5")
-        pane = driven.app.main.pane("calibration")
-        assert isinstance(pane, CalibrationPane)
+        pane = driven.pane(CalibrationPane)
         assert "no verdict yet" in driven.text and "20 more verdicts" in driven.text
         waiting = [case.outcome.prediction_id for case in pane.items]
         assert len(waiting) > 4
@@ -102,8 +98,7 @@ async def test_a_selection_that_is_not_in_the_list_does_not_change_what_the_keys
         assert frame.frame is not None
         chosen = {row.block.id for row in frame.frame.selected}
         await driven.press("5")
-        pane = driven.app.main.pane("calibration")
-        assert isinstance(pane, CalibrationPane)
+        pane = driven.pane(CalibrationPane)
         other = next((row.item.block.id for row in frame.items if row.item.block.id not in chosen), "0" * 64)
         driven.app.main.select(other)
         await driven.settle()

@@ -42,8 +42,8 @@ async def test_corrections_that_were_not_applied_are_there_at_the_next_start() -
     async with drive(world, (120, 40)) as driven:
         assert "Corrections to 1 block: d in pane 1" in driven.text
         await driven.press("1", "d")
-        inbox = driven.app.main.pane("inbox")
-        assert isinstance(inbox, InboxPane) and inbox.draft is not None
+        inbox = driven.pane(InboxPane)
+        assert inbox.draft is not None
         assert inbox.draft.edits == before.draft.edits
         await driven.press("1", "0")
     async with drive(world, (120, 40)) as driven:

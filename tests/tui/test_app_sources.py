@@ -6,14 +6,10 @@ from pathlib import Path
 
 from textual.widgets import Input
 
-from amgs_app.engine import Engine
-from amgs_app.session.operator import Operator
 from amgs_tui.dialogs.chooser import Chooser
 from amgs_tui.panes.inbox import InboxPane
 from tests.tui.app_drive import Drive
-from tests.tui.test_app_tiny import notes, on_session, options
-
-__all__ = ["notes"]
+from tests.tui.real_world import on_store
 
 
 def line_of(driven: Drive) -> str:
@@ -22,11 +18,9 @@ def line_of(driven: Drive) -> str:
 
 
 async def test_a_source_is_chosen_read_again_as_a_plan_and_then_revised(tmp_path: Path, notes: Path) -> None:
-    given = options(tmp_path / "s.duckdb", notes)
     changed = min(notes.glob("*.md"))
-    async with on_session(lambda: Operator(Engine(given)), (120, 40)) as driven:
-        pane = driven.app.main.pane("inbox")
-        assert isinstance(pane, InboxPane)
+    async with on_store(tmp_path / "s.duckdb", notes) as driven:
+        pane = driven.pane(InboxPane)
         changed.write_text(changed.read_text() + "\nA sentence that was not there.\n")
         await driven.press("s")
         assert isinstance(driven.app.screen, Chooser) and changed.name in driven.text

@@ -31,8 +31,8 @@ async def opened(driven: Drive) -> FocusPane:
     await driven.press("2", "e")
     await driven.type("why did the dome stall?", "enter")
     await driven.press("o")
-    pane = driven.app.main.pane("focus")
-    assert isinstance(pane, FocusPane) and pane.view is not None
+    pane = driven.pane(FocusPane)
+    assert pane.view is not None
     return pane
 
 

@@ -9,9 +9,7 @@ from amgs_app.engine import Engine
 from amgs_app.session.operator import Operator
 from amgs_tui.dialogs.dialog import Confirm
 from amgs_tui.dispatcher import ASK_FIRST
-from tests.tui.test_app_tiny import notes, on_session, options
-
-__all__ = ["notes"]
+from tests.tui.real_world import on_session, options
 
 
 async def test_undo_names_what_it_takes_back_and_asks(tmp_path: Path, notes: Path) -> None:

@@ -7,20 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from amgs_app.calls.standard import standard
 from amgs_app.engine import Engine, Options
 from amgs_app.panes.layout import Layout
 from amgs_app.session.operator import Operator
 from tests.tui.app_drive import drive
 from tests.tui.app_world import World
+from tests.tui.real_world import say
 
 NOW = datetime(2026, 3, 1, 9, 0, tzinfo=UTC)
-
-
-def run(session: Operator, line: str) -> object:
-    call = standard().parse(line)
-    assert call is not None
-    return session.run(call)
 
 
 def session(tmp_path: Path) -> Operator:
@@ -32,13 +26,13 @@ def session(tmp_path: Path) -> Operator:
 
 def test_a_recording_holds_what_was_done_since_and_only_that(tmp_path: Path) -> None:
     with session(tmp_path) as one:
-        run(one, "ingest 'The dome motor stalled.'")
-        run(one, "save")
-        run(one, "consolidate")
-        run(one, "search dome")
-        run(one, f"save {tmp_path / 'r.amgs'}")
+        say(one, "ingest 'The dome motor stalled.'")
+        say(one, "save")
+        say(one, "consolidate")
+        say(one, "search dome")
+        say(one, f"save {tmp_path / 'r.amgs'}")
         assert (tmp_path / "r.amgs").read_text() == "consolidate\nsearch dome\n"
-        run(one, f"save {tmp_path / 'all.amgs'}")
+        say(one, f"save {tmp_path / 'all.amgs'}")
         assert (tmp_path / "all.amgs").read_text().splitlines()[0].startswith("ingest ")
 
 
@@ -61,7 +55,7 @@ async def test_r_begins_a_recording_says_so_and_ends_it_with_a_file(
 async def test_the_screen_takes_the_layout_it_was_left_with_and_remembers_the_next() -> None:
     world = World(consolidated=6)
     with world.open() as earlier:
-        run(earlier, "layout focus --beside decay,inbox")
+        say(earlier, "layout focus --beside decay,inbox")
     async with drive(world, (120, 40)) as driven:
         assert driven.app.main.body.shown == ("focus", "decay", "inbox")
         await driven.press("4", "z")

@@ -5,34 +5,15 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from amgs_app.calls.standard import standard
-from amgs_app.engine import Engine, Options
-from amgs_app.session.operator import Operator
 from amgs_focus.errors import CtxError, TraceError
 from amgs_focus.gist.gistnet import PointerEncoder
 from amgs_focus.model.tiny import TinyModel
 from amgs_focus.records import ModelCard
 from amgs_focus.tree.gist_tree import LifetimeTree
-
-TEXT = "The dome stalled at azimuth 214. The encoder slipped in the cold night. " * 30
-
-
-class Desk:
-    """A session on the tiny model, spoken to in lines; DIR is its folder."""
-
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
-        (folder / "night.txt").write_text(TEXT, encoding="utf-8")
-        self.session = Operator(Engine(Options(store=str(folder / "x.duckdb"), model="tiny")))
-
-    def __call__(self, line: str) -> Any:
-        call = standard().parse(line.replace("DIR", str(self.folder)))
-        assert call is not None
-        return self.session.run(call)
+from tests.tui.real_world import Desk
 
 
 @pytest.fixture
@@ -101,9 +82,7 @@ def test_a_damaged_journal_or_a_damaged_act_in_it_is_named_by_its_line(desk: Des
     for old, new in (('"kind": "forget"', '"kind": "sell"'), ("[1, 1, 2]", "[0, 1, 2]"), ('"act"', '"fact"')):
         assert old in whole
         journal.write_text(whole.replace(old, new), encoding="utf-8")
-        again = Operator(Engine(Options(store=str(desk.folder / "x.duckdb"), model="tiny")))
-        call = standard().parse(f"focus open --lifetime {desk.folder / 'life'}")
-        assert call is not None
+        desk.session = desk.begin()
         with pytest.raises(CtxError, match=r"Line 3 of spans\.jsonl"):
-            again.run(call)
-        again.close()
+            desk("focus open --lifetime DIR/life")
+        desk.session.close()

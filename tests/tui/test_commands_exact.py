@@ -9,18 +9,12 @@ from typing import Any
 import pytest
 
 from amgs.storage.frames import FrameStorage
-from amgs_app.calls.standard import standard
 from amgs_app.engine import Engine, Options
 from amgs_app.session.operator import Operator
 from tests.tui.headless_world import NOW, write_corpus
+from tests.tui.real_world import say
 
 PROFILES = "[memory.decay.profiles]\nephemeral = 0.5\nstandard = 0.02\ndurable = 0.02\ncore = 0.002\n"
-
-
-def do(session: Operator, line: str) -> Any:
-    call = standard().parse(line)
-    assert call is not None
-    return session.run(call)
 
 
 def opened(folder: Path, settings: str = "") -> Operator:
@@ -36,19 +30,19 @@ def opened(folder: Path, settings: str = "") -> Operator:
 @pytest.fixture
 def session(tmp_path: Path) -> Iterator[Operator]:
     with opened(tmp_path) as made:
-        do(made, "ingest")
-        do(made, "consolidate")
+        say(made, "ingest")
+        say(made, "consolidate")
         yield made
 
 
 @pytest.mark.parametrize(("profile", "rate"), [("standard", 0.02), ("core", 0.002), ("ephemeral", 0.5)])
 def test_a_profile_is_what_the_settings_make_it(tmp_path: Path, profile: str, rate: float) -> None:
     with opened(tmp_path, PROFILES) as session:
-        do(session, "ingest")
-        do(session, "consolidate")
-        assert do(session, f"decay curve motor.md --profile {profile}").decay_lambda == rate
-        assert do(session, f"block set motor.md --profile {profile}").block.decay_lambda == rate
-        assert do(session, "block show motor.md").profile in (profile, "standard")
+        say(session, "ingest")
+        say(session, "consolidate")
+        assert say(session, f"decay curve motor.md --profile {profile}").decay_lambda == rate
+        assert say(session, f"block set motor.md --profile {profile}").block.decay_lambda == rate
+        assert say(session, "block show motor.md").profile in (profile, "standard")
 
 
 def test_a_frame_is_assembled_from_definitions_that_are_read_once(
@@ -62,5 +56,5 @@ def test_a_frame_is_assembled_from_definitions_that_are_read_once(
         return everything(self)
 
     monkeypatch.setattr(FrameStorage, "everything", counted)
-    do(session, "frame assemble attention --query dome")
+    say(session, "frame assemble attention --query dome")
     assert len(read) == 1

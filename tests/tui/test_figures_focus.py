@@ -88,19 +88,6 @@ def test_unzoomed_everything_is_on_the_map_and_the_past_of_now_is_now(view: Focu
     assert np.array_equal(past_levels(view.history[0], cut), cut.level)
 
 
-def test_one_opened_block_in_a_long_lifetime_is_never_averaged_away() -> None:
-    entries = [_entry(place, place * 32_768, (place + 1) * 32_768, 3) for place in range(1000)]
-    entries[500:501] = [
-        _entry(500, 500 * 32_768, 500 * 32_768 + K, 0, 0.9),
-        _entry(501, 500 * 32_768 + K, 501 * 32_768, 1, -0.1),
-    ]
-    view = replace(VIEW, entries=tuple(entries), lifetime=1000 * 32_768, levels=3, history=())
-    for width in (40, 80, 200):
-        cut = columns(view, width)
-        assert np.count_nonzero(cut.level == 0) == 1
-        assert np.max(cut.score) == 0.9
-
-
 @pytest.mark.parametrize("zoom", [1.0, 2.0, 7.5, 64.0])
 def test_the_offset_keeps_an_entry_in_sight(zoom: float) -> None:
     for selected in (0, 17, 40, len(VIEW.entries) - 1):

@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 
 from amgs.storage.blocks import BlockStorage
-from amgs_app.calls.standard import standard
 from amgs_app.engine import Engine, Options
 from amgs_app.render.canvas import Canvas
 from amgs_app.render.catalogue import draw
 from amgs_app.session.operator import Operator
 from tests.engine.memory_world import NOW, write_notes
+from tests.tui.real_world import say
 
 BLOCK = "places/dome.md"
 
@@ -26,14 +26,8 @@ def session(tmp_path_factory: pytest.TempPathFactory) -> Operator:
         (notes / f"unlinked-{number}.md").write_text(f"# Stone {number}\n\nA stone like no other, {number}.\n")
     made = Operator(Engine(Options(corpus=notes, store=":memory:", model="tiny", now=NOW, seed=7)))
     made.engine.memory.ingest_folder(notes)
-    carried_out(made, "consolidate")
+    say(made, "consolidate")
     return made
-
-
-def carried_out(session: Operator, line: str) -> Any:
-    call = standard().parse(line)
-    assert call is not None
-    return session.run(call)
 
 
 @contextmanager
@@ -59,7 +53,7 @@ def blocks_read(monkeypatch: pytest.MonkeyPatch) -> Iterator[set[str]]:
 
 
 def test_the_figure_of_a_block_reads_the_ends_of_its_edges(session: Operator, monkeypatch: pytest.MonkeyPatch) -> None:
-    result = carried_out(session, f"block show {BLOCK}")
+    result = say(session, f"block show {BLOCK}")
     ends = {end for edge in session.engine.memory.edges(result.block.id) for end in (edge.source_id, edge.target_id)}
     assert ends  # else there is nothing to read
     with blocks_read(monkeypatch) as read:

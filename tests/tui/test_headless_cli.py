@@ -68,43 +68,6 @@ def test_an_empty_memory_and_a_waiting_inbox_say_what_to_do(amgs: Amgs, tmp_path
 # --- bad input --------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("arguments", "code", "says"),
-    [
-        (["serch", "dome"], 2, "Did you mean 'search'"),
-        (["search"], 2, "Missing argument 'QUERY'"),
-        (["search", "x", "--limit", "many"], 2, "--limit"),
-        (["search", "x", "--format", "xml"], 2, "table, json, csv"),
-        (["search", "x", "--weights", "1,1"], 2, "five numbers"),
-        (["search", "x", "--weights", "1,1,1,1,1"], 2, "sum to 1"),
-        (["--now", "yesterday", "status"], 2, "Invalid --now"),
-        (["frame", "assemble", "NOWHERE"], 2, "NOWHERE"),
-        (["frame", "assemble", "--composite", "SELF"], 2, "not a composite frame"),
-        (["frame", "open"], 2, "frame assemble SESSION"),
-        (["focus", "step"], 2, "frame open"),
-        (["block", "show", "ffffffff"], 2, "ffffffff"),
-        (["block", "show"], 2, "No block is selected"),
-        (["graph", "neighbours", "@1"], 2, "@1 is not among"),
-        (["ingest", "--batch", "no/such/folder"], 3, "no/such/folder"),
-        (["ingest", "--file", "no/such/note.md"], 3, "note.md"),
-        (["ingest", "text", "--file", "x.md"], 2, "exclude each other"),
-        (["calibration", "table", "--by", "frame"], 2, "--value"),
-        (["expect", "raw", ">", "100"], 1, "raw is 0"),
-        (["expect", "rawness", ">", "1"], 2, "Available: blocks"),
-        (["theme", "no-such-theme"], 2, "no-such-theme"),
-        (["--settings", "no/such.toml", "status"], 2, "no/such.toml"),
-        (["--corpus", "no/such/corpus", "status"], 3, "no/such/corpus"),
-        (["run", "no/such.amgs"], 3, "no/such.amgs"),
-        (["focus", "open", "no/such.txt"], 3, "no/such.txt"),
-    ],
-)
-def test_bad_input_is_said_and_coded(amgs: Amgs, arguments: list[str], code: int, says: str) -> None:
-    assert amgs(*arguments) == code
-    assert says in amgs.err
-    assert amgs.out == ""
-    assert "Traceback" not in amgs.err
-
-
 def test_ctrl_c_stops_and_loses_nothing(amgs: Amgs, tmp_path: Path) -> None:
     script = tmp_path / "long.amgs"
     script.write_text(f'focus open "{amgs.corpus / "goat.md"}"\nfocus step 100000\n')

@@ -20,62 +20,36 @@ from amgs_app.shell.output import write
 from amgs_app.terminal.line import LineError
 from amgs_focus.errors import TraceError
 from amgs_focus.views import REASON_SENTENCES
-
-TEXT = "The dome stalled at azimuth 214. The encoder slipped in the cold night and the motor stopped. "
-
-
-class Desk:
-    """A session on the tiny model with an open lifetime, spoken to in lines."""
-
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
-        (folder / "night.txt").write_text(TEXT * 40, encoding="utf-8")
-        self.session = Operator(Engine(Options(store=str(folder / "x.duckdb"), model="tiny")))
-        self("focus open night.txt --question why")
-
-    def __call__(self, line: str) -> Any:
-        registry = standard()
-        call = registry.parse(line.replace("night.txt", str(self.folder / "night.txt")))
-        assert call is not None
-        return self.session.run(call)
-
-    @property
-    def trace(self) -> Path:
-        return self.folder / "x.duckdb.trace"
+from tests.tui.real_world import Desk, say
 
 
 @pytest.fixture
 def desk(tmp_path: Path) -> Iterator[Desk]:
     made = Desk(tmp_path)
+    made("focus open DIR/night.txt --question why")
     yield made
     made.session.close()
 
 
 def test_a_closed_trace_replays_and_its_branches_can_be_compared_without_a_model(desk: Desk) -> None:
+    trace = desk.folder / "x.duckdb.trace"
     desk("focus step 10")
     desk("focus branch other --at 3")
     desk("focus set n_diff 0")
     desk("focus step 6")
     desk.session.close()
     with Operator(Engine(Options(store=":memory:", model="tiny"))) as session:
-        registry = standard()
-
-        def say(line: str) -> Any:
-            call = registry.parse(line)
-            assert call is not None
-            return session.run(call)
-
-        parted = say(f"focus branch --diff {desk.trace}:main --diff {desk.trace}:other")
+        parted = say(session, f"focus branch --diff {trace}:main --diff {trace}:other")
         assert (parted.shared, parted.what) == (3, "setting")
-        assert say(f"focus trace {desk.trace}:main --telemetry").branch == "main"
+        assert say(session, f"focus trace {trace}:main --telemetry").branch == "main"
         assert not session.engine.model_is_loaded
-        done = say(f"focus trace {desk.trace} --replay")
+        done = say(session, f"focus trace {trace} --replay")
         assert isinstance(done, Replayed)
         assert (done.steps, done.branches, done.complete) == (16, 2, True)
         with pytest.raises(UsageError, match="neither a branch"):
-            say("focus branch --diff main --diff other")
+            say(session, "focus branch --diff main --diff other")
         with pytest.raises(TraceError, match="main, other"):
-            say(f"focus branch --diff {desk.trace}:main --diff {desk.trace}:third")
+            say(session, f"focus branch --diff {trace}:main --diff {trace}:third")
 
 
 def test_without_a_lifetime_each_verb_says_how_to_open_one() -> None:
@@ -87,10 +61,8 @@ def test_without_a_lifetime_each_verb_says_how_to_open_one() -> None:
             "focus trace --telemetry",
             "focus set n_diff 1",
         ):
-            call = standard().parse(line)
-            assert call is not None
             with pytest.raises(UsageError, match="No working context is open") as refused:
-                session.run(call)
+                say(session, line)
             for way in ("amgs shell", "amgs run FILE", "--lifetime DIR"):
                 assert way in refused.value.way_out
 
@@ -105,8 +77,8 @@ LINES = [
     "focus branch --list",
     "focus branch main --switch",
     "focus branch main --diff branch-1",
-    "focus trace TRACE",
-    "focus trace TRACE --replay",
+    "focus trace DIR/x.duckdb.trace",
+    "focus trace DIR/x.duckdb.trace --replay",
     "focus trace --telemetry",
 ]
 
@@ -120,13 +92,12 @@ def test_every_verb_has_a_table_and_json_and_what_the_pane_shows_a_picture(
     desk("focus set n_diff 2")
     desk("focus step 6")
     for line in LINES:
-        call = standard().parse(line.replace("TRACE", str(desk.trace)))
-        assert call is not None
-        result = desk(line.replace("TRACE", str(desk.trace)))
+        call = standard().parse(line)
+        result = desk(line)
         for form in ("table", "json"):
             write(result, form)
             assert capsys.readouterr().out.strip()
-        if call.operation.pane == "focus":
+        if call is not None and call.operation.pane == "focus":
             assert draw(desk.session, result, Canvas(100, 30), desk.session.look_at).plain.count("\n") == 29
 
 
@@ -178,7 +149,7 @@ def test_the_manual_runs_as_it_stands(desk: Desk) -> None:
     lines = [line for block in re.findall(r"```amgs\n(.*?)```", manual, flags=re.S) for line in block.splitlines()]
     assert len(lines) > 15
     for line in lines:
-        desk(line)
+        desk(line.replace("night.txt", "DIR/night.txt"))
     assert [one.name for one in desk("focus branch --list").branches] == ["main", "branch-1", "early"]
     for reason in REASON_SENTENCES:
         assert f"| `{reason}` |" in manual
@@ -188,13 +159,8 @@ def test_one_command_at_a_time_goes_on_where_the_last_one_stood(tmp_path: Path) 
     (tmp_path / "night.txt").write_text("the lamp was lit again and the night was long. " * 40)
 
     def alone(*lines: str) -> Any:
-        found = None
         with Operator(Engine(Options(store=str(tmp_path / "s.duckdb"), model="tiny"))) as session:
-            for line in lines:
-                call = standard().parse(line)
-                assert call is not None
-                found = session.run(call)
-        return found
+            return [say(session, line) for line in lines][-1]
 
     assert alone("focus view").trace is None
     with pytest.raises(UsageError, match="no earlier working context"):

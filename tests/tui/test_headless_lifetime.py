@@ -13,38 +13,25 @@ import pytest
 
 from amgs.errors import InputError, UsageError
 from amgs_app.calls.standard import standard
-from amgs_app.engine import Engine, Options
 from amgs_app.render.canvas import Canvas
 from amgs_app.render.catalogue import draw
 from amgs_app.render.encode import to_json
 from amgs_app.results.focus import CorpusRead, Purged, Rebuilt, SpanDescribed, SpanList
-from amgs_app.session.operator import Operator
 from amgs_app.shell.output import as_text, exit_code_of
 from amgs_focus.errors import CtxError
 from amgs_focus.tree.check import LifetimeCheck
+from tests.tui.real_world import Desk
 
-TEXT = "The dome stalled at azimuth 214. The encoder slipped in the cold night and the motor stopped. "
 
-
-class Desk:
-    """A session on the tiny model, spoken to in lines; DIR is its folder."""
-
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
-        (folder / "night.txt").write_text(TEXT * 40, encoding="utf-8")
-        self.session = self.begin()
-
-    def begin(self) -> Operator:
-        return Operator(Engine(Options(store=str(self.folder / "x.duckdb"), model="tiny")))
+class ShownDesk(Desk):
+    """What a line gives can be shown, in every form."""
 
     def __call__(self, line: str) -> Any:
-        registry = standard()
-        call = registry.parse(line.replace("DIR", str(self.folder)))
-        assert call is not None
-        result = self.session.run(call)
+        result = super().__call__(line)
         assert as_text(result, "table", width=100)
         json.loads(to_json(result))
-        if call.operation.pane is not None:
+        call = standard().parse(line)
+        if call is not None and call.operation.pane is not None:
             draw(self.session, result, Canvas(100, 30), self.session.look_at)
         return result
 
@@ -53,7 +40,7 @@ class Desk:
 def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Desk]:
     monkeypatch.setenv("AMGS_FORGETTING__HALF_LIFE", "64")
     monkeypatch.setenv("AMGS_FORGETTING__RECENT", "1024")
-    made = Desk(tmp_path)
+    made = ShownDesk(tmp_path)
     yield made
     made.session.close()
 

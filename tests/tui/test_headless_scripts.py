@@ -82,13 +82,12 @@ def test_a_snapshot_is_not_written_to_where_a_link_leads(amgs: Amgs, tmp_path: P
 def test_what_a_session_did_is_a_script_that_does_it_again(amgs: Amgs, tmp_path: Path) -> None:
     from amgs_app.engine import Engine, Options
     from amgs_app.session.operator import Operator
+    from tests.tui.real_world import say
 
     registry = standard()
     with Operator(Engine(Options(store=":memory:", corpus=amgs.corpus, model="tiny"))) as session:
         for line in ("ingest", "consolidate --limit 3", "search 'dome motor' --limit=2", "expect raw == 1"):
-            call = registry.parse(line)
-            assert call is not None
-            session.run(call)
+            say(session, line)
         call = registry.call("save", file=tmp_path / "again.amgs")
         assert session.run(call).lines == 4
     script = (tmp_path / "again.amgs").read_text(encoding="utf-8")

@@ -9,17 +9,15 @@ from pathlib import Path
 import pytest
 
 from amgs_app.decay import figure as decay_picture
-from amgs_app.engine import Engine
 from amgs_app.frames import figure as frame_picture
 from amgs_app.graph import figure as graph_picture
 from amgs_app.render.canvas import Canvas
-from amgs_app.session.operator import Operator
 from amgs_app.workplace import figure as overview
 from amgs_tui.dialogs.palette import matching
 from amgs_tui.panes.decay import DecayPane
 from tests.tui import figure_samples as samples
 from tests.tui.app_drive import Drive
-from tests.tui.test_app_tiny import on_session, options
+from tests.tui.real_world import on_store
 
 TOPICS = ("dome", "night", "bread", "boiler", "tide", "owl")
 
@@ -40,8 +38,7 @@ def notes(tmp_path: Path) -> Path:
 @asynccontextmanager
 async def consolidated(tmp_path: Path, notes: Path, size: tuple[int, int] = (120, 40)) -> AsyncIterator[Drive]:
     """A workstation on the consolidated notes."""
-    given = options(tmp_path / "s.duckdb", notes)
-    async with on_session(lambda: Operator(Engine(given)), size) as driven:
+    async with on_store(tmp_path / "s.duckdb", notes, size) as driven:
         await driven.press("c")
         yield driven
 
@@ -49,8 +46,8 @@ async def consolidated(tmp_path: Path, notes: Path, size: tuple[int, int] = (120
 async def test_the_cursor_of_the_list_never_stands_on_another_block_than_the_curve(tmp_path: Path, notes: Path) -> None:
     async with consolidated(tmp_path, notes) as driven:
         await driven.press("4", *["right_square_bracket"] * 5)
-        pane = driven.app.main.pane("decay")
-        assert isinstance(pane, DecayPane) and pane.rows > 1
+        pane = driven.pane(DecayPane)
+        assert pane.rows > 1
         outside, inside = (row.block for row, _ in pane.items[:2])
         pane.use_sift(pane.sift.filtered(f'"title={inside.title}"'))
         await driven.settle()

@@ -24,8 +24,8 @@ from amgs_app.shell.output import as_text, complain, progress_on
 from amgs_app.shell.script import parse_step
 from amgs_app.terminal.printable import UNSAFE, printable, printable_line
 from tests.tui.poison import made
+from tests.tui.real_world import on_session, options
 from tests.tui.result_types import every_type
-from tests.tui.test_app_tiny import on_session, options
 
 HOSTILE = "\x1b[31mred\x1b]0;owned\x07 \x9b31m \u202eback [red]old[/red] \x1b]8;;http://x\x1b\\link \x7f\x00"
 CONTROLS = "\x00\x07\x08\x0b\x0d\x1b\x7f\x85\x9b\u202a\u202e\u2066\u2069\ud800\udcff"

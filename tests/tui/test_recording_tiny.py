@@ -10,7 +10,7 @@ from amgs_app.engine import Engine, Options
 from amgs_app.session.operator import Operator
 from amgs_app.shell.script import parse_script, run_steps
 from amgs_tui.panes.frame import FramePane
-from tests.tui.test_app_tiny import NOTES, on_session
+from tests.tui.real_world import NOTES, on_session
 
 QUESTION = "why did the dome stall?"
 
@@ -44,8 +44,7 @@ async def test_a_recording_replays_moved_weights_and_what_was_opened(tmp_path: P
         await driven.press("c")
         await driven.press("2", "e")
         await driven.type(QUESTION, "enter")
-        frame = driven.app.main.pane("frame")
-        assert isinstance(frame, FramePane)
+        frame = driven.pane(FramePane)
         await driven.press("right", "plus")
         await driven.press("plus")
         assert frame.frame is not None

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from amgs.errors import UsageError
 from amgs_app.panes.row_filter import ListFilter, Listing, Row, filter_rows
-from tests.tui.test_app_workplace import run, session
+from tests.tui.real_world import say
+from tests.tui.test_app_workplace import session
 
 LIST = Listing(("title", "fate"), ("score", "tokens"), ("score", "title"))
 ROWS: tuple[Row, ...] = (
@@ -72,23 +73,23 @@ def test_a_filter_is_written_as_it_is_read(terms: list[str]) -> None:
 
 def test_a_filter_and_an_order_stay_with_the_layout_and_in_the_script(tmp_path: Path) -> None:
     with session(tmp_path) as one:
-        run(one, 'filter frame "fate:over budget" !snow --sort -tokens')
-        run(one, "layout --save --name night")
-        run(one, "filter frame")
+        say(one, 'filter frame "fate:over budget" !snow --sort -tokens')
+        say(one, "layout --save --name night")
+        say(one, "filter frame")
         assert [call.line() for call in one.history] == [
             'filter frame "fate:over budget" !snow --sort -tokens',
             "layout --name night --save",
             "filter frame",
         ]
     with session(tmp_path) as two:
-        kept = run(two, "layout --name night")
-        assert kept.sifts == {"frame": ListFilter(("fate:over budget", "!snow"), "tokens", reverse=True)}  # type: ignore[attr-defined]
-        assert run(two, "layout").sifts == {}  # type: ignore[attr-defined]
+        kept = say(two, "layout --name night")
+        assert kept.sifts == {"frame": ListFilter(("fate:over budget", "!snow"), "tokens", reverse=True)}
+        assert say(two, "layout").sifts == {}
 
 
 @pytest.mark.parametrize("line", ["filter frame colour:red", "filter frame --sort colour"])
 def test_what_the_rows_cannot_answer_is_refused_and_changes_nothing(tmp_path: Path, line: str) -> None:
     with session(tmp_path) as one:
         with pytest.raises(UsageError, match="colour"):
-            run(one, line)
+            say(one, line)
         assert one.layout.sifts == {}

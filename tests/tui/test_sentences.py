@@ -5,12 +5,12 @@ from __future__ import annotations
 import pytest
 
 from amgs.types import JournalEntry, UndoPlan
-from amgs_app.calls.standard import standard
 from amgs_app.engine import Engine, Options
 from amgs_app.render.catalogue import sentence_of
 from amgs_app.render.format import describe_undo
 from amgs_app.session.operator import Operator
 from tests.engine.memory_world import NOW, write_notes
+from tests.tui.real_world import say
 
 
 @pytest.fixture(scope="module")
@@ -24,10 +24,7 @@ def session(tmp_path_factory: pytest.TempPathFactory) -> Operator:
 
 
 def said_of(session: Operator, line: str) -> str:
-    registry = standard()
-    call = registry.parse(line)
-    assert call is not None
-    return sentence_of(session.run(call))
+    return sentence_of(say(session, line))
 
 
 @pytest.mark.parametrize(

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from amgs_app.calls.standard import standard
 from amgs_app.engine import Engine, Options
 from amgs_app.focus.figure import focus
 from amgs_app.render.canvas import Canvas
@@ -19,12 +17,7 @@ from amgs_focus.gist.gistnet import GistNet, GistShape
 from amgs_focus.model.loading import load
 from tests.benchmarks.training_world import LAMPS
 from tests.focus.model_world import write_model
-
-
-def run(operator: Operator, line: str) -> Any:
-    call = standard().parse(line)
-    assert call is not None
-    return operator.run(call)
+from tests.tui.real_world import say
 
 
 @pytest.mark.parametrize("trained", [False, True])
@@ -41,10 +34,10 @@ def test_a_model_without_trained_gists_says_so_and_how_to_end_it(
         model = load(str(write_model(tmp_path / "copy")), precision="fp32")
         save_checkpoint(tmp_path / "data" / "checkpoints" / "mine.safetensors", net, net, model=model)
     with Operator(Engine(Options(store=":memory:", model=str(llama)))) as operator:
-        opened = run(operator, f"focus open {tmp_path / 'lamps.txt'}")
+        opened = say(operator, f"focus open {tmp_path / 'lamps.txt'}")
         assert opened.view.gist == ("mine" if trained else "pointer")
         picture = focus(opened.view, Canvas(200, 50)).render().plain
-        for said in (as_text(opened), as_text(run(operator, "status")), as_text(run(operator, "focus view"))):
+        for said in (as_text(opened), as_text(say(operator, "status")), as_text(say(operator, "focus view"))):
             assert (WARNING[:40] in " ".join(said.split())) is not trained
         assert (UNTRAINED in picture) is not trained and ("checkpoints." in picture) is not trained
     assert "without them" in WARNING and "[paths] checkpoints" in WARNING

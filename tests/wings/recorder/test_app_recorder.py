@@ -24,7 +24,7 @@ from amgs_app.views.recorder.results import RecallScores
 from amgs_app.views.recorder.rows import AUDIT, draw_scores
 from amgs_tui.dialogs.reader import TextReader
 from amgs_tui.panes.recorder.pane import RecorderPane
-from tests.tui.app_drive import Drive, drive
+from tests.tui.app_drive import drive
 from tests.tui.app_world import World
 from tests.tui.picture_checks import check_picture
 from tests.wings.recorder.spans_of import SpanWorld
@@ -59,16 +59,10 @@ def record(folder: Path, world: SpanWorld) -> None:
         writer.add("otlp-json", world.body, datetime.now(UTC))
 
 
-def pane_of(driven: Drive) -> RecorderPane:
-    pane = driven.app.main.pane("recorder")
-    assert isinstance(pane, RecorderPane)
-    return pane
-
-
 async def test_nothing_recorded_says_how_and_what_comes_then_is_followed(folder: Path) -> None:
     async with drive(World(raw=0, consolidated=4), (120, 40)) as driven:
         await driven.press(KEY)
-        pane = pane_of(driven)
+        pane = driven.pane(RecorderPane)
         await driven.until(lambda: "Nothing is recorded yet" in driven.text)
         assert "OTEL_EXPORTER_OTLP_ENDPOINT" in driven.text and ":record" in driven.text
         record(folder, garden())
@@ -98,7 +92,7 @@ async def test_what_is_recorded_in_the_screen_itself_is_seen_as_it_comes(folder:
         urllib.request.urlopen(
             urllib.request.Request(f"http://127.0.0.1:{port}/v1/traces", garden().body, kind), timeout=20
         ).close()
-        await driven.until(lambda: pane_of(driven).rows == 16)
+        await driven.until(lambda: driven.pane(RecorderPane).rows == 16)
         await driven.pilot.press("escape")
         await driven.settle()
         assert "16 of memory" in driven.text, "stopped, it says what came"
@@ -108,7 +102,7 @@ async def test_a_recall_is_opened_and_its_answer_diagnosed(folder: Path) -> None
     record(folder, garden())
     async with drive(World(raw=0, consolidated=4), (120, 40)) as driven:
         await driven.press(KEY)
-        pane = pane_of(driven)
+        pane = driven.pane(RecorderPane)
         await driven.until(lambda: pane.rows == 16)
         await driven.press("down", "enter")
         assert [(row.used, row.id, row.score) for row in pane.items] == [(True, "m1", 0.8), (False, "m2", 0.3)]

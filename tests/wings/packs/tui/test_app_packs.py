@@ -7,14 +7,8 @@ from amgs.ingest.raw_blocks import RawBlock
 from amgs.types import BlockFilter
 from amgs_tui.dialogs.reader import TextReader
 from amgs_tui.panes.packs.pane import PacksPane
-from tests.tui.app_drive import Drive, drive
+from tests.tui.app_drive import drive
 from tests.tui.app_world import NOW, World
-
-
-def pane_of(driven: Drive) -> PacksPane:
-    pane = driven.app.main.pane("packs")
-    assert isinstance(pane, PacksPane)
-    return pane
 
 
 def kept(*more: str) -> World:
@@ -41,7 +35,7 @@ async def test_a_frame_is_kept_read_judged_and_retired_and_that_is_undone() -> N
         await driven.type("the dome motor", "enter")
         await driven.press("9", "K")
         await driven.type("dome", "enter")
-        pane = pane_of(driven)
+        pane = driven.pane(PacksPane)
         assert [one.pack.name for one in pane.items] == ["dome"] and "dome@1" in driven.text
         assert pane.content is not None and pane.content.usage.pack.title == "the dome motor"
         await driven.press("r")
@@ -53,17 +47,17 @@ async def test_a_frame_is_kept_read_judged_and_retired_and_that_is_undone() -> N
         await driven.type("pack list --keep 1", "enter")
         assert [one.forget for one in pane.results["packs"].packs] == [True]
         await driven.press("9", "D", "enter")
-        assert pane_of(driven).empty and "No pack yet" in driven.text
+        assert driven.pane(PacksPane).empty and "No pack yet" in driven.text
         await driven.press("colon")
         await driven.type("undo", "enter")
         await driven.press("enter")
-        assert [one.pack.name for one in pane_of(driven).items] == ["dome"]
+        assert [one.pack.name for one in driven.pane(PacksPane).items] == ["dome"]
 
 
 async def test_a_pack_is_opened_down_to_a_member_and_says_what_links_it() -> None:
     async with drive(kept(), (120, 40)) as driven:
         await driven.press("9")
-        pane = pane_of(driven)
+        pane = driven.pane(PacksPane)
         assert [one.pack.name for one in pane.items] == ["dome", "school"] and "semantic" in driven.text
         await driven.press("enter")
         assert pane.view == "members" and "learning" in driven.text
@@ -72,18 +66,18 @@ async def test_a_pack_is_opened_down_to_a_member_and_says_what_links_it() -> Non
         await driven.press("enter")
         assert isinstance(driven.app.screen, TextReader)
         await driven.press("escape", "9", "left")
-        assert pane_of(driven).view == "packs" and pane_of(driven).rows == 2
+        assert driven.pane(PacksPane).view == "packs" and driven.pane(PacksPane).rows == 2
         await driven.press("colon")
         await driven.type("pack list school", "enter")
         await driven.press("escape")
-        assert pane_of(driven).view == "members" and "school@1" in driven.text
+        assert driven.pane(PacksPane).view == "members" and "school@1" in driven.text
 
 
 async def test_a_question_is_asked_and_what_is_proposed_is_rejected_reopened_and_accepted() -> None:
     async with drive(kept("engine", "motor"), (80, 24)) as driven:
         await driven.press("9", "e")
         await driven.type("the valley school", "enter")
-        pane = pane_of(driven)
+        pane = driven.pane(PacksPane)
         assert pane.view == "question" and "in" in driven.text and pane.results["question"].uses
         await driven.press("P")
         assert [one.action for one in pane.results["proposals"].proposals] == ["MERGE"] and "sure" in driven.text
@@ -92,8 +86,8 @@ async def test_a_question_is_asked_and_what_is_proposed_is_rejected_reopened_and
         await driven.press("colon")
         await driven.type("undo", "enter")
         await driven.press("enter", "9")
-        assert pane_of(driven).rows == 1
+        assert driven.pane(PacksPane).rows == 1
         await driven.press("u")
-        assert not pane_of(driven).rows
+        assert not driven.pane(PacksPane).rows
         await driven.press("left")
         assert len(pane.items) == 3

@@ -17,7 +17,7 @@ from amgs_app.settings import load_settings
 from amgs_tui.dialogs.reader import TextReader
 from amgs_tui.panes.sessions.pane import SessionsPane
 from amgs_tui.wing_panes import front_pane
-from tests.tui.app_drive import Drive, drive
+from tests.tui.app_drive import drive
 from tests.tui.app_world import World
 from tests.wings.sessions.claude_world import LISTING, ClaudeFile
 
@@ -47,16 +47,10 @@ def orchard(home: Path) -> ClaudeFile:
     return file
 
 
-def pane_of(driven: Drive) -> SessionsPane:
-    pane = driven.app.main.pane("sessions")
-    assert isinstance(pane, SessionsPane)
-    return pane
-
-
 async def test_a_session_is_listed_opened_and_seen_in_each_of_its_views(home: Path) -> None:
     async with drive(World(raw=0, consolidated=4), (120, 40)) as driven:
         await driven.press("grave_accent")
-        pane = pane_of(driven)
+        pane = driven.pane(SessionsPane)
         await driven.until(lambda: "sessions" in pane.results)
         assert "1 session of agents" in driven.text and "Mend the store. You must" in driven.text
         await driven.press("enter")
@@ -97,7 +91,7 @@ async def test_the_first_page_without_a_compaction_tells_what_filled_the_window_
     file.save()
     async with drive(World(raw=0, consolidated=4), (80, 24)) as driven:
         await driven.press("grave_accent")
-        pane = pane_of(driven)
+        pane = driven.pane(SessionsPane)
         await driven.until(lambda: "sessions" in pane.results)
         assert "orchard-1" in driven.text and "turns" in driven.text
         await driven.press("z", "enter")
@@ -114,7 +108,7 @@ async def test_the_first_page_without_a_compaction_tells_what_filled_the_window_
 async def test_a_lost_thing_is_explained_and_a_turn_is_read_and_copied(home: Path) -> None:
     async with drive(World(raw=0, consolidated=4), (120, 40)) as driven:
         await driven.press("grave_accent")
-        pane = pane_of(driven)
+        pane = driven.pane(SessionsPane)
         await driven.until(lambda: "sessions" in pane.results)
         await driven.press("enter")
         await driven.until(lambda: pane.review is not None)
@@ -134,7 +128,7 @@ async def test_a_lost_thing_is_explained_and_a_turn_is_read_and_copied(home: Pat
 async def test_a_session_that_grows_is_followed(home: Path) -> None:
     async with drive(World(raw=0, consolidated=4), (120, 40)) as driven:
         await driven.press("grave_accent")
-        pane = pane_of(driven)
+        pane = driven.pane(SessionsPane)
         await driven.until(lambda: "sessions" in pane.results)
         await driven.press("enter")
         await driven.until(lambda: pane.review is not None)
@@ -161,7 +155,7 @@ async def test_without_a_memory_only_the_sessions_are_on_the_screen_by_the_machi
     world = NoMemory()
     before = {*home.rglob("*")}
     async with drive(world, (120, 40), front="sessions", now=None, store_name="") as driven:
-        pane = pane_of(driven)
+        pane = driven.pane(SessionsPane)
         await driven.until(lambda: "sessions" in pane.results)
         assert driven.app.main.body.shown == ("sessions",) and "sessions on this machine" in driven.text
         assert re.search("1 h +orchard-1", driven.text) and "Inbox" not in driven.text

@@ -107,7 +107,7 @@ def test_every_endpoint_takes_the_specifications_own_names(http: httpx2.Client, 
     ("path", "body", "told"),
     [
         ("/v1/graph/edge", {"source_id": "ab", "start": "cd"}, "source_id is another name for start; give one of them"),
-        ("/v1/graph/edge", {"goal": "ab"}, "start: Field required"),
+        ("/v1/graph/edge", {"goal": "ab"}, "start is missing"),
         ("/v1/frame/assemble", {"type": "SELF", "name": "SELF"}, "type is another name for name"),
         ("/v1/memory/search", {"query": "x", "meta": {"a=b": "c"}}, "the key 'a=b' holds a ="),
         ("/v1/memory/search", {"query": "x", "meta": {"a": {"b": 1}}}, "texts, numbers or booleans"),
@@ -125,7 +125,7 @@ def test_every_endpoint_takes_the_specifications_own_names(http: httpx2.Client, 
         ),
         ("/v1/frame/compose", {"name": "X", "children": ["SELF"], "child": ["SELF"]}, "children is another name"),
         ("/v1/memory/ingest", [], "at least 1 item"),
-        ("/v1/memory/ingest", 3, "Input should be a valid dictionary"),
+        ("/v1/memory/ingest", 3, "The body is no object in JSON"),
     ],
 )
 def test_what_cannot_be_meant_is_refused_in_words(http: httpx2.Client, path: str, body: Any, told: str) -> None:

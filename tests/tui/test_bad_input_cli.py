@@ -52,6 +52,17 @@ def status(amgs: Amgs) -> object:
         (["block", "set", "goat.md", "--lambda", "inf"], 2, "number"),
         (["block", "set", "goat.md", "--lambda", "nan"], 2, "--lambda"),
         (["block", "set", "goat.md", "--category", "two\nlines"], 2, "one line"),
+        (
+            ["block", "set", "goat.md", "--category", "fatc"],
+            2,
+            "Did you mean fact? A new one has to be allowed. `--new`",
+        ),
+        (["block", "find", "--category", "qqqq"], 2, "no category 'qqqq'.\nAvailable: "),
+        (["ingest", "--batch", ""], 2, "--batch takes a path"),
+        (["ingest", "--sync", "nodir"], 2, "no file or folder nodir"),
+        (["conversation", "add", "c", ""], 2, "FILE takes a path"),
+        (["search", "  "], 2, "needs words"),
+        (["search", "x", "--category", "fatc"], 2, "Did you mean fact?\n"),
         (["search", "x", "--limit", "-1"], 2, "limit"),
         (["search", "x", "--layer", "magic"], 2, "magic"),
         (["search", "x", "--weights", "nan,0,0,0,1"], 2, "sum to 1"),
@@ -71,6 +82,8 @@ def status(amgs: Amgs) -> object:
         (["frame", "define", "ODD", "weights.recency="], 2, "cannot be weights"),
         (["frame", "define", "ODD", "weights.recency=2"], 2, "cannot be weights"),
         (["frame", "define", "ODD", "weights.recency=.8", "weights.centrality=.8"], 2, "cannot be weights"),
+        (["frame", "define", "ODD", "category=fact", "category=nope"], 2, "no category 'nope'"),
+        (["frame", "define", "ODD", "without=nope"], 2, "no category 'nope'"),
         (["frame", "define", "ODD", "status=foo"], 2, "no status 'foo'"),
         (["frame", "define", "ODD", "meta=foo"], 2, "For example kind=dialogue"),
         (["decay", "forecast", "--days", "inf"], 2, "days"),
@@ -139,3 +152,28 @@ def test_a_damaged_export_is_refused_and_leaves_no_new_store(amgs: Amgs, tmp_pat
     file.write_text(text, encoding="utf-8")
     assert amgs("import", str(file)) == 0
     assert amgs("verify") == 0
+
+
+def test_a_new_category_is_allowed_by_name_and_known_from_then_on(amgs: Amgs) -> None:
+    assert amgs("block", "set", "goat.md", "--category", "task", "--category", "recipe", "--new") == 0
+    assert "is now task and recipe" in amgs.out
+    assert amgs("search", "goat", "--category", "recipe") == 0
+    assert "goat.md" in amgs.out
+
+
+def test_deleting_a_frame_says_what_that_did(amgs: Amgs) -> None:
+    assert amgs("frame", "delete", "ATTENTION") == 0
+    assert amgs.out == "Nothing to delete: ATTENTION ships with the program and is as it shipped.\n"
+    assert amgs("frame", "define", "ATTENTION", "budget=99") == 0
+    assert amgs("frame", "delete", "attention") == 0
+    assert amgs.out.startswith("ATTENTION is as it shipped again.\n")
+    assert amgs("frame", "define", "MINE", "budget=99") == 0
+    assert amgs("frame", "delete", "MINE") == 0
+    assert amgs.out == "MINE is deleted.\n"
+
+
+def test_help_breaks_no_word_of_a_list_of_choices(amgs: Amgs, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    for command, choices in (("feedback", "useful useless answered"), ("show", "calibration overview conversation")):
+        assert amgs(command, "--help") == 0
+        assert set(choices.split()) <= set(amgs.out.replace("<", " ").replace(">", " ").split())

@@ -111,7 +111,7 @@ class Lifecycle(MemoryPart):
             draft,
             block_id,
             category=category,
-            known=None if new else {*CATEGORIES, *self._storage.blocks.by_category()},
+            known=None if new else self.known_categories(),
             confidence=confidence,
             left_out=left_out,
             drop=drop,
@@ -119,6 +119,15 @@ class Lifecycle(MemoryPart):
             sure=sure,
             profiles=self._context.settings.decay.profiles,
         )
+
+    def known_categories(self) -> frozenset[str]:
+        """Return the names of the categories that a consolidation finds, and of those that a block has."""
+        return frozenset({*CATEGORIES, *self._storage.blocks.categories()})
+
+    def find_categories(self, names: Sequence[str], *, adds: bool = False) -> tuple[str, ...]:
+        """Return names of categories. Raises UsageError for one that is not known; adds: it could be allowed."""
+        known = self.known_categories() if names else frozenset[str]()
+        return tuple(plan_editing.find_category(name, known, adds=adds) for name in names)
 
     def apply_draft(self, draft: PlanDraft) -> JournalEntry:
         """Carry a draft out with its corrections, in one transaction with one journal entry; what is left out of

@@ -91,7 +91,13 @@ def edited(
     item = item_of(draft.proposed, block_id)
     edit = draft.edit_of(block_id)
     if category is not None:
-        edit = _set_category(edit, item, _resolve_category(category, known), draft.whose, profiles)
+        edit = _set_category(
+            edit,
+            item,
+            check_category(category) if known is None else find_category(category, known, adds=True),
+            draft.whose,
+            profiles,
+        )
     if confidence is not None:
         value = check_confidence(confidence)
         edit = replace(edit, confidence=None if value == item.confidence else value)
@@ -167,15 +173,19 @@ def far_end(item: ConsolidationItem, edge: Edge) -> str:
 # --- one item ---------------------------------------------------------------------------------------------
 
 
-def _resolve_category(category: str, known: Collection[str] | None) -> str:
+def find_category(category: str, known: Collection[str], *, adds: bool = False) -> str:
+    """Return the name of a category. adds: whether a new one could be allowed. Raises UsageError, which names those
+    that are like it, else all, for one that is not known.
+    """
     name = check_category(category)
-    if known is None or name in known:
+    if name in known:
         return name
     near = get_close_matches(name, sorted(known), n=2, cutoff=0.6)
-    meant = f"Did you mean {' or '.join(near)}? " if near else f"Available: {', '.join(sorted(known))}. "
-    raise UsageError(
-        f"There is no category {name!r}.", way_out=f"{meant}A new one has to be allowed.", about="category"
-    )
+    meant = f"Did you mean {' or '.join(near)}?" if near else f"Available: {', '.join(sorted(known))}."
+    fault = f"There is no category {name!r}."
+    if adds:
+        raise UsageError(fault, way_out=f"{meant} A new one has to be allowed.", about="category")
+    raise UsageError(fault, way_out=meant)
 
 
 def _set_category(

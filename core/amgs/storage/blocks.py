@@ -322,6 +322,15 @@ class BlockStorage(StoragePart):
             )
         )
 
+    def categories(self) -> frozenset[str]:
+        """Return the names of the categories that any block has, alone or beside others."""
+        several = (
+            "SELECT DISTINCT CAST(meta->'categories' AS VARCHAR) FROM memory_blocks "
+            "WHERE contains(meta::VARCHAR, '\"categories\"')"
+        )
+        named = [name for (value,) in self._rows(several) for name in json.loads(value or "[]")]
+        return frozenset((*(name for (name,) in self._rows("SELECT DISTINCT category FROM memory_blocks")), *named))
+
     def marked(self, name: str) -> list[tuple[str, str, str]]:
         """Return (id, value, category) of blocks with a value under this key of their meta, in order of arrival."""
         return self._rows(

@@ -34,7 +34,7 @@ Value = Annotated[str | None, Option("--value", metavar="NAME", help="Which one;
 )
 def feedback(
     engine: Engine,
-    verdict: Annotated[Verdict, Arg(metavar="useful|useless|answered", help="The verdict.")],
+    verdict: Annotated[Verdict, Arg(metavar="VERDICT", help="useful, useless or answered.")],
     block: Reference = None,
     *,
     forecast: Annotated[

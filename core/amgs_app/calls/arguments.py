@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypedDict
 
@@ -114,6 +114,11 @@ def hold_weights(weights: Weights, fixed: Mapping[str, float]) -> Weights:
         name: left * (min(value / total, 1.0) if total > 1e-9 else 1 / len(others)) for name, value in others.items()
     }
     return Weights(**{**shares, **fixed})
+
+
+def read_categories(engine: Engine, names: Sequence[str] | None) -> tuple[str, ...] | None:
+    """Return the categories of a filter, None for none; raises UsageError for one that is not known."""
+    return engine.memory.lifecycle.find_categories(names) if names else None
 
 
 def read_pair(text: str) -> tuple[str, str]:

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from enum import Enum
+from pathlib import Path
 from typing import Any, Final, Protocol, get_args, get_origin
 
+import typer
 from typer.core import TyperArgument, TyperCommand, TyperGroup, TyperOption
 
 from amgs_app.calls.shared_options import SHARED_PANEL
@@ -29,6 +31,7 @@ class PlainCommand(TyperCommand):
     def format_help(self, ctx: Any, formatter: Any) -> None:
         """Write the help; parameters stay hidden, so the command cannot be used afterwards."""
         hide_shared(self.params)
+        _part_choices(self.params)
         super().format_help(ctx, formatter)
 
 
@@ -42,6 +45,7 @@ class PlainGroup(TyperGroup):
         """Write the help; parameters stay hidden, so the group cannot be used afterwards."""
         if ctx.parent is not None:
             hide_shared(self.params)
+        _part_choices(self.params)
         super().format_help(ctx, formatter)
 
 
@@ -50,6 +54,17 @@ def hide_shared(parameters: Iterable[Any]) -> None:
     for parameter in parameters:
         if getattr(parameter, "rich_help_panel", None) == SHARED_PANEL:
             parameter.hidden = True
+
+
+def _part_choices(parameters: Iterable[Any]) -> None:
+    """Put blanks between the choices of each parameter in a help, which is wrapped at them and else within a word."""
+    for parameter in parameters:
+        kind = parameter.display_type_rich
+
+        def parted(ctx: Any, kind: Callable[..., str | None] = kind) -> str | None:
+            return (kind(ctx=ctx) or "").replace("|", " | ") or None
+
+        vars(parameter)["display_type_rich"] = parted
 
 
 class TyperReader(Protocol):
@@ -75,6 +90,8 @@ class PlainFirst:
         """Convert the typed value; raises what Typer raises for an invalid one."""
         if float in (self._annotation, *get_args(self._annotation)):
             value = [_no_nan(item) for item in value] if isinstance(value, list | tuple) else _no_nan(value)
+        if value == "" and Path in (self._annotation, *get_args(self._annotation)):  # not the folder one stands in
+            raise typer.BadParameter("takes a path, not an empty text", ctx=ctx, param=param)
         read = self._read(value, several=param.multiple or param.nargs == -1)
         return self._otherwise().coerce(value, param=param, ctx=ctx) if read is _NOT_PLAIN else read
 

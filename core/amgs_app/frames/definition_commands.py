@@ -12,7 +12,17 @@ from typing_extensions import Unpack
 
 from amgs.errors import UsageError
 from amgs.types.frame import Assembly, BudgetStrategy, Gather, Merge, Order, Selection
-from amgs_app.calls.arguments import FrameBudget, FrameQuery, Limit, Reference, WeightsText, read_pair, read_weights
+from amgs_app import results
+from amgs_app.calls.arguments import (
+    FrameBudget,
+    FrameQuery,
+    Limit,
+    Reference,
+    WeightsText,
+    read_categories,
+    read_pair,
+    read_weights,
+)
 from amgs_app.calls.marks import Arg, Key, Option, Takes
 from amgs_app.calls.operation import operation
 from amgs_app.panes.row_fields import listed
@@ -102,6 +112,8 @@ def define(
         text = given["rescore"]
         given["rescore"] = None if text == _NONE else read_weights(text, start.rescore or start.weights)
     given |= {field: read(given[field]) for field, read in _READ.items() if field in given}
+    named_categories = [*(given.get("categories") or ()), *filter(None, [given.get("without")])]
+    read_categories(engine, named_categories)
     if wanted not in known:
         given.setdefault("purpose", f"{wanted}, made by the operator")
     rule = _over(start.rule, given)
@@ -194,11 +206,13 @@ _READ: Final[Mapping[str, Callable[[Any], Any]]] = {
     example="frame delete HOUSE",
     writes=True,
 )
-def delete(engine: Engine, name: Name) -> FrameDefinition:
+def delete(engine: Engine, name: Name) -> results.FrameDeletion:
     """Delete a frame of your own; its past assemblies stay in the history. Of a frame that ships with the engine,
     delete what `frame define` or `tune --apply` changed: the result is the shipped definition.
     """
-    return engine.memory.frames.delete(name)
+    origins = {origin.name: origin.kind for origin in engine.memory.frames.origins()}
+    definition = engine.memory.frames.delete(name)
+    return results.FrameDeletion(definition, origins[definition.name])
 
 
 @operation(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from amgs.text.plural import plural
 from amgs.types import COMPONENTS
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from amgs.frames.results import CachedFrame, FrameComparison, History
     from amgs.types import Frame, FrameDefinition, SelectionRule, Weights
     from amgs_app.render.canvas import Canvas
-    from amgs_app.results.memory import FrameList, LastFrame
+    from amgs_app.results.memory import FrameDeletion, FrameList, LastFrame
     from amgs_app.session.operator import Operator
 
 
@@ -152,6 +152,24 @@ def frame_definition(result: FrameDefinition) -> ResultTable:
     else:
         pairs += _selection(result.rule)
     return facts(result.name, pairs)
+
+
+_DELETED: Final = {
+    "own": "{} is deleted.",
+    "changed": "{} is as it shipped again.",
+    "shipped": "Nothing to delete: {} ships with the program and is as it shipped.",
+}
+
+
+def _describe_deletion(result: FrameDeletion) -> str:
+    return _DELETED[result.was].format(result.definition.name)
+
+
+@entry(sentence=_describe_deletion)
+def frame_deletion(result: FrameDeletion) -> ResultTable:
+    if result.was != "changed":
+        return sheet(_describe_deletion(result), "frame", ())
+    return replace(table_of(result.definition), title=_describe_deletion(result))
 
 
 @entry()

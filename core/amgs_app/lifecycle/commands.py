@@ -116,6 +116,8 @@ def ingest(
         if piped:
             text = engine.read_piped_text()
         path = None if piped else _path_of(text)
+        if path is None and sync:
+            raise UsageError(f"There is no file or folder {text}.", way_out="`--sync` brings one up to date.")
         if path is None:
             content = f"{speaker}: {text}" if speaker else text
             extra = metadata | ({"source": source} if source else {})

@@ -8,7 +8,17 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from amgs.errors import UsageError
 from amgs.text.plural import plural
 from amgs_app import results
-from amgs_app.calls.arguments import LambdaValue, Limit, Offset, Profile, Reference, References, read_lambda, read_pair
+from amgs_app.calls.arguments import (
+    LambdaValue,
+    Limit,
+    Offset,
+    Profile,
+    Reference,
+    References,
+    read_categories,
+    read_lambda,
+    read_pair,
+)
 from amgs_app.calls.marks import Arg, Option
 from amgs_app.calls.operation import operation
 
@@ -82,7 +92,7 @@ def find(
     from amgs.types import BlockFilter
 
     chosen = BlockFilter(
-        categories=tuple(category) if category else None,
+        categories=read_categories(engine, category),
         since=None if since is None else as_utc(since),
         until=None if until is None else as_utc(until),
         meta=dict(read_pair(pair) for pair in meta or ()),
@@ -104,6 +114,7 @@ def set_block(
     category: Annotated[
         list[str] | None, Option("--category", metavar="NAME", help="What kind of knowledge it is; repeat for several.")
     ] = None,
+    new: Annotated[bool, Option("--new", help="Allow a category that no block has yet.")] = False,
     confidence: Annotated[
         float | None, Option("--confidence", metavar="X", min=0, max=1, help="Confidence, 0 to 1.")
     ] = None,
@@ -135,6 +146,8 @@ def set_block(
     keeps its relevance and is never pruned: its λ is 0. `decay curve --pin` shows it first.
     """
     chosen = engine.block(block)
+    if category and not new:
+        engine.memory.lifecycle.find_categories(category, adds=True)
     wanted = read_lambda(engine, profile, decay_lambda, pin=bool(pin))
     if pin is False:
         if wanted is not None:

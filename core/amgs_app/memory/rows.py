@@ -137,7 +137,7 @@ def _tell_correction(result: CorrectedBlock) -> str:
 
 @entry(sentence=_tell_correction)
 def tabulate_corrected_block(result: CorrectedBlock) -> ResultTable:
-    return sheet("Selected", _BLOCKS, _block_rows((result.block,)))
+    return sheet(_tell_correction(result), _BLOCKS, _block_rows((result.block,)))
 
 
 def _describe_edge(result: EdgeAdded) -> str:

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
     from amgs.api.sources import SourceSummary
@@ -39,6 +39,14 @@ if TYPE_CHECKING:
     from amgs.types.question_case import CaseComparison, CaseOutcome
     from amgs_app.results.service_event import ServiceEvent
     from amgs_app.settings import Setting
+
+
+@dataclass(frozen=True, slots=True)
+class FrameDeletion:
+    """`frame delete`: the definition that was deleted, or the shipped one; was: where it came from before."""
+
+    definition: FrameDefinition
+    was: Literal["shipped", "changed", "own"]
 
 
 @dataclass(frozen=True, slots=True)

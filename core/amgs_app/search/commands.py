@@ -6,8 +6,9 @@ from datetime import datetime
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated
 
+from amgs.errors import UsageError
 from amgs_app import results
-from amgs_app.calls.arguments import Reference, WeightsText, read_pair, read_weights
+from amgs_app.calls.arguments import Reference, WeightsText, read_categories, read_pair, read_weights
 from amgs_app.calls.marks import Arg, Option
 from amgs_app.calls.operation import operation
 
@@ -81,10 +82,12 @@ def search(
     from amgs.clock import as_utc
     from amgs.types import BlockFilter
 
+    if not query.strip():
+        raise UsageError("A search needs words.", way_out="Ask something; `block find` lists the latest blocks.")
     chosen = BlockFilter(
         statuses=tuple(state.value for state in status) if status else ("consolidated", "raw"),
         meta=dict(read_pair(pair) for pair in meta or ()),
-        categories=tuple(category) if category else None,
+        categories=read_categories(engine, category),
         since=None if since is None else as_utc(since),
         until=None if until is None else as_utc(until),
         self_only=self_only,

@@ -8,7 +8,7 @@ import logging
 import threading
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
-from typing import Annotated, Any
+from typing import Annotated, Any, Final
 
 from fastapi import APIRouter, FastAPI, Header, Query, Request, Response
 from fastapi.exceptions import RequestValidationError
@@ -37,6 +37,7 @@ from amgs_app.server.routes import Route, routes
 from amgs_app.server.table_routes import add_route
 from amgs_app.server.tokens import Tokens
 from amgs_app.shell.output import is_intended
+from amgs_app.terminal.plain_refusals import say_value
 
 watching = APIRouter(tags=["watching"])
 
@@ -185,17 +186,12 @@ def answer_errors(app: FastAPI) -> None:
     async def invalid(request: Request, error: Exception) -> Response:
         del request
         failures = error.errors() if isinstance(error, RequestValidationError) else []
-        places = [".".join(str(step) for step in failure["loc"][1:]) for failure in failures]
-        sentences = [
-            f"{place}: {failure['msg']}" if place else failure["msg"]
-            for place, failure in zip(places, failures, strict=True)
-        ]
         return _problem(
             {
                 "type": "urn:amgs:problem:usage",
                 "title": "The request cannot be read",
                 "status": 422,
-                "detail": "; ".join(sentences) or "The request is not what this path takes.",
+                "detail": "; ".join(dict.fromkeys(map(_say_failure, failures))) + ".",
                 "way_out": "/v1/openapi.json says what each path takes.",
             }
         )
@@ -203,6 +199,8 @@ def answer_errors(app: FastAPI) -> None:
     async def unknown(request: Request, error: Exception) -> Response:
         code = error.status_code if isinstance(error, HTTPException) else 500
         reason = str(error.detail) if isinstance(error, HTTPException) else ""
+        if reason == _UNPARSED:
+            reason = "The body is no JSON"
         details = {
             "type": f"urn:amgs:problem:{_KINDS.get(code, 'usage')}",
             "title": reason or "Can't do that",
@@ -222,6 +220,20 @@ def answer_errors(app: FastAPI) -> None:
     app.add_exception_handler(RequestValidationError, invalid)
     app.add_exception_handler(HTTPException, unknown)
     app.add_exception_handler(Exception, faulty)
+
+
+_UNPARSED: Final = "There was an error parsing the body"
+"""What the library says of a body that it cannot even decode."""
+
+
+def _say_failure(failure: Any) -> str:
+    """Return what is wrong with a part of a request, or with its body."""
+    place = ".".join(str(step) for step in failure["loc"][1:])
+    if failure["type"] == "json_invalid":
+        return f"The body is no JSON from character {place} on"
+    if failure["type"] in ("model_attributes_type", "model_type", "dict_type") and not place:
+        return "The body is no object in JSON, sent as application/json"
+    return say_value(place, failure["msg"]) if place else str(failure["msg"])
 
 
 def _without_paths(request: Request, details: dict[str, Any]) -> dict[str, Any]:

@@ -141,7 +141,7 @@ def list_routed(result: PackAssembly) -> RowList[RoutedPack]:
 
 
 def _summarise_assembly(result: PackAssembly) -> str:
-    logged = f", as {plural(len(result.uses), 'reading')} {' '.join(map(str, result.uses))}" if result.uses else ""
+    logged = f"; reading{'s' * (len(result.uses) > 1)} {', '.join(map(str, result.uses))}" if result.uses else ""
     chosen = sum(routed.chosen for routed in result.packs)
     return f"{plural(chosen, 'pack')}, {result.tokens:,} of {result.budget:,} tokens{logged}"
 

@@ -39,7 +39,7 @@ async def test_a_frame_is_kept_read_judged_and_retired_and_that_is_undone() -> N
         assert [one.pack.name for one in pane.items] == ["dome"] and "dome@1" in driven.text
         assert pane.content is not None and pane.content.usage.pack.title == "the dome motor"
         await driven.press("r")
-        assert pane.view == "question" and "as 1 reading" in driven.text
+        assert pane.view == "question" and "; reading" in driven.text
         await driven.press("u", "left")
         assert pane.content is not None and [one.outcome for one in pane.content.readings] == [1.0]
         assert pane.results["packs"].packs[0].success == 1.0 and "✓ reading 1" in driven.text

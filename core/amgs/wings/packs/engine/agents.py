@@ -8,6 +8,7 @@ from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from math import exp
 
+from amgs.text.plural import plural
 from amgs.wings.packs.engine.task import PackTask
 
 _ROUNDS, _PICKS, _CANDIDATES = 3, 5, 20
@@ -95,7 +96,8 @@ def agree_on_packs(task: PackTask) -> str:
             task.chosen.append(name)
             used += task.cost(name)
     right = ", ".join(f"{agent} {task.accuracy.get(agent, 0.5):.2f}" for agent in picks)
-    return f"{len(picks)} agents, {_ROUNDS} rounds, {len(votes)} packs with votes; how often each was right: {right}"
+    voted = plural(len(votes), "pack")
+    return f"{len(picks)} agents, {_ROUNDS} rounds, {voted} with votes; how often each was right: {right}"
 
 
 def accuracies(votes: Sequence[tuple[str, float, float]]) -> dict[str, float]:

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Sequence
 from itertools import combinations, permutations
 from typing import NamedTuple
 
+from amgs.text.plural import plural
 from amgs.wings.packs.engine.graphs import transitions
 from amgs.wings.packs.engine.task import PackTask, session_chains
 from amgs.wings.packs.values import PackUsage, PackUse
@@ -99,5 +100,5 @@ def evolve_worth(task: PackTask) -> str:
         for other, share in shares.items():
             if other in task.worth and other not in forgotten:
                 task.worth[other] += _ASSOCIATED * share * most
-    summary = f"{len(forgotten)} packs forgotten, {len(beside)} were read beside {best or 'none'}"
+    summary = f"{plural(len(forgotten), 'pack')} forgotten, {len(beside)} read beside {best or 'none'}"
     return f"{summary}, {len(after)} usually follow {latest}" if latest else summary

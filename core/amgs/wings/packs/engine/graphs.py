@@ -14,6 +14,7 @@ from math import exp
 import numpy as np
 
 from amgs.decay import hours_between
+from amgs.text.plural import plural
 from amgs.types import Block
 from amgs.wings.packs.engine.task import Members, PackTask, session_chains
 from amgs.wings.packs.values import GRAPHS, Pack, PackGraph, PackLink, PackUse
@@ -104,7 +105,7 @@ def retrieve_by_graphs(task: PackTask) -> str:
         reached = walk(seeds, graphs[intent], _LEAST_SIMILAR if intent == "semantic" else 0.0)
         for rank, name in enumerate(sorted(reached, key=lambda n: (-reached[n], n))):
             task.worth[name] += _FUSED * best * _RANK / (_RANK + rank) / len(intents)
-        notes.append(f"{intent}: {len(seeds)} begin, {len(reached) - len(seeds)} more are reached")
+        notes.append(f"{intent}: begins at {plural(len(seeds), 'pack')}, reaches {len(reached) - len(seeds)} more")
     return "; ".join(notes)
 
 

@@ -14,6 +14,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 from math import log
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -185,6 +186,16 @@ def make_proposal(
     return PackProposal(own, action, packs, name, come, gone, because, sure, state)
 
 
+_DONE: Final[Mapping[PackAction, str]] = {
+    "ADD": "added to",
+    "UPDATE": "updated",
+    "DELETE": "left out",
+    "MERGE": "merged",
+    "NOOP": "left as it is",
+}
+"""What is said of packs on which something was done."""
+
+
 def operate_on_packs(task: PackTask) -> str:
     """Do to each pack that was chosen what the policy thinks best, for this text alone; the store is not changed."""
     done: Counter[PackAction] = Counter()
@@ -202,4 +213,4 @@ def operate_on_packs(task: PackTask) -> str:
         task.members[name] = list(own.values())
         joined = {name} if wanted.action == "DELETE" else {*keeping.names_of(wanted.packs)} - {name}
         task.chosen = [other for other in task.chosen if other not in joined]
-    return ", ".join(f"{count} {action}" for action, count in sorted(done.items())) or "nothing was chosen"
+    return ", ".join(f"{done[action]} {word}" for action, word in _DONE.items() if done[action]) or "nothing was chosen"

@@ -90,7 +90,8 @@ def _choose(task: PackTask) -> str:
         if name not in task.chosen:
             gain = gains.get(name, 0.0)
             task.because.setdefault(name, f"no room: would add {gain:.2f}" if gain >= 0.005 else "adds nothing")
-    return f"{len(task.chosen)} of {len(task.members)} packs add most of what answers within {task.reach:,} tokens"
+    packs = plural(len(task.members), "pack")
+    return f"{len(task.chosen)} of {packs} chosen for what answers, within {task.reach:,} tokens"
 
 
 def _gain(task: PackTask, name: str, covered: Collection[str]) -> float:

@@ -126,7 +126,7 @@ def _streamed(
         future = list(tokens[start : start + settings.cadence])
         before = {entry.node for entry in state.context.entries()}
         state, record = refocus(state, tree, scorer, settings, reader, rig.clock)
-        rows = state.context.embeddings(tree, 0, state.context.used)
+        rows = state.context.embeddings(tree, 0, state.context.read)
         with torch.no_grad():
             read = torch.cat([rows, rig.model.embed(torch.tensor(future[:-1]))])
             hidden = rig.model.forward(read[None])[0, len(rows) - 1 :]

@@ -129,7 +129,7 @@ class _Lookup:
             runtime.question(question)
             runtime.refocus()
             context = runtime.context
-            rows = context.embeddings(self._tree, 0, context.used)
+            rows = context.embeddings(self._tree, 0, context.read)
             row["focus right"] = _likeliest(option_nll(model, rows, [], answers)) == options.index(fact.answer)
             row["focus opened"] = stands_whole(context, planted.start, planted.end)
             if row["focus right"]:

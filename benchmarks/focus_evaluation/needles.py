@@ -230,7 +230,7 @@ def asked(
         runtime.question(question)
         record = runtime.refocus()
         context = runtime.context
-        return context, context.embeddings(tree, 0, context.used), len(record.applied)
+        return context, context.embeddings(tree, 0, context.read), len(record.applied)
     finally:
         tree.truncate(length)
 

@@ -69,7 +69,7 @@ def situation(
 
 def context_rows(case: TrainingContext, net: GistNet | None = None) -> torch.Tensor:
     """(W, d): what the model reads. With a net, gists of tokens come from it, with their gradients."""
-    rows = case.context.embeddings(case.tree, 0, case.context.used)
+    rows = case.context.embeddings(case.tree, 0, case.context.read)
     if net is None:
         return rows
     places, blocks = _gist_places(case)
@@ -151,16 +151,16 @@ def gist_blocks(case: TrainingContext) -> torch.Tensor:
 
 
 def _gist_places(case: TrainingContext) -> tuple[list[int], list[torch.Tensor]]:
-    """The positions of all level-1 gists, and the embeddings of their blocks."""
+    """The positions of level-1 gists that are read one by one, and the embeddings of their blocks."""
     places: list[int] = []
     blocks: list[torch.Tensor] = []
     at = SINKS
-    for entry in case.context.entries():
-        if entry.level == 1:
-            places.extend(range(at, at + entry.cost))
+    for entry, *others in case.context.rows:
+        if entry.level == 1 and not others:
+            places.append(at)
             tokens = torch.from_numpy(case.tree.tokens(entry.start, entry.end).astype("int64"))
             blocks.append(case.tree.model.embed(tokens))
-        at += entry.cost
+        at += 1 if others else entry.cost
     return places, blocks
 
 

@@ -153,7 +153,7 @@ class HorizonReader:
         differ = np.flatnonzero(codes[:length] != self._codes[:length])
         keep = min(int(differ[0]) if len(differ) else length, len(codes) - 1)
         with torch.no_grad():
-            rows = context.embeddings(self._tree, keep, context.used)
+            rows = context.embeddings(self._tree, keep, context.read)
             rows = torch.cat([rows, model.embed(targets[:-1]).to(rows)])
             self._cache.crop(keep)
             hidden = model.forward(rows[None], self._cache)[0, -len(targets) :]  # (H, d)

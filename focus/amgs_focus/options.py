@@ -24,6 +24,9 @@ class EngineOptions:
     near_blocks `near` is a half.
 
     Bridges: coarsest_bridge: gists above this level stand for too much to be one end of one.
+
+    Reading: longest_row: gists of one parent in a row that the model reads one by one, as many as the shipped ones were
+    trained in; a longer row is read as one gist.
     """
 
     word_blocks: int = 2048
@@ -36,6 +39,7 @@ class EngineOptions:
     far_blocks: float = 64.0
     near_blocks: float = 8.0
     coarsest_bridge: int = 2
+    longest_row: int = 4
 
 
 OPTIONS = EngineOptions()

@@ -5,13 +5,15 @@ MegaContext, "Counterfactual ΔNLL labeling". Exact and unhurried: a full pass f
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import torch
 
 from amgs_focus.errors import FocusError
 from amgs_focus.protocols import PerfClock
 from amgs_focus.records import Action, Measurement, NodeRef, parent_of
 from amgs_focus.tree.gist_tree import LifetimeTree
-from amgs_focus.window.working_context import SINKS, WorkingContext
+from amgs_focus.window.working_context import WorkingContext
 
 
 def measure(
@@ -74,13 +76,8 @@ def negative_log_likelihood(
     Raises FocusError on NaN.
     """
     with torch.no_grad():
-        rows = context.embeddings(tree, 0, context.used)  # (W, d)
-        place = None if dropped is None else context.position(dropped)
-        if place is not None:
-            entries = context.entries()
-            start = SINKS + sum(entry.cost for entry in entries[:place])
-            rows = torch.cat([rows[:start], rows[start + entries[place].cost :]])
-        hidden = tree.model.forward(rows[None])[0]  # (W, d)
+        read = replace(context, items=tuple(entry for entry in context.entries() if entry.node != dropped))
+        hidden = tree.model.forward(read.embeddings(tree, 0, read.read)[None])[0]  # (R, d)
         logits = tree.model.logits(hidden[-len(targets) - 1 : -1])  # (n, V)
     losses = torch.nn.functional.cross_entropy(logits.double(), targets.to(logits.device), reduction="none")
     if not bool(torch.isfinite(losses).all()):

@@ -31,10 +31,10 @@ def slow_logits(history: ReadHistory, tree: LifetimeTree) -> torch.Tensor:
     kept: dict[int, tuple[int, Layers]] = {}
     for context in history.contexts:
         cache, now = MODEL.new_cache(), dict[int, tuple[int, Layers]]()
-        rows = context.embeddings(tree, 0, context.used)
+        rows = context.embeddings(tree, 0, context.read)
         hidden = rows
         for place, code in enumerate(context.codes().tolist()):
-            if code in kept and place < context.used - 1:
+            if code in kept and place < context.read - 1:
                 at, layers = kept[code]
                 by = torch.tensor([place - at])
                 layers = [(MODEL.turned(keys, by), values) for keys, values in layers]

@@ -73,7 +73,7 @@ def test_without_stale_keys_the_logits_are_those_of_a_plain_pass() -> None:
     runtime = reading(1)
     for _ in range(20):
         runtime.step()
-        rows = runtime.context.embeddings(runtime.tree, 0, runtime.context.used)
+        rows = runtime.context.embeddings(runtime.tree, 0, runtime.context.read)
         plain = runtime.model.logits(runtime.model.forward(rows[None])[0, -1:])[0]
         assert torch.allclose(read_now(runtime).logits, plain, atol=1e-6)
 
@@ -84,7 +84,7 @@ def test_stale_keys_change_the_logits_until_the_full_read() -> None:
     stale = []
     for _ in range(40):
         runtime.step()
-        rows = runtime.context.embeddings(runtime.tree, 0, runtime.context.used)
+        rows = runtime.context.embeddings(runtime.tree, 0, runtime.context.read)
         plain = runtime.model.logits(runtime.model.forward(rows[None])[0, -1:])[0]
         same = torch.allclose(read_now(runtime).logits, plain, atol=1e-6)
         assert same or len(next_reads(runtime).contexts) > 1

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from itertools import pairwise
+from itertools import groupby, pairwise
 
 import pytest
 import torch
@@ -136,20 +136,37 @@ def test_a_broken_invariant_is_named(change: str) -> None:
         broken(change).check()
 
 
-@given(st.integers(0, 200), st.data())
-def test_packed_rows_are_those_of_a_walk_over_the_entries(length: int, data: st.DataObject) -> None:
-    tree = small_tree(length)
+@given(st.integers(0, 200), st.sampled_from([4, 8]), st.data())
+def test_rows_are_those_of_a_walk_over_the_entries(length: int, size: int, data: st.DataObject) -> None:
+    tree = small_tree(length, block_size=size)
     context = edited(coarsest(tree, 10**6, 2), data)[-1]
-    rows = [MODEL.embed(torch.tensor(token)) for token in MODEL.sinks()]
-    for entry in context.entries():
-        if entry.level:
-            rows.append(tree.gists(entry.level, entry.index, entry.index + 1)[0].double())
-        else:
-            rows += [MODEL.embed(torch.tensor(int(t))) for t in tree.tokens(entry.start, entry.end)]
-    assert torch.equal(context.embeddings(tree, 0, context.used), torch.stack(rows))
-    packed = context.pack(tree)
-    assert torch.equal(packed["embeddings"], torch.stack(rows)[SINKS:] if rows[SINKS:] else packed["embeddings"])
-    assert {len(column) for column in packed.values()} == {context.used - SINKS}
-    start = data.draw(st.integers(0, context.used))
-    end = data.draw(st.integers(start, context.used))
-    assert torch.equal(context.embeddings(tree, start, end), torch.stack(rows)[start:end])
+    packed: list[torch.Tensor] = []
+    read = [MODEL.embed(torch.tensor(token)) for token in MODEL.sinks()]
+    for parent, run in groupby(context.entries(), key=lambda entry: parent_of(entry.node, size)):
+        rows = []
+        for entry in run:
+            if entry.level:
+                rows.append(tree.gists(entry.level, entry.index, entry.index + 1)[0].double())
+            else:
+                rows += [MODEL.embed(torch.tensor(int(t))) for t in tree.tokens(entry.start, entry.end)]
+        packed += rows
+        # of a pointer gist over others, the last one is the gist
+        read += rows[-1:] if parent.level > 1 and len(rows) > 4 else rows
+    assert context.read == len(read) and len(set(context.codes().tolist())) == len(read)
+    assert torch.equal(context.embeddings(tree, 0, context.read), torch.stack(read))
+    columns = context.pack(tree)
+    assert torch.equal(columns["embeddings"], torch.stack(packed) if packed else columns["embeddings"])
+    assert {len(column) for column in columns.values()} == {context.used - SINKS}
+    start = data.draw(st.integers(0, context.read))
+    end = data.draw(st.integers(start, context.read))
+    assert torch.equal(context.embeddings(tree, start, end), torch.stack(read)[start:end])
+
+
+def test_a_long_row_of_gists_of_one_parent_is_read_as_one_gist() -> None:
+    tree = small_tree(8 * 8 + 24, block_size=8)
+    context, _ = coarsest(tree, 10**6, 2).expand(0)
+    assert [len(row) for row in context.rows][:2] == [8, 1]
+    assert context.codes()[SINKS] != coarsest(tree, 10**6, 2).codes()[SINKS]
+    opened, _ = context.expand(5)  # five before it are read together, two behind it each
+    assert [len(row) for row in opened.rows][:4] == [5, 1, 1, 1]
+    assert context.used - context.read == 7 and opened.used - opened.read == 4

@@ -18,10 +18,10 @@ from numpy.typing import NDArray
 from amgs_focus.errors import FocusError
 from amgs_focus.model.base_model import BaseModel, RotaryModel
 from amgs_focus.protocols import PerfClock, ProgressCallback
-from amgs_focus.runtime.state import ReadHistory, common
+from amgs_focus.runtime.state import ReadHistory
 from amgs_focus.tree.gist_tree import LifetimeTree
 from amgs_focus.window.allocator import ReadingCosts
-from amgs_focus.window.working_context import SINKS, Codes, WorkingContext
+from amgs_focus.window.working_context import READ_AS_ONE, SINKS, Codes, WorkingContext, common
 
 CHUNK = 128  # positions computed at a time: the unit of progress and of cancelling
 REMEMBERED = 9  # passes whose time per position is remembered; their median is the estimate
@@ -83,7 +83,7 @@ class PrefixReader:
         spans = self._codes.copy()
         gists = spans >= 1 << 48
         levels = spans[gists] >> 48
-        indexes = spans[gists] & ((1 << 48) - 1)
+        indexes = spans[gists] & ((1 << READ_AS_ONE) - 1)
         spans[gists] = (indexes + 1) * tree.block_size**levels - 1  # the last token a gist stands for
         void = np.flatnonzero(spans >= length)
         if len(void):

@@ -24,7 +24,7 @@ from amgs_focus.records import Band, Findings, Keyframe, NodeRef, Refocus
 from amgs_focus.settings import FocusSettings
 from amgs_focus.tree.node_set import NOTHING, NodeSet
 from amgs_focus.window.candidates import AllocatorState
-from amgs_focus.window.working_context import Codes, WorkingContext
+from amgs_focus.window.working_context import WorkingContext, common
 
 
 @dataclass(frozen=True)
@@ -77,7 +77,7 @@ class ReadHistory:
         """Leading positions that a full read of the context would not compute."""
         if self.last is None or generation != self.generation:
             return 0
-        return min(common(self.last.codes(), context.codes()), self.exact, context.used - 1)
+        return min(common(self.last.codes(), context.codes()), self.exact, context.read - 1)
 
     def pending(self, context: WorkingContext, generation: int, every: int) -> int:
         """Return positions that reading the context would compute; 0 where it was read last."""
@@ -85,7 +85,7 @@ class ReadHistory:
         codes = context.codes()
         if self.last is None or following.contexts == (context,):
             same = following.contexts == self.contexts and not self.closed
-            return 0 if same else context.used - self.clean(context, generation)
+            return 0 if same else context.read - self.clean(context, generation)
         return int(np.isin(codes, self.last.codes(), invert=True).sum())
 
     @cached_property
@@ -96,13 +96,6 @@ class ReadHistory:
 
 
 NOTHING_READ = ReadHistory()
-
-
-def common(left: Codes, right: Codes) -> int:
-    """Return positions from the front that are equal."""
-    length = min(len(left), len(right))
-    differ = np.flatnonzero(left[:length] != right[:length])
-    return int(differ[0]) if len(differ) else length
 
 
 Parts = tuple[tuple[str, float], ...]

@@ -127,7 +127,7 @@ def explain(
         decision=decision,
         expand_cost=opening,
         collapse_cost=_collapse_cost(entry, state.context) if shown.collapsible else None,
-        expand_ms=0.0 if opening is None else prices.front(state.context, place, opening).milliseconds,
+        expand_ms=0.0 if opening is None else prices.front(state.context, state.context.expand(place)[0]).milliseconds,
         cooldown=shown.cooldown,
         tau_expand=settings.tau_expand,
         tau_collapse=settings.tau_collapse,

@@ -179,6 +179,10 @@ class LifetimeTree:
         """Gists [start, stop) of a level as (n, d), in float32."""
         return self._as_gists(self._store.level(level).rows(start, stop))
 
+    def gist_of_row(self, first: NodeRef, count: int) -> torch.Tensor:
+        """Gist of `count` gists of one parent from `first` on, as (1, d): that of their parent where they are all."""
+        return self._gist.encode_gists(self.gists(first.level, first.index, first.index + count)[None])
+
     def text(self, start: int, end: int) -> str:
         """Tokens [start, end) as text; what was purged is only named."""
         pieces, at = [], start

@@ -28,7 +28,7 @@ from amgs_focus.records import Action, Decision, InvalidationCost, NodeRef, Reas
 from amgs_focus.settings import FocusSettings
 from amgs_focus.window.candidates import REST, AllocatorState, Unit, WindowState
 from amgs_focus.window.layout import too_small
-from amgs_focus.window.working_context import Edit, Scores, TreeShape, WorkingContext, aggregate
+from amgs_focus.window.working_context import Edit, Scores, TreeShape, WorkingContext, aggregate, common
 
 FARTHER = 4
 """Blocks from the cursor within which no pair closes one."""
@@ -55,22 +55,21 @@ class ReadingCosts:
         """Predict the time to compute so many positions in one pass."""
         return 0.0 if positions <= 0 else self.single_ms + self.each_ms * (positions - 1)
 
-    def front(self, context: WorkingContext, first: int, cost: int) -> InvalidationCost:
-        """Return what would be computed after a change of `cost` positions at entry number `first`, with all that is
-        dirty already.
-        """
-        at = context.offsets[first]
+    def front(self, context: WorkingContext, changed: WorkingContext) -> InvalidationCost:
+        """Return what would be computed if the context changed, with all that is dirty already."""
+        after = self.after(context, changed)
+        at = common(context.codes(), changed.codes())
         if self.reuse:
-            positions = self.pending + 1 + max(0, cost)  # the children, or the gist over them
+            positions = after.pending
         else:
-            at = min(self.clean, at)
-            positions = max(0, context.used + cost - at)
+            at = after.clean
+            positions = max(0, changed.read - at)
         return InvalidationCost(at, positions, self.milliseconds(positions))
 
-    def after(self, context: WorkingContext, edit: Edit) -> ReadingCosts:
-        """Return the costs after an edit of this context."""
-        new = sum(entry.cost for entry in edit.inserted)
-        clean = min(self.clean, context.offsets[edit.position])
+    def after(self, context: WorkingContext, changed: WorkingContext) -> ReadingCosts:
+        """Return the costs once the context has changed."""
+        new = int(np.isin(changed.codes(), context.codes(), invert=True).sum())
+        clean = min(self.clean, common(context.codes(), changed.codes()))
         return replace(self, clean=clean, pending=self.pending + new)
 
 
@@ -177,8 +176,11 @@ class _Pass:
 
     def front(self, unit: Unit) -> InvalidationCost | None:
         """Return what the base model would compute if the unit were carried out now; None when it cannot be."""
-        place = self.now.place(unit)
-        return None if place is None else self.prices.front(self.now.context, place, unit.cost)
+        place, context = self.now.place(unit), self.now.context
+        if place is None:
+            return None
+        changed, _ = context.expand(place) if unit.opens else context.collapse(unit.node)
+        return self.prices.front(context, changed)
 
     def apply(self, expands: list[Unit], collapses: list[Unit], spare: list[Unit]) -> None:
         """Two queues, most urgent first, and what may give way; see the module's docstring for the order."""
@@ -265,7 +267,7 @@ class _Pass:
         done[unit.node] = self.now.state.refocus
         self.freed = max(0, self.freed - edit.cost)
         undone.pop(unit.node, None)
-        self.prices = self.prices.after(before, edit)
+        self.prices = self.prices.after(before, context)
         self.now = replace(self.now, context=context)
         for entry in edit.inserted:
             self.scores[entry.node] = unit.score

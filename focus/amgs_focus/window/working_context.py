@@ -5,6 +5,10 @@ MegaContext, "Working context API". An immutable value: an edit gives a new one 
 exactly. Four sink tokens open it; they belong to no span of the lifetime, and count in W_max. Positions are
 dense and local to the window: sinks, then entries in order, a block taking one position a token and a gist
 one. Scores are as a scorer gives them and the allocator takes them.
+
+The model reads a row of more than four gists of one parent as one gist, which the net for gists makes of them. The
+gists were trained in rows of up to four; after dozens of them the model answers worse from the text that stands between
+them (docs/results/focus.md). The entries stay as they are, and the budget counts each.
 """
 
 from __future__ import annotations
@@ -13,7 +17,7 @@ from bisect import bisect_right
 from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import accumulate, pairwise
+from itertools import groupby, pairwise
 from typing import Protocol
 
 import numpy as np
@@ -21,10 +25,13 @@ import torch
 from numpy.typing import NDArray
 
 from amgs_focus.errors import FocusError
+from amgs_focus.options import OPTIONS
 from amgs_focus.records import Band, NodeRef, joined, parent_of, span_id, tail_start
 from amgs_focus.tree.gist_tree import LifetimeTree
 
 SINKS = 4
+READ_AS_ONE = 36
+"""Bit of a code from which on stands how many gists before that of its node are read with it."""
 
 Codes = NDArray[np.int64]
 
@@ -105,11 +112,6 @@ class WorkingContext:
     def free(self) -> int:
         return self.window - self.used
 
-    @cached_property
-    def offsets(self) -> tuple[int, ...]:
-        """Window positions at which the entries begin, and last the end of the context."""
-        return tuple(accumulate((entry.cost for entry in self.items), initial=SINKS))
-
     @property
     def tail_start(self) -> int:
         """Lifetime token from which everything stays tokens: the last whole blocks and the open one."""
@@ -148,8 +150,25 @@ class WorkingContext:
         return frozenset(gists)
 
     def codes(self) -> Codes:
-        """Return (W,) what stands at each position: equal codes over one lifetime mean equal embeddings."""
+        """Return (R,) what the model reads at each position: equal codes over one lifetime mean equal embeddings."""
         return self._codes
+
+    @property
+    def read(self) -> int:
+        """R: positions that the model reads, a long row of gists being one."""
+        return len(self._codes)
+
+    @cached_property
+    def rows(self) -> tuple[tuple[Entry, ...], ...]:
+        """Return the entries as they are read: gists of one parent together where more stand in a row than gists were
+        trained for, every other entry alone.
+        """
+        rows: list[tuple[Entry, ...]] = []
+        for parent, run in groupby(self.items, key=lambda entry: parent_of(entry.node, self.block_size)):
+            entries = tuple(run)
+            together = parent.level > 1 and len(entries) > OPTIONS.longest_row
+            rows += [entries] if together else [(entry,) for entry in entries]
+        return tuple(rows)
 
     @cached_property
     def signature(self) -> str:
@@ -249,9 +268,9 @@ class WorkingContext:
         return self.items[-k:] if k > 0 else ()
 
     def to_tensors(self, tree: LifetimeTree) -> dict[str, torch.Tensor]:
-        """Return what the model reads: inputs_embeds (W, d), attention_mask and position_ids (W,), sinks included."""
-        places = torch.arange(self.used)
-        rows = self.embeddings(tree, 0, self.used)
+        """Return what the model reads: inputs_embeds (R, d), attention_mask and position_ids (R,), sinks included."""
+        places = torch.arange(self.read)
+        rows = self.embeddings(tree, 0, self.read)
         return {"inputs_embeds": rows, "attention_mask": torch.ones_like(places), "position_ids": places}
 
     def pack(self, tree: LifetimeTree) -> dict[str, torch.Tensor]:
@@ -269,31 +288,36 @@ class WorkingContext:
         packed = {
             name: torch.tensor(column, dtype=torch.int64).repeat_interleave(costs) for name, column in columns.items()
         }
-        packed["embeddings"] = self.embeddings(tree, SINKS, self.used)
+        like = tree.model.embed(torch.zeros(0, dtype=torch.int64))
+        packed["embeddings"] = torch.cat([like, *(_rows(run, tree).to(like) for run in _runs(self.items))])
         return packed
 
     def embeddings(self, tree: LifetimeTree, start: int, end: int) -> torch.Tensor:
-        """Return (end − start, d): the rows of positions [start, end), sinks being positions 0 to 3."""
+        """Return (end − start, d): what the model reads at positions [start, end), sinks being positions 0 to 3."""
         model = tree.model
         sinks = model.embed(torch.tensor(model.sinks(), dtype=torch.int64))
         pieces = [sinks[start : min(end, SINKS)]]
         place = SINKS
-        for run in _runs(self.items):
-            width = sum(entry.cost for entry in run)
-            low, high = max(start, place) - place, min(end, place + width) - place
-            if low < high:
-                pieces.append(_rows(run, tree)[low:high].to(sinks))
-            place += width
+        for together, group in groupby(self.rows, key=lambda row: len(row) > 1):
+            rows = list(group)
+            for run in rows if together else _runs([entry for (entry,) in rows]):
+                width = 1 if together else sum(entry.cost for entry in run)
+                low, high = max(start, place) - place, min(end, place + width) - place
+                if low < high:
+                    found = tree.gist_of_row(run[0].node, len(run)) if together else _rows(run, tree)
+                    pieces.append(found[low:high].to(sinks))
+                place += width
         return torch.cat(pieces)
 
     @cached_property
     def _codes(self) -> Codes:
         pieces = [np.arange(-SINKS, 0, dtype=np.int64)]
-        for entry in self.items:
-            if entry.level == 0:
-                pieces.append(np.arange(entry.start, entry.end, dtype=np.int64))
+        for row in self.rows:
+            last = row[-1]
+            if last.level == 0:
+                pieces.append(np.arange(last.start, last.end, dtype=np.int64))
             else:
-                pieces.append(np.array([span_id(entry.node)], np.int64))
+                pieces.append(np.array([span_id(last.node) | len(row) - 1 << READ_AS_ONE], np.int64))
         codes = np.concatenate(pieces)
         codes.flags.writeable = False
         return codes
@@ -328,6 +352,13 @@ def token_entries(start: int, end: int, block_size: int) -> list[Entry]:
         Entry(0, low // block_size, low, min(low + block_size, end), min(low + block_size, end) - low)
         for low in range(start, end, block_size)
     ]
+
+
+def common(left: Codes, right: Codes) -> int:
+    """Return positions from the front at which the same is read."""
+    length = min(len(left), len(right))
+    differ = np.flatnonzero(left[:length] != right[:length])
+    return int(differ[0]) if len(differ) else length
 
 
 def _runs(items: Sequence[Entry]) -> list[tuple[Entry, ...]]:

@@ -29,9 +29,9 @@ if TYPE_CHECKING:
     from amgs.text.tokens import CountTokens
 
 FRAME: Final = "SESSION"
-QUESTION: Final = "what caused the azimuth encoder to slip?"
-ANSWER: Final = "dialogues/2025-05-16-dome.md#39"
-"""Where that is answered: the cause, in one sentence."""
+QUESTION: Final = "what is the name of the sourdough?"
+ANSWER: Final = "notes/people/beppo-carlin.md"
+"""Where that is answered, in one sentence; the small model that ships answers it from there."""
 VERDICTS: Final = 25
 """So many forecasts of the shipped store have their outcome: enough for a picture of how well they are calibrated."""
 _READ: Final = 5

@@ -70,7 +70,7 @@ def test_its_first_row_answers_its_question(engine: Engine) -> None:
     assert found.frame is not None and found.frame.query == sample_build.QUESTION
     first = listed(found.frame)[0]
     assert first.child == "ATTENTION" and first.fate == "selected"
-    assert sample_build.ANSWER in first.block.meta["sources"] and "Cause: nylon sleeve" in first.block.content
+    assert sample_build.ANSWER in first.block.meta["sources"] and "Sourdough named *Frau Doktor*" in first.block.content
 
 
 def test_it_ships_what_its_notes_give(engine: Engine, tmp_path: Path) -> None:

@@ -104,12 +104,12 @@ def eigenvector(adjacency: Adjacency) -> Scores:
     n = adjacency.starts.size - 1
     if not adjacency.neighbour.size:
         return np.zeros(n)
-    connected = np.flatnonzero(adjacency.degrees)
-    first = adjacency.starts[connected]
+    ends = np.repeat(np.arange(n), adjacency.degrees)
     values: Scores = np.full(n, n**-0.5, dtype=np.float64)
     for _ in range(_ROUNDS):
-        next_values: Scores = values.copy()
-        next_values[connected] += np.add.reduceat(adjacency.strength * values[adjacency.neighbour], first)
+        # A count of bins takes a third of the time of `add.reduceat`, where most nodes have few edges.
+        inflow = adjacency.strength * values[adjacency.neighbour]
+        next_values: Scores = values + np.bincount(ends, weights=inflow, minlength=n)
         # Not linalg.norm: its threads cost more than the sum.
         next_values /= math.sqrt(float((next_values * next_values).sum()))
         moved = float(np.abs(next_values - values).max())
@@ -137,14 +137,9 @@ def pagerank(view: GraphView) -> Scores:
     out = np.bincount(begin, weights=strength, minlength=n)
     share = np.divide(strength, out[begin], out=np.zeros_like(strength), where=out[begin] > 0)
     dead_end = out <= 0
-    # Sorted by target, so that a single pass over the edges sums what flows into each node.
-    order = np.argsort(end, kind="stable")
-    begin, share = begin[order], share[order]
-    reached, first = np.unique(end[order], return_index=True)
-    flow = np.zeros(n)
     rank = np.full(n, 1.0 / n)
     for _ in range(_ROUNDS):
-        flow[reached] = np.add.reduceat(share * rank[begin], first)
+        flow = np.bincount(end, weights=share * rank[begin], minlength=n)
         next_values = (1 - _DAMPING) / n + _DAMPING * (flow + float(rank[dead_end].sum()) / n)
         moved = float(np.abs(next_values - rank).sum())
         rank = next_values

@@ -59,7 +59,7 @@ class SearchLog:
             return
         with self._lock:
             if self._last is None:
-                self._last = next((row.serial for row in self._storage.searches.latest(1)), 0)
+                self._last = self._storage.searches.last()
             self._last += 1
             self._pending.append(_Pending(self._last, at, make_storable(query), places, weights, gathered))
             while len(self._pending) > most:
@@ -73,7 +73,7 @@ class SearchLog:
         with self._lock:
             if not self._pending:
                 return
-            self._renumber(next((row.serial for row in self._storage.searches.latest(1)), 0))
+            self._renumber(self._storage.searches.last())
             count = len(self._pending) if most is None else min(most, len(self._pending))
             rows = [_row(self._pending.popleft()) for _ in range(count)]
         self._storage.searches.put(rows, keep)

@@ -181,6 +181,10 @@ class SearchStorage(StoragePart):
         rows = self._rows(f"SELECT {_SEARCH_COLUMNS} FROM searches WHERE serial = ?", [serial])
         return _search(rows[0]) if rows else None
 
+    def last(self) -> int:
+        """Return the highest number of a search, 0 without one."""
+        return self._count("SELECT coalesce(max(serial), 0) FROM searches")
+
     def latest(self, limit: int) -> tuple[SearchRow, ...]:
         """Return the latest searches, newest first."""
         rows = self._rows(f"SELECT {_SEARCH_COLUMNS} FROM searches ORDER BY serial DESC LIMIT ?", [limit])

@@ -31,7 +31,8 @@ class ScoringColumns:
 
     def of(self, wanted: Sequence[int] | NDArray[np.int64]) -> Self:
         """Return the rows with these running numbers, rising; unknown numbers are left out."""
-        numbers = np.unique(np.asarray(wanted, dtype=np.int64))
+        numbers = np.sort(np.asarray(wanted, dtype=np.int64))
+        numbers = numbers[np.diff(numbers, prepend=-1) != 0]  # not np.unique, which loads masked arrays first
         at = np.searchsorted(self.numbers, numbers)
         inside = at < self.numbers.size
         rows = at[inside][self.numbers[at[inside]] == numbers[inside]]
@@ -164,7 +165,7 @@ class BlockColumnStorage(StoragePart, ABC):
         """
         expression = "embedding IS NOT NULL" if embedded else "false"
         c = self._columns(
-            f"SELECT number, array_position(?::VARCHAR[], status) - 1 AS status, {expression} AS embedded "
+            f"SELECT number, coalesce(array_position(?::VARCHAR[], status), 0) - 1 AS status, {expression} AS embedded "
             "FROM memory_blocks WHERE revision > ?",
             [list(STATUSES), since],
             whole=since < 0,
@@ -172,7 +173,7 @@ class BlockColumnStorage(StoragePart, ABC):
         order = np.argsort(c["number"], kind="stable")
         return StatusColumns(
             numbers=np.asarray(c["number"], dtype=np.int64)[order],
-            status=np.ma.filled(c["status"], -1).astype(np.int8)[order],
+            status=np.asarray(c["status"], dtype=np.int8)[order],
             embedded=np.asarray(c["embedded"], dtype=np.bool_)[order],
         )
 

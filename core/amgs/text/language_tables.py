@@ -19,7 +19,7 @@ from amgs.text.scripts import spaceless_language
 
 TABLES = frozenset({ENGLISH, "chinese", "french", "german", "japanese", "spanish"})
 _SLOT = re.compile(r"\{([a-z]+|0)\}")
-_LONE = re.compile("(?<![\u3400-\u9fff])[\u3400-\u9fff](?![\u3400-\u9fff])")
+_LONE = "(?<![\u3400-\u9fff])[\u3400-\u9fff](?![\u3400-\u9fff])"
 _DIGITS = {"day": {r"3[01]|[12]\d|0?[1-9]": ""}, "mm": {"1[0-2]|0?[1-9]": ""}, "year": {r"(?:19|20)\d\d": ""}}
 
 
@@ -74,7 +74,7 @@ def lone_characters(text: str) -> str:
     """Return the Han characters of a question that stand alone between particles or kana: they are words."""
     if not spaceless_language(text):
         return ""
-    return " ".join(_LONE.findall(table_of(text).particles.sub(" ", text)))
+    return " ".join(re.findall(_LONE, table_of(text).particles.sub(" ", text)))
 
 
 @cache

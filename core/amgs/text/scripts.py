@@ -15,19 +15,20 @@ _CJK = (
 _SOUTH_EAST = "\u0e01-\u0e4e\u0e81-\u0ece\u0edc-\u0edf\u1000-\u103f\u1050-\u109f\u1780-\u17d3\u1950-\u1974"
 """Thai, Lao, Myanmar, Khmer, Tai Le."""
 
-_RUN = re.compile(f"[{_CJK}]+|[{_SOUTH_EAST}]+")
-_WRAPPED = re.compile(f"(?<=[{_CJK}])[ \t]*\n[ \t]*(?=[{_CJK}])")
+# No pattern is compiled until a text needs it: these of many characters take 4 ms of each start.
+_RUN = f"[{_CJK}]+|[{_SOUTH_EAST}]+"
+_WRAPPED = f"(?<=[{_CJK}])[ \t]*\n[ \t]*(?=[{_CJK}])"
 """Where a line was broken inside a run."""
 
-_HIRAGANA = re.compile("[\u3041-\u309f]+")
-_KANA = re.compile("[\u3041-\u30fa]")
-_HAN = re.compile("[\u3041-\u30fa\u3400-\u9fff]")
+_HIRAGANA = "[\u3041-\u309f]+"
+_KANA = "[\u3041-\u30fa]"
+_HAN = "[\u3041-\u30fa\u3400-\u9fff]"
 _LATIN = "\u0250"
 """From here on letters are of another script."""
 
 _MOST_OF_ANOTHER_SCRIPT = 0.3
 
-_WIDE = re.compile("[\uff01-\uff9f]+")
+_WIDE = "[\uff01-\uff9f]+"
 """Letters and digits of full width, kana of half."""
 
 
@@ -41,24 +42,24 @@ def other_script(text: str) -> bool:
 
 def spaceless_language(text: str) -> str:
     """Return "japanese" for a text with kana, "chinese" for one with Han alone; empty for any other."""
-    if text.isascii() or not _HAN.search(text):
+    if text.isascii() or not re.search(_HAN, text):
         return ""
-    return "japanese" if _KANA.search(text) else "chinese"
+    return "japanese" if re.search(_KANA, text) else "chinese"
 
 
 def grammatical(term: str) -> bool:
     """Return whether a term of Japanese is nothing but hiragana: endings and particles, and few words."""
-    return not term.isascii() and _HIRAGANA.fullmatch(term) is not None
+    return not term.isascii() and re.fullmatch(_HIRAGANA, term) is not None
 
 
 def spaceless(text: str) -> bool:
     """Return whether a text holds a script that is written without spaces."""
-    return not text.isascii() and _RUN.search(text) is not None
+    return not text.isascii() and re.search(_RUN, text) is not None
 
 
 def without_spaceless(text: str) -> str:
     """Return the text with spaces for what is written without them."""
-    return text if text.isascii() else _RUN.sub(" ", text)
+    return text if text.isascii() else re.sub(_RUN, " ", text)
 
 
 def spaced(text: str, *, singles: bool) -> str:
@@ -69,9 +70,9 @@ def spaced(text: str, *, singles: bool) -> str:
     """
     if text.isascii():
         return text
-    text = _WIDE.sub(lambda wide: unicodedata.normalize("NFKC", wide[0]), unicodedata.normalize("NFC", text))
-    text = _WRAPPED.sub("", text)
-    return _RUN.sub(lambda run: f" {' '.join(_terms(run[0], singles=singles))} ", text)
+    text = re.sub(_WIDE, lambda wide: unicodedata.normalize("NFKC", wide[0]), unicodedata.normalize("NFC", text))
+    text = re.sub(_WRAPPED, "", text)
+    return re.sub(_RUN, lambda run: f" {' '.join(_terms(run[0], singles=singles))} ", text)
 
 
 def _terms(run: str, *, singles: bool) -> list[str]:

@@ -16,10 +16,11 @@ IMPORTING = threading.RLock()
 
 
 def quieten_threads() -> None:
-    """Have torch's threads wait for one another without turning in place, which on busy cores takes the time of the one
-    waited for. OpenMP reads this once, when its library is loaded; what the user has set stays.
+    """Have the threads of torch and NumPy wait for one another without turning in place, which on busy cores takes the
+    time of the one waited for. Each library reads this once, when it is loaded; what the user has set stays.
     """
     os.environ.setdefault("GOMP_SPINCOUNT", "1000")
+    os.environ.setdefault("OPENBLAS_THREAD_TIMEOUT", "18")  # of two, in ticks: .1 ms; 25 otherwise, at each start too
 
 
 def open_ahead() -> bool:

@@ -23,7 +23,7 @@ from amgs.storage.assemblies import AssemblyRecord, WaterfallRow, version_of
 from amgs.storage.frames import CacheRow
 from amgs.text.loading import load
 from amgs.text.text_model import TextModel
-from amgs.types import Block, BlockFilter, Frame, FrameDefinition, Weights
+from amgs.types import Block, BlockFilter, EdgeKey, Frame, FrameDefinition, Weights
 
 
 class Assembler(MemoryPart):
@@ -55,13 +55,16 @@ class Assembler(MemoryPart):
                 load(self._context.embedder, "the encoder")  # before the clocks of the layers start
             frame, pools = self._build_frame(definition, asked, known, sources)
             fitted = self._storage.forecasts.fitted(state.changes)
+            logged = reinforce and as_of is None and not self._storage.read_only
+            walked: Sequence[EdgeKey] = ()
+            if logged and (reached := [c.block.id for c in frame.selected if "graph" in c.layers]):
+                numbers = state.blocks.numbers_of([c.block.id for c in frame.selected])
+                walked = reinforcing.find_walked_edges(state.graph.view(), reached, numbers)
         if definition.assembly == "summary" and self._context.model is not None:
             frame = self._rewrite_summary(frame, definition, self._context.model)
         if asked.as_of is None and weights is None:
             frame = coverage.add_promise(frame, known, fitted)
-        if reinforce and as_of is None and not self._storage.read_only:
-            return self._log_assembly(frame, asked, pools, known, fitted.curve)
-        return frame
+        return self._log_assembly(frame, asked, pools, known, fitted.curve, walked) if logged else frame
 
     def _rewrite_summary(self, frame: Frame, definition: FrameDefinition, model: TextModel) -> Frame:
         """Return a summary in the words of the user's language model, as far as they are founded."""
@@ -79,17 +82,13 @@ class Assembler(MemoryPart):
         pools: Mapping[str, ChildPool],
         known: Definitions,
         curve: str | None,
+        walked: Sequence[EdgeKey],
     ) -> Frame:
-        """Return log the frame with its forecasts, mapped along a curve. A frame that reinforced says so, and in which
-        operation.
+        """Log the frame with its forecasts, mapped along a curve; return it. One that reinforced says so, and in which
+        operation. walked: the edges by which its blocks were reached.
         """
         chosen = {c.block.id: c for c in frame.selected}
-        reached = [i for i, c in chosen.items() if "graph" in c.layers]
-        with self._context.derived.reading() as state:
-            view = state.graph.view()
-            numbers = state.blocks.numbers_of(list(chosen))
         with self._storage.log():
-            walked = reinforcing.find_walked_edges(view, [i for i in reached if i in numbers], numbers)
             forecasts.log_forecasts(self._storage, frame, tuple(chosen.values()), walked, curve)
             self._record(frame, asked, pools, known)
             self._storage.scores.put(frame.name, {i: c.score for i, c in chosen.items()}, frame.as_of)

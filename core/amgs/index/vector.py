@@ -55,6 +55,7 @@ class VectorIndex:
         self._shares = False
         # Rows that pass the last filters, with the filters themselves, which are compared by identity.
         self._cached_rows: list[tuple[NDArray[np.int64], NDArray[np.int64]]] = []
+        self._measured: tuple[bytes, NDArray[np.float32]] = b"", np.zeros(0, np.float32)
 
     def copy(self) -> VectorIndex:
         """Return a copy that may be changed while this index is searched. They share the vectors as long as rows are
@@ -260,7 +261,7 @@ class VectorIndex:
         """Mark these blocks' rows in the base as gone, since they are removed or will be in the tail."""
         rows = self._base.rows(numbers)
         self._gone[rows[rows >= 0]] = True
-        self._cached_rows = []
+        self._cached_rows, self._measured = [], (b"", np.zeros(0, np.float32))
         self.__dict__.pop("gone", None)
 
     def _stop_sharing(self) -> None:
@@ -354,10 +355,15 @@ class QueryVectors:
 
     @cached_property
     def _cosines(self) -> NDArray[np.float32]:
-        """Cosines (n,) of all rows of base and tail."""
-        index = self._index
-        base = index._base.matrix @ self._direction
-        return np.concatenate([base, index._matrix[: index.tail] @ self._direction]) if index.tail else base
+        """Cosines (n,) of all rows of base and tail, kept for the parts of a frame, which ask the same question."""
+        index, asked = self._index, self._direction.tobytes()
+        known, cosines = index._measured
+        if known != asked:
+            cosines = index._base.matrix @ self._direction
+            if index.tail:
+                cosines = np.concatenate([cosines, index._matrix[: index.tail] @ self._direction])
+            index._measured = asked, cosines
+        return cosines
 
     @cached_property
     def _allowed_cosines(self) -> NDArray[np.float32]:

@@ -19,7 +19,7 @@ from amgs.clock import FixedClock, parse_instant
 from amgs.conversation.material import MessageCounter
 from amgs.conversation.messages import read_messages
 from amgs.conversation.optimise import optimise
-from amgs.conversation.protection import atoms, find_personal
+from amgs.conversation.protection import find_personal, group_atoms
 from amgs.errors import AmgsError, ImpossibleBudgetError, MessageError, UnknownConversationError, UsageError
 from amgs.types.conversation import (
     CONTEXT_CONFIGURATIONS,
@@ -321,7 +321,7 @@ def test_parallel_calls_are_one_atom_and_a_question_goes_with_its_answer() -> No
 
     given = [*said[:2], {"role": "assistant", "tool_calls": both}, said[3], {**said[3], "tool_call_id": "d"}, said[4]]
     read = read_messages(given, parse_instant("2026-03-02T09:00:00Z")).messages
-    assert atoms(read) == ((0,), (1, 5), (2, 3, 4))
+    assert group_atoms(read) == ((0,), (1, 5), (2, 3, 4))
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ import pytest
 
 from amgs.errors import UnknownBlockError, UsageError
 from amgs.ingest.raw_blocks import RawBlock
-from amgs.lifecycle.erase import telling
+from amgs.lifecycle.erase import gives_away
 from amgs.memory import Memory
 from amgs.types import Block, BlockFilter
 from tests.engine.lifecycle_world import EVERY, OTHERS, TWO_CONCEPTS, lively
@@ -192,6 +192,6 @@ def test_a_full_disk_while_the_file_is_written_anew_leaves_the_store_whole(
 
 
 def test_a_text_gives_away_what_was_erased_by_a_run_or_a_word_of_its_own() -> None:
-    tells = telling(["Ada meets Bob at the Larkspur café on Friday."], lambda word: word not in ("larkspur",))
+    tells = gives_away(["Ada meets Bob at the Larkspur café on Friday."], lambda word: word not in ("larkspur",))
     assert tells("Where is LARKSPUR?") and tells("ada  meets bob")
     assert not tells("Friday, at the café") and not tells("")

@@ -8,7 +8,7 @@ import pytest
 
 from amgs.errors import Cancelled
 from amgs.ingest.raw_blocks import RawBlock
-from amgs.lifecycle.conflict import Words, judge
+from amgs.lifecycle.conflict import Words, find_conflict
 from amgs.lifecycle.supersede import CONFIDENCE
 from amgs.text.claims import claims
 from amgs.types import Block, Progress
@@ -27,7 +27,7 @@ def found(older: str, newer: str, *, days: int = 5, linked: bool = False, **more
     names = {"entities": more.get("names", "").split()}
     one = Block("a", older, DAY, DAY, category=more.get("kind", "note"), meta={"source": "old-rule.md", **names})
     two = Block("b", newer, later, later, category=more.get("then", "note"), meta={"source": "b.md", **names})
-    verdict = judge(one, two, 0.5, linked, Words.of((one, two, *COMMON)))
+    verdict = find_conflict(one, two, 0.5, linked, Words.of((one, two, *COMMON)))
     return None if verdict is None or verdict[1] < CONFIDENCE else (verdict[0], verdict[2])
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 
-from amgs.lifecycle.schedule import due
+from amgs.lifecycle.schedule import decide_due
 from amgs.settings import ConsolidationSettings
 from tests.engine.memory_world import NOW, open_memory
 
@@ -12,11 +12,11 @@ from tests.engine.memory_world import NOW, open_memory
 def test_consolidation_is_due_by_volume_or_by_time_and_never_for_nothing() -> None:
     settings = ConsolidationSettings(interval_minutes=15, volume=3)
     hour = timedelta(hours=1)
-    assert not due(0, None, NOW - hour, NOW, settings).due
-    assert due(3, NOW, NOW, NOW, settings).due
-    assert not due(2, NOW, NOW - timedelta(minutes=14), NOW, settings).due
-    assert due(2, NOW, NOW - timedelta(minutes=15), NOW, settings).due
-    assert due(1, NOW - hour, None, NOW, settings).due
+    assert not decide_due(0, None, NOW - hour, NOW, settings).due
+    assert decide_due(3, NOW, NOW, NOW, settings).due
+    assert not decide_due(2, NOW, NOW - timedelta(minutes=14), NOW, settings).due
+    assert decide_due(2, NOW, NOW - timedelta(minutes=15), NOW, settings).due
+    assert decide_due(1, NOW - hour, None, NOW, settings).due
 
 
 def test_the_door_asks_the_store() -> None:

@@ -81,7 +81,7 @@ def test_what_was_corrected_is_written_and_undone_as_one(memory: Memory) -> None
 
 def test_a_value_of_the_owner_becomes_part_of_the_self(fixed: PlanDraft) -> None:
     item = next(i for i in fixed.proposed.items if not i.is_self_component and "author" not in i.block.meta)
-    plan = plan_editing.edited(fixed, item.block.id, category="value", known=("value",)).plan
+    plan = plan_editing.edit_draft(fixed, item.block.id, category="value", known=("value",)).plan
     assert plan_editing.item_of(plan, item.block.id).is_self_component
 
 
@@ -162,7 +162,7 @@ def test_corrections_do_what_they_say_and_can_be_taken_back_in_any_order(fixed: 
                 },
             )
         )
-        draft = plan_editing.edited(draft, item.block.id, **change)  # type: ignore[arg-type]
+        draft = plan_editing.edit_draft(draft, item.block.id, **change)  # type: ignore[arg-type]
         told = said.setdefault(item.block.id, {"drop": set()})
         told.update({k: v for k, v in change.items() if k != "drop"})
         told["drop"] = {*told["drop"], *change.get("drop", ())}  # type: ignore[misc]
@@ -179,7 +179,7 @@ def test_corrections_do_what_they_say_and_can_be_taken_back_in_any_order(fixed: 
         left = {e.key for e in proposed.edges if not out & {e.source_id, e.target_id}} - gone
         assert {e.key for e in item.edges} == left
     for block in data.draw(st.permutations(list(said))):
-        draft = plan_editing.reset(draft, block)
+        draft = plan_editing.reset_block(draft, block)
     assert draft == fixed
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from amgs.api.simulation import Decay, Pruning
 from amgs.errors import UsageError
-from amgs.lifecycle.change import Change, joined
+from amgs.lifecycle.change import Change, combine_changes
 from amgs.memory.synthetic import synthetic_memory
 from amgs.settings import PruningSettings
 from amgs.simulation import ALIVE, BELIEF, DECAY_SPREAD, Quantiles, Scenario, UncertainGraph, draw
@@ -100,7 +100,7 @@ def test_the_same_seed_gives_the_same_future_and_no_change_moves_nothing() -> No
         assert first == memory.simulate(Change(), 8, 3, days=10) != memory.simulate(Change(), 8, 4, days=10)
         assert {row.change for row in first.rows if row.scenario == "changed"} == {0.0}
         plan = memory.lifecycle.plan_enhancement(kinds=["duplicate", "split"])
-        merged = memory.simulate(joined(p.change for p in plan.proposals), 8, days=1)
+        merged = memory.simulate(combine_changes(p.change for p in plan.proposals), 8, days=1)
         assert any(row.change for row in merged.rows)
         assert memory.change_counter == before, "a simulation writes nothing"
 

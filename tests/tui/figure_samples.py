@@ -16,7 +16,7 @@ from amgs.conversation.messages import read_messages
 from amgs.conversation.optimise import optimise
 from amgs.conversation.why import find_changes
 from amgs.identity import block_id
-from amgs.lifecycle.plan_editing import PlanDraft, edited
+from amgs.lifecycle.plan_editing import PlanDraft, edit_draft
 from amgs.types import (
     Block,
     Candidate,
@@ -222,8 +222,8 @@ def draft() -> PlanDraft:
     """The plan with corrections of every kind: category, confidence, block and edge left out, edge surer."""
     made = PlanDraft(plan())
     items = made.proposed.items
-    made = edited(made, items[4].block.id, category="decision", confidence=0.35, drop=["1"], sure={"2": 0.95})
-    return edited(edited(made, items[1].block.id, left_out=True), items[2].block.id, category="mine")
+    made = edit_draft(made, items[4].block.id, category="decision", confidence=0.35, drop=["1"], sure={"2": 0.95})
+    return edit_draft(edit_draft(made, items[1].block.id, left_out=True), items[2].block.id, category="mine")
 
 
 def candidates(number: int = 14) -> tuple[Candidate, ...]:

@@ -13,12 +13,12 @@ from amgs.conversation.relevance import (
     WEIGHTS,
     Floats,
     MessageEvidence,
-    ages,
-    decay,
-    passages,
-    rate,
+    combine_layers,
+    decay_column,
+    hours_since,
+    odds_of,
+    passage_columns,
     spread,
-    weigh,
 )
 from amgs.conversation.segments import estimate_topics
 from amgs.retrieval.features import FEATURES
@@ -60,11 +60,11 @@ def test_the_parts_of_a_message_sum_to_what_decides(size: int, seed: int) -> Non
     costs, sessions = (chance.integers(1, 200, size).astype(float), sorted(chance.integers(0, 3, size).tolist()))
     evidence = _evidence(chance.normal(0, 3, size).tolist(), (chance.random(size) < 0.4).tolist())
     meanings, asked = (chance.normal(size=(size, 8)).astype(np.float32), chance.normal(size=8).astype(np.float32))
-    columns = passages(evidence, costs, sessions, meanings, asked)
-    found = weigh(evidence, costs, sessions, columns)
+    columns = passage_columns(evidence, costs, sessions, meanings, asked)
+    found = combine_layers(evidence, costs, sessions, columns)
     assert ((found.worths >= 0) & (found.worths <= 1)).all()
     decided = found.parts.sum(axis=1)
-    assert np.allclose(np.log(rate(found.worths)), decided - decided.max(), atol=1e-6)
+    assert np.allclose(np.log(odds_of(found.worths)), decided - decided.max(), atol=1e-6)
     assert {*columns, "around", "itself", "decay"} == set(WEIGHTS)
     assert {*FEATURES, *columns, "decay"} == set(LAYER_OF)
     assert {*LAYER_OF.values(), "around"} == set(RELEVANCE_LAYERS)
@@ -74,9 +74,9 @@ def test_half_of_a_message_is_left_after_a_half_life() -> None:
     now = datetime(2026, 3, 9, tzinfo=UTC)
     times = (None, now - timedelta(hours=20), None, now - timedelta(hours=10), now + timedelta(hours=1))
     said = [Message(n, "user", "Nice.", at) for n, at in enumerate(times, 1)]
-    old, evidence = ages(said, now) / 10.0, np.array([9.0, 1.0, 2.0, 7.0, 8.0])
-    assert np.allclose(np.exp(decay("exponential", old, evidence)), [0.25, 0.25, 0.25, 0.5, 1.0])
-    assert np.allclose(np.exp(decay("step", old + 0.9, evidence)), [0.25, 0.25, 0.25, 0.5, 1.0])
-    assert np.allclose(np.exp(decay("logarithmic", old, evidence))[3:], [0.5, 1.0])
-    assert np.allclose(np.exp(decay("adaptive", old, evidence))[:3], [0.5, 0.0625, 0.0625])
-    assert ages([Message(1, "user", "Nice.")], now).tolist() == [0.0]
+    old, evidence = hours_since(said, now) / 10.0, np.array([9.0, 1.0, 2.0, 7.0, 8.0])
+    assert np.allclose(np.exp(decay_column("exponential", old, evidence)), [0.25, 0.25, 0.25, 0.5, 1.0])
+    assert np.allclose(np.exp(decay_column("step", old + 0.9, evidence)), [0.25, 0.25, 0.25, 0.5, 1.0])
+    assert np.allclose(np.exp(decay_column("logarithmic", old, evidence))[3:], [0.5, 1.0])
+    assert np.allclose(np.exp(decay_column("adaptive", old, evidence))[:3], [0.5, 0.0625, 0.0625])
+    assert hours_since([Message(1, "user", "Nice.")], now).tolist() == [0.0]

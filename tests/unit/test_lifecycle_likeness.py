@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from amgs.identity import block_id
 from amgs.lifecycle import similarity
-from amgs.lifecycle.similarity import Pair, pairs, shingles
+from amgs.lifecycle.similarity import Pair, find_pairs, make_shingles
 from amgs.text.differences import differ, said
 from amgs.types import Block, Vector
 
@@ -102,17 +102,17 @@ def test_it_agrees_with_looking_at_every_pair(texts: list[str], spread: float, s
     matrix = units(seed, len(blocks))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(similarity, "_ROWS", 7)
-        assert kinds(pairs(blocks, matrix, overlap_words=OVERLAP_WORDS)) == slow(blocks, matrix)
+        assert kinds(find_pairs(blocks, matrix, overlap_words=OVERLAP_WORDS)) == slow(blocks, matrix)
 
 
 def test_with_too_many_pairs_only_the_rarest_runs_count(monkeypatch: pytest.MonkeyPatch) -> None:
     texts = ["ash elm fir oak", "ash elm fir yew", "x y z 1 2 3 4 5", "so x y z 1 2 3 4 5"]
     texts += [f"same old words {n}" for n in range(9)]
     blocks = [block(t, 0.0, f"{i}.md") for i, t in enumerate(texts)]
-    assert similarity._sharing_runs(shingles(texts))[0].keys.size == 2 + 36
+    assert similarity._pairs_with_shared_runs(make_shingles(texts))[0].keys.size == 2 + 36
     monkeypatch.setattr(similarity, "_MOST_PAIRS", 7)
-    shared, rare = similarity._sharing_runs(shingles(texts))
+    shared, rare = similarity._pairs_with_shared_runs(make_shingles(texts))
     assert shared.keys.tolist() == [0 * 13 + 1, 2 * 13 + 3]
     assert shared.counts.tolist() == [1, 6]
     assert rare.tolist() == [2, 2, 6, 7] + [1] * 9
-    assert list(kinds(pairs(blocks, np.eye(13, dtype=np.float32))).values()) == ["duplicate"]
+    assert list(kinds(find_pairs(blocks, np.eye(13, dtype=np.float32))).values()) == ["duplicate"]

@@ -53,7 +53,7 @@ class Conversations(ConversationContexts):
             )
             masked = tell_masked(find_marks(texts))
             notes = (*reading.notes, f"{masked}.") if masked else reading.notes
-            return keeping.add(storage, conversation, reading.messages, now, before, notes)
+            return keeping.add_messages(storage, conversation, reading.messages, now, before, notes)
 
     def list(self) -> tuple[ConversationSummary, ...]:
         """Return the conversations that are held, by name."""
@@ -147,7 +147,7 @@ class Conversations(ConversationContexts):
             wanted = self._numbers(conversation, [handle] if handle else [], messages)
             if drop and not handle:
                 wanted = self._standing(conversation, messages)
-            result = protection.change(storage, conversation, wanted, now, drop=drop)
+            result = protection.change_kept(storage, conversation, wanted, now, drop=drop)
         if drop or budget is None:
             return result
         try:

@@ -15,7 +15,7 @@ from amgs.conversation import citing, keeping, optimise, protection, views, why
 from amgs.conversation.coreference.passage import load_packaged_parser
 from amgs.conversation.coreference.resolver import ABSTAINS_BELOW
 from amgs.conversation.material import MessageCounter
-from amgs.conversation.relevance import Relevance, relevance
+from amgs.conversation.relevance import Relevance, rate_messages
 from amgs.conversation.resolved import keeping as resolved
 from amgs.conversation.resolved.keeping import gather_entities, split_by_confidence
 from amgs.conversation.survival import elements, of_context, survival
@@ -325,7 +325,7 @@ class ConversationContexts(ConversationContents):
         load(context.embedder, "the encoder")
         costs = [asked.counter.cost(message) for message in asked.messages]
         with context.derived.searching() as sources:
-            return relevance(asked.query, asked.stored, costs, context.storage, sources, context.settings)
+            return rate_messages(asked.query, asked.stored, costs, context.storage, sources, context.settings)
 
     def _standing(self, conversation: str, messages: Sequence[Message]) -> frozenset[int]:
         """Read the numbers of messages that every context keeps, of these messages."""

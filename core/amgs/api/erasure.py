@@ -34,9 +34,9 @@ class Erasure(MemoryPart):
         with storage.transaction():
             planned = self.plan(ids)
             context.searches.write(context.settings.retrieval.searches, most=None)
-            entry, rows = erasing.take(storage, planned, context.clock.now())
+            entry, rows = erasing.erase_blocks(storage, planned, context.clock.now())
         gone = tuple(block.id for block in planned.blocks)
-        struck = 0 if storage.file is None else erasing.strike(Path(f"{storage.file}.deleted.jsonl"), gone)
+        struck = 0 if storage.file is None else erasing.remove_ledger_lines(Path(f"{storage.file}.deleted.jsonl"), gone)
         compacted = self.finish()
         now = context.derived.sizes()
         return ErasureReceipt(

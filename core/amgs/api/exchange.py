@@ -203,7 +203,7 @@ class Exchange(MemoryPart):
         if not wanted:
             raise _nothing(path, records)
         known = storage.blocks.existing(wanted)
-        new = keeping.placed(storage, records.conversations) if conversations else []
+        new = keeping.assign_names(storage, records.conversations) if conversations else []
         foreign_import = ForeignImport(
             path,
             records.format,

@@ -53,7 +53,7 @@ class Lifecycle(MemoryPart):
         raw = BlockFilter(statuses=("raw",))
         earliest = self._storage.blocks.select(raw, order="arrival", limit=1)
         last = self._storage.journal.last_of(consolidate.KIND)
-        return schedule.due(
+        return schedule.decide_due(
             self._storage.blocks.count(raw),
             earliest[0].created_at if earliest else None,
             None if last is None else last.at,
@@ -84,7 +84,9 @@ class Lifecycle(MemoryPart):
                 change_counter=counter,
                 progress=progress,
             )
-        return plan_editing.carried(() if before is None else before.edits, PlanDraft(plan, whose=owner(known.authors)))
+        return plan_editing.carry_edits_over(
+            () if before is None else before.edits, PlanDraft(plan, whose=owner(known.authors))
+        )
 
     def _number_draft_blocks(self, draft: PlanDraft) -> list[int]:
         """Running numbers of a draft's blocks, rising."""
@@ -107,7 +109,7 @@ class Lifecycle(MemoryPart):
         """Return the draft with one block corrected, see `revise.edited`; nothing is written. new: the category may be
         one that no block has yet.
         """
-        return plan_editing.edited(
+        return plan_editing.edit_draft(
             draft,
             block_id,
             category=category,
@@ -134,7 +136,7 @@ class Lifecycle(MemoryPart):
         it stays raw. Raises UsageError when its blocks are no longer raw.
         """
         check_space(self._storage, self._context.embedder)
-        return consolidate.apply(
+        return consolidate.apply_plan(
             self._storage,
             draft.plan,
             embedder=self._context.embedder,
@@ -276,7 +278,7 @@ class Lifecycle(MemoryPart):
 
     def apply_pruning(self, plan: PrunePlan) -> Pruned:
         """Carry a plan out; what a hard one deletes is kept in the table `deleted_blocks`."""
-        return prune.apply(self._storage, plan, self._now)
+        return prune.apply_plan(self._storage, plan, self._now)
 
     def delete(self, ids: Sequence[str]) -> JournalEntry:
         """Set blocks aside as pruned, whatever their signs; `undo` brings them back. `memory.erasure` erases."""

@@ -143,7 +143,7 @@ class SourceLibrary(MemoryPart):
 
     def apply(self, plan: RevisionPlan) -> Revision:
         """Carry a plan out in one transaction; raises UsageError when the store has moved on under it."""
-        return revision.apply(self._storage, plan, self._now)
+        return revision.apply_plan(self._storage, plan, self._now)
 
     def watch(self, folder: Path, wait: Callable[[], bool], *, rounds: int | None = None) -> Iterator[Revision]:
         """Take in what changes below a folder, look by look: `rounds` of them, or until `wait` between two says False.

@@ -1,5 +1,6 @@
-"""Conversations in the store: messages as they were said or came with an import, and the blocks by which a search finds
-them.
+"""Store conversations: their messages, and the blocks made of them, by which a search finds them.
+
+`add_messages` serves the API and the gateway, `assign_names` and `keep` serve imports.
 """
 
 from __future__ import annotations
@@ -31,24 +32,24 @@ KIND = "ingest"
 _PIECE = 1000
 """Characters of a piece at most."""
 _WORD_PIECES = 240
-"""Word pieces that an embedder reads of a text, some left for who speaks."""
+"""Tokens of a piece at most: what the embedder reads, less some for the speaker's name."""
 LONGEST_NAME = 120
 
 
 def source_of(conversation: str, session: int) -> str:
-    """Return the name of the source that a session of a conversation is."""
+    """Return the name of the source that stands for a session of a conversation."""
     return f"conversation/{conversation}/{session}"
 
 
 def sources_of(storage: Storage, conversation: str) -> list[str]:
-    """Return the sources that hold something of a conversation."""
+    """Return the names of a conversation's sources, one for each session with blocks."""
     start = source_of(conversation, 0)[:-1]
     named = [source.name for source in storage.sources.names() if source.name.startswith(start)]
     wanted = [name for name in named if name[len(start) :].isdecimal()]
     return sorted({piece.source for piece in storage.sources.held(wanted)}) if wanted else []
 
 
-def add(
+def add_messages(
     storage: Storage,
     conversation: str,
     messages: Sequence[Message],
@@ -56,9 +57,10 @@ def add(
     before: Sequence[Message] = (),
     notes: Sequence[str] = (),
 ) -> ConversationAdded:
-    """Keep messages and take their pieces in, in one transaction with one journal entry. before: those that are held.
+    """Store messages and ingest their text as blocks, in a single transaction with a journal entry.
 
-    Raises MessageError for a name that cannot be one.
+    before: the messages that are stored already. notes: remarks that the result repeats. Raises MessageError for an
+    invalid name.
     """
     check_name(conversation)
     first = messages[0].number if messages else storage.messages.count(conversation) + 1
@@ -72,7 +74,7 @@ def add(
         source, last = "", ""
         if before:
             source = source_of(conversation, numbers[len(before) - 1])
-            last = _last_place(storage, source)
+            last = _last_locator(storage, source)
         for message, session in zip(messages, numbers[len(before) :], strict=True):
             if source != source_of(conversation, session):
                 source, last = source_of(conversation, session), ""
@@ -112,7 +114,7 @@ def read_held(
 
 
 def check_name(conversation: str) -> None:
-    """Raise MessageError for a name that cannot be one."""
+    """Raise MessageError for an invalid name of a conversation."""
     fit = conversation.strip() == conversation and 0 < len(conversation) <= LONGEST_NAME
     if not fit or "#" in conversation or not conversation.isprintable():
         raise MessageError(
@@ -121,14 +123,17 @@ def check_name(conversation: str) -> None:
         )
 
 
-def _last_place(storage: Storage, source: str) -> str:
-    """Return the name of the last piece of a session; empty where there is none."""
+def _last_locator(storage: Storage, source: str) -> str:
+    """Return the locator of a session's last block, which the next one follows; "" where there is none."""
     source_pieces = storage.sources.held([source])
     return source_pieces[-1].locator if source_pieces else ""
 
 
 def _drafts(conversation: str, source: str, message: Message, before: str) -> Iterator[RawBlock]:
-    """Yield a message in pieces that an embedder reads whole, `Name: text`, each of which follows the one before it."""
+    """Yield a message as raw blocks `Name: text`, short enough to be embedded whole, each following the one before.
+
+    before: locator of the block before the first; "" for none.
+    """
     who = message.speaker or speaker(message.role)
     calls = [call_text(call.name, call.arguments) for call in message.calls]
     parts = pieces("\n\n".join(part for part in (message.text, *calls) if part.strip()))
@@ -151,7 +156,7 @@ def _drafts(conversation: str, source: str, message: Message, before: str) -> It
 
 
 def pieces(text: str) -> tuple[str, ...]:
-    """Return a text in parts that an embedder reads whole."""
+    """Divide a text into parts short enough to be embedded whole."""
     parts: list[str] = []
     for part in cut(text, _PIECE):
         size = approximate_tokens(part)
@@ -161,39 +166,41 @@ def pieces(text: str) -> tuple[str, ...]:
 
 
 _LONGEST = LONGEST_NAME - 8
-"""Characters of a name, some left for a number behind it."""
+"""Characters of a name, less some for a number after it."""
 
 
 @dataclass(frozen=True, slots=True)
 class NewMessages:
-    """Messages of a conversation that are not held yet, with the ids of their blocks."""
+    """Messages of a conversation that are not stored yet, each with the ids of its blocks."""
 
     conversation: str
     messages: tuple[tuple[Message, tuple[str, ...]], ...]
 
 
-def placed(storage: Storage, conversations: Sequence[ForeignConversation]) -> list[NewMessages]:
-    """Under which name each conversation is kept, and which of its messages are new.
+def assign_names(storage: Storage, conversations: Sequence[ForeignConversation]) -> list[NewMessages]:
+    """Return the name under which to store each imported conversation, and which of its messages are new.
 
-    One that goes on from what is held under its name is continued, and one that is held whole is left out. Where
-    another conversation has the name, a number stands behind it.
+    A conversation that continues the stored one of its name is continued; one that is stored wholly is left out. Where
+    another conversation has the name, a number is added.
     """
     by_name: dict[str, NewMessages] = {}
     for conversation in conversations:
-        wanted = _fit(conversation.name)
+        wanted = _fit_name(conversation.name)
         for number in itertools.count(1):
             name = wanted if number == 1 else f"{wanted} ({number})"
             if name in by_name:
                 continue
             history = [stored_message.message for stored_message in storage.messages.held(name)]
-            if all(_same(*pair) for pair in zip(history, (m for m, _ in conversation.messages), strict=False)):
+            if all(
+                _is_same_message(*pair) for pair in zip(history, (m for m, _ in conversation.messages), strict=False)
+            ):
                 by_name[name] = NewMessages(name, conversation.messages[len(history) :])
                 break
     return [new_messages for new_messages in by_name.values() if new_messages.messages]
 
 
 def keep(storage: Storage, new: Sequence[NewMessages], operation: int, zone: tzinfo | None) -> None:
-    """Keep the messages, as part of an operation of the journal. zone: of those that do not tell theirs."""
+    """Store new messages as part of a journalled operation. zone: time zone of messages that do not give theirs."""
     for new_messages in new:
         storage.messages.add(
             new_messages.conversation, [StoredMessage(*pair) for pair in new_messages.messages], operation
@@ -206,7 +213,8 @@ def _place_message(message: Message, zone: tzinfo | None) -> Message:
     return message if message.at is None else replace(message, at=place(message.at, zone))
 
 
-def _same(original: Message, message: Message) -> bool:
+def _is_same_message(original: Message, message: Message) -> bool:
+    """Return whether two messages have the same role, text, time and answered call."""
     return (original.role, original.text, original.at, original.answers) == (
         message.role,
         message.text,
@@ -215,7 +223,7 @@ def _same(original: Message, message: Message) -> bool:
     )
 
 
-def _fit(name: str) -> str:
-    """Return a name that a conversation can have."""
+def _fit_name(name: str) -> str:
+    """Return a valid name for a conversation, near the given one."""
     text = "".join(character if character.isprintable() and character != "#" else " " for character in name)
     return " ".join(text.split())[:_LONGEST].strip() or "conversation"

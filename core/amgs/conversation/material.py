@@ -1,4 +1,8 @@
-"""Input of a strategy's plan: the messages, their costs and worth, and those that must stay."""
+"""Hold what a strategy plans with (`Material`) and its decisions so far (`Draft`): a fate for each message, and the
+tokens used.
+
+The tokens that a draft counts must never be fewer than `render` writes, or the context exceeds its budget.
+"""
 
 from __future__ import annotations
 
@@ -14,13 +18,13 @@ from amgs.types.conversation import ContextMessage, ContextSettings, Message, Sp
 
 ESTIMATE = "estimate"
 OVERHEAD = 4
-"""Tokens that a chat template puts around a message."""
+"""Tokens that a chat template adds to a message."""
 
 
 @dataclass(frozen=True, slots=True)
 class MessageCounter:
-    """Counts the tokens of messages. name: of the model whose tokens they are; ESTIMATE where words and signs stand in
-    for them.
+    """Counts the tokens of messages. name: of the model whose tokenizer counts; ESTIMATE where words and punctuation
+    are counted instead.
     """
 
     count: CountTokens = approximate_tokens
@@ -36,40 +40,41 @@ class MessageCounter:
 
     @property
     def estimated(self) -> bool:
-        """Return whether no tokenizer is known."""
+        """Whether tokens are estimated, because no tokenizer is known."""
         return self.name == ESTIMATE
 
     def cost(self, message: Message | ContextMessage) -> int:
-        """Return tokens of a message in a chat template: its text, who speaks, its calls and what stands around it."""
+        """Return the tokens of a message in a chat template: text, speaker, tool calls and OVERHEAD."""
         calls = sum(self.count(c.name) + self.count(c.arguments) + OVERHEAD for c in message.calls)
         speaker = self.count(message.speaker) if message.speaker else 0
         return OVERHEAD + speaker + self.count(message.text) + calls
 
 
 Atom = tuple[int, ...]
-"""Places of messages that stay together."""
+"""Indexes of messages that stay together, such as a tool call and its result."""
 Cited = tuple[int, ...]
-"""Numbers of pieces of a message, rising; see `pieces`."""
+"""Numbers of pieces of a message, ascending; see `Material.pieces`."""
 Fate = tuple[SpanFate, Cited]
-"""What becomes of a message, and where it is digested, what is cited of it."""
+"""What happens to a message: kept, masked (a single line), digested (these pieces are cited) or dropped."""
 DROPPED: Fate = ("dropped", ())
 KEPT: Fate = ("kept", ())
 MASKED: Fate = ("masked", ())
 
 
 _MUCH = 0.1
-"""The share of the budget from which on only the sentences of a message are protected."""
+"""Share of the budget above which only the protected sentences of an atom are kept."""
 
 
 @dataclass(frozen=True, slots=True)
 class Material:
-    """Sequences have one entry a message. costs: tokens of each whole; masked: as one line, equal to its cost where
-    that saves nothing. protected: how firmly each is kept and why. atoms: see there. gap: tokens of a line that marks a
-    gap, at most. budget: tokens, gaps included. rates: see `relevance`; empty where nothing can be said.
+    """What a strategy plans with; sequences have an entry for each message.
 
-    voices: in whose voice a message is cited; "" for an output of a tool, which is cited in its own place, or for what
-    cannot be. mark: tokens of what stands before the citations of one voice, at most. count: tokens of a text. query:
-    what is asked. topics: (start, end) of each, found when they are asked for.
+    costs: tokens of each message whole. masked: tokens as a single line; equal to the cost where that saves nothing.
+    protected: how firmly each is kept, and why. atoms: messages that stay together. rates: value a token, see
+    `relevance.odds_of`; empty where there is no evidence. gap: most tokens of a line that marks a gap. budget: tokens,
+    gap lines included. voices: the role that cites each message; "" for a tool output, which is cited in its own place,
+    and for a message that cannot be cited. mark: most tokens before the citations of a role. count: counts a text's
+    tokens. topics: computes the (start, end) indexes of each topic.
     """
 
     messages: Sequence[Message]
@@ -89,17 +94,15 @@ class Material:
     _piece_costs: dict[tuple[int, int], int] = field(default_factory=dict, compare=False)
 
     def level(self, atom: Atom) -> Protection:
-        """Return how firmly an atom is kept: as firmly as its firmest message."""
+        """Return the protection of an atom: the highest of its messages."""
         return max(self.protected[place].level for place in atom)
 
     def reason(self, atom: Atom) -> str:
-        """Say why an atom is kept."""
+        """Return why an atom is protected."""
         return next(own.because for own in map(self.protected.__getitem__, atom) if own.level == self.level(atom))
 
     def protect(self, atom: Atom) -> dict[int, Fate]:
-        """Return the fates of an atom that is protected: whole, but of one that would take much of the budget only the
-        sentences for which it is.
-        """
+        """Return the fates of a protected atom: whole, but for a long one only the sentences that are protected."""
         whole = dict.fromkeys(atom, KEPT)
         firm = [place for place in atom if self.protected[place].level == self.level(atom)]
         short = sum(self.costs[place] for place in atom) <= self.budget * _MUCH
@@ -116,20 +119,20 @@ class Material:
         return self.cite(atom, cites) or whole
 
     def mask(self, atom: Atom) -> dict[int, Fate]:
-        """Give the fates of an atom whose outputs of tools are one line each."""
+        """Return the fates of an atom with its tool outputs masked where that saves tokens."""
         return {place: MASKED if self.masked[place] < self.costs[place] else KEPT for place in atom}
 
     def value(self, atom: Sequence[int]) -> float:
-        """Return what an atom gives."""
+        """Return the value of an atom kept whole."""
         return sum(self.rates[place] * self.costs[place] for place in atom)
 
     def pieces(self, place: int) -> tuple[Piece, ...]:
-        """Return what may be cited of a message; nothing of one that calls tools, which is whole or not there."""
+        """Return the pieces of a message that may be cited; () for one with tool calls, which is whole or dropped."""
         message = self.messages[place]
         return () if message.calls else pieces_of(message.text, message.at)
 
     def piece_cost(self, place: int, number: int) -> int:
-        """Return tokens of a piece where it stands among others."""
+        """Return the tokens of a cited piece between others."""
         cost = self._piece_costs.get((place, number))
         if cost is None:
             _, start, end = self.pieces(place)[number]
@@ -138,16 +141,14 @@ class Material:
         return cost
 
     def cite_cost(self, place: int) -> int:
-        """Return tokens of what says where a citation is from: a number and a name, or the line of an output of a
-        tool.
-        """
+        """Return the tokens before a message's citations: its number and speaker, or the line of a tool output."""
         message = self.messages[place]
         if message.role == "tool":
             return self.masked[place] if self.masked[place] < self.costs[place] else self.mark
         return self.count(f"\n#{message.number} {message.speaker}: ")
 
     def tokens(self, place: int, fate: Fate) -> int:
-        """Return tokens of a message with a fate, at most; marks that it shares with its neighbours aside."""
+        """Return the most tokens that a message takes with a fate, without marks that it shares with its neighbours."""
         kind, pieces = fate
         if kind == "kept":
             return self.costs[place]
@@ -158,8 +159,8 @@ class Material:
         return 0
 
     def cite(self, atom: Atom, cites: Mapping[int, Cited]) -> dict[int, Fate]:
-        """Give the fates of an atom of which some messages are cited. Where it calls tools, its calls stay whole and
-        its other outputs are one line each; else what is not cited of it is left out.
+        """Return the fates of an atom of which these messages are cited. With tool calls in it, the calls stay whole
+        and the other outputs are masked; else its other messages keep their fate.
         """
         rest = self.mask(atom) if any(self.messages[place].calls for place in atom) else {}
         return rest | {place: ("digested", pieces) for place, pieces in cites.items() if pieces}
@@ -167,14 +168,17 @@ class Material:
 
 @dataclass(slots=True)
 class Draft:
-    """Fates while a strategy decides; everything is dropped at first. used: tokens, marks of gaps and digests too."""
+    """Fates that a strategy has decided so far; at first every message is dropped. because: the reason for each.
+
+    used: tokens, with the marks of gaps and citations.
+    """
 
     material: Material
     fates: list[Fate] = field(init=False)
     because: list[str] = field(init=False)
     used: int = field(init=False)
     _shown: list[int] = field(init=False)
-    """Places that are not dropped, between the two ends."""
+    """Indexes of messages that are not dropped, between -1 and the number of messages."""
 
     def __post_init__(self) -> None:
         size = len(self.material.messages)
@@ -185,14 +189,14 @@ class Draft:
 
     @classmethod
     def resume(cls, material: Material, fates: list[Fate], because: list[str], used: int) -> Draft:
-        """Go on from fates. used: the tokens that they take, gaps included."""
+        """Return a draft with these fates. used: the tokens that they take, gaps included."""
         draft = cls(material)
         draft.fates, draft.because, draft.used = fates, because, used
         draft._shown[1:1] = [place for place, fate in enumerate(fates) if fate != DROPPED]
         return draft
 
     def cost(self, changes: Mapping[int, Fate]) -> int:
-        """Count the tokens that changes would take, more or fewer marks included. Nothing is dropped by them."""
+        """Return the additional tokens of changed fates, marks included. The changes must not drop a message."""
         if not changes:
             return 0
         material = self.material
@@ -202,7 +206,7 @@ class Draft:
         return taken + self._count_marks(sorted({*before, *changes}), changes) - self._count_marks(before, {})
 
     def change(self, changes: Mapping[int, Fate], because: str) -> None:
-        """Give messages other fates."""
+        """Change the fates of messages, with the reason."""
         self.used += self.cost(changes)
         for place, fate in changes.items():
             if self.fates[place] == DROPPED:
@@ -215,14 +219,16 @@ class Draft:
         self.change(dict.fromkeys(atom, KEPT), because)
 
     def fits(self, changes: Mapping[int, Fate], within: int | None = None) -> bool:
-        """Return whether there is room for changes."""
+        """Return whether changes fit into the budget, or into `within` tokens."""
         return self.used + self.cost(changes) <= (self.material.budget if within is None else within)
 
     def is_dropped(self, atom: Sequence[int]) -> bool:
         return all(self.fates[place] == DROPPED for place in atom)
 
     def _count_marks(self, places: Sequence[int], changes: Mapping[int, Fate]) -> int:
-        """Count the tokens of the marks between what is shown at neighbouring places; see `render`."""
+        """Return the tokens of the marks between shown messages at these indexes, once `changes` are made;
+        see `render`.
+        """
         voices = [self._voice(place, changes.get(place)) for place in places]
         total = 0
         for (left, right), (left_voice, right_voice) in zip(pairwise(places), pairwise(voices), strict=True):
@@ -233,12 +239,13 @@ class Draft:
         return total
 
     def _voice(self, place: int, fate: Fate | None) -> str:
+        """Return the role that cites a message; "" where it is not cited."""
         if not 0 <= place < len(self.fates):
             return ""
         return self.material.voices[place] if (fate or self.fates[place])[0] == "digested" else ""
 
 
 def spans_of(sessions: Sequence[int]) -> list[tuple[int, int]]:
-    """Return (start, end) of the sessions of messages."""
+    """Return the (start, end) indexes of each session. sessions: the session of each message."""
     starts = [place for place in range(len(sessions)) if place == 0 or sessions[place] != sessions[place - 1]]
     return list(zip(starts, [*starts[1:], len(sessions)], strict=True))

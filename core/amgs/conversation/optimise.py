@@ -1,8 +1,9 @@
-"""The read path: retrieve, plan under the budget, render. Nothing is written (context optimiser, L1).
+"""Choose what of a conversation a model should read within a budget: rate the messages, plan, render. Writes nothing.
 
-A plan is given to the caller as one word, like `700:k1-5,9;m7;d12.0.2`: of 700 messages, of which some are kept or
-masked, and of #12 its pieces 0 and 2 are cited. Earlier versions wrote `700@650:…` for one that was made when there
-were 650.
+The API and the gateway call `optimise`. Its plan is text such as `700:k1-5,9;m7;d12.0.2`: of 700 messages #1-5 and #9
+are kept, #7 is masked, of #12 the pieces 0 and 2 are cited, and the others are dropped. The caller gives it back with
+the next question, so that what a provider has cached stays the same. Plans of earlier versions (`700@650:…`) must still
+be read.
 """
 
 from __future__ import annotations
@@ -15,8 +16,8 @@ from itertools import groupby, takewhile
 from amgs.conversation.citing import handle, pieces_of, runs, write_spans
 from amgs.conversation.material import DROPPED, KEPT, MASKED, Cited, Draft, Fate, Material, MessageCounter, spans_of
 from amgs.conversation.messages import number_sessions
-from amgs.conversation.protection import Protection, atoms, find_important, protection
-from amgs.conversation.relevance import rate
+from amgs.conversation.protection import Protection, find_important, group_atoms, protect_messages
+from amgs.conversation.relevance import odds_of
 from amgs.conversation.render import gap, mark_cost, mask_output, render
 from amgs.conversation.strategies import cite_asked, fill
 from amgs.conversation.summaries import AbstractiveSummariser, key_sentences
@@ -36,8 +37,8 @@ from amgs.types.conversation import (
 _PLAN = re.compile(r"(\d{1,9})(?:@\d{1,9})?:(?:k([\d,-]*))?(?:;m([\d,-]*))?(?:;d([\d,.]*))?")
 
 
-def encode(messages: Sequence[Message], fates: Sequence[Fate]) -> str:
-    """Return the fates of all messages of a conversation."""
+def encode_plan(messages: Sequence[Message], fates: Sequence[Fate]) -> str:
+    """Return the fates of all messages as the text of a plan."""
     pairs = list(zip(messages, fates, strict=True))
     whole, masked = (write_spans(runs(m.number for m, own in pairs if own == fate)) for fate in (KEPT, MASKED))
     cites = [".".join(map(str, (m.number, *own[1]))) for m, own in pairs if own[0] == "digested"]
@@ -45,9 +46,9 @@ def encode(messages: Sequence[Message], fates: Sequence[Fate]) -> str:
     return f"{last}:k{whole}" + (f";m{masked}" if masked else "") + (f";d{','.join(cites)}" if cites else "")
 
 
-def decode(plan: str, messages: Sequence[Message]) -> list[Fate]:
-    """Return the fates of the messages; those that came after the plan was made are kept. Raises UsageError for no
-    plan.
+def decode_plan(plan: str, messages: Sequence[Message]) -> list[Fate]:
+    """Return the fate of each message by a plan; messages that came later are kept. Raises UsageError where the text is
+    not a plan.
     """
     match = _PLAN.fullmatch(plan)
     if match is None:
@@ -56,10 +57,15 @@ def decode(plan: str, messages: Sequence[Message]) -> list[Fate]:
             title="Not a plan",
             way_out="Give back what an earlier context has as its plan, or nothing.",
         )
-    until, whole, masked, cites = int(match[1]), _numbers(match[2]), _numbers(match[3]), _cites(match[4])
+    last_number, whole, masked, cites = (
+        int(match[1]),
+        _parse_numbers(match[2]),
+        _parse_numbers(match[3]),
+        _parse_cites(match[4]),
+    )
     fates = []
     for message in messages:
-        if message.number > until or message.number in whole:
+        if message.number > last_number or message.number in whole:
             fates.append(KEPT)
         elif message.number in masked:
             fates.append(MASKED)
@@ -68,18 +74,20 @@ def decode(plan: str, messages: Sequence[Message]) -> list[Fate]:
     return fates
 
 
-def until(plan: str) -> int:
-    """Return the number of the last message that a plan knows."""
+def last_number(plan: str) -> int:
+    """Return the number of the last message that a plan covers."""
     return int(plan.partition(":")[0].partition("@")[0])
 
 
 def _decode_cites(message: Message, numbers: Cited) -> Fate:
+    """Return the fate of a message of which these pieces are cited; dropped where it has none of them."""
     size = len(pieces_of(message.text, message.at)) if numbers and not message.calls else 0
     pieces = tuple(sorted({number for number in numbers if number < size}))
     return ("digested", pieces) if pieces else DROPPED
 
 
-def _numbers(text: str | None) -> set[int]:
+def _parse_numbers(text: str | None) -> set[int]:
+    """Return the numbers in a list such as `1-5,9`; what is malformed is left out."""
     spans = [part.split("-") for part in (text or "").split(",") if part]
     numbers = set[int]()
     for span in spans:
@@ -89,7 +97,8 @@ def _numbers(text: str | None) -> set[int]:
     return numbers
 
 
-def _cites(text: str | None) -> dict[int, Cited]:
+def _parse_cites(text: str | None) -> dict[int, Cited]:
+    """Return the cited pieces by message from a list such as `12.0.2,15.1`."""
     citations = [
         [int(n) for n in citation.split(".") if n and len(n) < 10] for citation in (text or "").split(",") if citation
     ]
@@ -115,24 +124,26 @@ def optimise(
     summariser: AbstractiveSummariser | None = None,
     settings: ContextSettings = DEFAULT,
 ) -> OptimisedContext:
-    """Choose what of the messages a model should read for a query. worths: see `relevance`; asked where something must
-    go.
+    """Choose what of the messages a model should read for a query.
 
-    previous: the plan of the context before this one, kept while it fits. restored: numbers of messages that must stay.
-    topics: (start, end) of each, by places; sessions unless given. summariser: see `render.digest`.
-    Raises ImpossibleBudgetError where the budget does not hold even what must be kept.
+    worths: computes each message's worth (see `relevance`); called only where not everything fits. previous: the plan
+    of the last context, which stays as long as it fits; "" for none. restored: numbers of messages that must be kept.
+    topics: (start, end) indexes of each topic; None: sessions. summariser: see `render.digest`.
+
+    Raises ImpossibleBudgetError where even what must be kept does not fit into the budget.
     """
     costs = [counter.cost(message) for message in messages]
-    lines = _lines(messages, costs, counter)
+    lines = _mask_lines(messages, costs, counter)
     short = [lines[place].tokens if place in lines else cost for place, cost in enumerate(costs)]
     shown: Sequence[float] = [0.0] * len(messages)
-    together = atoms(messages)
+    together = group_atoms(messages)
     writer = summariser if strategy == "abstractive" else None
 
     def render_fates(fates: Sequence[Fate], known: int | None = None) -> tuple[ContextMessage, ...]:
         return render(messages[:known], fates[:known], costs, lines, counter, writer)
 
     def prepare(room: int) -> Material:
+        """Return what a strategy needs to plan within `room` tokens; computes the worths."""
         nonlocal shown
         shown = worths()
         longest = messages[-1].number
@@ -141,9 +152,9 @@ def optimise(
             messages,
             costs,
             short,
-            protection(messages, settings.recent, restored, matters),
+            protect_messages(messages, settings.recent, restored, matters),
             together,
-            rate(shown).tolist() if any(shown) else [],
+            odds_of(shown).tolist() if any(shown) else [],
             gap(longest, longest + 1, counter).tokens,
             room,
             ["" if m.role == "tool" or m.calls else m.role for m in messages],
@@ -157,11 +168,12 @@ def optimise(
     before = _read_fates(previous, messages, lines) if previous else [KEPT] * len(messages)
     fates, replanned = list(before), ""
     because = ["as before" if previous else "everything fits"] * len(messages)
-    for place in (place for atom in together if previous for place in atom if _is_among(messages, atom, restored)):
+    for place in (place for atom in together if previous for place in atom if _includes_any(messages, atom, restored)):
         fates[place], because[place] = KEPT, "restored"
     sent = render_fates(fates)
 
     def recall(planned: Material) -> int:
+        """Bring back messages that answer the query, where they fit, and return how many."""
         nonlocal fates, because, sent
         draft = Draft.resume(planned, list(fates), list(because), _sum_tokens(sent))
         back = _recall(draft, settings.recalled) + cite_asked(draft)
@@ -187,13 +199,13 @@ def optimise(
                 break
             target -= over  # a tokenizer may count more for a text than for its parts
         if any(fate == "digested" for fate, _ in fates) and planned.rates:
-            # What is cited beside others takes less than was planned: the next question of the kind finds no more room.
+            # Adjacent citations take less than planned: use the rest now, so that the next question does not.
             recall(replace(planned, budget=room))
     elif previous and any(fate in ("dropped", "digested") for fate, _ in fates):
         planned = prepare(room)
         if planned.rates and (back := recall(planned)):
             replanned = f"{back} of what was left out came back for the question"
-    earlier = render_fates(before, sum(m.number <= until(previous) for m in messages)) if previous else ()
+    earlier = render_fates(before, sum(m.number <= last_number(previous) for m in messages)) if previous else ()
     stable, resent = _compare_sent(earlier, sent)
     return OptimisedContext(
         conversation=name,
@@ -205,9 +217,9 @@ def optimise(
         counter=counter.name,
         estimated=counter.estimated,
         messages=sent,
-        spans=_spans(messages, fates, because, costs, short, shown, sent),
-        ledger=_ledger(fates, costs, sent),
-        plan=encode(messages, fates),
+        spans=_build_spans(messages, fates, because, costs, short, shown, sent),
+        ledger=_build_ledger(fates, costs, sent),
+        plan=encode_plan(messages, fates),
         stable_prefix=stable,
         replanned=replanned,
         costs=tuple(costs),
@@ -217,16 +229,16 @@ def optimise(
     )
 
 
-def _is_among(messages: Sequence[Message], atom: Sequence[int], numbers: Collection[int]) -> bool:
+def _includes_any(messages: Sequence[Message], atom: Sequence[int], numbers: Collection[int]) -> bool:
     return any(messages[place].number in numbers for place in atom)
 
 
 _SUMMARISED, _SENTENCES = 60, 4
-"""Messages that were left out, the latest, of which so many sentences are told."""
+"""Latest dropped messages that are summarised, and the number of sentences quoted."""
 
 
 def summarise_dropped(messages: Sequence[Message]) -> str:
-    """Quote the sentences of messages that weigh most, in the order of time, each with its handle."""
+    """Return the key sentences of dropped messages, in order of time, each with its message's handle."""
     turns = [m for m in messages if m.role in ("user", "assistant") and m.text.strip()][-_SUMMARISED:]
     (spans,) = key_sentences([m.text for m in turns], [(0, len(turns))], _SENTENCES)
     return " ".join(
@@ -237,8 +249,8 @@ def summarise_dropped(messages: Sequence[Message]) -> str:
 
 
 def _read_fates(plan: str, messages: Sequence[Message], lines: Mapping[int, ContextMessage]) -> list[Fate]:
-    """Read the fates of a plan; what it masks and nothing would be saved by is whole."""
-    fates = enumerate(decode(plan, messages))
+    """Return the fates of a plan; a masked message that is no shorter as a line is kept whole."""
+    fates = enumerate(decode_plan(plan, messages))
     return [KEPT if fate == MASKED and place not in lines else fate for place, fate in fates]
 
 
@@ -247,8 +259,8 @@ def _sum_tokens(sent: Sequence[ContextMessage]) -> int:
 
 
 def _recall(draft: Draft, most: int) -> int:
-    """Keep the atoms that answer the query best for their tokens, where they are not whole and there is room; return
-    how many messages came back.
+    """Keep whole those of the `most` atoms of highest value a token that are dropped or cited and fit; return how many
+    messages came back.
     """
     material = draft.material
     best = sorted(material.atoms, key=lambda a: (-material.value(a) / sum(material.costs[p] for p in a), -a[-1]))
@@ -261,8 +273,10 @@ def _recall(draft: Draft, most: int) -> int:
     return back
 
 
-def _lines(messages: Sequence[Message], costs: Sequence[int], counter: MessageCounter) -> dict[int, ContextMessage]:
-    """Return the outputs of tools as one line each, where that is shorter, by place."""
+def _mask_lines(
+    messages: Sequence[Message], costs: Sequence[int], counter: MessageCounter
+) -> dict[int, ContextMessage]:
+    """Return each tool output as a single line, by its index, where that is shorter."""
     tools = {call.id: call.name for message in messages for call in message.calls}
     lines = {
         place: mask_output(message, tools.get(message.answers, ""), costs[place], counter)
@@ -273,7 +287,7 @@ def _lines(messages: Sequence[Message], costs: Sequence[int], counter: MessageCo
 
 
 def _keep_critical(material: Material, budget: int) -> Draft:
-    """Begin a draft in which what is CRITICAL is kept; raises ImpossibleBudgetError where that is too much."""
+    """Return a draft with everything CRITICAL kept; raise ImpossibleBudgetError where that exceeds the budget."""
     draft = Draft(material)
     critical = [a for a in material.atoms if material.level(a) == Protection.CRITICAL]
     for atom in critical:
@@ -290,13 +304,13 @@ def _keep_critical(material: Material, budget: int) -> Draft:
 
 
 def _fill_gaps(draft: Draft) -> None:
-    """Keep what takes no more room than what would stand for it: the mark of a gap, or citations."""
+    """Keep whole every atom that takes no more tokens than the gap mark or citations in its place."""
     for atom in draft.material.atoms:
         if any(draft.fates[place] != KEPT for place in atom) and draft.cost(dict.fromkeys(atom, KEPT)) <= 0:
             draft.keep(atom, "shorter than what would stand for it")
 
 
-def _spans(
+def _build_spans(
     messages: Sequence[Message],
     fates: Sequence[Fate],
     because: Sequence[str],
@@ -305,7 +319,9 @@ def _spans(
     worths: Sequence[float],
     sent: Sequence[ContextMessage],
 ) -> tuple[ContextSpan, ...]:
-    """Join runs of one fate and reason. The tokens of a line that cites several messages count to the first of them."""
+    """Join messages in a row with the same fate and reason to spans. The tokens of a line that cites several messages
+    count for the first of them.
+    """
     cited = {message.cited[0]: message.tokens for message in sent if message.cited}
     shown: Mapping[str, Sequence[int]] = {
         "kept": costs,
@@ -325,7 +341,9 @@ def _spans(
 
 
 def _compare_sent(earlier: Sequence[ContextMessage], sent: Sequence[ContextMessage]) -> tuple[float, int]:
-    """Measure how much of what was sent before stands unchanged at the beginning, by bytes; count the rest's tokens."""
+    """Return the share (of bytes) of the last context that is an unchanged beginning of this one, and the tokens of the
+    rest of it, which a provider must read again.
+    """
     total = sum(map(_count_bytes, earlier))
     same = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(earlier, sent, strict=False)))
     stable = sum(map(_count_bytes, earlier[:same])) / total if total else 1.0
@@ -344,8 +362,10 @@ _STAGES: tuple[tuple[str, SpanFate, str], ...] = (
 )
 
 
-def _ledger(fates: Sequence[Fate], costs: Sequence[int], sent: Sequence[ContextMessage]) -> tuple[LedgerRow, ...]:
-    """Write a row for what was read, masked, digested, left out and marked."""
+def _build_ledger(fates: Sequence[Fate], costs: Sequence[int], sent: Sequence[ContextMessage]) -> tuple[LedgerRow, ...]:
+    """Return the rows that account for the tokens: the history, then what masking, citing, dropping and
+    marks change.
+    """
     left = size = len(fates)
     after = sum(costs)
     rows = [LedgerRow("history", after, 0, 0, after, size)]

@@ -1,5 +1,8 @@
-"""Group messages that belong together (a call with its results, a question with its answer), and rate the protection of
-each, by itself or on request.
+"""Decide which messages of a conversation must stay, and group those that belong together (a call with its results, a
+question with its answer).
+
+`optimise` keeps messages by their protection; `change_kept` records what the operator keeps by hand. The rules for
+personal statements and preferences are English.
 """
 
 from __future__ import annotations
@@ -22,10 +25,8 @@ from amgs.types.conversation import ConversationKept, Message, OptimisedContext
 
 
 class Protection(IntEnum):
-    """Protection level of a message.
-
-    CRITICAL: always; HIGH, and after it MEDIUM: before everything that has to be worth it, each within its share of the
-    room.
+    """Protection level of a message. CRITICAL: always kept. HIGH, then MEDIUM: kept before messages that are chosen by
+    worth, each level within its share of the budget.
     """
 
     NONE = 0
@@ -36,9 +37,8 @@ class Protection(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class Protected:
-    """Protection of a message and its reason.
-
-    spans: characters of it that are enough where it is long; none: it is kept whole.
+    """Protection of a message and its reason. spans: (start, end) of the sentences that suffice where it is long; ():
+    only the whole message does.
     """
 
     level: Protection = Protection.NONE
@@ -46,15 +46,15 @@ class Protected:
     spans: tuple[tuple[int, int], ...] = ()
 
 
-def protection(
+def protect_messages(
     messages: Sequence[Message], recent: int, restored: Collection[int] = (), important: Mapping[int, str] | None = None
 ) -> list[Protected]:
-    """For each message how firmly it is kept, and why.
+    """Return the protection of each message.
 
-    recent: so many of the last, by time, are HIGH. restored: numbers of those that were asked back. CRITICAL are system
-    prompts, what is pinned or restored, calls that still wait for their result, the active task (the last message, and
-    the last one of the user) and who the user is; HIGH also what the user prefers. important: why others are MEDIUM, by
-    place.
+    CRITICAL: system prompts, pinned and restored messages, calls without a result yet, the last message and the user's
+    last, and who the user is. HIGH: the user's preferences and the last `recent` messages. MEDIUM: `important`.
+
+    restored: numbers of messages that were requested back. important: reasons by index.
     """
     answered = {m.answers for m in messages if m.answers}
     task = max((n for n, m in enumerate(messages) if m.role == "user"), default=-1)
@@ -99,8 +99,8 @@ _PREFERENCE = re.compile(
 
 
 def find_personal(messages: Sequence[Message]) -> dict[int, Protected]:
-    """Return where users say who they are, each where they said it last, and what they prefer, by place: rules that
-    know English.
+    """Return the protection of messages where users say who they are (of each user the last) or what they prefer, by
+    index; the rules are English.
     """
     who: dict[str, tuple[int, tuple[int, int]]] = {}
     prefers: dict[int, list[tuple[int, int]]] = {}
@@ -123,14 +123,14 @@ def find_personal(messages: Sequence[Message]) -> dict[int, Protected]:
 
 
 _READ = 20_000
-"""Characters of a message that are looked through for what is personal."""
+"""Characters of a message that are searched for personal statements."""
 _ASKS = ("?", "？", "؟", "¿")
 
 
-def atoms(messages: Sequence[Message]) -> tuple[tuple[int, ...], ...]:
-    """Return the messages in atoms, by their places in the sequence: rising within each, by the first of each.
+def group_atoms(messages: Sequence[Message]) -> tuple[tuple[int, ...], ...]:
+    """Group messages that belong together into atoms of indexes, ascending: calls with results, questions with answers.
 
-    Calls and results whose counterpart is not among the messages are atoms of what is there.
+    A call or a result without its counterpart among the messages is an atom by itself.
     """
     group = list(range(len(messages)))
 
@@ -148,7 +148,7 @@ def atoms(messages: Sequence[Message]) -> tuple[tuple[int, ...], ...]:
         if message.role == "tool" and message.answers in call_places:
             group[root(place)] = root(call_places[message.answers])
         elif message.role == "user":
-            asked = place if asks(message.text) else None
+            asked = place if ends_with_question(message.text) else None
         elif message.role == "assistant" and asked is not None and message.text.strip() and not message.calls:
             group[root(place)] = root(asked)
             asked = None
@@ -158,7 +158,7 @@ def atoms(messages: Sequence[Message]) -> tuple[tuple[int, ...], ...]:
     return tuple(sorted(tuple(atom) for atom in groups.values()))
 
 
-def asks(text: str) -> bool:
+def ends_with_question(text: str) -> bool:
     """Return whether a text ends with a question."""
     return text.rstrip(" \t\r\n\"'”’)]*_").endswith(_ASKS)
 
@@ -167,9 +167,8 @@ _OPEN = {"question": "an open question", "goal": "a goal", "commitment": "a comm
 
 
 def find_important(messages: Sequence[Message]) -> dict[int, str]:
-    """Return why messages matter, by their places: a decision, or a question, goal or commitment that is open.
-
-    Only of those who speak: what a tool puts out decides and promises nothing.
+    """Return why messages of users and assistants matter, by index: a decision, or an open question, goal
+    or commitment.
     """
     places = [n for n, m in enumerate(messages) if m.role in ("user", "assistant") and m.text.strip()]
     texts = [messages[n].text for n in places]
@@ -189,14 +188,16 @@ KIND = "keep"
 
 
 def handles_of(storage: Storage, conversation: str) -> tuple[str, ...]:
-    """Return what is kept, as handles in order."""
+    """Return the handles of the messages that the operator keeps, in order."""
     return tuple(handle(*span) for span in runs(sorted(storage.messages.kept_whole(conversation))))
 
 
-def change(
+def change_kept(
     storage: Storage, conversation: str, numbers: Collection[int], now: datetime, *, drop: bool
 ) -> ConversationKept:
-    """Keep messages from now on, or keep them no longer; one entry of the journal where that changes anything."""
+    """Mark messages to be kept in every context, or with `drop` remove the mark; journalled where that
+    changes anything.
+    """
     with storage.transaction():
         standing = storage.messages.kept_whole(conversation)
         changed = standing.intersection(numbers) if drop else frozenset(numbers) - standing
@@ -213,10 +214,10 @@ def change(
 def keep_what_fits(
     choose: Callable[[Collection[int]], OptimisedContext], must: frozenset[int], standing: frozenset[int]
 ) -> OptimisedContext:
-    """Return the context that keeps both; without the standing messages, and saying so, where the budget holds none
-    such.
+    """Return the context that keeps `must` and the messages kept by hand (`standing`); without the latter, and with a
+    remark, where both do not fit.
 
-    Raises ImpossibleBudgetError where it does not hold even what must be kept.
+    choose: builds a context that keeps these numbers. Raises ImpossibleBudgetError where not even `must` fits.
     """
     try:
         return choose(must | standing)

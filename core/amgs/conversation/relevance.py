@@ -1,8 +1,8 @@
-"""Relevance of each message of a conversation for a query, as log odds that add up layer by layer.
+"""Rate each message of a conversation by how likely a query needs it, as log odds that add up layer by layer.
 
-First the evidence of the search for every message by itself. A message is then worth what stands around it, as far as a
-topic of its session reaches, for each of the tokens that it takes: an answer seldom stands alone. What whole passages
-say is laid over that: what they mean, and who holds the floor.
+It starts from the search's evidence for each message alone. That evidence is spread over the messages around it, within
+a topic, and divided by their tokens, since an answer seldom is a single message. Then it adds what whole passages say:
+their meaning, and who speaks in them. `optimise` keeps messages by the result; `conversation why` shows the layers.
 """
 
 from __future__ import annotations
@@ -35,31 +35,30 @@ from amgs.types.conversation import RELEVANCE_LAYERS, Message, RelevanceLayer
 
 Floats = NDArray[np.float64]
 Worths = Floats
-"""(n,) in [0, 1], one for each message, as a search shows similarity; 0 where nothing speaks for it."""
+"""(n,) worth of each message in [0, 1], on the scale of a search's similarity; 0 where there is no evidence."""
 
 WEIGHTS: Mapping[str, float] = {"around": 1.11, "itself": 0.1, "passage_meaning": 0.47, "floor": 1.26, "decay": 1.0}
 """Log odds of message i = 1.11 ln(around_i + 1e-4) + 0.1 ln(itself_i + 1e-4) + 0.47 meaning_i + 1.26 floor_i + decay_i,
-with the first two from `density`, the next two from `passages` and the last one from `decay`, a logarithm already.
+with the first two from `density_columns`, the next two from `passage_columns`, the last from `decay_column`.
 
-Three of them were fitted together on LoCoMo, REALTALK and QMSum, each counted the same, by the evidence that is kept in
-a seventh of the tokens. Fitted without one of the three they are 1.07, 1.19 and 1.14 (around), 0.45, 0.58 and 0.38
-(meaning), 1.25, 1.10 and 1.39 (floor). `itself` was laid over them and chosen with all three in view. What each is
-worth: docs/results/conversation.md, "What each part is worth".
+around, passage_meaning and floor were fitted together on LoCoMo, REALTALK and QMSum with equal weight, by the evidence
+kept in a seventh of the tokens. Fitted without one of the corpora they are 1.07, 1.19 and 1.14 (around), 0.45, 0.58 and
+0.38 (meaning), 1.25, 1.10 and 1.39 (floor). `itself` was chosen afterwards on all three. What each adds:
+docs/results/conversation.md, "What each part is worth".
 """
 BEFORE, AFTER = 0.1, 0.75
-"""How far what is around a message reaches, in topics: what a topic is comes first, what is said of it follows. The
-best of seven on each pair of the three corpora (benchmarks/notebooks/negative-results.md, "What a message is worth").
+"""How far evidence is spread before and after a message, in topics: a topic's subject is named first, and what is said
+about it follows. The best of seven on each pair of the three corpora (benchmarks/notebooks/negative-results.md, "What a
+message is worth").
 """
 _PASSAGE = 0.5
-"""Topics before and after a message that its passage has: one topic, with the message in its middle. Set by hand."""
+"""Topics before and after a message that belong to its passage: one topic around the message. Set by hand."""
 _FLOOR = 0.25
-"""The same for who holds the floor, who changes more often than the topic. Set by hand."""
+"""The same for the share of a speaker, which changes more often than the topic. Set by hand."""
 _LEAST = 1e-6
-"""Below it a number is 0: odds stay finite, and columns that do not differ are not divided by their deviation."""
+"""Limit below which a number counts as 0, to keep odds finite and avoid dividing by a deviation of 0."""
 _FAINT = 1e-4
-"""What there is of the evidence everywhere, in parts of its mean, so that ln(x + 1e-4) is −9.2 where there is none:
-nothing is worth nothing at all. Set by hand.
-"""
+"""Evidence added everywhere, as a share of its mean, so that its logarithm is −9.2 where there is none. Set by hand."""
 LAYER_OF: Mapping[str, RelevanceLayer] = {
     **dict.fromkeys(("meaning", "passage_meaning"), "semantic"),
     **dict.fromkeys(
@@ -73,13 +72,13 @@ LAYER_OF: Mapping[str, RelevanceLayer] = {
         "structure",
     ),
 }
-"""Which layer each feature of the search, and each column of `passages`, is told under."""
+"""The layer under which each feature of the search, and each column added here, is shown."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Relevance:
-    """worths: (n,), see there. parts: (n, k) for the k RELEVANCE_LAYERS: how much each raises or lowers the log odds of
-    a message against the mean of the conversation; a row sums to what decides.
+    """Relevance of n messages. worths: (n,). parts: (n, k) for the k RELEVANCE_LAYERS: how much each layer raises or
+    lowers a message's log odds, relative to the mean of the conversation; a row sums to the message's total.
     """
 
     worths: Worths
@@ -87,14 +86,15 @@ class Relevance:
 
     @classmethod
     def none(cls, messages: int) -> Relevance:
-        """Nothing is known of so many messages."""
+        """Return the relevance of so many messages without any evidence: all 0."""
         return cls(np.zeros(messages), np.zeros((messages, len(RELEVANCE_LAYERS))))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class MessageEvidence:
-    """Search evidence for n messages: parts (n, k), what each of its FEATURES adds; named (n,), whether somebody whom
-    the query names says it. A message in pieces counts as its best piece; one without any is as bad as the worst.
+    """The search's evidence for n messages. parts: (n, k), what each of the k FEATURES adds. named: (n,), whether a
+    person whom the query names says it. A message of several blocks counts as its best; one without blocks as the
+    worst.
     """
 
     parts: Floats
@@ -102,7 +102,7 @@ class MessageEvidence:
 
     @classmethod
     def of(cls, features: Features, pieces: Sequence[Sequence[int]]) -> MessageEvidence:
-        """pieces: of each message the numbers of its blocks."""
+        """Return the evidence of messages from their blocks' features. pieces: numbers of each message's blocks."""
         parts = contributions(features)
         parts[:, list(FEATURES).index("no_answer")] = 0.0  # a question is kept with its answer
         linear = parts.sum(axis=1)
@@ -114,11 +114,11 @@ class MessageEvidence:
 
     @property
     def linear(self) -> Floats:
-        """(n,) log odds."""
+        """Log odds of each message: (n,)."""
         return np.asarray(self.parts.sum(axis=1))
 
 
-def relevance(
+def rate_messages(
     query: str,
     messages: Sequence[StoredMessage],
     costs: Sequence[int],
@@ -126,14 +126,14 @@ def relevance(
     sources: Sources,
     settings: Settings,
 ) -> Relevance:
-    """Return how likely each message is needed to answer a query, for each token. costs: tokens of each.
+    """Return how likely each message is needed to answer a query, per token. costs: tokens of each message.
 
-    Every message is weighed, found by a layer of the search or not. All zeros for a query without words.
+    Every message is rated, whether the search finds it or not. All 0 for a query without words.
     """
     numbers = storage.blocks.numbers_of(sorted({block_id for m in messages for block_id in m.blocks}))
     if not numbers or not any(c.isalnum() for c in query):
         return Relevance.none(len(messages))
-    sources = replace(sources, embed=cache(sources.embed))  # the query is asked for twice
+    sources = replace(sources, embed=cache(sources.embed))  # the query is embedded twice
     every = tuple(sorted(numbers.values()))
     request = RetrievalRequest(query, BlockFilter(statuses=STATUSES), within=every, present=every, most=0)
     features = gather(request, sources).evidence
@@ -144,22 +144,23 @@ def relevance(
     plain_messages = [m.message for m in messages]
     meanings = centre([m.text for m in plain_messages], _vectors(pieces, sources))
     of, weights = number_sessions(plain_messages), np.asarray(costs, float)
-    columns = passages(evidence, weights, of, meanings, sources.embed(query))
+    columns = passage_columns(evidence, weights, of, meanings, sources.embed(query))
     if half_life := settings.conversation.half_life_hours:
-        columns["decay"] = decay(
-            settings.conversation.decay, ages(plain_messages, sources.clock.now()) / half_life, evidence.linear
+        columns["decay"] = decay_column(
+            settings.conversation.decay, hours_since(plain_messages, sources.clock.now()) / half_life, evidence.linear
         )
-    return weigh(evidence, weights, of, columns)
+    return combine_layers(evidence, weights, of, columns)
 
 
-def passages(
+def passage_columns(
     evidence: MessageEvidence, costs: Floats, of: Sequence[int], meanings: Vector, asked: Vector
 ) -> dict[str, Floats]:
-    """Return what the passages say that n messages stand in, a column (n,) for each of the last WEIGHTS.
+    """Return the columns (n,) about the passages around n messages, by name.
 
-    of: sessions. meanings: (n, d), of the messages, see `centre`. asked: (d,), of the query.
-    passage_meaning: how near the query is to what was meant around a message, in deviations. floor: the share of what
-    is said around it that somebody says whom the query names, over their share of the whole.
+    passage_meaning: cosine of the query with the mean of the passage, in standard deviations. floor: share of the
+    passage's tokens said by people whom the query names, less their share of the conversation.
+
+    of: session of each message. meanings: (n, d), vectors of the messages, see `centre`. asked: (d,), of the query.
     """
     around = spread(meanings, of, _PASSAGE, _PASSAGE)
     length = np.linalg.norm(around, axis=1)
@@ -169,9 +170,9 @@ def passages(
     return {"passage_meaning": _deviations(near), "floor": floor - named_costs.sum() / costs.sum()}
 
 
-def ages(messages: Sequence[Message], now: datetime) -> Floats:
-    """Return (n,) hours since each was said. One without a time was said with the one before, and at the beginning with
-    the first that has one.
+def hours_since(messages: Sequence[Message], now: datetime) -> Floats:
+    """Return the hours (n,) since each message was said. A message without a time has that of the one before, or, at
+    the beginning, of the first with a time.
     """
     last = next((m.at for m in messages if m.at is not None), now)
     hours = []
@@ -181,9 +182,11 @@ def ages(messages: Sequence[Message], now: datetime) -> Floats:
     return np.array(hours)
 
 
-def decay(model: str, age: Floats, linear: Floats) -> Floats:
-    """Return (n,) at most 0: the logarithm of what age leaves of each message. age: in half-lives; linear: the
-    evidence.
+def decay_column(model: str, age: Floats, linear: Floats) -> Floats:
+    """Return the logarithm (n,), at most 0, of the share of each message's worth that its age leaves.
+
+    model: one of `exponential`, `logarithmic`, `step`, `adaptive`. age: (n,) in half-lives. linear: (n,) evidence, by
+    which the adaptive model decays good messages less.
     """
     rank = linear.argsort().argsort() / max(linear.size - 1, 1)
     models = {
@@ -195,19 +198,21 @@ def decay(model: str, age: Floats, linear: Floats) -> Floats:
     return np.asarray(models[model])
 
 
-def density(evidence: MessageEvidence, costs: Floats, of: Sequence[int]) -> dict[str, Floats]:
-    """Return the logarithm (n,) of what there is of the evidence for each token, over the mean: around each message,
-    and in itself.
-    """
+def density_columns(evidence: MessageEvidence, costs: Floats, of: Sequence[int]) -> dict[str, Floats]:
+    """Return the logarithm (n,) of the evidence per token, relative to the mean: around each message, and of itself."""
     likely = np.exp(evidence.linear - evidence.linear.max())
     likely *= costs.sum() / likely.sum()
     there = np.maximum(spread(likely, of, BEFORE, AFTER), 0.0) / spread(costs, of, BEFORE, AFTER)
     return {"around": np.log(there + _FAINT), "itself": np.log(likely / costs + _FAINT)}
 
 
-def weigh(evidence: MessageEvidence, costs: Floats, of: Sequence[int], columns: Mapping[str, Floats]) -> Relevance:
-    """Return the layers put together; a decay only takes: without it the best of the messages is worth what it was."""
-    near = density(evidence, costs, of)
+def combine_layers(
+    evidence: MessageEvidence, costs: Floats, of: Sequence[int], columns: Mapping[str, Floats]
+) -> Relevance:
+    """Combine all columns into worths and parts. The worths are scaled by the best message before decay, so that decay
+    only lowers them.
+    """
+    near = density_columns(evidence, costs, of)
     adds = {name: WEIGHTS[name] * column for name, column in {**near, **columns}.items()}
     total = sum(adds.values(), np.zeros(costs.size))
     best = float((total - adds.get("decay", 0.0)).max())
@@ -223,17 +228,15 @@ def weigh(evidence: MessageEvidence, costs: Floats, of: Sequence[int], columns: 
     return Relevance(worths, parts)
 
 
-def rate(worths: Sequence[float] | Worths) -> Floats:
-    """Return (n,) what `worths` says as odds: how likely each message is needed, for each of its tokens, by the
-    best's.
-    """
+def odds_of(worths: Sequence[float] | Worths) -> Floats:
+    """Return worths as odds (n,) per token, divided by the best."""
     shown = np.clip(np.asarray(worths, dtype=np.float64), _LEAST, 1.0 - _LEAST)
-    linear = SCALE * np.log(shown / (1.0 - shown)) * (1.0 + FEW / shown.size)  # what `fused` made them of
+    linear = SCALE * np.log(shown / (1.0 - shown)) * (1.0 + FEW / shown.size)  # undoes `to_similarities`
     return np.asarray(np.exp(linear - linear.max()))
 
 
 def _vectors(pieces: Sequence[Sequence[int]], sources: Sources) -> Vector:
-    """Return (n, d), the mean of each message's pieces, of unit length; zeros for one that waits to be consolidated."""
+    """Return each message's vector (n, d): the mean of its blocks', of unit length; 0 where none is embedded yet."""
     known = sources.vectors.vectors([number for numbers in pieces for number in numbers])
     means = np.zeros((len(pieces), sources.vectors.dimension), dtype=np.float32)
     for place, numbers in enumerate(pieces):
@@ -244,7 +247,7 @@ def _vectors(pieces: Sequence[Sequence[int]], sources: Sources) -> Vector:
 
 
 def _deviations(values: Floats) -> Floats:
-    """Return values in deviations from their mean; all 0 where they do not differ."""
+    """Return values in standard deviations from their mean; all 0 where they are equal."""
     deviation = float(values.std())
     return np.asarray((values - values.mean()) / deviation if deviation > _LEAST else np.zeros_like(values))
 
@@ -252,11 +255,11 @@ def _deviations(values: Floats) -> Floats:
 def spread(
     values: NDArray[np.floating[Any]], sessions: Sequence[int] | NDArray[np.int64], before: float, after: float
 ) -> Floats:
-    """Return (n, …): each message's values spread over those around it in its session, less with each step, to 0.
+    """Spread each message's values over the messages around it in its session, falling linearly to 0 (a triangle).
 
-    values: (n,) or (n, d). sessions: of each message its session, neighbours together. before, after: how far back and
-    ahead, in expected topics of the session. Linear in n: a kernel of straight lines is the sum of its bends, summed
-    twice.
+    values: (n,) or (n, d). sessions: session of each message, in order. before, after: reach in expected topics of the
+    session. Takes time linear in n, because a triangle is the double sum of three impulses. Its slow twin is in the
+    tests.
     """
     signal = np.asarray(values, dtype=np.float64)
     totals = np.zeros_like(signal)

@@ -1,7 +1,9 @@
-"""Ways to fit a conversation into a budget. Each fills a draft in which what is CRITICAL is kept already.
+"""Fit a conversation into a budget, by the strategies of `ContextStrategy`: each fills a draft with CRITICAL messages
+kept.
 
-All but `mask` raise units (atoms, or topics) a level at a time, the one first that gains most for its tokens. A level
-is a view over the messages themselves: a summary is never summarised.
+All but `mask` take units (atoms or topics) and raise them a level at a time (dropped, cited, kept), always the one that
+gains most value a token. Citations come from the messages themselves: a summary is never summarised.
+`optimise` calls `fill`; docs/results/conversation.md compares the strategies.
 """
 
 from __future__ import annotations
@@ -22,24 +24,26 @@ from amgs.text.stop_words import COMMON_WORDS
 from amgs.types.conversation import ContextStrategy
 
 Level = tuple[Mapping[int, Fate], float]
-"""What becomes of the messages of a unit, and what that gives."""
+"""Fates of a unit's messages, and the value that they have."""
 Weigh = Callable[[int], tuple[float, ...]]
-"""What each sentence of a message gives of what the whole message gives; they sum to 1."""
+"""Returns each sentence's share of a message's value, by the message's index; they sum to 1."""
 
 _SHORT = 200
-"""Tokens of a message that `hybrid` keeps whole or not at all: cutting it would save little and tear it."""
+"""Tokens up to which `hybrid` keeps a message whole or not at all, since citing it would save little."""
 _MATCH = 8.0
-"""So many times what its length is worth is a sentence that has all words of the query that the message has."""
+"""Weight, beside a sentence's length, of the words that it shares with the query."""
 _EXTRACT = 1 / 3
-"""The share of a topic's tokens that its extract takes."""
+"""Share of a topic's tokens that its extract takes."""
 _LARGEST = 0.1
-"""The share of the budget that a topic takes at most as one; a larger one is in parts."""
+"""Share of the budget above which a topic is divided."""
 _FINDINGS = 12
-"""Findings of a topic that its line has, the latest of each text."""
+"""Findings (numbers, dates, paths, commands, names) cited of a topic, the latest."""
 
 
 def fill(draft: Draft, strategy: ContextStrategy) -> None:
-    """Keep what is protected within its shares, then what gives most for its tokens, while there is room."""
+    """Fill a draft by a strategy: protected messages within their shares, then those of most value a token, while they
+    fit.
+    """
     if strategy == "mask":
         _mask(draft)
         return
@@ -53,17 +57,23 @@ def fill(draft: Draft, strategy: ContextStrategy) -> None:
     weigh = _sentence_weights(material)
     if strategy in ("extractive", "hybrid"):
         units = [(atom,) for atom in material.atoms if draft.is_dropped(atom)]
-        _raise(draft, units, [_atom_levels(material, unit[0], strategy, weigh) for unit in units], "answers the query")
+        _raise_levels(
+            draft, units, [_atom_levels(material, unit[0], strategy, weigh) for unit in units], "answers the query"
+        )
     else:
-        topics = _by_topic(draft)
-        _raise(
+        topics = _split_topics(draft)
+        _raise_levels(
             draft, topics, [_topic_levels(material, topic, strategy, weigh) for topic in topics], "its topic answers it"
         )
 
 
-def _raise(draft: Draft, units: Sequence[Sequence[Atom]], levels: Sequence[Sequence[Level]], because: str) -> None:
-    """Greedily by what is gained for each token that it takes now: beside something kept a unit needs no mark of a gap
-    of its own, and between two it saves one.
+def _raise_levels(
+    draft: Draft, units: Sequence[Sequence[Atom]], levels: Sequence[Sequence[Level]], because: str
+) -> None:
+    """Raise units to higher levels, greedily by gain a token, while they fit.
+
+    A unit's cost depends on its neighbours (beside something kept it needs no gap mark), so neighbours are rated again
+    after each change.
     """
     of = {place: number for number, unit in enumerate(units) for atom in unit for place in atom}
     values, latest = [0.0] * len(units), [0.0] * len(units)
@@ -99,7 +109,7 @@ def _raise(draft: Draft, units: Sequence[Sequence[Atom]], levels: Sequence[Seque
 
 
 def _atom_levels(material: Material, atom: Atom, strategy: ContextStrategy, weigh: Weigh) -> list[Level]:
-    """Whole, or with its outputs of tools as a line each; of a long message one, two, four … sentences."""
+    """Return the levels of an atom: 1, 2, 4, … sentences of long messages (`hybrid`), tool outputs masked, whole."""
     levels: list[Level] = []
     tools = [place for place in atom if material.masked[place] < material.costs[place]]
     if tools:
@@ -112,28 +122,28 @@ def _atom_levels(material: Material, atom: Atom, strategy: ContextStrategy, weig
             ranked = sorted(range(len(shares)), key=lambda n: (-shares[n] / material.piece_cost(place, n), n))
             for size in (2**step for step in range(len(ranked).bit_length())):
                 own = {**cites, place: tuple(sorted(ranked[:size]))}
-                levels.append((material.cite(atom, own), _value(material, own, weigh)))
+                levels.append((material.cite(atom, own), _cited_value(material, own, weigh)))
     return [*levels, (dict.fromkeys(atom, KEPT), material.value(atom))]
 
 
 def _topic_levels(material: Material, topic: Sequence[Atom], strategy: ContextStrategy, weigh: Weigh) -> list[Level]:
-    """Findings, an extract, the whole; of `topic` the extract alone."""
-    extract = _extract(material, topic, weigh)
-    cited = [extract] if strategy == "topic" else [_findings(material, topic), extract]
+    """Return the levels of a topic: its findings, an extract, the whole; for the strategy `topic` only the extract."""
+    extract = _cite_extract(material, topic, weigh)
+    cited = [extract] if strategy == "topic" else [_cite_findings(material, topic), extract]
     levels: list[Level] = []
     for cites in filter(None, cited):
         changes: dict[int, Fate] = {}
         for atom in topic:
             own = {place: cites[place] for place in atom if place in cites}
             changes |= material.cite(atom, own) if own else {}
-        levels.append((changes, _value(material, cites, weigh)))
+        levels.append((changes, _cited_value(material, cites, weigh)))
     if levels and strategy == "topic":
         return levels
     return [*levels, ({place: KEPT for atom in topic for place in atom}, sum(map(material.value, topic)))]
 
 
 def _sentence_weights(material: Material) -> Weigh:
-    """For a message the share of each of its sentences in what it gives, by length and the words of the query."""
+    """Return a function that weighs a message's sentences by their length and the query's words in them."""
     asked = stems(material.query)
     counted = [stems(m.text) for m in material.messages] if asked else []
     among = Counter(stem for words in counted for stem in words if stem in asked)
@@ -155,8 +165,10 @@ def _sentence_weights(material: Material) -> Weigh:
     return weigh
 
 
-def _value(material: Material, cites: Mapping[int, Cited], weigh: Weigh) -> float:
-    """Return what citations give: their share of their messages; a finding by its length."""
+def _cited_value(material: Material, cites: Mapping[int, Cited], weigh: Weigh) -> float:
+    """Return the value of citations: of each message's value the share of its cited sentences, or of a
+    finding's length.
+    """
     total = 0.0
     for place, pieces in cites.items():
         shares, cost = weigh(place), max(material.costs[place], 1)
@@ -165,9 +177,9 @@ def _value(material: Material, cites: Mapping[int, Cited], weigh: Weigh) -> floa
     return total
 
 
-def _by_topic(draft: Draft) -> list[list[Atom]]:
-    """Return the atoms of each topic that are not kept, in parts no larger than _LARGEST; an atom belongs to the topic
-    of its first message.
+def _split_topics(draft: Draft) -> list[list[Atom]]:
+    """Return the dropped atoms by topic, large topics divided by _LARGEST; an atom belongs to its first
+    message's topic.
     """
     material = draft.material
     topics = material.topics()
@@ -177,21 +189,21 @@ def _by_topic(draft: Draft) -> list[list[Atom]]:
         if draft.is_dropped(atom):
             groups[of[atom[0]]].append(atom)
     most = max(int(material.budget * _LARGEST), 1)
-    return [part for atoms in groups for part in _parts(material, atoms, most)]
+    return [part for atoms in groups for part in _halve(material, atoms, most)]
 
 
-def _parts(material: Material, atoms: list[Atom], most: int) -> Iterator[list[Atom]]:
-    """Yield neighbouring atoms in halves, until each has so many tokens at most, or is one atom."""
+def _halve(material: Material, atoms: list[Atom], most: int) -> Iterator[list[Atom]]:
+    """Divide atoms in halves until each part has at most `most` tokens or is a single atom."""
     if len(atoms) > 1 and sum(material.costs[place] for atom in atoms for place in atom) > most:
         half = len(atoms) // 2
-        yield from _parts(material, atoms[:half], most)
-        yield from _parts(material, atoms[half:], most)
+        yield from _halve(material, atoms[:half], most)
+        yield from _halve(material, atoms[half:], most)
     elif atoms:
         yield atoms
 
 
-def _extract(material: Material, topic: Sequence[Atom], weigh: Weigh) -> dict[int, Cited]:
-    """Return the sentences that give most for their tokens, within the share of an extract."""
+def _cite_extract(material: Material, topic: Sequence[Atom], weigh: Weigh) -> dict[int, Cited]:
+    """Cite the sentences of a topic with most value a token, up to _EXTRACT of its tokens."""
     places = [place for atom in topic for place in atom]
     room = int(sum(material.costs[place] for place in places) * _EXTRACT)
 
@@ -209,8 +221,8 @@ def _extract(material: Material, topic: Sequence[Atom], weigh: Weigh) -> dict[in
     return cites
 
 
-def _findings(material: Material, topic: Sequence[Atom]) -> dict[int, Cited]:
-    """Return the latest numbers, dates, paths, commands and names, each text once."""
+def _cite_findings(material: Material, topic: Sequence[Atom]) -> dict[int, Cited]:
+    """Cite the latest _FINDINGS of a topic (numbers, dates, paths, commands, names), without repeats."""
     latest: dict[tuple[str, str], tuple[int, int]] = {}
     for place in sorted(place for atom in topic for place in atom):
         text = material.messages[place].text
@@ -225,16 +237,15 @@ def _findings(material: Material, topic: Sequence[Atom]) -> dict[int, Cited]:
 
 
 def _find_room(draft: Draft, atom: Atom) -> Mapping[int, Fate]:
-    """Give the fates of an atom that is not shown yet: whole, else with its outputs of tools as one line each; none
-    where neither fits.
-    """
+    """Return the fates that show a dropped atom: whole, else with tool outputs masked; {} where neither fits."""
     ways = (dict.fromkeys(atom, KEPT), draft.material.mask(atom)) if draft.is_dropped(atom) else ()
     return next(filter(draft.fits, ways), {})
 
 
 def _keep_protected(draft: Draft, strategy: ContextStrategy) -> None:
-    """Keep what is HIGH, then what is MEDIUM, the newest first, until one does not fit into its share of the room. In a
-    small room `extractive` gives the last messages less.
+    """Keep HIGH and then MEDIUM atoms, the newest first, each kind within its share of the free tokens.
+
+    With a small budget `extractive` gives the last messages a smaller share.
     """
     material, settings = draft.material, draft.material.settings
     free = material.budget - draft.used
@@ -259,8 +270,8 @@ def _keep_protected(draft: Draft, strategy: ContextStrategy) -> None:
 
 
 def _mask(draft: Draft) -> None:
-    """Keep the newest atoms whole while all before them fit as lines, then the newest that fit at all; blind to the
-    query. The simplest that works: halves what an agent pays at an equal rate of solved tasks (arXiv 2508.21433).
+    """Keep the newest atoms whole while all older ones fit with masked tool outputs, then mask from the newest while
+    they fit; ignores the query. It halves an agent's cost at an equal rate of solved tasks (arXiv 2508.21433).
     """
     material = draft.material
     newest = sorted((a for a in material.atoms if draft.is_dropped(a)), key=lambda a: -a[-1])
@@ -276,12 +287,12 @@ def _mask(draft: Draft) -> None:
             break
 
 
-# What a question asks for by its class alone ("What was the path?") is cited first, the newest before the older.
+# For a question that names only a class of things ("What was the path?"), those are cited first, the newest first.
 
 _SHARE = 0.75
-"""Of the room that is left, at most: all but what the last messages may take."""
+"""Share of the free tokens that these citations may take."""
 _LONGEST = 80
-"""Tokens of a sentence that is cited whole; of a longer one the words that are asked for."""
+"""Tokens of a sentence up to which it is cited whole; of a longer one only the thing itself."""
 _FORMS: tuple[tuple[ElementClass, str], ...] = (
     ("date", r"when|since when|how long ago|(?:which|what) (?:time|day|date|week|year|month)|dates?|deadlines?"),
     (
@@ -312,7 +323,7 @@ _BLAND = frozenset(COMMON_WORDS) | frozenset(
 
 
 def find_asked_classes(query: str) -> frozenset[ElementClass]:
-    """Return the classes of words that a question names where it names no subject; none for any other."""
+    """Return the classes (date, path, …) that a question asks for; empty where it also names a subject."""
     classes = frozenset(kind for kind, form in _ASKED.items() if form.search(query))
     rest = query
     for form in _ASKED.values():
@@ -322,8 +333,8 @@ def find_asked_classes(query: str) -> frozenset[ElementClass]:
 
 
 def cite_asked(draft: Draft) -> int:
-    """Cite the sentences that hold the class of words which a question without a subject names, while they take no more
-    than their share of the room; how many messages that is.
+    """Cite the sentences with what a question without a subject asks for, within _SHARE of the free tokens; return how
+    many messages are cited.
     """
     material = draft.material
     classes = find_asked_classes(material.query)
@@ -332,10 +343,10 @@ def cite_asked(draft: Draft) -> int:
     for atom in sorted(material.atoms, key=lambda a: -a[-1]) if classes else ():
         if not draft.is_dropped(atom):
             continue
-        holding = {place: find_holding(source(material.messages[place]), classes) for place in atom}
+        holding = {place: find_elements(source(material.messages[place]), classes) for place in atom}
         cites = {place: _pieces_at(material, place, spans) for place, spans in holding.items() if spans}
         if cites:
-            # What calls tools cannot be cited.
+            # A message with tool calls cannot be cited: keep its atom.
             changes = material.cite(atom, {p: c for p, c in cites.items() if c}) or dict.fromkeys(atom, KEPT)
             if draft.used + draft.cost(changes) <= room:
                 draft.change(changes, "holds what the question asks for")
@@ -343,15 +354,13 @@ def cite_asked(draft: Draft) -> int:
     return cited
 
 
-def find_holding(text: str, classes: frozenset[ElementClass]) -> list[tuple[int, int]]:
-    """Return (start, end) of what a text holds of classes; of names nothing, which no question of one class asks
-    for.
-    """
+def find_elements(text: str, classes: frozenset[ElementClass]) -> list[tuple[int, int]]:
+    """Return the (start, end) of everything in a text that is of these classes; names are not looked for."""
     return [(start, end) for kind, start, end in elements_of(text, None, NO_NAMES) if kind in classes]
 
 
 def _pieces_at(material: Material, place: int, spans: Sequence[tuple[int, int]]) -> Cited:
-    """Return numbers of the pieces of a message that lie at spans: sentences where they are short."""
+    """Return the numbers of a message's pieces that overlap the spans: short sentences, else the findings in them."""
     pieces = material.pieces(place)
     chosen = set[int]()
     for start, end in spans:

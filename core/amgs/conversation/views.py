@@ -14,7 +14,7 @@ from amgs.conversation.acts import DialogueAct, acts
 from amgs.conversation.citing import handle, numbers, source
 from amgs.conversation.material import MessageCounter, spans_of
 from amgs.conversation.messages import number_sessions
-from amgs.conversation.protection import asks
+from amgs.conversation.protection import ends_with_question
 from amgs.conversation.segments import cut_topics, find_terms
 from amgs.conversation.summaries import summary
 from amgs.storage.messages import StoredMessage
@@ -217,7 +217,7 @@ def memories(
         sum(message.role == "user" for message in messages),
         topics.topics[-1].terms if topics.topics else (),
         sum(call.id in answered for _, call in calls),
-        last is not None and last.role == "assistant" and asks(last.text),
+        last is not None and last.role == "assistant" and ends_with_question(last.text),
         counter.name,
         counter.estimated,
     )

@@ -1,5 +1,5 @@
-"""Ask a language model about notes where one is set: their kinds and names, whether two are one, and the places of a
-change of subject. Rules check every answer, and an invalid one changes nothing.
+"""Ask the configured language model about notes: their categories and names, whether two say the same, and where the
+subject changes. Rules check every answer; an invalid answer, or a failing model, changes nothing.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from amgs.text import names
 from amgs.text.text_model import TextModel
 
 ASKED: Final = 20
-"""So many notes, or pairs of notes, are shown to a model for each purpose in one plan, the longest first."""
+"""Notes, or pairs of notes, that a model is asked about in a plan for each purpose, the longest first."""
 
 _SHOWN = 1_200
 _SHOWN_PARAGRAPH = 400
-"""Characters of a note and of a paragraph that it reads."""
+"""Characters of a note, and of a paragraph, in the prompt."""
 _KINDS = tuple(kind for kind in PROFILE_OF if kind not in (NOTE, "dialogue"))
 _WORD = re.compile(r"[a-z]+")
 _NUMBER = re.compile(r"\d+")
@@ -42,9 +42,9 @@ with the number alone.
 {paragraphs}"""
 
 
-def describe(note: str, model: TextModel) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Kinds of knowledge that a note holds, and names in it that stand there word for word."""
-    answer = _asked(_DESCRIBE.format(kinds=", ".join(_KINDS), note=note[:_SHOWN]), 80, model)
+def describe_note(note: str, model: TextModel) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the categories that a model gives a note, and the names it finds that are in the text word for word."""
+    answer = _ask(_DESCRIBE.format(kinds=", ".join(_KINDS), note=note[:_SHOWN]), 80, model)
     first, _, second = answer.strip().partition("\n")
     kinds = tuple(dict.fromkeys(kind for kind in _WORD.findall(first.lower()) if kind in _KINDS))
     mentions = (names.clean_name(name) for name in second.split(";"))
@@ -52,23 +52,24 @@ def describe(note: str, model: TextModel) -> tuple[tuple[str, ...], tuple[str, .
 
 
 def say_the_same(first: str, second: str, model: TextModel) -> bool | None:
-    """Return whether two notes say the same; None where the model does not say."""
-    answer = _asked(_SAME.format(first=first[:_SHOWN], second=second[:_SHOWN]), 4, model)
+    """Return whether a model says that two notes say the same; None where it answers neither yes nor no."""
+    answer = _ask(_SAME.format(first=first[:_SHOWN], second=second[:_SHOWN]), 4, model)
     word = next(iter(_WORD.findall(answer.lower())), "")
     return {"yes": True, "no": False}.get(word)
 
 
 def find_turn(paragraphs: Sequence[str], model: TextModel) -> int:
-    """Return how many paragraphs stand before the one with which another subject begins; 0 where the model names
-    none.
+    """Return the number of paragraphs before the one where a model says another subject begins; 0 where
+    it names none.
     """
     shown = "\n\n".join(f"{n}. {' '.join(text.split())[:_SHOWN_PARAGRAPH]}" for n, text in enumerate(paragraphs, 1))
-    match = _NUMBER.search(_asked(_TURN.format(paragraphs=shown), 16, model))
+    match = _NUMBER.search(_ask(_TURN.format(paragraphs=shown), 16, model))
     number = int(match[0][:9]) if match else 0
     return number - 1 if 1 < number <= len(paragraphs) else 0
 
 
-def _asked(prompt: str, most_tokens: int, model: TextModel) -> str:
+def _ask(prompt: str, most_tokens: int, model: TextModel) -> str:
+    """Return a model's answer; "" where it fails."""
     try:
         return model.write(prompt, most_tokens)
     except ModelError:

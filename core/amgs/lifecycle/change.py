@@ -1,7 +1,7 @@
-"""Apply the changes of every later lifecycle stage to the store: one set of changes, one transaction, one journal
-entry.
+"""Write the planned change of a lifecycle stage to the store, in a single transaction with its journal entry.
 
-A stage plans a Change from what it saw; `carry_out` refuses when the store has moved on under it.
+Stages such as pruning, merging and revision plan a `Change`; `carry_out` writes it, and refuses where the store has
+changed since. Undo relies on the rows that are journalled here.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ _FIELDS = ("category", "confidence", "decay_lambda", "status", "is_self_componen
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """Blocks and edges as they were seen and as they will be.
+    """Blocks and edges as a plan saw them and as they will be.
 
-    blocks: (before, after) of blocks whose metadata changes; one that becomes pruned loses its edges. made:
-    new blocks, with embedding. taken: blocks that leave the store, with their edges. edges: (before, after),
-    None for an edge that is not there.
+    blocks: (before, after) of blocks whose metadata changes; a block that becomes pruned loses its edges. made: new
+    blocks, with embedding. taken: blocks that are deleted from the store with their edges. edges: (before, after); None
+    where there is no edge.
     """
 
     blocks: tuple[tuple[Block, Block], ...] = ()
@@ -36,8 +36,8 @@ class Change:
     edges: tuple[tuple[Edge | None, Edge | None], ...] = ()
 
 
-def joined(changes: Iterable[Change]) -> Change:
-    """Return several changes as one; the caller sees to it that they do not contradict each other."""
+def combine_changes(changes: Iterable[Change]) -> Change:
+    """Combine changes into a single one; the caller makes sure that they do not contradict each other."""
     every = tuple(changes)
     return Change(
         tuple(pair for c in every for pair in c.blocks),
@@ -48,43 +48,45 @@ def joined(changes: Iterable[Change]) -> Change:
 
 
 def carry_out(storage: Storage, kind: str, change: Change, summary: str, now: datetime) -> JournalEntry:
-    """Write a change and its journal entry in one transaction.
+    """Write a change and its journal entry in a single transaction.
 
-    Raises UsageError when a block or an edge is no longer as the plan saw it; nothing is written then.
+    Raises UsageError when a block or an edge has changed since the plan; nothing is written then.
     """
     with storage.transaction():
-        rows = [*_blocks(storage, change), *_edges(storage, change)]
+        rows = [*_write_blocks(storage, change), *_write_edges(storage, change)]
         return journal.write(storage, kind, now, summary, rows)
 
 
 # --- blocks -----------------------------------------------------------------------------------------------
 
 
-def _blocks(storage: Storage, change: Change) -> list[JournalRow]:
+def _write_blocks(storage: Storage, change: Change) -> list[JournalRow]:
+    """Update, delete and insert the blocks of a change, with the edges that go; return the journal's rows."""
     seen = [before for before, _ in change.blocks] + list(change.taken)
     now = storage.blocks.get([b.id for b in seen])
     for block in seen:
-        if block.id not in now or not _same(block, now[block.id]):
-            raise _stale(f"block {block.id[:8]} has changed")
+        if block.id not in now or not _is_unchanged(block, now[block.id]):
+            raise _out_of_date(f"block {block.id[:8]} has changed")
     known = storage.blocks.existing([b.id for b in change.made])
     if known:
-        raise _stale(f"block {min(known)[:8]} is there already")
-    # meta may have gained a source since: it keeps what is there and takes what the plan adds.
-    after = [_onto(now[before.id], before, new) for before, new in change.blocks]
+        raise _out_of_date(f"block {min(known)[:8]} is there already")
+    # A block's meta may have a new source since the plan: keep it, and add what the plan adds.
+    after = [_apply_to(now[before.id], before, new) for before, new in change.blocks]
     rows = [journal.block_row(now[b.id], b) for b in after]
     storage.blocks.update(after)
-    lost = [b.id for b in after if b.status == "pruned"] + [b.id for b in change.taken]
-    rows += _cut(storage, lost)
-    rows += _take(storage, change.taken)
-    rows += _make(storage, change.made)
+    without_edges = [b.id for b in after if b.status == "pruned"] + [b.id for b in change.taken]
+    rows += _delete_edges(storage, without_edges)
+    rows += _delete_blocks(storage, change.taken)
+    rows += _insert_blocks(storage, change.made)
     return rows
 
 
-def _same(planned: Block, present: Block) -> bool:
+def _is_unchanged(planned: Block, present: Block) -> bool:
     return all(getattr(planned, name) == getattr(present, name) for name in _FIELDS)
 
 
-def _onto(present: Block, before: Block, after: Block) -> Block:
+def _apply_to(present: Block, before: Block, after: Block) -> Block:
+    """Return the present block with the plan's changes; metadata that the plan did not change stays."""
     meta = {**present.meta, **{k: v for k, v in after.meta.items() if before.meta.get(k) != v}}
     for key in before.meta.keys() - after.meta.keys():
         meta.pop(key, None)
@@ -101,8 +103,8 @@ def _onto(present: Block, before: Block, after: Block) -> Block:
     )
 
 
-def _cut(storage: Storage, ids: Sequence[str]) -> list[JournalRow]:
-    """No edge may end at a block that is pruned or gone: all that touch it go, those made since the plan too."""
+def _delete_edges(storage: Storage, ids: Sequence[str]) -> list[JournalRow]:
+    """Delete all edges of blocks that are pruned or deleted, also those made since the plan."""
     if not ids:
         return []
     gone = storage.edges.touching(ids)
@@ -110,7 +112,8 @@ def _cut(storage: Storage, ids: Sequence[str]) -> list[JournalRow]:
     return [journal.edge_row(e, None) for e in gone]
 
 
-def _take(storage: Storage, blocks: Sequence[Block]) -> list[JournalRow]:
+def _delete_blocks(storage: Storage, blocks: Sequence[Block]) -> list[JournalRow]:
+    """Delete blocks with their scores; the journal keeps them whole for undo."""
     ids = [b.id for b in blocks]
     whole = storage.blocks.get(ids, embeddings=True)
     rows = [journal.block_row(whole[i], None) for i in ids]
@@ -120,7 +123,8 @@ def _take(storage: Storage, blocks: Sequence[Block]) -> list[JournalRow]:
     return rows
 
 
-def _make(storage: Storage, blocks: Sequence[Block]) -> list[JournalRow]:
+def _insert_blocks(storage: Storage, blocks: Sequence[Block]) -> list[JournalRow]:
+    """Insert new blocks with their embeddings."""
     if not blocks:
         return []
     storage.blocks.insert(blocks)
@@ -128,7 +132,7 @@ def _make(storage: Storage, blocks: Sequence[Block]) -> list[JournalRow]:
     if with_vector:
         matrix = np.stack([b.embedding for b in with_vector if b.embedding is not None])
         storage.blocks.set_embeddings([b.id for b in with_vector], matrix)
-    # A text that was made before and undone may still stand in the log of reinforcements.
+    # An earlier block with the same text may have been undone; its reinforcements are still in the log.
     storage.blocks.recount([b.id for b in blocks])
     return [journal.block_row(None, b) for b in blocks]
 
@@ -136,7 +140,8 @@ def _make(storage: Storage, blocks: Sequence[Block]) -> list[JournalRow]:
 # --- edges ------------------------------------------------------------------------------------------------
 
 
-def _edges(storage: Storage, change: Change) -> list[JournalRow]:
+def _write_edges(storage: Storage, change: Change) -> list[JournalRow]:
+    """Write and delete the edges of a change; return the journal's rows."""
     keys = [edge.key for before, after in change.edges for edge in (before or after,) if edge]
     now = storage.edges.get(keys)
     rows: list[JournalRow] = []
@@ -148,13 +153,13 @@ def _edges(storage: Storage, change: Change) -> list[JournalRow]:
             continue
         present = now.get(edge.key)
         if before is None and present is not None:
-            continue  # What was to be made is there already, and stays as it is.
-        if before is not None and (present is None or not _alike(before, present)):
-            raise _stale(f"the edge {edge.source_id[:8]} {edge.relation_type} {edge.target_id[:8]} has changed")
+            continue  # the edge exists already and stays as it is
+        if before is not None and (present is None or not _same_numbers(before, present)):
+            raise _out_of_date(f"the edge {edge.source_id[:8]} {edge.relation_type} {edge.target_id[:8]} has changed")
         if after is None:
             drop.append(edge.key)
         else:
-            if present is not None:  # walked since the plan, or confirmed by it: the later use counts
+            if present is not None:  # used since the plan: keep the later time
                 used = max(present.last_reinforced_at, after.last_reinforced_at)
                 after = replace(after, last_reinforced_at=used)
             put.append(after)
@@ -165,7 +170,7 @@ def _edges(storage: Storage, change: Change) -> list[JournalRow]:
     return rows
 
 
-def _alike(planned: Edge, present: Edge) -> bool:
+def _same_numbers(planned: Edge, present: Edge) -> bool:
     return (planned.weight, planned.confidence, planned.decay_lambda) == (
         present.weight,
         present.confidence,
@@ -174,12 +179,13 @@ def _alike(planned: Edge, present: Edge) -> bool:
 
 
 def _check_ends(storage: Storage, edges: Sequence[Edge]) -> None:
+    """Raise UsageError where an edge would end at a block that is pruned or gone."""
     ends = {e.source_id for e in edges} | {e.target_id for e in edges}
-    there = storage.blocks.get(ends)
+    known = storage.blocks.get(ends)
     for end in sorted(ends):
-        if end not in there or there[end].status == "pruned":
-            raise _stale(f"block {end[:8]} is gone")
+        if end not in known or known[end].status == "pruned":
+            raise _out_of_date(f"block {end[:8]} is gone")
 
 
-def _stale(what: str) -> UsageError:
+def _out_of_date(what: str) -> UsageError:
     return UsageError(f"Since the plan was made, {what}.", title="The plan is out of date", way_out="Plan again.")

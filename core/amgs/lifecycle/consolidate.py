@@ -1,6 +1,8 @@
-"""Raw blocks into memory, in the seven steps of AMGS §8.2: a plan first, then one transaction.
+"""Consolidate raw blocks in the seven steps of AMGS §8.2: plan first, then write in a single transaction.
 
-A large inbox goes in batches, each a plan and a transaction; together they are one entry of the journal.
+`plan` embeds the texts, finds names, categories and edges; the operator may edit the plan (`plan_editing`) before
+`apply_plan` writes it. `consolidate_inbox` does both for a large inbox in batches, which together are a single entry of
+the journal.
 """
 
 from __future__ import annotations
@@ -17,7 +19,7 @@ from amgs.clock import Clock
 from amgs.decay import relevance_at
 from amgs.errors import Cancelled, UsageError
 from amgs.index.neighbours import Near
-from amgs.lifecycle.asked_model import ASKED, describe
+from amgs.lifecycle.asked_model import ASKED, describe_note
 from amgs.lifecycle.categories import NOTE, SURE, CategoryVerdict, categorise, decay_of, initial_confidence
 from amgs.lifecycle.linking import Contents, Fresh, LinkContext, link, node
 from amgs.lifecycle.self_detection import is_self_component, owner
@@ -53,7 +55,7 @@ RAW = BlockFilter(statuses=("raw",))
 
 
 def link_context(storage: Storage) -> LinkContext:
-    """Return what linking must know of the consolidated blocks; of the raw ones, who signed what they say of self."""
+    """Return what linking needs to know of the consolidated blocks, and the authors of raw ones."""
     known = LinkContext()
     for description in storage.blocks.described(BlockFilter(statuses=("raw", "consolidated"), current=True)):
         if description.status == "raw":
@@ -65,12 +67,11 @@ def link_context(storage: Storage) -> LinkContext:
 
 @dataclass(frozen=True)
 class ConsolidationInputs:
-    """Inputs of a plan beside the blocks.
+    """What a plan needs beside the blocks.
 
-    near: the consolidated blocks nearest to each of many unit vectors (m, d), rows being numbers. read: texts
-    by ids. profiles: λ of each decay profile.
-    computed: is told texts with their vectors (n, d) as they are embedded. model: says what notes are of which the
-    rules are not sure, and which names they hold.
+    near: finds the consolidated blocks nearest to unit vectors (m, d), as numbers. read: reads texts by id. profiles: λ
+    of each decay profile. computed: called with texts and their vectors (n, d) as they are embedded. model: a language
+    model that classifies notes the rules are unsure about; None: rules only.
     """
 
     settings: ConsolidationSettings
@@ -95,23 +96,22 @@ def plan(
     change_counter: int,
     progress: Progress | None = None,
 ) -> ConsolidationPlan:
-    """Return what consolidating `raw` would do, given what is `known`; changes nothing but that the blocks become part
-    of what is known.
+    """Plan the consolidation of raw blocks; changes nothing in the store, but adds the blocks to `known`.
 
-    Raises Cancelled at the next batch of `settings.batch` blocks when the operator stops it.
+    Raises Cancelled after the current batch of `settings.batch` blocks when the operator stops it.
     """
     settings = means.settings
     fresh = [numbered_block.block for numbered_block in raw]
     owner_name = owner(known.authors)
     verdicts = [categorise(b.content, b.meta) for b in fresh]
-    matrix = _embed(fresh, means, progress)
+    matrix = _embed_blocks(fresh, means, progress)
     if fresh:
         load(means.recogniser, "the name finder", progress)
-    named = _entities(fresh, means.recogniser, settings.batch, progress)
+    named = _find_names(fresh, means.recogniser, settings.batch, progress)
     if means.model is not None:
         _ask_model(fresh, verdicts, named, means.model, progress)
     blocks = [
-        _block(b, v, e, m, owner_name, means.profiles)
+        _consolidated_block(b, v, e, m, owner_name, means.profiles)
         for b, v, e, m in zip(fresh, verdicts, named, matrix, strict=True)
     ]
     if progress is not None:
@@ -147,8 +147,8 @@ def plan(
     return ConsolidationPlan(items, now, change_counter)
 
 
-def _embed(raw: Sequence[Block], means: ConsolidationInputs, progress: Progress | None) -> Vector:
-    """Give (n, d) unit vectors, embedding the longest texts together so that a batch holds little padding."""
+def _embed_blocks(raw: Sequence[Block], means: ConsolidationInputs, progress: Progress | None) -> Vector:
+    """Return unit vectors (n, d); texts of similar length are embedded together, so that a batch has little padding."""
     embedder, batch = means.embedder, means.settings.batch
     texts = [embedding_text(b) for b in raw]
     matrix = np.zeros((len(raw), embedder.dimension), dtype=np.float32)
@@ -165,18 +165,19 @@ def _embed(raw: Sequence[Block], means: ConsolidationInputs, progress: Progress 
     return matrix
 
 
-def _entities(
+def _find_names(
     raw: Sequence[Block], recogniser: EntityRecogniser, batch: int, progress: Progress | None
 ) -> list[tuple[str, ...]]:
-    # The rules learn from a batch which words are names, so it is at least a few hundred blocks large.
+    """Return the names in each block's text."""
+    # The rules learn from a batch which words are names, so it has at least a few hundred blocks.
     size = max(batch, 512)
     entity_names: list[tuple[str, ...]] = []
     for start in range(0, len(raw), size):
         if progress is not None:
             progress(start, len(raw), "finding names")
-        # Code and markup hold no names, and what a recogniser takes for one there ties strangers together.
+        # Code and markup have no names; false ones would link unrelated blocks.
         texts = [prose(b.content) for b in raw[start : start + size]]
-        entity_names += [_names(entities) for entities in recogniser.recognise(texts)]
+        entity_names += [_unique_names(entities) for entities in recogniser.recognise(texts)]
     return entity_names
 
 
@@ -187,15 +188,16 @@ def _ask_model(
     model: TextModel,
     progress: Progress | None,
 ) -> None:
-    """Have a model say what the longest notes are of which the rules are not sure; their names and categories stay, and
-    what it says comes before these, less sure than a rule.
+    """Ask a model for the categories and names of the longest notes that the rules are unsure about, and add them.
+
+    Its first category becomes the block's, with a confidence below a rule's; the rule's own follows.
     """
     unsure = [n for n, verdict in enumerate(verdicts) if verdict.confidence < SURE]
     shown = sorted(unsure, key=lambda n: -len(raw[n].content))[:ASKED]
     for done, n in enumerate(shown):
         if progress is not None:
             progress(done, len(shown), f"asking {model.name}")
-        kinds, new_names = describe(raw[n].content, model)
+        kinds, new_names = describe_note(raw[n].content, model)
         known = {names.key(name) for name in named[n]}
         named[n] += tuple(name for name in new_names if names.key(name) not in known)
         if kinds:
@@ -208,8 +210,8 @@ def _ask_model(
             )
 
 
-def _names(entities: Sequence[Entity]) -> tuple[str, ...]:
-    """Return the names that are kept, each in the form in which it came first."""
+def _unique_names(entities: Sequence[Entity]) -> tuple[str, ...]:
+    """Return the distinct names, each in its first spelling; links are left out."""
     by_key: dict[str, str] = {}
     for entity in entities:
         name = entity.text if entity.kind == "identifier" else names.clean_name(entity.text)
@@ -218,7 +220,7 @@ def _names(entities: Sequence[Entity]) -> tuple[str, ...]:
     return tuple(by_key.values())
 
 
-def _block(
+def _consolidated_block(
     raw: Block,
     verdict: CategoryVerdict,
     entities: tuple[str, ...],
@@ -226,7 +228,7 @@ def _block(
     owner_name: str,
     profiles: ProfileSettings,
 ) -> Block:
-    """Return the block as it will be; content, id and clock are untouched."""
+    """Return the block as it will be stored; its content, id and times stay."""
     more: dict[str, list[str]] = {
         "entities": list(entities),
         "links": list(links(raw.content)),
@@ -251,13 +253,13 @@ def _block(
 
 @dataclass(frozen=True, slots=True)
 class OpenConsolidation:
-    """An operation that may still be continued, and the categories of the blocks it consolidated."""
+    """A journal entry that the next batch may extend, and how many blocks of each category it has."""
 
     operation: JournalEntry
     categories: Counter[str]
 
 
-def apply(
+def apply_plan(
     storage: Storage,
     proposal: ConsolidationPlan,
     *,
@@ -267,24 +269,24 @@ def apply(
     so_far: OpenConsolidation | None = None,
     edited: int = 0,
 ) -> JournalEntry:
-    """Carry a plan out in one transaction, with its journal entry.
+    """Write a plan in a single transaction, with its journal entry.
 
-    weights: those of the frame that the first scores are computed for. so_far: the operation that this plan
-    continues, while none came after it. edited: how many blocks the operator corrected in it. Raises UsageError
-    when a block of the plan is no longer raw, and nothing is written then.
+    weights: of the frame for which first scores are stored. so_far: the entry to extend, unless another operation came
+    after it. edited: how many blocks the operator corrected. Raises UsageError when a block is no longer raw; nothing
+    is written then.
     """
     items = proposal.items
     with storage.transaction():
         before = storage.blocks.get([i.block.id for i in items])
         stale = [i.block.id for i in items if i.block.id not in before or before[i.block.id].status != "raw"]
         if stale:
-            raise _overtaken(items, stale, before)
-        # Sources that were noted while the plan lay waiting are kept.
-        after = [replace(i.block, meta={**i.block.meta, **_sources(before[i.block.id])}) for i in items]
+            raise _out_of_date(items, stale, before)
+        # Keep sources that were added since the plan was made.
+        after = [replace(i.block, meta={**i.block.meta, **_source_fields(before[i.block.id])}) for i in items]
         if items:
             storage.blocks.update(after, np.stack([i.embedding for i in items]))
             storage.meta.put_embedding_space(embedder.name, embedder.dimension)
-        added = storage.edges.insert(_live(storage, [e for i in items for e in i.edges]))
+        added = storage.edges.insert(_edges_between_live(storage, [e for i in items for e in i.edges]))
         storage.scores.put("ATTENTION", _first_scores(items, weights, now), now)
         rows = [journal.block_row(before[b.id], b) for b in after] + [journal.edge_row(None, e) for e in added]
         categories = Counter(i.category for i in items)
@@ -294,8 +296,8 @@ def apply(
         return journal.extend(storage, so_far.operation, now, _summary(so_far.categories + categories), rows)
 
 
-def _overtaken(items: Sequence[ConsolidationItem], stale: Sequence[str], now: Mapping[str, Block]) -> UsageError:
-    """Return what to say of a plan that holds blocks which are no longer raw."""
+def _out_of_date(items: Sequence[ConsolidationItem], stale: Sequence[str], now: Mapping[str, Block]) -> UsageError:
+    """Return the error for a plan with blocks that are no longer raw."""
     reason = f"{len(stale)} of {len(items)} blocks are no longer raw, the first being {stale[0][:8]}"
     done = all(i in now and now[i].status == "consolidated" for i in stale)
     if done and len(stale) == len(items):
@@ -311,21 +313,20 @@ def _overtaken(items: Sequence[ConsolidationItem], stale: Sequence[str], now: Ma
     )
 
 
-def _sources(block: Block) -> dict[str, object]:
+def _source_fields(block: Block) -> dict[str, object]:
     return {key: block.meta[key] for key in ("source", "sources", "follows") if key in block.meta}
 
 
-def _live(storage: Storage, edges: Sequence[Edge]) -> list[Edge]:
-    """Edges whose other end was not pruned or archived since the plan was made."""
+def _edges_between_live(storage: Storage, edges: Sequence[Edge]) -> list[Edge]:
+    """Return the edges whose ends are both still consolidated."""
     ends = {e.source_id for e in edges} | {e.target_id for e in edges}
     alive = {i for i, b in storage.blocks.get(ends).items() if b.status == "consolidated"}
     return [e for e in edges if e.source_id in alive and e.target_id in alive]
 
 
 def _first_scores(items: Sequence[ConsolidationItem], weights: Weights, now: datetime) -> dict[str, float]:
-    """Return a first composite score (step 6): no query, no reinforcement yet.
-
-    Centrality is the degree in the plan.
+    """Return each block's first composite score (step 6), without a query and reinforcements; centrality is the degree
+    in the plan.
     """
     degree: Counter[str] = Counter()
     for item in items:
@@ -353,14 +354,14 @@ def _summary(kinds: Mapping[str, int]) -> str:
 # --- many blocks ------------------------------------------------------------------------------------------
 
 
-def _raw(storage: Storage, numbers: Sequence[int]) -> list[NumberedBlock]:
-    """Return those of some blocks that are raw."""
+def _still_raw(storage: Storage, numbers: Sequence[int]) -> list[NumberedBlock]:
+    """Return those of these blocks that are still raw."""
     return [
         numbered_block for numbered_block in storage.blocks.by_number(numbers) if numbered_block.block.status == "raw"
     ]
 
 
-def run(
+def consolidate_inbox(
     storage: Storage,
     waiting: NDArray[np.int64],
     means: ConsolidationInputs,
@@ -369,12 +370,11 @@ def run(
     clock: Clock,
     progress: Progress | None = None,
 ) -> Iterator[tuple[ConsolidationPlan, JournalEntry]]:
-    """Consolidate the raw blocks with these numbers, `settings.transaction` of them in each transaction.
+    """Consolidate the raw blocks with these numbers in batches of `settings.transaction`, a transaction each.
 
-    Gives each batch's plan and the journal entry as it then stands, of the instant when it was written; nothing for an
-    empty inbox, and nothing is written then. Memory holds one batch at a time. A batch of which somebody else
-    consolidated a part meanwhile is planned again without that part; one of which nothing is left says so in its entry.
-    Raises Cancelled when the operator stops it: batches that were committed stay, and the message says how many.
+    Yields each batch's plan and the journal entry so far; nothing for an empty inbox. Only a batch is in memory at a
+    time. A batch that another process consolidated in part meanwhile is planned again without that part. Raises
+    Cancelled when the operator stops it; committed batches stay, and the message says how many blocks those are.
     """
     known, began = link_context(storage), clock.now()
     size = means.settings.transaction
@@ -382,11 +382,16 @@ def run(
     for start in range(0, waiting.size, size):
         batch = waiting[start : start + size].tolist()
         while True:
-            raw = _raw(storage, batch)
+            raw = _still_raw(storage, batch)
             counter = storage.change_counter
             try:
                 proposal = plan(
-                    raw, known, means, now=began, change_counter=counter, progress=_part(progress, start, waiting)
+                    raw,
+                    known,
+                    means,
+                    now=began,
+                    change_counter=counter,
+                    progress=_batch_progress(progress, start, waiting),
                 )
             except Cancelled as stop:
                 if so_far is None:
@@ -401,10 +406,10 @@ def run(
                 ) from stop
             proposal = replace(proposal, elsewhere=len(batch) - len(raw))
             with storage.transaction():
-                if len(_raw(storage, batch)) < len(raw):  # somebody else was faster
+                if len(_still_raw(storage, batch)) < len(raw):  # another process was faster
                     known = link_context(storage)
                     continue
-                done = apply(
+                done = apply_plan(
                     storage, proposal, embedder=means.embedder, weights=weights, now=clock.now(), so_far=so_far
                 )
             break
@@ -415,8 +420,8 @@ def run(
         yield proposal, done
 
 
-def _part(progress: Progress | None, start: int, waiting: NDArray[np.int64]) -> Progress | None:
-    """Return a batch's progress as part of the whole."""
+def _batch_progress(progress: Progress | None, start: int, waiting: NDArray[np.int64]) -> Progress | None:
+    """Return a progress that reports a batch's steps as part of the whole inbox."""
     if progress is None:
         return None
     whole = progress

@@ -13,10 +13,10 @@ from amgs.decay import PROFILES
 from amgs.errors import UsageError
 from amgs.lifecycle import edge_health, merge_split, proposed_split
 from amgs.lifecycle.asked_model import ASKED, say_the_same
-from amgs.lifecycle.change import Change, carry_out, joined
+from amgs.lifecycle.change import Change, carry_out, combine_changes
 from amgs.lifecycle.edge_health import EdgeUsage
 from amgs.lifecycle.proposals import KINDS, EnhancementPlan, Proposal, proposal_id
-from amgs.lifecycle.similarity import Pair, pairs
+from amgs.lifecycle.similarity import Pair, find_pairs
 from amgs.storage.store import Storage
 from amgs.text.embedding import Embedder
 from amgs.text.plural import plural
@@ -154,7 +154,7 @@ def _alike(
     linked = {(e.source_id, e.target_id) for e in seen.edges if e.relation_type == merge_split.SAME_EVENT}
     order = {kind: n for n, kind in enumerate(KINDS)}
     alike = sorted(
-        pairs(seen.blocks, seen.matrix, progress), key=lambda p: (order[p.kind], -p.confidence, p.a.id, p.b.id)
+        find_pairs(seen.blocks, seen.matrix, progress), key=lambda p: (order[p.kind], -p.confidence, p.a.id, p.b.id)
     )
     for number, pair in enumerate(alike):
         if progress is not None:
@@ -318,7 +318,7 @@ def apply(storage: Storage, proposals: Sequence[Proposal], now: datetime) -> Jou
     summary = ", ".join(plural(counts[kind], _NOUNS.get(kind, kind)) for kind in KINDS if counts[kind])
     if authors := sorted({p.by for p in proposals if p.by}):
         summary += f", {sum(bool(p.by) for p in proposals)} of them proposed by {', '.join(authors)}"
-    change = _settle_edges(joined(p.change for p in proposals))
+    change = _settle_edges(combine_changes(p.change for p in proposals))
     return carry_out(storage, KIND, change, summary or "nothing to do", now)
 
 

@@ -1,5 +1,6 @@
-"""Taking blocks out of the memory by hand: set aside so that it can be undone, or erased so that nothing of their text
-is left in the store.
+"""Remove blocks by hand: delete them so that it can be undone, or erase them so that none of their text stays.
+
+An erasure deletes every row that repeats an erased text; tests/engine/test_erasure.py searches the file for it.
 """
 
 from __future__ import annotations
@@ -21,13 +22,13 @@ from amgs.types import Block, JournalEntry, Verification
 
 KIND = "delete"
 _RUN = 12
-"""A text that shares so many characters in a row with an erased one gives it away."""
+"""Characters in a row that a text may not share with an erased one."""
 _WORD = re.compile(r"\w{3,}")
 
 
 @dataclass(frozen=True, slots=True)
 class RelatedBlock:
-    """A block that may tell what an erased one told. because: "made from it", or "it was made from this"."""
+    """A block that stays and may repeat an erased one. because: "made from it", or "it was made from this"."""
 
     id: str
     title: str
@@ -37,10 +38,10 @@ class RelatedBlock:
 
 @dataclass(frozen=True, slots=True)
 class ErasurePlan:
-    """Plan of an erasure; nothing has happened yet, and an erasure cannot be undone.
+    """Plan of an erasure, which cannot be undone; nothing is written yet.
 
-    edges: how many go with the blocks. related: blocks that stay and may hold the same text. sources: where the blocks
-    came from; no file is touched. bytes: size of the store's file, which is written anew.
+    edges: number of edges deleted with the blocks. related: blocks that stay and may repeat their text. sources: where
+    the blocks came from; those files are not touched. bytes: size of the store's file, which is rewritten.
     """
 
     blocks: tuple[Block, ...]
@@ -52,12 +53,12 @@ class ErasurePlan:
 
 @dataclass(frozen=True, slots=True)
 class ErasureReceipt:
-    """Receipt of an erasure, as proof; it holds no text.
+    """Proof of an erasure, without any text.
 
-    ids: of the erased blocks, each the SHA-256 of its canonical text. related: blocks that stay and may hold the same
-    text. rows: how many were deleted or blanked, by table; `ledger`: lines of the ledger beside the store. indexes:
-    what each held before and holds now. compacted: whether the file was written anew; else it is when the store is
-    closed or opened next. bytes: of the store's file, before and after. verification: of the whole store, afterwards.
+    ids: of the erased blocks, the SHA-256 of their canonical text. related: blocks that stay and may repeat it. rows:
+    number of rows deleted or blanked, by table; `ledger`: lines of the ledger beside the store. indexes: number of
+    entries of each index before and after. compacted: whether the file was rewritten; else that happens when the store
+    is closed or opened next. bytes: of the store's file, before and after. verification: of the whole store afterwards.
     """
 
     ids: tuple[str, ...]
@@ -73,7 +74,7 @@ class ErasureReceipt:
 
 
 def delete(storage: Storage, ids: Sequence[str], now: datetime) -> JournalEntry:
-    """Set blocks aside as pruned, with their edges; journalled, so that it can be undone."""
+    """Set blocks to pruned and delete their edges, journalled, so that it can be undone."""
     with storage.transaction():
         blocks = [block for block in storage.blocks.get(ids).values() if block.status != "pruned"]
         change = Change(tuple((block, replace(block, status="pruned")) for block in blocks))
@@ -81,16 +82,16 @@ def delete(storage: Storage, ids: Sequence[str], now: datetime) -> JournalEntry:
 
 
 def plan(storage: Storage, ids: Sequence[str], size: int) -> ErasurePlan:
-    """Return what erasing blocks would take; changes nothing. size: of the store's file."""
+    """Plan the erasure of blocks; changes nothing. size: of the store's file, in bytes."""
     blocks = storage.blocks.get(list(dict.fromkeys(ids)))
     named = {str(source) for block in blocks.values() for source in (block.meta.get("sources") or ())}
     named |= {str(block.meta["source"]) for block in blocks.values() if block.meta.get("source")}
     edges = len(storage.edges.touching(list(blocks)))
-    return ErasurePlan(tuple(blocks.values()), edges, related(storage, blocks), tuple(sorted(named)), size)
+    return ErasurePlan(tuple(blocks.values()), edges, find_related(storage, blocks), tuple(sorted(named)), size)
 
 
-def related(storage: Storage, erased: Collection[str]) -> tuple[RelatedBlock, ...]:
-    """Return what was made from the blocks by merging or splitting, and what they were made from, at any remove."""
+def find_related(storage: Storage, erased: Collection[str]) -> tuple[RelatedBlock, ...]:
+    """Return the blocks made from these by merging or splitting, directly or not, and those they were made from."""
     offspring: dict[str, set[str]] = {}
     origins: dict[str, set[str]] = {}
     for block, value, _ in storage.blocks.marked("derived_from"):
@@ -104,6 +105,7 @@ def related(storage: Storage, erased: Collection[str]) -> tuple[RelatedBlock, ..
 
 
 def _find_reachable(start: Collection[str], steps: Mapping[str, set[str]]) -> set[str]:
+    """Return all ids reachable from `start` by the steps, without `start`."""
     closure: set[str] = set()
     waiting = list(start)
     while waiting:
@@ -114,15 +116,18 @@ def _find_reachable(start: Collection[str], steps: Mapping[str, set[str]]) -> se
     return closure - set(start)
 
 
-def take(storage: Storage, planned: ErasurePlan, now: datetime) -> tuple[JournalEntry, dict[str, int]]:
-    """Delete the blocks with every row that tells of them, in one transaction with its journal entry."""
+def erase_blocks(storage: Storage, planned: ErasurePlan, now: datetime) -> tuple[JournalEntry, dict[str, int]]:
+    """Delete the blocks and every row that repeats their text, in a single transaction with its journal entry.
+
+    Returns the entry and the number of rows deleted or blanked, by table.
+    """
     ids = [block.id for block in planned.blocks]
     texts = [text for block in planned.blocks for text in _texts(block)]
     with storage.transaction():
         edges = storage.edges.touching(ids)
         storage.edges.delete([edge.key for edge in edges])
         storage.blocks.delete(ids)
-        rows = storage.erasure.erase_traces(ids, telling(texts, storage.erasure.holds))
+        rows = storage.erasure.erase_traces(ids, gives_away(texts, storage.erasure.holds))
         rows |= {"memory_blocks": len(ids), "edges": len(edges)}
         summary = f"{_count(len(ids))} erased for good"
         entry = storage.journal.append(ERASED, now, summary, (), blocks=len(ids), edges=len(edges))
@@ -130,17 +135,15 @@ def take(storage: Storage, planned: ErasurePlan, now: datetime) -> tuple[Journal
 
 
 def _texts(block: Block) -> list[str]:
-    """Return what a block says, and what is said of it in words."""
+    """Return a block's texts: its content, title, note and headings."""
     values: list[Any] = [block.content, block.title, *(block.meta.get(name) for name in ("note", "title", "document"))]
     values += block.meta.get("headings") or ()
     return [str(text) for text in values if text]
 
 
-def telling(texts: Sequence[str], is_stored: Callable[[str], bool]) -> Callable[[str], bool]:
-    """Return whether a text gives away what the erased texts said: it repeats a run of one, or has a word that only
-    they had.
-
-    is_stored: whether a word stands in a block that stays.
+def gives_away(texts: Sequence[str], is_stored: Callable[[str], bool]) -> Callable[[str], bool]:
+    """Return a function that says whether a text gives away an erased one: it repeats _RUN characters of it, or has a
+    word that only the erased texts had. is_stored: whether a word is in a block that stays.
     """
     folded = [" ".join(text.casefold().split()) for text in texts]
     runs = {text[at : at + _RUN] for text in folded for at in range(max(1, len(text) - _RUN + 1))}
@@ -162,10 +165,10 @@ def telling(texts: Sequence[str], is_stored: Callable[[str], bool]) -> Callable[
     return tells
 
 
-def strike(ledger: Path, ids: Collection[str]) -> int:
-    """Take the lines of these blocks out of a ledger of deleted ones; how many there were.
+def remove_ledger_lines(ledger: Path, ids: Collection[str]) -> int:
+    """Remove the lines of these blocks from a ledger of deleted blocks, and return how many there were.
 
-    Raises StoreError when the ledger cannot be written; it is then as it was.
+    Raises StoreError when the ledger cannot be written; it is then unchanged.
     """
     part = ledger.with_name(f"{ledger.name}.part")
     struck = 0
@@ -189,6 +192,7 @@ def strike(ledger: Path, ids: Collection[str]) -> int:
 
 
 def _id_of(line: str) -> str:
+    """Return the block id in a line of the ledger; "" where it has none."""
     try:
         return str(json.loads(line)["id"])
     except (ValueError, KeyError, TypeError):

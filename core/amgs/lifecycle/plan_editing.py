@@ -1,6 +1,6 @@
-"""Corrections to a consolidation plan before it is applied: draft × correction → draft, and nothing is written.
+"""Edit a consolidation plan before it is applied. A draft is never changed: each edit returns a new one.
 
-A draft keeps the proposal beside what the operator wants otherwise, so that each correction can be taken back.
+A draft has the proposed plan and, apart from it, the operator's edits, so that each can be taken back.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ BY_HAND = "by hand"
 
 @dataclass(frozen=True, slots=True)
 class ItemEdit:
-    """Correction of one block of a plan; None or empty leaves it as proposed.
+    """Edits of a block in a plan; None or empty: as proposed.
 
-    category brings decay_lambda and is_self_component with it. dropped: edges that are not made. sure: the
-    confidence of edges.
+    A category sets decay_lambda and is_self_component too. left_out: the block stays raw. dropped: edges that are not
+    made. sure: the confidence of edges.
     """
 
     block_id: str
@@ -39,17 +39,14 @@ class ItemEdit:
 
 @dataclass(frozen=True, slots=True)
 class PlanDraft:
-    """A plan as it was proposed, and the corrections to it, one for each block that has some.
-
-    whose: the owner of the memory, whose values are parts of the self.
-    """
+    """A proposed plan and its edits, at most one for each block. whose: the memory's owner, whose values are self."""
 
     proposed: ConsolidationPlan
     edits: tuple[ItemEdit, ...] = ()
     whose: str = ""
 
     def edit_of(self, block_id: str) -> ItemEdit:
-        """Return the corrections to one block; empty ones where there are none."""
+        """Return the edits of a block; empty ones where there are none."""
         return next((e for e in self.edits if e.block_id == block_id), ItemEdit(block_id))
 
     @property
@@ -59,7 +56,7 @@ class PlanDraft:
 
     @property
     def plan(self) -> ConsolidationPlan:
-        """Plan with the corrections applied, as it will be carried out. An edge to a left-out block is dropped."""
+        """The plan with its edits, as it will be applied. An edge to a block that is left out is dropped."""
         edits, out = {e.block_id: e for e in self.edits}, self.left_out
         items = tuple(
             _revise_item(item, edits.get(item.block.id), out)
@@ -69,7 +66,7 @@ class PlanDraft:
         return replace(self.proposed, items=items)
 
 
-def edited(
+def edit_draft(
     draft: PlanDraft,
     block_id: str,
     *,
@@ -82,11 +79,11 @@ def edited(
     sure: Mapping[str, float] | None = None,
     profiles: ProfileSettings = DEFAULT_PROFILES,
 ) -> PlanDraft:
-    """Return the draft with one block corrected; what is not given stays as it was.
+    """Return the draft with a block edited; None leaves a field as it was.
 
-    known: categories that exist, None to allow a new one. drop, keep, sure: edges by their number in the plan
-    from 1, or by the beginning of the other block's id. Raises UsageError for a block that the plan does not
-    have, an unknown category or edge, and a confidence out of [0, 1].
+    known: categories that exist; None allows a new one. drop, keep, sure: edges, each by its number in the plan from 1
+    or the beginning of the other block's id. Raises UsageError for a block that is not in the plan, an unknown category
+    or edge, and a confidence out of [0, 1].
     """
     item = item_of(draft.proposed, block_id)
     edit = draft.edit_of(block_id)
@@ -112,29 +109,29 @@ def edited(
         confidences = {find_edge(item, word): check_confidence(value) for word, value in sure.items()}
         corrections = {k: v for k, v in {**dict(edit.sure), **confidences}.items() if v != proposed[k]}
         edit = replace(edit, sure=tuple(sorted(corrections.items())))
-    return _with(draft, edit)
+    return _with_edit(draft, edit)
 
 
-def reset(draft: PlanDraft, block_id: str) -> PlanDraft:
-    """Return the draft without the corrections to a block; raises UsageError for one that the plan does not have."""
+def reset_block(draft: PlanDraft, block_id: str) -> PlanDraft:
+    """Return the draft without the edits of a block; raise UsageError for a block that is not in the plan."""
     item_of(draft.proposed, block_id)
-    return _with(draft, ItemEdit(block_id))
+    return _with_edit(draft, ItemEdit(block_id))
 
 
-def carried(edits: Sequence[ItemEdit], fresh: PlanDraft) -> PlanDraft:
-    """Return a fresh plan with the corrections that still fit it; those to blocks and edges that left are dropped."""
+def carry_edits_over(edits: Sequence[ItemEdit], fresh: PlanDraft) -> PlanDraft:
+    """Return a new draft with the edits that still fit it; edits of blocks and edges that are gone are dropped."""
     draft = fresh
     for edit in edits:
         item = next((i for i in fresh.proposed.items if i.block.id == edit.block_id), None)
         if item is not None:
             edges = {e.key for e in item.edges}
             sure = tuple((k, v) for k, v in edit.sure if k in edges)
-            draft = _with(draft, replace(edit, dropped=edit.dropped & edges, sure=sure))
+            draft = _with_edit(draft, replace(edit, dropped=edit.dropped & edges, sure=sure))
     return draft
 
 
 def item_of(plan: ConsolidationPlan, block_id: str) -> ConsolidationItem:
-    """Return what a plan says of a block; raises UsageError where it says nothing."""
+    """Return a block's item in a plan; raise UsageError where it has none."""
     for item in plan.items:
         if item.block.id == block_id:
             return item
@@ -146,9 +143,9 @@ def item_of(plan: ConsolidationPlan, block_id: str) -> ConsolidationItem:
 
 
 def find_edge(item: ConsolidationItem, word: str) -> EdgeKey:
-    """Return the key of an edge of an item: its number from 1, or the beginning of the other end's id.
+    """Return the key of an item's edge. word: its number from 1, or the beginning of the other block's id.
 
-    Raises UsageError for none and for several.
+    Raises UsageError where no edge matches, or several do.
     """
     edges = item.edges
     if word.isdigit() and 1 <= int(word) <= len(edges):
@@ -197,13 +194,13 @@ def _set_category(
         edit,
         category=category,
         decay_lambda=decay_of(category, profiles),
-        # Who calls it a value by hand says so as much as a tag would.
+        # Setting the category by hand counts as much as a tag.
         is_self_component=is_self_component(category, 1.0, {**item.block.meta, "kind": category}, owner_name),
     )
 
 
 def _revise_item(item: ConsolidationItem, edit: ItemEdit | None, out: frozenset[str]) -> ConsolidationItem:
-    """Return an item with its corrections; the block that will be written says the same as the item."""
+    """Return an item, and the block in it, with its edits and without edges to blocks that are left out (`out`)."""
     if edit is None:
         if not out or not any(out & {e.source_id, e.target_id} for e in item.edges):
             return item
@@ -235,8 +232,8 @@ def _revise_item(item: ConsolidationItem, edit: ItemEdit | None, out: frozenset[
     )
 
 
-def _with(draft: PlanDraft, edit: ItemEdit) -> PlanDraft:
-    """Return the draft with this correction in place of the one to the same block; an empty one falls away."""
+def _with_edit(draft: PlanDraft, edit: ItemEdit) -> PlanDraft:
+    """Return the draft with this edit in place of the block's earlier one; an empty edit is removed."""
     edits = {e.block_id: e for e in draft.edits}
     edits[edit.block_id] = edit
     real_edits = tuple(e for e in edits.values() if e != ItemEdit(e.block_id))

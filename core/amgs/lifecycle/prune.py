@@ -1,6 +1,7 @@
-"""Prune blocks that are faded, peripheral, unused and doubted, all four at once (AMGS §8.5).
+"""Prune blocks that are low in relevance, centrality, reinforcement and confidence, all four at once (AMGS §8.5).
 
-Soft: the block stays as pruned and loses its edges. Hard: it leaves the store, and the table `deleted_blocks` keeps it.
+Soft pruning sets a block's status to pruned and deletes its edges. Hard pruning deletes pruned blocks from the store,
+and the table `deleted_blocks` keeps them.
 """
 
 from __future__ import annotations
@@ -32,16 +33,16 @@ _EVERY = BlockFilter(statuses=STATUSES)
 _GONE = BlockFilter(statuses=("pruned",))
 
 _EVEN = 0.5
-"""A block that is useful more often than not stays."""
+"""Limit of usefulness by verdicts: a block that is useful more often than not stays."""
 
 Values = NDArray[np.float64]
 Signs = Mapping[str, tuple[Values, Values]]
-"""By name, relevance, centrality, reinforcement and confidence: the value of each block and its limit, (n,) each."""
+"""Values (n,) and limits (n,) of n blocks for each sign: relevance, centrality, reinforcement, confidence."""
 
 
 @dataclass(frozen=True, slots=True)
 class PruneCandidate:
-    """A block that may go, with the four reasons: each value lies under its limit."""
+    """A block that may be pruned, with the values of its signs. because: the four comparisons in words."""
 
     block: Block
     relevance: float
@@ -52,10 +53,10 @@ class PruneCandidate:
 
 @dataclass(frozen=True, slots=True)
 class PrunePlan:
-    """Plan of a pruning; nothing has happened yet.
+    """Plan of a pruning; nothing is written yet.
 
-    hard: whether the blocks leave the store. spared: what keeps faded blocks ("confidence", "centrality and
-    confidence", "self or pin"), and how many of them. limits: the greatest value of each sign that is low.
+    hard: whether the blocks are deleted from the store. spared: how many blocks of low relevance stay, by the reason
+    ("confidence", "centrality and confidence", "self or pin"). limits: the limit of each sign.
     """
 
     candidates: tuple[PruneCandidate, ...]
@@ -68,7 +69,7 @@ class PrunePlan:
 
 @dataclass(frozen=True, slots=True)
 class Sign:
-    """One of the four signs of a block: its value, the limit, and whether it is low enough to go."""
+    """One of the four signs of a block: its value, its limit, and whether it is low. told: the same in words."""
 
     name: str
     value: float
@@ -79,10 +80,9 @@ class Sign:
 
 @dataclass(frozen=True, slots=True)
 class PruneAssessment:
-    """Verdict of pruning on a block.
+    """Whether a block may be pruned, and why not. kept_by: the reasons to keep it; () when it may be pruned.
 
-    kept_by: reasons to keep it, empty when it may go. fades_at: the instant at which its relevance falls below the
-    limit if nothing reinforces it; None for a pin.
+    fades_at: when its relevance falls below the limit if nothing reinforces it; None for a pinned block.
     """
 
     block: Block
@@ -108,9 +108,8 @@ def plan(
     change_counter: int,
     limit: int | None = None,
 ) -> PrunePlan:
-    """Find consolidated blocks under all four limits, the most expendable first. Self components and pins stay.
-
-    centrality: by running number, in [0, 1].
+    """Find the consolidated blocks that are low in all four signs, the lowest first. Self components and pinned blocks
+    stay. centrality: by the block's number, in [0, 1].
     """
     facts = storage.block_columns.facts(_LIVE)
     signs = _measure(storage, facts, centrality, settings, now)
@@ -126,7 +125,7 @@ def plan(
     blocks = storage.blocks.get([str(facts.ids[at]) for at in chosen])
     candidates = []
     for at in chosen:
-        readings = _tell_signs(signs, at)
+        readings = _describe_signs(signs, at)
         relevance, central, reinforced, _ = (sign.value for sign in readings)
         because = ", ".join(sign.told for sign in readings)
         candidates.append(PruneCandidate(blocks[str(facts.ids[at])], relevance, central, int(reinforced), because))
@@ -145,8 +144,8 @@ def _limits(settings: PruningSettings) -> dict[str, float]:
 def _measure(
     storage: Storage, facts: BlockFacts, centrality: Mapping[int, float], settings: PruningSettings, now: datetime
 ) -> Signs:
-    """Measure the signs. Where verdicts or answers say how useful a block is, that counts in place of its confidence,
-    which says only how sure its category is.
+    """Return the four signs of all blocks. Where verdicts say how useful a block is, that replaces its confidence,
+    which is only about its category.
     """
     hours = np.maximum(int(now.timestamp() * 1e6) - facts.reinforced, 0) / 3.6e9
     judged = storage.forecasts.judged()
@@ -164,12 +163,12 @@ def _measure(
 
 
 def _is_low(name: str, values: Values, limits: Values) -> NDArray[np.bool_]:
-    """Relevance must lie under its limit, the others may reach it."""
+    """Return which values are low (n,): relevance below its limit, any other at or below."""
     return values < limits if name == "relevance" else values <= limits
 
 
-def _tell_signs(signs: Signs, at: int) -> tuple[Sign, ...]:
-    """Return the signs of one of the blocks, each in words, too: "confidence 0.810 ≤ 0.88"."""
+def _describe_signs(signs: Signs, at: int) -> tuple[Sign, ...]:
+    """Return the signs of the block in row `at`, with words such as "confidence 0.810 ≤ 0.88"."""
     readings = []
     for name, columns in signs.items():
         (value,), (limit,) = cells = [column[at : at + 1] for column in columns]
@@ -188,11 +187,11 @@ def _tell_signs(signs: Signs, at: int) -> tuple[Sign, ...]:
 def explain(
     storage: Storage, block_id: str, centrality: Mapping[int, float], settings: PruningSettings, *, now: datetime
 ) -> PruneAssessment:
-    """Compare a block, of any status, with each of the four limits, and say what keeps it."""
+    """Compare a block, of any status, with the four limits, and say why it stays or may be pruned."""
     block = storage.blocks.get([block_id])[block_id]
     number = storage.blocks.numbers_of([block_id])[block_id]
     facts = storage.block_columns.facts(_EVERY).of([number])
-    signs = _tell_signs(_measure(storage, facts, centrality, settings, now), 0)
+    signs = _describe_signs(_measure(storage, facts, centrality, settings, now), 0)
     reasons = [sign.name for sign in signs if not sign.low]
     if block.is_self_component:
         reasons.insert(0, "part of the self")
@@ -205,7 +204,7 @@ def explain(
 
 
 def plan_hard(storage: Storage, *, now: datetime, change_counter: int, limit: int | None = None) -> PrunePlan:
-    """Find blocks that are pruned already and would leave the store, the longest unused first."""
+    """Find pruned blocks that would be deleted from the store, the longest unused first."""
     facts = storage.block_columns.facts(_GONE)
     uses = dict(zip(map(str, facts.ids), facts.reinforcements.tolist(), strict=True))
     blocks = sorted(storage.blocks.get(list(uses)).values(), key=lambda b: (b.last_reinforced_at, b.id))[:limit]
@@ -216,20 +215,20 @@ def plan_hard(storage: Storage, *, now: datetime, change_counter: int, limit: in
     return PrunePlan(tuple(candidates), True, now, change_counter)
 
 
-def apply(storage: Storage, proposal: PrunePlan, now: datetime) -> Pruned:
-    """Carry a plan out in one transaction. Raises UsageError when the plan is out of date."""
+def apply_plan(storage: Storage, proposal: PrunePlan, now: datetime) -> Pruned:
+    """Write a plan in a single transaction. Raises UsageError when the plan is out of date."""
     blocks = [candidate.block for candidate in proposal.candidates]
     if not proposal.hard:
         change = Change(tuple((block, replace(block, status="pruned")) for block in blocks))
         return Pruned(proposal, carry_out(storage, KIND, change, f"{plural(len(blocks), 'block')} pruned", now))
     with storage.transaction():
-        storage.deleted_blocks.add(_lines(storage, blocks, now), now)
+        storage.deleted_blocks.add(_ledger_lines(storage, blocks, now), now)
         summary = f"{plural(len(blocks), 'block')} deleted, kept in deleted_blocks"
         return Pruned(proposal, carry_out(storage, HARD, Change(taken=tuple(blocks)), summary, now))
 
 
-def _lines(storage: Storage, blocks: Sequence[Block], now: datetime) -> dict[str, dict[str, Any]]:
-    """Return what the ledger keeps of blocks, by id."""
+def _ledger_lines(storage: Storage, blocks: Sequence[Block], now: datetime) -> dict[str, dict[str, Any]]:
+    """Return what the table `deleted_blocks` keeps of each block, by id: the block and its edges."""
     edges: dict[str, list[Any]] = {block.id: [] for block in blocks}
     for edge in storage.edges.touching(list(edges)):
         for end in {edge.source_id, edge.target_id} & edges.keys():

@@ -1,7 +1,7 @@
-"""Compare a source as it is now with the memory's blocks of it: a plan, then one transaction with one journal entry.
+"""Bring the memory's blocks of a source up to date with its current text: plan first, then write in a transaction.
 
-What is unchanged stays, what is changed is superseded by its successor, what is gone is archived, and a text that
-comes back holds again. Nothing leaves the store.
+`ingest --sync` and watched folders use it. Unchanged texts stay, changed ones are superseded by their successor,
+missing ones are archived, and a text that comes back is valid again. Nothing is deleted from the store.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from amgs.ingest.raw_blocks import RawBlock
 from amgs.ingest.said_again import is_hidden
 from amgs.lifecycle.change import Change, carry_out
 from amgs.lifecycle.linking import NEXT
-from amgs.lifecycle.successors import HeldText, Succession, successions
+from amgs.lifecycle.successors import HeldText, Succession, find_successors
 from amgs.storage.sources import SourceName, SourcePiece
 from amgs.storage.store import Storage
 from amgs.types import Block, Edge, JournalEntry, Refusal, Skipped
@@ -34,7 +34,7 @@ KINDS: tuple[Revised, ...] = get_args(Revised)
 
 @dataclass(frozen=True, slots=True)
 class SourceText:
-    """Current content of a source: its pieces in order. at: time of writing, None for now."""
+    """Current content of a source: its texts (drafts of raw blocks) in order. at: when it was written; None for now."""
 
     name: str
     drafts: tuple[RawBlock, ...]
@@ -43,9 +43,9 @@ class SourceText:
 
 @dataclass(frozen=True, slots=True)
 class PieceRevision:
-    """Revision of one text.
+    """What a revision does to a text. because: the reason in words. by: the id of its successor, or "".
 
-    by: the id of its successor. because: in words. before, after: its text and that of its successor.
+    before, after: its text and its successor's, for a superseded text.
     """
 
     kind: Revised
@@ -60,10 +60,11 @@ class PieceRevision:
 
 @dataclass(frozen=True, slots=True)
 class RevisionPlan:
-    """Plan of taking in sources again; nothing has happened yet.
+    """Plan of a revision; nothing is written yet.
 
-    about: the folder, file or source. pieces: what becomes of texts that do not just stay; kept: how many of those
-    there are. sources: how many were looked at. refused, skipped, warnings: as of an ingest.
+    about: the folder, file or source, for the operator. pieces: texts that change. kept: number of texts that stay.
+    sources: number of sources compared. refused, skipped, warnings: as for an ingest. dropped, placed: places that
+    texts leave and take in their sources.
     """
 
     about: str
@@ -81,23 +82,23 @@ class RevisionPlan:
     names: tuple[SourceName, ...] = field(default=(), compare=False, repr=False)
 
     def count(self, kind: Revised) -> int:
-        """Return how many texts this becomes of."""
+        """Return the number of texts with this kind of change."""
         return sum(piece.kind == kind for piece in self.pieces)
 
     @property
     def empty(self) -> bool:
-        """Return whether the plan changes nothing."""
+        """Whether the plan changes nothing."""
         return not (self.pieces or self.dropped or self.placed or self.change.blocks)
 
     @property
     def only_adds(self) -> bool:
-        """Return whether the plan adds new texts and changes no others."""
+        """Whether the plan only adds new texts."""
         return not (self.dropped or self.change.blocks) and all(piece.kind == "added" for piece in self.pieces)
 
 
 @dataclass(frozen=True, slots=True)
 class Revision:
-    """A plan that was carried out. operation: its journal entry, None where there was nothing to do."""
+    """A plan that was applied. operation: its journal entry; None where there was nothing to do."""
 
     plan: RevisionPlan
     operation: JournalEntry | None
@@ -116,41 +117,47 @@ def plan(
     now: datetime,
     change_counter: int,
 ) -> RevisionPlan:
-    """Return what becomes of the texts of `documents`, and of the sources that are `gone`; changes nothing."""
-    return _Plan(storage, documents, tuple(gone), now).made(about, names, change_counter)
+    """Plan the revision of sources; changes nothing.
+
+    documents: current texts of the sources. gone: names of sources that no longer exist. about: what the operator
+    named. names: titles of sources to store.
+    """
+    return _Planner(storage, documents, tuple(gone), now).build_plan(about, names, change_counter)
 
 
-class _Plan:
-    """One plan on its way: what the sources held, what they hold now, and what follows for each block."""
+class _Planner:
+    """Works out a plan: compares what the sources contained (`before`) with what they contain now (`after`)."""
 
     def __init__(self, storage: Storage, documents: Sequence[SourceText], gone: Sequence[str], now: datetime) -> None:
         self.storage, self.now = storage, now
         self.refused: list[Refusal] = []
         self.drafts: dict[str, RawBlock] = {}
-        """By locator."""
+        """Current texts by locator (source and part)."""
         self.texts: dict[str, RawBlock] = {}
-        """By id."""
+        """Current texts by block id."""
         self.after: dict[str, list[SourcePiece]] = {}
         self.at: dict[str, datetime] = {}
+        """When each source was written, from which its new texts are valid."""
         self.before: dict[str, list[SourcePiece]] = {source_text.name: [] for source_text in documents}
         self.before |= {name: [] for name in gone}
         for piece in storage.sources.held(list(self.before)):
             self.before[piece.source].append(piece)
         for document in documents:
-            self._read(document)
+            self._add_document(document)
         for name in gone:
             self.after[name], self.at[name] = [], now
         self.dropped, self.placed = self._moves()
         touched = {piece.block_id for piece in (*self.dropped, *self.placed)}
-        self.holders: dict[str, list[SourcePiece]] = {i: [] for i in touched}
-        off = set(map(_place, self.dropped))
+        self.places_of: dict[str, list[SourcePiece]] = {i: [] for i in touched}
+        off = set(map(_piece_key, self.dropped))
         for piece in (*storage.sources.holding(sorted(touched)), *self.placed):
-            if _place(piece) not in off:
-                self.holders[piece.block_id].append(piece)
+            if _piece_key(piece) not in off:
+                self.places_of[piece.block_id].append(piece)
         every = touched | {p.block_id for pieces in self.after.values() for p in pieces}
         self.blocks = storage.blocks.get(sorted(every))
 
-    def _read(self, document: SourceText) -> None:
+    def _add_document(self, document: SourceText) -> None:
+        """Record a source's current texts and when it was written; a text that is refused is reported and left out."""
         old_pieces = self.before[document.name]
         latest = max((piece.since for piece in old_pieces), default=None)
         at = document.at
@@ -171,23 +178,24 @@ class _Plan:
         self.after[document.name] = pieces
 
     def _moves(self) -> tuple[list[SourcePiece], list[SourcePiece]]:
-        """Return what the sources no longer hold where they held it, and what they hold anew."""
+        """Return the places that texts have left in their sources, and those that they now take."""
         dropped, placed = [], []
         for name, after in self.after.items():
-            now, then = set(map(_place, after)), set(map(_place, self.before[name]))
-            dropped += [p for p in self.before[name] if _place(p) not in now]
-            placed += [p for p in after if _place(p) not in then]
+            now, then = set(map(_piece_key, after)), set(map(_piece_key, self.before[name]))
+            dropped += [p for p in self.before[name] if _piece_key(p) not in now]
+            placed += [p for p in after if _piece_key(p) not in then]
         return dropped, placed
 
-    def made(self, about: str, names: Sequence[SourceName], change_counter: int) -> RevisionPlan:
+    def build_plan(self, about: str, names: Sequence[SourceName], change_counter: int) -> RevisionPlan:
+        """Decide for each block that left, came or moved what happens to it, and return the plan."""
         were = {p.block_id for pieces in self.before.values() for p in pieces}
         fresh = [i for i in dict.fromkeys(p.block_id for p in self.placed) if i not in were]
         lost = [
             i
             for i in dict.fromkeys(p.block_id for p in self.dropped)
-            if not self.holders[i] and i in self.blocks and self.blocks[i].status in ("raw", "consolidated")
+            if not self.places_of[i] and i in self.blocks and self.blocks[i].status in ("raw", "consolidated")
         ]
-        heirs = self._heirs([i for i in lost if not self.blocks[i].superseded], fresh)
+        heirs = self._find_heirs([i for i in lost if not self.blocks[i].superseded], fresh)
         changed: dict[str, Block] = {}
         pieces: list[PieceRevision] = []
         where = {p.block_id: p.source for p in (*self.dropped, *self.placed)}
@@ -199,11 +207,11 @@ class _Plan:
             if known is not None and is_hidden(known) and not self._has_been_held(block_id):
                 changed[block_id] = self._valid_again(known, self.at[where[block_id]])
                 pieces.append(PieceRevision("restored", block_id, known.title, where[block_id]))
-        for block_id, holders in self.holders.items():
+        for block_id, places_of in self.places_of.items():
             known = changed.get(block_id) or self.blocks.get(block_id)
-            if known is None or not holders:
+            if known is None or not places_of:
                 continue
-            block = self._update_metadata(known, holders)
+            block = self._update_metadata(known, places_of)
             if block.meta != known.meta:
                 changed[block_id] = block
         block_ids = {piece.block_id for piece in pieces}
@@ -234,11 +242,11 @@ class _Plan:
 
     # --- what becomes of a block ------------------------------------------------------------------------
 
-    def _heirs(self, lost: Sequence[str], fresh: Sequence[str]) -> dict[str, Succession]:
+    def _find_heirs(self, lost: Sequence[str], fresh: Sequence[str]) -> dict[str, Succession]:
         """Return the successor of each lost text that has one."""
         off = [p for p in self.dropped if p.block_id in set(lost)]
         new = [p for p in self.placed if p.block_id in set(fresh)]
-        return successions(
+        return find_successors(
             [self._piece(p.block_id, p.source) for p in off],
             [self._piece(p.block_id, p.source) for p in new],
             {name: [p.block_id for p in pieces] for name, pieces in self.before.items()},
@@ -246,13 +254,14 @@ class _Plan:
         )
 
     def _piece(self, block_id: str, source: str) -> HeldText:
+        """Return a block's text and title, stored or current, as `find_successors` compares them."""
         known, draft = self.blocks.get(block_id), self.texts.get(block_id)
         content = known.content if known is not None else draft.content if draft is not None else ""
         meta: Mapping[str, Any] = draft.meta if draft is not None else known.meta if known is not None else {}
         return HeldText(block_id, source, content, str(meta.get("title") or ""))
 
     def _end_block(self, block: Block, source: str, heir: Succession | None) -> Block:
-        """Return a block that its sources no longer hold: superseded, or archived where nothing took its place."""
+        """Return a block that no source contains any more: superseded by its heir, or archived where it has none."""
         if block.superseded:
             return replace(block, status="archived")
         at = max(self._instant(source, heir), min(block.valid_from or block.created_at, self.now))
@@ -264,18 +273,21 @@ class _Plan:
         return replace(block, valid_to=at, meta=meta)
 
     def _instant(self, source: str, heir: Succession | None) -> datetime:
+        """Return when a text ceased to be valid: when its heir's source was written, else its own."""
         if heir is None:
             return self.at[source]
         return next(self.at[p.source] for p in self.placed if p.block_id == heir.successor)
 
     def _has_been_held(self, block_id: str) -> bool:
-        """Return whether a source held a text already: only what was gone can come back."""
+        """Return whether a source already contained a text before; if so, it has not come back."""
         placed = set(self.placed)
         is_lost = any(p.block_id == block_id for p in self.dropped)
-        return is_lost or any(p not in placed for p in self.holders[block_id])
+        return is_lost or any(p not in placed for p in self.places_of[block_id])
 
     def _valid_again(self, block: Block, at: datetime) -> Block:
-        """Return a text that came back. The time it held before stands in the history of its sources."""
+        """Return the block of a text that came back, valid from now; its earlier validity is in its
+        sources' history.
+        """
         meta = {k: v for k, v in block.meta.items() if k not in ("superseded_by", "superseded_at")}
         status = block.status
         if status in ("archived", "pruned"):
@@ -292,19 +304,19 @@ class _Plan:
         return PieceRevision("superseded", block_id, title, source, heir.because, heir.successor, before, after)
 
     def _new(self, block_id: str, source: str, heirs: set[str]) -> Block:
-        """Return a block that is not there yet; what takes the place of another, or joins a known source, holds from
-        now.
+        """Return a new block; where it succeeds another or joins a known source, it is valid from when that
+        was written.
         """
         made = raw_blocks.block_of(self.texts[block_id], self.now)
         if block_id in heirs or self.before[source]:
             made = replace(made, valid_from=self.at[source])
-        return self._update_metadata(made, self.holders[block_id])
+        return self._update_metadata(made, self.places_of[block_id])
 
-    def _update_metadata(self, block: Block, holders: Sequence[SourcePiece]) -> Block:
-        """Return the block with what its sources say of it now: which they are, what stands before it, its title and
-        tags.
+    def _update_metadata(self, block: Block, places_of: Sequence[SourcePiece]) -> Block:
+        """Return the block with the metadata its sources give it now: their names, the text before it,
+        title and tags.
         """
-        places = list(dict.fromkeys(p.locator for p in holders))
+        places = list(dict.fromkeys(p.locator for p in places_of))
         first = block.meta.get("source")
         if first in places:
             places.remove(first)
@@ -331,7 +343,9 @@ class _Plan:
         return replace(block, meta=meta)
 
     def _find_updates(self, changed: dict[str, Block], block_ids: set[str]) -> Iterable[PieceRevision]:
-        """Return texts that stay where they are, of which the source says something else: a title, a tag."""
+        """Yield texts that stay in place but whose metadata changed, such as a title or a tag; add them
+        to `changed`.
+        """
         for name, pieces in self.after.items():
             for piece in pieces:
                 known = self.blocks.get(piece.block_id)
@@ -346,15 +360,15 @@ class _Plan:
                     yield PieceRevision("updated", piece.block_id, known.title, name, ", ".join(keys))
 
     def _until(self, piece: SourcePiece, changed: Mapping[str, Block]) -> SourcePiece:
-        """Return a piece that its source no longer holds, with the instant from which it does not."""
-        after = None if self.holders[piece.block_id] else changed.get(piece.block_id)
+        """Return a text's former place with the instant at which it left it."""
+        after = None if self.places_of[piece.block_id] else changed.get(piece.block_id)
         ended = after.valid_to if after is not None else None
         return replace(piece, until=ended or self.at[piece.source])
 
     # --- order ------------------------------------------------------------------------------------------
 
     def _edges(self, changed: Mapping[str, Block]) -> Iterable[tuple[Edge | None, Edge | None]]:
-        """`next` edges between neighbours that no longer are, and those that now are."""
+        """Yield the `next` edges to delete, whose texts are no longer neighbours, and those to add."""
         ids = {p.block_id for p in (*self.dropped, *self.placed)} & self.blocks.keys()
         there = [e for e in self.storage.edges.touching(sorted(ids)) if e.relation_type == NEXT]
         if not ids:
@@ -382,7 +396,7 @@ _PLACES = frozenset({"source", "sources", "follows", *_PIECE})
 
 
 def _follows(block: Block, before: Block) -> bool:
-    """Return whether some source has the one right before the other, and both hold."""
+    """Return whether some source has `before` directly before `block`, and both are valid."""
     chain = block.meta.get("follows")
     places = before.meta.get("sources") or ()
     live = not (block.superseded or before.superseded) and block.id != before.id
@@ -392,31 +406,32 @@ def _follows(block: Block, before: Block) -> bool:
 # --- the change -------------------------------------------------------------------------------------------
 
 
-def apply(storage: Storage, proposal: RevisionPlan, now: datetime) -> Revision:
-    """Carry a plan out in one transaction; raises UsageError when the store has moved on under it."""
+def apply_plan(storage: Storage, proposal: RevisionPlan, now: datetime) -> Revision:
+    """Write a plan in a single transaction; raise UsageError when the store has changed since."""
     if proposal.empty:
         return Revision(proposal, None)
     with storage.transaction():
-        places = set(map(_place, storage.sources.held([p.source for p in (*proposal.dropped, *proposal.placed)])))
-        if not places >= set(map(_place, proposal.dropped)) or places & set(map(_place, proposal.placed)):
+        places = set(map(_piece_key, storage.sources.held([p.source for p in (*proposal.dropped, *proposal.placed)])))
+        if not places >= set(map(_piece_key, proposal.dropped)) or places & set(map(_piece_key, proposal.placed)):
             raise UsageError(
                 "Since the plan was made, its sources were taken in again.",
                 title="The plan is out of date",
                 way_out="Plan again.",
             )
-        done = carry_out(storage, KIND, proposal.change, summary(proposal), now)
+        done = carry_out(storage, KIND, proposal.change, summarise_plan(proposal), now)
         storage.sources.end(proposal.dropped, done.id)
         storage.sources.add(proposal.placed, done.id)
         raw_blocks.put_names(storage, proposal.names, proposal.placed)
         return Revision(proposal, done)
 
 
-def summary(proposal: RevisionPlan) -> str:
-    """Return what a plan does, for the journal: `3 superseded, 1 archived in notes`."""
+def summarise_plan(proposal: RevisionPlan) -> str:
+    """Return what a plan does in words for the journal: `3 superseded, 1 archived in notes`."""
     counts = Counter(piece.kind for piece in proposal.pieces)
     phrase = ", ".join(f"{counts[kind]:,} {kind}" for kind in KINDS if counts[kind]) or "places changed"
     return f"{phrase} in {proposal.about}" if proposal.about else phrase
 
 
-def _place(piece: SourcePiece) -> tuple[str, int, str, str]:
+def _piece_key(piece: SourcePiece) -> tuple[str, int, str, str]:
+    """Return what identifies a text's place in a source, without its times."""
     return piece.source, piece.position, piece.locator, piece.block_id

@@ -11,10 +11,9 @@ from amgs.settings import ConsolidationSettings
 
 @dataclass(frozen=True, slots=True)
 class Due:
-    """Decision to act now or not, with its reason.
+    """Whether consolidation is due now, and why. waiting: number of raw blocks. last: when it last ran; None for never.
 
-    waiting: raw blocks. next_at: the instant at which what waits becomes
-    due by time; None when nothing waits.
+    next_at: when it becomes due by time; None when no block waits.
     """
 
     due: bool
@@ -24,16 +23,16 @@ class Due:
     next_at: datetime | None
 
 
-def due(
+def decide_due(
     waiting: int, oldest: datetime | None, last: datetime | None, now: datetime, settings: ConsolidationSettings
 ) -> Due:
-    """Return the verdict for `waiting` raw blocks; oldest: the instant that the clock runs from before any
-    consolidation.
+    """Return whether consolidation of `waiting` raw blocks is due. oldest: the date of the oldest raw block, from which
+    the interval runs before the first consolidation.
     """
     if waiting == 0:
         return Due(False, "the inbox is empty", 0, last, None)
     since = last if last is not None else oldest if oldest is not None else now
-    # A clock that went back must not put the next consolidation off for ever.
+    # If the clock went back, the next consolidation must not be postponed for ever.
     since = min(since, now)
     next_at = earlier(since, -timedelta(minutes=settings.interval_minutes))
     if waiting >= settings.volume:

@@ -1,9 +1,8 @@
-"""Find blocks that repeat each other: copies share their wording, two accounts of one event share their subject and
-time.
+"""Find pairs of blocks that repeat each other: copies, blocks that could be merged, and accounts of the same event.
 
-A copy is known by runs of words (shingles; Broder, 1997), an account by standing among each other's nearest
-neighbours in meaning. Only blocks that share a rare run or stand near each other are held side by side. However alike
-their words are, two that say different things are no copies.
+Copies share runs of three words (shingles; Broder 1997); accounts of an event are near in meaning and time. Only pairs
+that share a rare run, or are mutual nearest neighbours, are compared. Two blocks whose statements differ are no copies,
+however similar their words. `supersede` and `enhance` call `find_pairs`.
 """
 
 from __future__ import annotations
@@ -23,24 +22,24 @@ from amgs.text.differences import said, say_otherwise
 from amgs.types import Block, Progress, Vector
 
 NEAREST = 3
-"""Two blocks are held against each other when each is among the other's three nearest by cosine."""
+"""Two blocks are compared when each is among the other's so many nearest by cosine."""
 
 COPY_WORDING = 0.7
 """Least Jaccard overlap of the three-word runs of two copies."""
 
 MERGE_WORDING, MERGE_COSINE = 0.25, 0.75
-"""Least overlap of runs, and least cosine, of two blocks of different sources that may become one."""
+"""Least overlap of runs, and least cosine, of two blocks of different sources that may be merged."""
 
 OVERLAP_WORDS, OVERLAP_COSINE, OVERLAP_HOURS = 15, 0.5, 48.0
-"""Two accounts of one event: each of so many words or more, at least so near in meaning, at most so far apart. The
-confidence of the pair is cosine · (1 − hours / (2 · OVERLAP_HOURS)).
+"""For two accounts of the same event: least words of each, least cosine, most hours between them. The confidence of the
+pair is cosine · (1 − hours / (2 · OVERLAP_HOURS)).
 """
 
 _WORD = re.compile(r"[\w'’-]+")
 _SHINGLE = 3
 _COMMON_SHINGLE = 20
 _MOST_PAIRS = 8_000_000
-"""Pairs that share a run, counted once a run: over this only rarer runs count."""
+"""Most pairs that share a run, over all runs; beyond it only rarer runs are used."""
 
 _ROWS = 4096
 _MIX = np.array([0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F, 0x165667B19E3779F9], dtype=np.uint64)
@@ -50,7 +49,7 @@ Likeness = Literal["duplicate", "merge", "overlap"]
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """Two blocks that are alike; a is the earlier. wording and cosine in [0, 1]; hours between their dates."""
+    """Two similar blocks, a the earlier. wording: overlap of their runs, in [0, 1]. hours: between their dates."""
 
     kind: Likeness
     a: Block
@@ -63,9 +62,9 @@ class Pair:
 
 @dataclass(frozen=True, slots=True)
 class Shingles:
-    """The runs of three words of n texts as numbers: text i has `runs[ends[i]:ends[i + 1]]`, rising, each once.
+    """Runs of three words of n texts, as hashes: text i has `runs[ends[i]:ends[i + 1]]`, ascending, without repeats.
 
-    A text of fewer words is one run. words: (n,) how many words each text has.
+    A text of fewer words is a single run. words: (n,) number of words of each text.
     """
 
     runs: NDArray[np.uint64]
@@ -76,15 +75,15 @@ class Shingles:
         return self.runs[self.ends[row] : self.ends[row + 1]]
 
     def wording(self, i: int, j: int) -> float:
-        """Jaccard overlap of two texts' runs, in [0, 1]; 0 for empty ones."""
+        """Return the Jaccard overlap of two texts' runs, in [0, 1]; 0 for empty texts."""
         a, b = self.of(i), self.of(j)
         shared = np.intersect1d(a, b, assume_unique=True).size
         union = a.size + b.size - shared
         return shared / union if union else 0.0
 
 
-def shingles(texts: Sequence[str]) -> Shingles:
-    """Return the runs of texts, in lower case. Two different runs share a number once in 10^19."""
+def make_shingles(texts: Sequence[str]) -> Shingles:
+    """Return the runs of texts in lower case. Two different runs have the same hash once in 10^19."""
     known: dict[str, int] = {}
     runs: list[NDArray[np.uint64]] = []
     words: list[int] = []
@@ -100,47 +99,49 @@ def shingles(texts: Sequence[str]) -> Shingles:
     return Shingles(every, ends, np.array(words, dtype=np.int64))
 
 
-def pairs(
+def find_pairs(
     blocks: Sequence[Block], matrix: Vector, progress: Progress | None = None, *, overlap_words: int = OVERLAP_WORDS
 ) -> tuple[Pair, ...]:
-    """Return pairs that are alike, the surest first; matrix (n, d) holds the blocks' unit embeddings.
+    """Return similar pairs of blocks, the most confident first. matrix: (n, d), the blocks' unit embeddings.
 
-    Pieces of one source (parts of a note, turns of a dialogue) are alike by nature: only a copy counts among them.
+    Parts of the same source (a note, a dialogue) are similar by nature, so only copies count among them.
     """
-    own = shingles([b.content for b in blocks])
+    own = make_shingles([b.content for b in blocks])
     at = np.array([b.created_at.timestamp() for b in blocks])
     floor = min(OVERLAP_COSINE, MERGE_COSINE)
-    shared, rare = _sharing_runs(own)
-    near = _mutual(matrix, at, OVERLAP_HOURS * 3600.0, NEAREST, floor, progress)
+    shared, rare = _pairs_with_shared_runs(own)
+    near = _mutual_neighbours(matrix, at, OVERLAP_HOURS * 3600.0, NEAREST, floor, progress)
     keys = np.union1d(shared.keys, near)
     similar_pairs = []
     for start in range(0, keys.size, 65_536):
         some = keys[start : start + 65_536]
         first, second = np.divmod(some, max(1, len(blocks)))
         cosines = np.clip(np.einsum("ij,ij->i", matrix[first], matrix[second]), 0.0, 1.0)
-        # Runs that many share were not counted: at most as many as the poorer of both has.
+        # Common runs were not counted; the pair shares at most as many as the one with fewer has.
         sizes = np.diff(own.ends)
         most = shared.counts_of(some) + np.minimum((sizes - rare)[first], (sizes - rare)[second])
         bound = most / np.maximum(1, sizes[first] + sizes[second] - most)
         for k in np.flatnonzero((cosines >= floor) | (bound >= COPY_WORDING)).tolist():
             i, j = int(first[k]), int(second[k])
             is_account = int(min(own.words[i], own.words[j])) >= overlap_words and not (
-                # Manuals tell of no event.
+                # Manuals do not report events.
                 float(cosines[k]) >= OVERLAP_COSINE
                 and documents(blocks[i].content, blocks[i].meta)
                 and documents(blocks[j].content, blocks[j].meta)
             )
-            pair = _judge(blocks[i], blocks[j], own.wording(i, j), float(cosines[k]), is_account)
+            pair = _classify_pair(blocks[i], blocks[j], own.wording(i, j), float(cosines[k]), is_account)
             if pair is not None:
                 similar_pairs.append(pair)
     return tuple(sorted(similar_pairs, key=lambda p: (-p.confidence, p.a.id, p.b.id)))
 
 
-def _judge(x: Block, y: Block, words: float, cosine: float, is_account: bool) -> Pair | None:
-    """is_account: both are long enough to be the account of an event."""
+def _classify_pair(x: Block, y: Block, words: float, cosine: float, is_account: bool) -> Pair | None:
+    """Return what two blocks are to each other; None for nothing. is_account: both are long enough to
+    report an event.
+    """
     a, b = sorted((x, y), key=lambda block: (block.said_at, block.id))
     hours = (b.said_at - a.said_at).total_seconds() / 3600.0
-    apart = _source(a) != _source(b) or not _source(a)
+    apart = _source_file(a) != _source_file(b) or not _source_file(a)
     near = cosine >= MERGE_COSINE
     copies = words >= COPY_WORDING or (near and said(a.content) == said(b.content))
     mergeable = (copies or (words >= MERGE_WORDING and near and apart)) and not say_otherwise(a, b)
@@ -156,7 +157,7 @@ def _judge(x: Block, y: Block, words: float, cosine: float, is_account: bool) ->
     return None
 
 
-def _source(block: Block) -> str:
+def _source_file(block: Block) -> str:
     return file_of(str(block.meta.get("source", "")))
 
 
@@ -165,7 +166,7 @@ def _source(block: Block) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Shared:
-    """Pairs of rows i < j of n as keys i·n + j, rising, and how many rare runs each shares: (m,) each."""
+    """Pairs of rows i < j of n as keys i·n + j (m,), ascending, and the number of rare runs that each shares (m,)."""
 
     keys: NDArray[np.int64]
     counts: NDArray[np.int64]
@@ -177,8 +178,8 @@ class _Shared:
         return np.where(self.keys[at] == keys, self.counts[at], 0)
 
 
-def _sharing_runs(own: Shingles) -> tuple[_Shared, NDArray[np.int64]]:
-    """Pairs that share a run of words which few blocks have, and how many such runs each text has: (n,)."""
+def _pairs_with_shared_runs(own: Shingles) -> tuple[_Shared, NDArray[np.int64]]:
+    """Return the pairs of texts that share a rare run, and the number of rare runs of each text (n,)."""
     n = own.words.size
     rows = np.repeat(np.arange(n, dtype=np.int64), np.diff(own.ends))
     order = np.argsort(own.runs, kind="stable")
@@ -198,30 +199,31 @@ def _sharing_runs(own: Shingles) -> tuple[_Shared, NDArray[np.int64]]:
     return _Shared(every, counts), rare
 
 
-def _mutual(
+def _mutual_neighbours(
     matrix: Vector, at: NDArray[np.float64], far: float, wanted: int, floor: float, progress: Progress | None
 ) -> NDArray[np.int64]:
-    """Return pairs of which each is among the other's `wanted` nearest by cosine ≥ floor, of all and of those at most
-    `far` seconds away, as keys.
+    """Return, as keys, the pairs in which each is among the other's `wanted` nearest by cosine ≥ floor, over all blocks
+    and again over those at most `far` seconds away.
 
-    Anniversaries and yearly chores are near in meaning too: the nearest of the same days are asked for apart.
+    Yearly events are near in meaning too and would crowd out the same days' blocks, hence the second search.
     """
     n = matrix.shape[0]
-    pair_keys = [_both_ways(_nearest_of(matrix, None, 0.0, wanted, floor, progress), n)]
+    pair_keys = [_mutual_pairs(_nearest_rows(matrix, None, 0.0, wanted, floor, progress), n)]
     if n and float(np.ptp(at)) > far:
         order = np.argsort(at, kind="stable")
-        rows = _nearest_of(matrix[order], at[order], far, wanted, floor, progress)
+        rows = _nearest_rows(matrix[order], at[order], far, wanted, floor, progress)
         place = np.empty((n, wanted), dtype=np.int64)
         place[order] = np.where(rows >= 0, order[rows], -1)
-        pair_keys.append(_both_ways(place, n))
+        pair_keys.append(_mutual_pairs(place, n))
     return np.unique(np.concatenate(pair_keys))
 
 
-def _nearest_of(
+def _nearest_rows(
     matrix: Vector, at: NDArray[np.float64] | None, far: float, wanted: int, floor: float, progress: Progress | None
 ) -> NDArray[np.int64]:
-    """Return each row's nearest rows (n, wanted), −1 where there are fewer; at: rising, only rows at most `far`
-    away.
+    """Return each row's nearest rows (n, wanted), −1 where there are fewer.
+
+    at: times, ascending; then only rows at most `far` seconds away count. None: all rows.
     """
     n = matrix.shape[0]
     neighbours = np.full((n, wanted), -1, dtype=np.int64)
@@ -238,8 +240,8 @@ def _nearest_of(
     return neighbours
 
 
-def _both_ways(near: NDArray[np.int64], n: int) -> NDArray[np.int64]:
-    """Return the pairs (i, j), i < j, in which each names the other, as keys."""
+def _mutual_pairs(near: NDArray[np.int64], n: int) -> NDArray[np.int64]:
+    """Return, as keys, the pairs (i, j), i < j, in which each is among the other's neighbours."""
     rows = np.repeat(np.arange(n, dtype=np.int64), near.shape[1])
     other = near.ravel()
     named = other >= 0

@@ -1,4 +1,4 @@
-"""Find the successor of a text after a source was rewritten: by its words, its heading and its place."""
+"""Find the successor of a text after its source was rewritten, by its words, heading and position; for `revision`."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from amgs.text.stop_words import COMMON_WORDS
 _WORD = re.compile(r"\w+")
 _COMMON = frozenset(COMMON_WORDS)
 _IN_PLACE = 0.15
-"""Share of words from which a text in the very place of another, or under its heading, is its successor."""
+"""Share of words from which a text in the same position, or under the same heading, is a successor."""
 _ELSEWHERE = 0.45
-"""Share of words from which a text at any place is."""
+"""Share of words from which a text in any other place is a successor."""
 
 
 @dataclass(frozen=True, slots=True)
 class HeldText:
-    """A text of a source. title: of its own, or of the heading it stands under."""
+    """A text of a source. title: its own, or that of the heading above it."""
 
     block_id: str
     source: str
@@ -29,22 +29,22 @@ class HeldText:
 
 @dataclass(frozen=True, slots=True)
 class Succession:
-    """The text that takes the place of another. share: of the words of the two, in [0, 1]."""
+    """The successor of a text, by id. share: of the words that both have, in [0, 1]. because: the reason in words."""
 
     successor: str
     share: float
     because: str
 
 
-def successions(
+def find_successors(
     lost: Sequence[HeldText],
     gained: Sequence[HeldText],
     before: Mapping[str, Sequence[str]],
     after: Mapping[str, Sequence[str]],
 ) -> dict[str, Succession]:
-    """Return the successor of each lost text that has one, by id; several may have the same.
+    """Return the successor of each lost text that has one, by id; several texts may have the same.
 
-    before, after: the ids of a source's pieces in order, by source. Looks at what shares a source first.
+    lost, gained: texts that left their sources, and new ones. before, after: ids of each source's texts in order.
     """
     aligned = {
         (source, old): new for source, ids in before.items() for old, new in _align_texts(ids, after.get(source, ()))
@@ -86,20 +86,22 @@ def _judge_succession(
     words: Mapping[str, frozenset[str]],
     aligned: Mapping[tuple[str, str], frozenset[str]],
 ) -> tuple[float, Succession] | None:
-    """Return (how well the new text fits, the succession); None where it does not."""
-    share = _share(own, words[new.block_id])
-    here = old.source == new.source
-    in_place = here and new.block_id in aligned.get((old.source, old.block_id), ())
-    heading = here and bool(old.title) and old.title == new.title
+    """Return how well a new text fits as successor, and the succession; None where it does not."""
+    share = _word_share(own, words[new.block_id])
+    same_source = old.source == new.source
+    in_place = same_source and new.block_id in aligned.get((old.source, old.block_id), ())
+    heading = same_source and bool(old.title) and old.title == new.title
     if share < (_IN_PLACE if in_place or heading else _ELSEWHERE):
         return None
     where = "in its place" if in_place else "under its heading" if heading else ""
     reason = ", ".join(part for part in (where, f"{share:.0%} of the words") if part)
-    return share + 0.3 * in_place + 0.2 * heading + 0.1 * here, Succession(new.block_id, share, reason)
+    return share + 0.3 * in_place + 0.2 * heading + 0.1 * same_source, Succession(new.block_id, share, reason)
 
 
-def _share(words: frozenset[str], other: frozenset[str]) -> float:
-    """Return how much of the words two texts share: of both together, or nearly all of the smaller one's."""
+def _word_share(words: frozenset[str], other: frozenset[str]) -> float:
+    """Return the share of words that two texts have in common, in [0, 1]: of all words, or 0.8 of the share of the
+    shorter text's, whichever is more.
+    """
     common = len(words & other)
     if not common:
         return 0.0
@@ -112,7 +114,7 @@ def _words(text: str) -> frozenset[str]:
 
 
 def _align_texts(before: Sequence[str], after: Sequence[str]) -> Iterable[tuple[str, frozenset[str]]]:
-    """Yield each text that went, and those that stand between the neighbours that stayed."""
+    """Yield each removed text with the texts that now stand between its remaining neighbours."""
     if not after:
         return
     for tag, i1, i2, j1, j2 in SequenceMatcher(None, before, after, autojunk=False).get_opcodes():

@@ -1,7 +1,7 @@
-"""Find what a later block may have made obsolete, contradictions of two blocks, and repeats of two blocks.
+"""Find pairs of blocks where the later supersedes, contradicts or repeats the earlier, and queue them for review.
 
-Found by rules that know English and no subject; never resolved without the operator. A superseded block stays,
-marked with its successor and the instant; two that are merged are archived beside what was made of them.
+`conflict` and `similarity` find them; the operator accepts or rejects each. A superseded block stays, marked with its
+successor and the instant; two merged blocks are archived beside the block made from them.
 """
 
 from __future__ import annotations
@@ -17,10 +17,19 @@ from amgs.identity import file_of
 from amgs.index.neighbours import nearest
 from amgs.lifecycle.annotate import superseded
 from amgs.lifecycle.change import Change, carry_out
-from amgs.lifecycle.conflict import COSINE, EVENT_HOURS, EVENTS, SUPERSEDES, Words, judge, subject_words, topic
+from amgs.lifecycle.conflict import (
+    COSINE,
+    EVENT_HOURS,
+    EVENTS,
+    SUPERSEDES,
+    Words,
+    find_conflict,
+    subject_words,
+    topic_words,
+)
 from amgs.lifecycle.linking import LINKS_TO, MENTIONS_SAME
 from amgs.lifecycle.merge_split import merge
-from amgs.lifecycle.similarity import Pair, pairs
+from amgs.lifecycle.similarity import Pair, find_pairs
 from amgs.storage.store import Storage
 from amgs.text.claims import claims
 from amgs.text.embedding import Embedder
@@ -29,13 +38,13 @@ from amgs.types import STATUSES, Block, BlockFilter, Edge, JournalEntry, Progres
 from amgs.types.lifecycle import LikelyReplacement
 
 NEAREST = 12
-"""A block is compared with so many of its nearest by cosine."""
+"""Number of nearest blocks by cosine with which each block is compared."""
 
 CONFIDENCE = 0.5
 """Least confidence of a finding in the queue."""
 
 ALIKE = 0.3
-"""Share of the weight of the poorer text's words from which a text that tells of a change may replace another."""
+"""Share of words, by weight, from which a text that reports a change may replace another."""
 
 MERGES = "merges"
 FOUND, DECIDED = "review", "review verdict"
@@ -43,12 +52,12 @@ _COUNTED = {"contradicts": "contradicting", "merges": "to merge", "supersedes": 
 _LIVE = BlockFilter(statuses=("consolidated",), current=True)
 _ROWS = 512
 _FEW = 12
-"""A word that at most so many blocks hold brings them together."""
+"""Number of blocks with a word up to which sharing it makes them candidates."""
 
 
 @dataclass(frozen=True, slots=True)
 class ReviewPlan:
-    """Findings that would enter the queue; nothing has happened yet. compared: pairs of blocks held together."""
+    """Findings that would be queued; nothing is written yet. compared: number of pairs of blocks compared."""
 
     found: tuple[Review, ...]
     compared: int
@@ -69,7 +78,7 @@ class ReviewItem:
 
 
 def plan(storage: Storage, *, now: datetime, change_counter: int, progress: Progress | None = None) -> ReviewPlan:
-    """Return what a look at the whole store finds that is not in the queue yet, the surest first; changes nothing.
+    """Scan the whole store for findings that are not in the queue yet, the most confident first; changes nothing.
 
     Raises Cancelled when the operator stops it.
     """
@@ -78,11 +87,11 @@ def plan(storage: Storage, *, now: datetime, change_counter: int, progress: Prog
     edges = [e for e in storage.edges.everything() if e.source_id in blocks and e.target_id in blocks]
     queued = storage.reviews.everything()
     known = {(r.older_id, r.newer_id) for r in queued}
-    # Which of the two is the later may have changed: a text was said again. What was rejected stays so.
+    # Which of two is later may change when a text is said again; a rejected pair stays rejected either way.
     known |= {(r.newer_id, r.older_id) for r in queued if r.state == "rejected"}
     either = known | {(newer_id, older_id) for older_id, newer_id in known}
     rows = [blocks[str(i)] for i in columns.ids]
-    together = _pairs(rows, columns.matrix, edges, progress)
+    together = _candidate_pairs(rows, columns.matrix, edges, progress)
     words = Words.of(blocks.values())
     linked = {(e.source_id, e.target_id) for e in edges if e.relation_type == LINKS_TO}
     first = storage.reviews.next_id()
@@ -93,7 +102,7 @@ def plan(storage: Storage, *, now: datetime, change_counter: int, progress: Prog
         older, newer = sorted((blocks[a], blocks[b]), key=lambda x: (x.said_at, x.id))
         if (older.id, newer.id) in known or older.meta.get("superseded_by") == newer.id:
             continue
-        verdict = judge(older, newer, cosine, (newer.id, older.id) in linked, words)
+        verdict = find_conflict(older, newer, cosine, (newer.id, older.id) in linked, words)
         if verdict is None or verdict[1] < CONFIDENCE:
             continue
         kind, sure, because = verdict
@@ -102,8 +111,8 @@ def plan(storage: Storage, *, now: datetime, change_counter: int, progress: Prog
     taken = either | {(older_id, newer_id) for _, older_id, newer_id, _, _ in findings}
     findings += [
         (pair.confidence, pair.a.id, pair.b.id, MERGES, f"{pair.wording:.0%} of the wording is shared")
-        for pair in pairs(rows, columns.matrix, progress)
-        if pair.kind != "overlap" and (pair.a.id, pair.b.id) not in taken and not _apart(pair)
+        for pair in find_pairs(rows, columns.matrix, progress)
+        if pair.kind != "overlap" and (pair.a.id, pair.b.id) not in taken and not _are_different_events(pair)
     ]
     findings.sort(key=lambda f: (-f[0], f[1], f[2]))
     reviews = tuple(
@@ -113,20 +122,21 @@ def plan(storage: Storage, *, now: datetime, change_counter: int, progress: Prog
     return ReviewPlan(reviews, len(together), now, change_counter)
 
 
-def _apart(pair: Pair) -> bool:
-    """Return whether two blocks tell of different events, however alike their words are."""
+def _are_different_events(pair: Pair) -> bool:
+    """Return whether two blocks report different events, since they are too far apart in time."""
     return {pair.a.category, pair.b.category} <= EVENTS and pair.hours > EVENT_HOURS
 
 
-def _pairs(
+def _candidate_pairs(
     blocks: Sequence[Block], matrix: Vector, edges: Iterable[Edge], progress: Progress | None
 ) -> dict[tuple[str, str], float]:
-    """Return pairs that may speak of one subject, with their cosine: near in meaning, linked, or sharing rare words.
+    """Return pairs that may be about the same subject, by ids, with their cosine: near in meaning, linked, or sharing
+    rare words.
 
-    Pieces of one source are left out: who tells a thing from end to end may name the old value and the new.
+    Parts of the same source are left out, since a text may name both the old value and the new.
     """
     at = {b.id: row for row, b in enumerate(blocks)}
-    origins = [_origin(b) for b in blocks]
+    origins = [_source_file(b) for b in blocks]
     cosines: dict[tuple[str, str], float] = {}
 
     def add(i: int, j: int) -> None:
@@ -151,11 +161,11 @@ def _pairs(
 
 
 def _rare_pairs(blocks: Sequence[Block]) -> Iterable[tuple[int, int]]:
-    """Return pairs that share two words which few blocks hold, or one that stands in both titles."""
+    """Return the pairs, as indexes, that share two rare words, or one that is in both titles."""
     holders: dict[str, list[int]] = {}
     titles = [subject_words(b) for b in blocks]
     for row, block in enumerate(blocks):
-        for word in topic(block):
+        for word in topic_words(block):
             holders.setdefault(word, []).append(row)
     shared: Counter[tuple[int, int]] = Counter()
     for word, rows in holders.items():
@@ -167,19 +177,19 @@ def _rare_pairs(blocks: Sequence[Block]) -> Iterable[tuple[int, int]]:
     return (pair for pair, count in shared.items() if count >= 2)
 
 
-def _origin(block: Block) -> str:
+def _source_file(block: Block) -> str:
     return file_of(str(block.meta.get("source") or block.id))
 
 
 def find_likely_replaced(newer: Block, others: Sequence[Block]) -> LikelyReplacement | None:
-    """Return the block in the place of which a new text may have been written; None for none.
+    """Return the block that a new text probably replaces; None for none.
 
-    others: what words find for it, the best first. That is what a review would call superseded or contradicted, else
-    the best of them, where the text says that something changed and both speak of the same.
+    others: hits for the new text, the best first. Takes the one that a review would call superseded or contradicted;
+    else the best hit, where the new text reports a change and both share enough words.
     """
     earlier = [older for older in others if older.said_at <= newer.said_at]
     words = Words.of((newer, *earlier))
-    findings = [(judge(older, newer, COSINE, False, words), older) for older in earlier]
+    findings = [(find_conflict(older, newer, COSINE, False, words), older) for older in earlier]
     sure = [(finding, older) for finding, older in findings if finding and finding[1] >= CONFIDENCE]
     if sure:
         (_, _, because), older = max(sure, key=lambda pair: pair[0][1])
@@ -189,7 +199,7 @@ def find_likely_replaced(newer: Block, others: Sequence[Block]) -> LikelyReplace
         for claim in claims(statements(newer.content))
         if claim.change or claim.end or claim.moves or claim.retired
     ]
-    if changed and earlier and words.shared(topic(newer), topic(earlier[0]), least=1) >= ALIKE:
+    if changed and earlier and words.shared(topic_words(newer), topic_words(earlier[0]), least=1) >= ALIKE:
         because = f"“{changed[0].text}” says that something changed"
         return LikelyReplacement(newer.id, earlier[0].id, earlier[0].title, because)
     return None
@@ -199,9 +209,9 @@ def find_likely_replaced(newer: Block, others: Sequence[Block]) -> LikelyReplace
 
 
 def enqueue(storage: Storage, proposal: ReviewPlan, now: datetime) -> JournalEntry:
-    """Put findings into the queue, journalled: undo takes them out again.
+    """Add findings to the queue, journalled, so that they can be undone.
 
-    Raises UsageError when another look has filled the queue since.
+    Raises UsageError when another scan has filled the queue since.
     """
     with storage.transaction():
         if proposal.found and proposal.found[0].id != storage.reviews.next_id():
@@ -216,22 +226,22 @@ def enqueue(storage: Storage, proposal: ReviewPlan, now: datetime) -> JournalEnt
 
 
 def queue(storage: Storage, *, every: bool = False, limit: int | None = None) -> tuple[ReviewItem, ...]:
-    """Findings with their blocks, open ones, or also those decided."""
+    """Return the open findings with their blocks. every: decided ones too."""
     reviews = [r for r in storage.reviews.everything() if every or r.state == "open"]
     ids = {i for r in reviews for i in (r.older_id, r.newer_id)}
-    # Of a pruned block there is nothing to decide; undoing the pruning brings the finding back.
+    # A finding about a pruned block is hidden; undoing the pruning shows it again.
     blocks = {i: b for i, b in storage.blocks.get(ids).items() if b.status != "pruned"}
-    there = [
+    shown = [
         r
         for r in reviews
         if r.older_id in blocks
         and r.newer_id in blocks
-        # What was proposed before the older text was said again is said by nobody now.
+        # Hidden too: a finding whose older text was said again since, so that it is the later one now.
         and not (
             r.state == "open" and r.kind == SUPERSEDES and _is_order_reversed(blocks[r.older_id], blocks[r.newer_id])
         )
     ]
-    return tuple(ReviewItem(r, blocks[r.older_id], blocks[r.newer_id]) for r in there[:limit])
+    return tuple(ReviewItem(r, blocks[r.older_id], blocks[r.newer_id]) for r in shown[:limit])
 
 
 def _is_order_reversed(older: Block, newer: Block) -> bool:
@@ -239,12 +249,11 @@ def _is_order_reversed(older: Block, newer: Block) -> bool:
 
 
 def accept(storage: Storage, review_id: int, now: datetime, embedder: Embedder) -> JournalEntry:
-    """Carry a finding out: an edge, and where it supersedes, the older block is marked and stays; a merge makes one
-    block of two and archives them.
+    """Accept a finding: add its edge and, for a superseding one, mark the older block; or merge the two blocks.
 
-    Raises UsageError for a finding that is not open, and for a merge of what is no longer there to be merged.
+    Raises UsageError for a finding that is not open, and for a merge of blocks that are no longer consolidated.
     """
-    item = _open(storage, review_id)
+    item = _open_finding(storage, review_id)
     relation = item.review.kind
     if relation == MERGES:
         summary = f"{item.newer.id[:8]} merged with {item.older.id[:8]} (review {review_id})"
@@ -258,6 +267,7 @@ def accept(storage: Storage, review_id: int, now: datetime, embedder: Embedder) 
 
 
 def _merge(storage: Storage, item: ReviewItem, embedder: Embedder, now: datetime) -> Change:
+    """Return the change that merges a finding's blocks; raise UsageError where that is no longer possible."""
     ends = (item.older, item.newer)
     gone = [block for block in ends if block.status != "consolidated"]
     if gone:
@@ -280,8 +290,8 @@ def _merge(storage: Storage, item: ReviewItem, embedder: Embedder, now: datetime
 
 
 def reject(storage: Storage, review_id: int, now: datetime) -> JournalEntry:
-    """Say that a finding is none: it is not proposed again. Raises UsageError for one that is not open."""
-    item = _open(storage, review_id)
+    """Reject a finding, which is then not proposed again. Raises UsageError for a finding that is not open."""
+    item = _open_finding(storage, review_id)
     summary = (
         f"{item.newer.id[:8]} does not {item.review.kind.removesuffix('s')} {item.older.id[:8]} (review {review_id})"
     )
@@ -291,13 +301,15 @@ def reject(storage: Storage, review_id: int, now: datetime) -> JournalEntry:
 def _decide(
     storage: Storage, item: ReviewItem, verdict: str, change: Change, summary: str, now: datetime
 ) -> JournalEntry:
+    """Write a finding's change and its verdict in a single transaction."""
     with storage.transaction():
         done = carry_out(storage, DECIDED, change, summary, now)
         storage.reviews.decide(item.review.id, verdict, done.id)
         return done
 
 
-def _open(storage: Storage, review_id: int) -> ReviewItem:
+def _open_finding(storage: Storage, review_id: int) -> ReviewItem:
+    """Return an open finding by its number; raise UsageError where it is unknown or decided."""
     review_item = next((i for i in queue(storage, every=True) if i.review.id == review_id), None)
     if review_item is None:
         raise UsageError(

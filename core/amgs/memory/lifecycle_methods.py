@@ -79,7 +79,7 @@ class LifecycleMethods(OpenMemory):
 
         context = self._context
         with context.storage.consolidating(), self._opened.derived.raw_vectors.consolidating():
-            yield from consolidate.run(
+            yield from consolidate.consolidate_inbox(
                 context.storage,
                 context.storage.block_columns.numbers(consolidate.RAW)[:limit],
                 self.lifecycle.means(),

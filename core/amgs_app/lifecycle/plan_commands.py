@@ -79,7 +79,7 @@ def edit(
 
     draft, chosen = require_draft(operator), operator.engine.block(block).id
     if reset:
-        draft = plan_editing.reset(draft, chosen)
+        draft = plan_editing.reset_block(draft, chosen)
     draft = operator.engine.memory.lifecycle.edit_draft(
         draft,
         chosen,

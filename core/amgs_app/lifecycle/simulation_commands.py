@@ -57,7 +57,7 @@ def simulate(
     reaches. `change` is the difference from the first scenario in the middle draw.
     """
     from amgs.api.simulation import Decay, Insertion, Pruning
-    from amgs.lifecycle.change import joined
+    from amgs.lifecycle.change import combine_changes
 
     for name, value in (("only", only), ("threshold", threshold), ("text", text), ("pace", pace)):
         if value is not None and _OWN[change] != name:
@@ -75,7 +75,7 @@ def simulate(
         what: SimulatedChange
         if change == "enhance":
             plan = memory.lifecycle.plan_enhancement(progress=progress)
-            what = joined(proposal.change for proposal in memory.lifecycle.choose(plan, only or ()))
+            what = combine_changes(proposal.change for proposal in memory.lifecycle.choose(plan, only or ()))
         elif change == "prune":
             what = Pruning(threshold or ())
         elif change == "decay":

@@ -15,7 +15,7 @@ from typing import Final, Literal
 
 from amgs.clock import earlier
 from amgs.diagnosis.facts import stems
-from amgs.lifecycle.conflict import SUPERSEDES, Words, judge
+from amgs.lifecycle.conflict import SUPERSEDES, Words, find_conflict
 from amgs.text.differences import differ
 from amgs.text.plural import plural
 from amgs.types.block import Block
@@ -105,7 +105,7 @@ def _conflicts(records: Sequence[ForeignRecord]) -> Iterator[AuditFinding]:
     blocks = {id(record): _block(record, number) for number, record in enumerate(records)}
     words = Words.of(blocks.values())
     for later, record in _pairs(sorted(records, key=lambda record: record.since, reverse=True)):
-        verdict = judge(blocks[id(record)], blocks[id(later)], 0.0, False, words)
+        verdict = find_conflict(blocks[id(record)], blocks[id(later)], 0.0, False, words)
         if verdict is not None and verdict[1] >= _SURE:
             reason: Reason = "superseded" if verdict[0] == SUPERSEDES else "contradicted"
             yield AuditFinding(reason, record, later, verdict[2])

@@ -357,8 +357,7 @@ follows the agents: what the model had in front of it when it answered, and what
         span = self.span
         self.single = not self.single
         self.place_on_message(span.first if span is not None else 0)
-        self._say()
-        self.repaint()
+        self.show_change()
 
     def action_read(self) -> None:
         """Read every message of the span in full, with the meaning of its words below."""
@@ -390,8 +389,7 @@ follows the agents: what the model had in front of it when it answered, and what
         """Show the next view."""
         self.beside.turn()
         self._ask_view()
-        self._say()
-        self.repaint()
+        self.show_change()
 
     def show_to_operator(self, command: str, result: object) -> None:
         """Show the result of what the operator typed, whatever the pane does with it."""

@@ -254,9 +254,7 @@ decay profile of the selected block, c applies it. Moving in the list selects th
         self.repaint()
 
     def action_read(self) -> None:
-        if self.host.selected is None and (block := self.block_at_cursor()) is not None:
-            self.host.pick(block)
-        self.host.read_block()
+        self.read(self.block_at_cursor() if self.host.selected is None else None)
 
     def _look_ahead(self) -> None:
         self.ask(operations.decay.forecast(days=self.days), origin="screen")

@@ -13,7 +13,7 @@ from amgs_app.render.canvas import Canvas, Figure
 from amgs_app.render.empty_state import notice
 from amgs_tui.dialogs.questions import Choice
 from amgs_tui.keys import hide, show
-from amgs_tui.panes.lists import ListPane
+from amgs_tui.panes.lists import ListPane, next_of
 from amgs_tui.panes.weight_editor import WEIGHING, FrameWeighing
 
 if TYPE_CHECKING:
@@ -50,7 +50,13 @@ part of the frame until 0 resets them. Open a frame as lifetime context to see w
     BINDINGS: ClassVar[list[Any]] = [
         show("e", "ask", "ask", "frame.ask", "Ask a question: assembles the frame for it"),
         show("enter", "read", "read", "frame.read", "Read this block; without a frame: ask"),
-        show("o", "open", "open", "frame.open", "Make this frame the model's lifetime context (about a minute)"),
+        show(
+            "o",
+            "run('frame open')",
+            "open",
+            "frame.open",
+            "Make this frame the model's lifetime context (about a minute)",
+        ),
         show("u", "feedback('useful')", "useful", "frame.useful", "This block was useful"),
         show("x", "feedback('useless')", "useless", "frame.useless", "This block was useless"),
         show("f", "choose", "frame", "frame.choose", "Choose which frame is assembled"),
@@ -151,8 +157,7 @@ part of the frame until 0 resets them. Open a frame as lifetime context to see w
 
     def selection_changed(self, block_id: str | None) -> None:
         """Go to the selected block, unless the cursor stands on it: a composite may list it once a part."""
-        row = self._row
-        if row is None or row.block.id != block_id:
+        if self.block_at_cursor() != block_id:
             self.place_on(row.item.block.id == block_id for row in self.items)
             self.repaint()
 
@@ -210,8 +215,8 @@ part of the frame until 0 resets them. Open a frame as lifetime context to see w
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:  # noqa: ARG002
         """Keys that need a frame are not offered without one."""
-        if action in ("open", "view", "part", "weigh", "unweigh", "compare"):
-            return self.frame is not None and (action in ("open", "view") or self.search is None)
+        if action in ("run", "view", "part", "weigh", "unweigh", "compare"):
+            return self.frame is not None and (action in ("run", "view") or self.search is None)
         if action == "missed":
             return self.search is not None or (self.frame is not None and bool(self.frame.query))
         if action == "why":
@@ -228,11 +233,10 @@ part of the frame until 0 resets them. Open a frame as lifetime context to see w
 
     def action_read(self) -> None:
         """Read the block under the cursor; where nothing is listed, ask."""
-        row = self._row
-        if row is None:
-            self.action_ask()
+        if self.items:
+            super().action_read()
         else:
-            self.read(row.block.id)
+            self.action_ask()
 
     def action_missed(self) -> None:
         """Ask which fact is missing from what was found, and diagnose that."""
@@ -289,9 +293,6 @@ part of the frame until 0 resets them. Open a frame as lifetime context to see w
                 )
             )
 
-    def action_open(self) -> None:
-        self.ask(operations.frame.open_frame())
-
     def action_feedback(self, verdict: Verdict) -> None:
         row = self._row
         if row is None:
@@ -309,7 +310,7 @@ part of the frame until 0 resets them. Open a frame as lifetime context to see w
         return self.frame is not None and any(candidate.block.id == block_id for candidate in self.frame.selected)
 
     def action_view(self) -> None:
-        self.show = SHOWS[(SHOWS.index(self.show) + 1) % len(SHOWS)]
+        self.show = next_of(SHOWS, self.show)
         self.repaint()
 
 

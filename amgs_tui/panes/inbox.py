@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from rich.text import Text
 
@@ -88,9 +88,16 @@ one transaction, which the overview can undo. s lists the sources; what one says
         """Draft of a consolidation, None for none."""
         return self.correcting.draft
 
+    @property
+    def shows(self) -> Literal["raw", "draft", "revision"]:
+        """Which of the three lists is on view."""
+        if self.revision is not None:
+            return "revision"
+        return "raw" if self.draft is None else "draft"
+
     def asks(self) -> Iterable[Call[Any]]:
-        sift, offset = self.sift, max(0, self._place - PAGE // 2)
-        only = list(sift.terms) or None
+        sift, place = self.sift, self.cursor if self.shows == "raw" else 0
+        offset, only = max(0, place - PAGE // 2), list(sift.terms) or None
         return [operations.lifecycle.inbox(limit=PAGE, offset=offset, only=only, by=sift.order, reverse=sift.reverse)]
 
     def take(self, result: object) -> None:
@@ -112,7 +119,7 @@ one transaction, which the overview can undo. s lists the sources; what one says
                 self.correcting.look_at(result if isinstance(result, ConsolidationPlan) else None)
                 self.revision, self.cursor = None, 0
         self.clip_cursor()
-        if isinstance(result, Inbox) and self.draft is None and self.revision is None:
+        if isinstance(result, Inbox) and self.shows == "raw":
             if result.total and not result.blocks:  # the list became shorter than where it was read from
                 self.look()
             elif self._owed and self.block_at_cursor() is not None:
@@ -136,8 +143,7 @@ one transaction, which the overview can undo. s lists the sources; what one says
 
     @property
     def empty(self) -> bool:
-        shows_plan = self.draft is not None or self.revision is not None
-        return self.inbox is not None and not self.inbox.waiting and not shows_plan
+        return self.shows == "raw" and self.inbox is not None and not self.inbox.waiting
 
     # --- the rows -----------------------------------------------------------------------------------------
 
@@ -157,7 +163,7 @@ one transaction, which the overview can undo. s lists the sources; what one says
     @property
     def shown_places(self) -> tuple[int, ...] | None:
         """Places that the filter leaves of a draft; None for raw blocks: the store filters them."""
-        return super().shown_places if self.draft is not None and self.revision is None else None
+        return super().shown_places if self.shows == "draft" else None
 
     def follow_filter(self) -> None:
         """Filter the draft here; read the inbox again, filtered and sorted in the store."""
@@ -170,12 +176,7 @@ one transaction, which the overview can undo. s lists the sources; what one says
     @property
     def item(self) -> ConsolidationItem | None:
         """Proposal of the draft for the block under the cursor."""
-        return self.row.proposed if self.draft is not None and self.revision is None and self.row else None
-
-    @property
-    def _place(self) -> int:
-        """Place at which the list of raw blocks is read: a draft has a cursor of its own."""
-        return self.cursor if self.draft is None and self.revision is None else 0
+        return self.row.proposed if self.shows == "draft" and self.row else None
 
     def subtitle(self) -> str:
         if self.revision is not None:
@@ -194,16 +195,14 @@ one transaction, which the overview can undo. s lists the sources; what one says
 
     def follow_cursor(self) -> None:
         self.correcting.edge = None
-        if self.draft is None and self.revision is None and self.inbox is not None:
+        if self.shows == "raw" and self.inbox is not None:
             first, last = self.inbox.offset, self.inbox.offset + len(self.inbox.blocks)
             above, below = first > 0 and self.cursor < first + EDGE, last < self.inbox.total
             if above or (below and self.cursor >= last - EDGE):
                 for call in self.asks():
                     self.ask(call, origin="screen")
-        chosen = self.block_at_cursor()
-        self._owed = chosen is None
-        if chosen is not None:
-            self.post_message(self.Picked(chosen))
+        self._owed = self.block_at_cursor() is None
+        super().follow_cursor()
 
     def selection_changed(self, block_id: str | None) -> None:
         if self.revision is not None:
@@ -242,8 +241,8 @@ one transaction, which the overview can undo. s lists the sources; what one says
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:  # noqa: ARG002
         if action in ("recategorise", "leave_out", "surer", "walk_edges", "as_proposed"):
-            return self.draft is not None and self.revision is None and self.correcting.correctable and self.rows > 0
-        if action == "consolidate" and self.revision is not None:
+            return self.shows == "draft" and self.correcting.correctable and self.rows > 0
+        if action == "consolidate" and self.shows == "revision":
             return self.draft is None  # a draft that is not seen is not applied
         return not (action in ("type", "sources", "review") and self.draft is not None)
 
@@ -255,7 +254,7 @@ one transaction, which the overview can undo. s lists the sources; what one says
             self.ask(operations.lifecycle.consolidate())
 
     def action_plan(self) -> None:
-        if self.draft is None and self.revision is None:
+        if self.shows == "raw":
             waiting = self.inbox.waiting if self.inbox is not None else 0
             self.ask(operations.consolidation_plan.plan(limit=DRAFTED if waiting > DRAFTED else None))
             return

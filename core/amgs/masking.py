@@ -90,7 +90,8 @@ _BY_WORD: Final = (
         "private key",
         r"PuTTY-User-Key-File-\d: (?:[^P]|P(?!uTTY-User|rivate-MAC)){0,20000}(?:Private-MAC: \w+)?",
     ),
-    ("://", _ADDRESS, r"[A-Za-z]://[^\s:/@\"'<>`]{0,200}:([^\s@\"'<>`\\]{1,200})@(?=[\w\[])"),
+    ("://", _ADDRESS, r"[A-Za-z]://[^\s:/@\"'<>`]{0,200}:(?!\d{1,5}/)([^\s@\"'<>`\\]{1,200})@(?=[\w\[])"),
+    ("://", "token in an address", r"[A-Za-z]://(?=[\w-]*\d)([\w-]{20,})@(?=[\w\[])"),
     ("sig", "signed address", r"[?&](?:sig|X-Amz-Signature|X-Goog-Signature|Signature)=([\w%+/=-]{16,})"),
     (
         "authorization",
@@ -101,6 +102,23 @@ _BY_WORD: Final = (
     ("bearer", "authorization", r"(?i)\bbearer\s+(?=[\w.~+/=-]{0,40}\d)([\w.~+/=-]{12,})"),
     ("machine", "password", r"(?i)\bmachine\s+\S+\s+login\s+\S+\s+password\s+([^\s\"'\\]+)"),
     ("cookie", "cookie", r"(?i)\bcookie\\?[\"']?\s*:\s*\\?[\"']?([\w.!#$%&*+^|~-]+=[^\r\n\"'\[\\]{6,})"),
+    *(
+        (word, "password", rf"(?i)\b{command}\s?[\"']?([^\s\"'`$\\-][^\s\"'`\\]{{3,}})")
+        for word, command in (("sshpass", r"sshpass\s+-p"), ("docker", r"docker\s+login\b[^\n|]{0,300}?\s-p"))
+    ),
+    *(
+        (word, "password", rf"\b{word}\w*\b[^\n|]{{0,300}}?\s-p(?=\S*\d)([^\s\"'`$\\]{{4,}})")
+        for word in ("mysql", "mariadb")
+    ),
+    *(
+        (
+            "pass",
+            "password",
+            rf"\b[A-Z0-9_]*PASS[A-Z_]*=\\?{quote}((?=[^{quote}\n]* )[^{quote}\\\n]{{4,200}})\\?{quote}",
+        )
+        for quote in ("'", '"')
+    ),
+    ("</", "secret", r"(?i)<\w*(?:password|passwd|secret|token|apikey)>(?=[^<>]*\d)([^<>\s]{6,400})</"),
     ("curl", "password", r"(?i)\bcurl\b[^\n|]{0,500}?\s(?:-u|--user)[ =]?[\"']?[^\s:\"']{1,80}:([^\s\"'{\\]{3,})"),
     (
         "--",
@@ -109,13 +127,26 @@ _BY_WORD: Final = (
     ),
 )
 """A word that the text has, in small letters; kind; pattern: what is masked is its group, where it has one."""
-_ROOTS: Final = ("pass", "pwd", "secret", "token", "auth", "credential", "salt", "dsn", "key")
+_PASSWORDS: Final = (
+    "pass",
+    "pwd",
+    "contrase",
+    "kennwort",
+    "senha",
+    "wachtwoord",
+    "lösenord",
+    "hasło",
+    "пароль",
+    "密码",
+)
+"""What a password is called, in several languages: what is given to such a name needs no length."""
+_ROOTS: Final = (*_PASSWORDS, "secret", "token", "auth", "credential", "salt", "dsn", "key")
 _ROOT: Final = re.compile(
-    "pass|pwd|secret|token|auth|credential|salt|dsn|"
+    f"{'|'.join(_PASSWORDS)}|secret|token|auth|credential|salt|dsn|"
     "(?:api|access|private|account|encryption|signing|master|service|shared|admin)[_.-]?key"
 )
 _ASSIGNED: Final = re.compile(
-    r"[\w-]{0,40}\\?[\"'`]?\]?(?P<sign>\s{0,3}(?:=>|:=|==|=|:)\s{0,3})\\?[\"'`]?"
+    r"[\w-]{0,40}\\?[\"'`]?\]?(?P<sign>\s{0,3}(?:=>|:=|==|=|:|：)\s{0,3})\\?[\"'`]?"
     r"(?P<secret>[^\s\"'`,;<>{}()\[\]\\]{4,400})"
 )
 """Behind a part of a name that sounds like a secret: the rest of it and what it is given, in whatever notation."""
@@ -130,7 +161,7 @@ _PLACEHOLDER: Final = re.compile(
 _HARMLESS: Final = re.compile(
     r"(?i)(?:tokens|authors?|authority|passed|passes|passing|pass_?rate|passage\w*|passenger\w*|tokeni[sz]\w*|"
     r"secretar\w*|authenticat\w*|authentic|authored|passive\w*|passion\w*|passport)$|"
-    r"token_?(?:count|type|limit|budget|id|url|name|length|endpoint)|(?:max|min|num|total|next|page|input|output)_?tokens?"
+    r"(?:token|secret|key)_?(?:count|type|limit|budget|id|url|name|ref|length|endpoint)|(?:max|min|num|total|next|page|input|output)_?tokens?"
 )
 _STRONG: Final = re.compile(r"(?=.*[a-z])(?=.*[A-Z])|(?=.*[A-Za-z])(?=.*\d)|(?=.*[A-Za-z\d])(?=.*[!#$%&*+^~?@=/])")
 
@@ -281,7 +312,7 @@ def _classify_assigned(text: str, start: int, match: re.Match[str]) -> str:
     small = name.lower()
     if _HARMLESS.search(name) or _PLACEHOLDER.search(value) or value.lower() in small:
         return ""
-    password, digits = "pass" in small or "pwd" in small, any(character.isdigit() for character in value)
+    password, digits = any(word in small for word in _PASSWORDS), any(character.isdigit() for character in value)
     if password:
         likely = (name.isupper() and sign == "=") or bool(_STRONG.search(value)) or (digits and len(value) > 4)
     else:

@@ -27,7 +27,7 @@ BUDGETS = {
     "amgs/log": 4_800,
     "amgs/memory": 5_200,
     "amgs/retrieval": 21_000,
-    "amgs/sessions": 60_200,
+    "amgs/sessions": 60_800,
     "amgs/storage": 38_500,
     "amgs/text": 43_700,
     "amgs/types": 9_600,

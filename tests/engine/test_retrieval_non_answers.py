@@ -120,3 +120,28 @@ def test_a_question_that_gives_a_number_or_a_name_tells_it() -> None:
     asked = "Which train did I want to Voss?"
     assert may_answer("Can you book the 8:43 to Voss?", asked, of_assistant=False)
     assert not may_answer("Which train goes to Voss?", asked, of_assistant=False)
+
+
+@pytest.mark.parametrize(
+    ("question", "vain", "fact"),
+    [
+        (
+            "Von welchem Pier fährt die Fähre?",
+            "Keine Ahnung, von welchem Pier die Fähre fährt.",
+            "Sie fährt von Pier 7.",
+        ),
+        ("Wer füttert die Katze?", "Das kann ich nicht sagen.", "Die Katze füttert Ingrid."),
+        ("Wer füttert die Katze?", "Dazu habe ich keine Informationen.", "Nicht Ola, sondern Ingrid füttert sie."),
+        ("De quel quai part le ferry ?", "Je ne sais pas de quel quai part le ferry.", "Le ferry part du quai 7."),
+        ("¿De qué muelle sale?", "No lo sé.", "El ferry no sale los domingos."),
+        ("Chi ha la chiave?", "Non lo so.", "La chiave è da Marta."),
+        ("Hvem har nøkkelen?", "Jeg vet ikke.", "Marte har nøkkelen."),
+        ("Кто кормит кошку?", "Не знаю.", "Кошку кормит Ингрид."),
+        ("誰が鍵を持っていますか？", "わかりません。", "鍵はマルテが持っています。"),
+        ("谁有钥匙？", "不知道。", "钥匙在玛尔塔那里。"),
+        ("Which pier is it?", "That information isn't available.", "It is the one by the old crane."),
+    ],
+)
+def test_a_non_answer_is_heard_in_other_languages(question: str, vain: str, fact: str) -> None:
+    assert not may_answer(vain, question, of_assistant=True)
+    assert may_answer(fact, question, of_assistant=True)

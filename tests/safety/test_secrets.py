@@ -42,6 +42,14 @@ _JWT = f"{_part({'alg': 'HS256'})}.{_part({'sub': '77'})}.{drawn(43)}"
 _PEM = "\n".join(drawn(64) for _ in range(40))
 
 SECRETS: tuple[tuple[str, str, str], ...] = (
+    ("token in an address", key := drawn(40, "0123456789abcdef"), f"git clone https://{key}@github.com/pia/ferry.git"),
+    ("password", key := drawn(9) + "7", f"mysql -u root -p{key} ferry"),
+    ("password", key := drawn(9) + "7", f"sshpass -p '{key}' ssh pia@harbour"),
+    ("password", key := drawn(9) + "7", f"docker login -u pia -p {key}"),
+    ("password", key := drawn(9) + "7aB", f"contraseña: {key}"),
+    ("password", key := drawn(9) + "7aB", f"密码：{key}"),
+    ("password", key := f"{drawn(6)} and {drawn(6)}", f"DB_PASSWORD='{key}'"),
+    ("secret", key := drawn(9) + "7", f"<password>{key}</password>"),
     ("AWS key", key := "AKIA" + drawn(16, string.ascii_uppercase), f"id {key} of the harbour account"),
     ("key", key := drawn(40, _WORD + "/+"), f"AWS_SECRET_ACCESS_KEY={key}"),
     ("token", key := drawn(120, _WORD + "/+"), json.dumps({"SessionToken": key})),
@@ -96,6 +104,9 @@ SECRETS: tuple[tuple[str, str, str], ...] = (
 """Kind, secret (or a part of it), and a text that holds it."""
 
 HARMLESS = (
+    "http://localhost:3000/@vite/client and https://example.org:8080/pier@2x.png",
+    "secretName: tide-tls-2024",
+    "mysql -u root -p ferry",
     "The password is required, and the token is optional.",
     "The cabin's wifi password is cloudberry77.",  # told in a sentence, to be remembered
     "max_tokens: 4096, total_tokens=120000, token_count: 12345678",

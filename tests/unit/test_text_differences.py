@@ -20,6 +20,8 @@ AT = datetime(2026, 3, 1, tzinfo=UTC)
     ("one", "other"),
     [
         ("The oven needs 25 minutes at 180 degrees.", "The oven needs 35 minutes at 180 degrees."),
+        ("三月五日开会", "三月六日开会"),
+        ("weekly", "monthly"),
         ("Retry the upload after 30 s.", "Retry the upload after 30 ms."),
         ("The bakery opens at 07:15 on weekdays.", "The bakery opens at 19:15 on weekdays."),
         ("The audit is on 4 May 2026.", "The audit is on 14 May 2026."),
@@ -101,6 +103,8 @@ def test_another_value_name_order_or_a_denial_is_a_difference(one: str, other: s
 @pytest.mark.parametrize(
     ("one", "other"),
     [
+        ("The colour of the hull is grey.", "The color of the hull is grey."),
+        ("We organise the trips.", "We organize the trips."),
         ("The oven needs 25 minutes at 180 degrees.", "the oven needs 25 minutes at 180 degrees"),
         ("Retry the upload after 30 s.", "Retry the upload after 30 seconds."),
         ("The bakery opens at 07:15 on weekdays.", "The bakery opens at 7:15 on weekdays!"),

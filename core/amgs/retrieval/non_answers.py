@@ -2,7 +2,8 @@
 it.
 
 An earlier question in memory shares more words with the question than any answer does, and so does "I don't know …":
-without this each vain attempt would push the answer down by two places. The tables are English.
+without this each vain attempt would push the answer down by two places. What is not known is heard in a dozen
+languages; general remarks and thanks in English alone.
 """
 
 from __future__ import annotations
@@ -45,9 +46,25 @@ _IGNORANT = re.compile(
     r"|\blet\s+me\s+(?:\w+\s+)?(?:check|look|see|find|think|search|ask)\b|\b(?:one|just\s+a|give\s+me\s+a)\s+(?:moment|second|minute)\b"
     r"|\b(?:have|need|want|going|like)\s+to\s+(?:check|look|find\s+out|search|ask|verify)\b"
     r"|\bi(?:['’]ll|['’]d|\s+will|\s+must|\s+should|\s+can)\s+(?:\w+\s+)?(?:check|look|find\s+out|search|ask|verify|get\s+back)\b"
-    r"|\bplease\s+(?:tell|provide|specify|share|remind|clarify)\b|\bgood\s+question\b",
+    r"|\bplease\s+(?:tell|provide|specify|share|remind|clarify)\b|\bgood\s+question\b"
+    r"|\bno\s+access\b|(?:n['’]t|\bnot)\s+available\b",
     re.IGNORECASE,
 )
+_IGNORANT_ELSEWHERE = re.compile(
+    r"\b(?:wei(?:ß|ss)|wissen|kenne|kann|können|erinnere|finde|habe?)\b[^.!?]{0,40}?\b(?:nicht|nichts|keine[rn]?)\b"
+    r"(?:[^.!?]{0,20}\b(?:sagen|angeben|beantworten|informationen?|angaben?)\b)?|\bkeine?\s+(?:ahnung|informationen?|angaben?)\b"
+    r"|\bnicht\s+(?:sicher|bekannt|gespeichert)\b|\bunbekannt\b"
+    r"|\b(?:ne\s+(?:le\s+)?|n['’])(?:sais|peux|connais|ai|me\s+souviens|suis)\b[^.!?]{0,30}?\b(?:pas|aucune?)\b|\baucune\s+(?:idée|information)\b"
+    r"|\bno\s+(?:l[oa]\s+)?(?:s[eé]|puedo|tengo|recuerdo|encuentro|conozco)\b|\bni\s+idea\b|\bno\s+estoy\s+segur[oa]\b"
+    r"|\bnão\s+(?:sei|posso|tenho|lembro|encontr\w+)\b|\bnon\s+(?:l[oa]\s+)?(?:so|posso|ricordo|saprei|ne\s+ho)\b|\bnessuna\s+idea\b"
+    r"|\b(?:weet|weten|kan)\b[^.!?]{0,20}?\bniet\b|\bgeen\s+idee\b|\b(?:vet|ved|husker|minns)\b[^.!?]{0,12}?\b(?:ikke|inte)\b|\b(?:aner\s+ikke|ingen\s+anelse|ingen\s+aning)\b"
+    r"|\bnie\s+(?:wiem|pamiętam|znam)\b|\bне\s+(?:знаю|помню|могу|уверен\w*)\b|\bпонятия\s+не\s+имею\b"
+    r"|(?:分|わ)かりません|知りません|覚えていません|不知道|不清楚|不记得|不確定|不确定|没有(?:相关)?信息|모르겠|몰라요",
+    re.IGNORECASE,
+)
+"""The same in German, French, Spanish, Portuguese, Italian, Dutch, the languages of Scandinavia, Polish, Russian,
+Japanese, Chinese and Korean.
+"""
 _GENERAL = re.compile(
     r"\b(?:usually|typically|generally|commonly|in\s+general|normally|differs?|var(?:y|ies)|depend(?:s|ing)?)\b"
     r"|\bthere\s+(?:are|is)\s+(?:several|many|various|different|some|lots|plenty|a\s+(?:number|lot|few|range|variety))\b"
@@ -106,13 +123,14 @@ def may_answer(text: str, asked: str, *, of_assistant: bool) -> bool:
     if not (
         is_question(text)
         or _IGNORANT.search(text)
+        or _IGNORANT_ELSEWHERE.search(text)
         or (of_assistant and _GENERAL.search(text))
         or (_THANKS.search(text) and {_bare(word) for word in _WORD.findall(text)} <= question_words | _SAYS_LITTLE)
     ):
         return True
     return any(
         (any(c.isdigit() for c in word) or (index and word[0].isupper())) and _bare(word) not in question_words
-        for sentence in _SENTENCE.findall(text)
+        for sentence in _SENTENCE.findall(_IGNORANT_ELSEWHERE.sub("", text))
         for index, word in enumerate(_WORD.findall(sentence))
     )
 

@@ -14,7 +14,7 @@ from typing import Any, Final, Literal
 from amgs.errors import InputError
 from amgs.sessions.lines import Record, fields, instant, items, text
 from amgs.sessions.span_messages import parsed
-from amgs.sessions.spans import RecordedSpan, number
+from amgs.sessions.spans import RecordedSpan, SpanEvent, number
 
 ExportForm = Literal["langfuse", "openinference", "langsmith", "mlflow"]
 """The program that wrote rows; Phoenix writes those of OpenInference."""
@@ -184,6 +184,10 @@ def _of_phoenix(row: Mapping[str, Any]) -> RecordedSpan:
         attributes,
         status=2 if status == "ERROR" else 0,
         told=text(row.get("status_message")),
+        events=tuple(
+            SpanEvent(text(event.get("name")), _nanoseconds(event.get("timestamp")), fields(event.get("attributes")))
+            for event in items(row.get("events"))
+        ),
     )
 
 

@@ -296,15 +296,38 @@ _NOT_JSON = "Wait until its program has written it, or give another file."
 
 
 def document_at(path: Path) -> Any:
-    """Return the JSON value that a file is. Raises InputError for a file that cannot be read, or is something else."""
+    """Return the JSON value that a file is, or a list of the objects that it is, one behind the other. Raises
+    InputError for a file that cannot be read, or is something else.
+    """
     try:
-        return json.loads(text_of_file(path))
+        return parse_document(text_of_file(path))
     except OSError as error:
         raise unreadable(path, error) from error
     except RecursionError as error:
         raise InputError(f"{path} is nested too deeply.", way_out="Give another file.") from error
     except ValueError as error:
         raise InputError(f"{path} is no whole JSON document.", way_out=_NOT_JSON) from error
+
+
+def parse_document(content: str) -> Any:
+    """Return the JSON value in a text, or a list of the objects in it. Raises ValueError, and RecursionError."""
+    try:
+        return json.loads(content)
+    except ValueError:
+        values, decoder = [], json.JSONDecoder()
+        next_value = _VALUE.search(content)
+        while next_value is not None:
+            value, end = decoder.raw_decode(content, next_value.start())
+            if not isinstance(value, dict):
+                raise
+            values.append(value)
+            next_value = _VALUE.search(content, end)
+        if not values:
+            raise
+        return values
+
+
+_VALUE: Final = re.compile(r"\S")
 
 
 def text_of_file(path: Path) -> str:

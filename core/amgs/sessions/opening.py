@@ -13,7 +13,7 @@ from typing import Final
 from amgs.errors import InputError
 from amgs.regular_file import check_ends
 from amgs.sessions.building import SessionFormat
-from amgs.sessions.lines import Record, items, lines_of, parse_object, text_of_file
+from amgs.sessions.lines import Record, items, lines_of, parse_document, text_of_file
 from amgs.sessions.turn import Session
 from amgs.sessions.unread import find_unread_program
 
@@ -140,9 +140,8 @@ def first_records(path: Path) -> Sequence[Record]:
     document = bool(lines) and lines[0].value is None  # one that is closed later, whatever stands on its lines
     if (records and not document) or path.stat().st_size > _WHOLE:
         return records
-    whole = text_of_file(path)
-    record = parse_object(whole)
-    if record is not None:
-        return [record]
-    inside = parse_object(f'{{"all":{whole}}}') if whole.lstrip().startswith("[") else None
-    return items(inside["all"])[:_FIRST] if inside else records
+    try:
+        whole = parse_document(text_of_file(path))
+    except (ValueError, RecursionError):
+        return records
+    return [whole] if isinstance(whole, dict) else items(whole)[:_FIRST]

@@ -1,12 +1,13 @@
 """Read conversations in spans: the operation, the conversation, and the messages that a model read and wrote.
 
 Understood are, with where each is described:
-the GenAI semantic conventions of OpenTelemetry, attributes as merged in May 2026 and the events up to 1.36
+the GenAI semantic conventions of OpenTelemetry, attributes as merged in May 2026 and the events of 1.27 to 1.36
 (open-telemetry/semantic-conventions, docs/gen-ai); OpenInference (Arize-ai/openinference, spec); OpenLLMetry;
 LangSmith; Strands, whose events hold Bedrock's blocks as JSON (strands-agents/sdk-python, telemetry/tracer.py); the
 Vercel AI SDK (vercel/ai, "Telemetry: collected data"); pydantic-ai, which keeps its events in one attribute
 (pydantic/pydantic-ai, models/instrumented.py); ADK, which keeps Gemini's request and response (google/adk-python,
-telemetry/tracing.py); and MLflow (mlflow/mlflow, tracing/constant.py).
+telemetry/tracing.py); MLflow (mlflow/mlflow, tracing/constant.py); Langfuse's own attributes; and Logfire's
+`request_data`.
 """
 
 from __future__ import annotations
@@ -32,8 +33,10 @@ _KINDS: Final[Mapping[str, str]] = {
     "agent": "invoke_agent",
     "embedding": "embeddings",
     "chat_model": "chat",
+    "generation": "chat",
+    "completion": "text_completion",
 }
-"""Operations by the kind of a span in OpenInference, LangSmith and MLflow."""
+"""Operations by the kind of a span in OpenInference, LangSmith, Langfuse, MLflow and OpenLLMetry."""
 _VERCEL: Final = re.compile(r"ai\.(?:(toolCall)|(embed)|(?:generate|stream)(?:Text|Object))")
 ANSWERS: Final = ("chat", "generate_content", "text_completion")
 """Operations in which a model answers."""
@@ -56,6 +59,9 @@ _MESSAGE_EVENTS: Final[Mapping[str, str]] = {
     "gen_ai.tool.message": "tool",
     "gen_ai.choice": "assistant",
 }
+_CONTENT_EVENTS: Final[Mapping[str, str]] = {"gen_ai.content.prompt": "user", "gen_ai.content.completion": "assistant"}
+"""Events up to the conventions 1.27, which hold all messages in one attribute."""
+_ANSWER_EVENTS: Final = ("gen_ai.choice", "gen_ai.content.completion")
 _DEEPEST: Final = 12
 _READ: Final = (
     "gen_ai.input.messages",
@@ -63,6 +69,8 @@ _READ: Final = (
     "gen_ai.prompt",
     "ai.prompt.messages",
     "ai.prompt",
+    "request_data",
+    "langfuse.observation.input",
     "gcp.vertex.agent.llm_request",
     "mlflow.spanInputs",
     "input.value",
@@ -72,6 +80,8 @@ _WRITTEN: Final = (
     "llm.output_messages",
     "gen_ai.completion",
     "ai.response",
+    "response_data",
+    "langfuse.observation.output",
     "gcp.vertex.agent.llm_response",
     "mlflow.spanOutputs",
     "output.value",
@@ -97,6 +107,8 @@ _CALL: Final[Mapping[str, Sequence[str]]] = {
     ),
 }
 """What a span tells of a call of a tool, by the attributes that tell it."""
+_USAGES: Final = ("mlflow.chat.tokenUsage", "langfuse.observation.usage_details")
+"""Attributes that hold all counts of tokens."""
 Item = dict[str, Any]
 """A message in the style of `amgs.sessions.messages`."""
 
@@ -120,12 +132,10 @@ def told_by(span: RecordedSpan) -> Mapping[str, Any]:
 def operation_of(span: RecordedSpan) -> str:
     """Return the operation in the words of the GenAI conventions; "" where the span tells of none."""
     attributes = span.attributes
-    kinds = ("openinference.span.kind", "langsmith.span.kind", "mlflow.spanType")
+    kinds = ("openinference.span.kind", "langsmith.span.kind", "mlflow.spanType", "langfuse.observation.type")
     kind = next((kind_name for name in kinds if (kind_name := text(attributes.get(name)))), "")
-    known = _KINDS.get(kind.strip('"').lower()) or text(
-        attributes.get("gen_ai.operation.name", attributes.get("llm.request.type"))
-    )
-    if known:
+    told = text(attributes.get("gen_ai.operation.name", attributes.get("llm.request.type")))
+    if known := _KINDS.get(kind.strip('"').lower()) or _KINDS.get(told) or told:
         return known
     if vercel := _VERCEL.match(text(attributes.get("ai.operationId", attributes.get("operation.name", "")))):
         return "execute_tool" if vercel[1] else "embeddings" if vercel[2] else "chat"
@@ -156,17 +166,18 @@ def usage_of(attributes: Mapping[str, Any]) -> Usage | None:
     """Return the tokens of a request; None where the attributes tell none. What is read from a cache is part of the
     input.
     """
-    counts = fields(parsed(attributes.get("mlflow.chat.tokenUsage"))) or attributes
+    own = (fields(parsed(attributes.get(name))) for name in _USAGES)
+    counts = next(filter(None, own), attributes)
     start = "gen_ai.usage." if counts is attributes else ""
     read = _first(
         counts,
         *(f"{start}input_tokens", "llm.token_count.prompt", f"{start}prompt_tokens"),
-        *("ai.usage.inputTokens", "ai.usage.promptTokens"),
+        *("ai.usage.inputTokens", "ai.usage.promptTokens", "input"),
     )
     output = _first(
         counts,
         *(f"{start}output_tokens", "llm.token_count.completion", f"{start}completion_tokens"),
-        *("ai.usage.outputTokens", "ai.usage.completionTokens"),
+        *("ai.usage.outputTokens", "ai.usage.completionTokens", "output"),
     )
     cached = _first(
         counts,
@@ -197,8 +208,8 @@ def messages_of(span: RecordedSpan) -> SpanMessages:
             if not messages and not name.startswith("ai.response"):
                 messages += messages_in(listed(attributes, name) or parsed(attributes.get(name)), role=role)
     events = [] if read and written else _events_of(span, attributes)
-    read = read or [item for name, item in events if name != "gen_ai.choice"]
-    written = written or [item for name, item in events if name == "gen_ai.choice"]
+    read = read or [item for name, item in events if name not in _ANSWER_EVENTS]
+    written = written or [item for name, item in events if name in _ANSWER_EVENTS]
     system = [*_system(attributes.get("gen_ai.system_instructions"))]
     return SpanMessages((*system, *read), tuple(written))
 
@@ -227,7 +238,11 @@ def _events_of(span: RecordedSpan, span_attributes: Mapping[str, Any]) -> list[t
     events = events or [
         (text(record.get("event.name")), record) for record in items(parsed(span_attributes.get("events")))
     ]
-    messages = []
+    messages: list[tuple[str, Item]] = []
+    for event in span.events:
+        if role := _CONTENT_EVENTS.get(event.name):
+            for value in event.attributes.values():
+                messages += [(event.name, item) for item in messages_in(parsed(value), role=role)]
     for name, attributes in events:
         if role := _MESSAGE_EVENTS.get(name):
             body = {**attributes, **fields(parsed(attributes.get("body")))}
@@ -328,7 +343,7 @@ def _message(role: str, message: Mapping[str, Any]) -> Item:
     if isinstance(message.get("contents"), list):
         content = [fields(entry.get("message_content")) or entry for entry in items(message["contents"])]
     item: Item = {"role": ROLES[role.lower()], "content": _content(parse_parts(content))}
-    calls = [fields(call.get("tool_call")) or call for call in items(message.get("tool_calls"))]
+    calls = [fields(call.get("tool_call")) or call for call in items(parsed(message.get("tool_calls")))]
     if calls:
         item["tool_calls"] = [
             {**call, "arguments": call["args"]} if "args" in call else call for call in calls

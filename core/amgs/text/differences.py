@@ -1,8 +1,8 @@
 """Decide whether two texts say different things: the only rule for all code that takes one text for another.
 
 Texts say the same where, sentence by sentence, nothing is left between them but case, punctuation, layout, inflection,
-filler words, a unit or a number written otherwise, and a slip in spelling. What only one of them says beside that is no
-difference: whoever merges them keeps it.
+filler words, a unit or a number written otherwise, British or American spelling, and a slip in spelling. What only one
+of them says beside that is no difference, as long as they share a sentence: whoever merges them keeps it.
 """
 
 from __future__ import annotations
@@ -73,6 +73,8 @@ _UNITS: Mapping[str, str] = {
     for short in named.split()
 }
 _ALIKE = {"am": "is", "are": "is", "were": "was", "has": "have", "does": "do", "an": "a"}
+_AMERICAN_OR = re.compile(r"(?<=\w\w)our(?=(?:s|ed|ing|ful|ite|able)?$)")
+_AMERICAN_Z = re.compile(r"(?<=\w\w\w)is(?=(?:e[sdr]?|ers|ing|ations?)$)")
 _FILLERS = frozenset(
     re.findall(
         r"\w+",
@@ -113,13 +115,15 @@ def differ(text: str, other: str) -> bool:
     ours, theirs = ([_forms(s) for s in side] for side in (a, b))
     if [s for s in ours if s in theirs] != [s for s in theirs if s in ours]:
         return True
-    return any(
-        _about_one_thing(s, t) and not _alike(s, t, f"{text}\n{other}")
+    pairs = [
+        (s, t)
         for s in a
         if _forms(s) not in theirs
         for t in b
-        if _forms(t) not in ours
-    )
+        if _forms(t) not in ours and (_about_one_thing(s, t) or _alike(s, t, f"{text}\n{other}"))
+    ]
+    shared = any(s in theirs for s in ours)
+    return not (shared or pairs) or any(not _alike(s, t, f"{text}\n{other}") for s, t in pairs)
 
 
 def said(text: str) -> str:
@@ -216,7 +220,7 @@ def _words(sentence: str) -> Sentence:
             word = re.sub(r"(?<=\d)[,'](?=\d{3}(?!\d))", "", word.removeprefix("v"))
         elif kind == "word":
             word = _UNITS.get(word, word) if number else f"{SPELLED[word]:g}" if word in SPELLED else word
-            word = _ALIKE.get(word, word)
+            word = _AMERICAN_Z.sub("iz", _AMERICAN_OR.sub("or", _ALIKE.get(word, word)))
         elif word == "%":
             word = "percent"
         elif word == "&":

@@ -131,6 +131,97 @@ def test_cursor_prints_its_calls_with_their_results(tmp_path: Path) -> None:
     assert said(session) == [("call", 'read({"path": "a"})'), ("result", "111")]
 
 
+# --- spans of other frameworks and versions --------------------------------------------------------------------
+
+
+ASKED, ANSWERED = [{"role": "user", "content": "Count."}], {"role": "assistant", "content": "14."}
+CHAT = {"gen_ai.operation.name": "chat"}
+
+
+def span(number: int, attributes: dict[str, Any], events: Sequence[tuple[str, dict[str, Any]]] = ()) -> dict[str, Any]:
+    """A span as the console exporter of Python writes it."""
+    return {
+        "name": "call",
+        "context": {"trace_id": "0x" + "a" * 32, "span_id": f"0x{number:016x}"},
+        "parent_id": None,
+        "start_time": f"2026-09-10T10:0{number}:00Z",
+        "end_time": f"2026-09-10T10:0{number}:01Z",
+        "attributes": attributes,
+        "events": [{"name": name, "attributes": told} for name, told in events],
+    }
+
+
+@pytest.mark.parametrize(
+    ("attributes", "events"),
+    [
+        (
+            CHAT,
+            [
+                ("gen_ai.content.prompt", {"gen_ai.prompt": json.dumps(ASKED)}),
+                ("gen_ai.content.completion", {"gen_ai.completion": json.dumps([ANSWERED])}),
+            ],
+        ),
+        (
+            {
+                "request_data": json.dumps({"messages": ASKED}),
+                "response_data": json.dumps({"message": ANSWERED}),
+                **CHAT,
+            },
+            [],
+        ),
+        (
+            {
+                "llm.request.type": "completion",
+                "gen_ai.prompt.0.role": "user",
+                "gen_ai.prompt.0.content": "Count.",
+                "gen_ai.completion.0.role": "assistant",
+                "gen_ai.completion.0.content": "14.",
+            },
+            [],
+        ),
+        (
+            {
+                "langfuse.observation.type": "generation",
+                "langfuse.observation.input": json.dumps(ASKED),
+                "langfuse.observation.output": json.dumps(ANSWERED),
+                "langfuse.observation.usage_details": json.dumps({"input": 9, "output": 2}),
+            },
+            [],
+        ),
+    ],
+    ids=["events of 1.27", "Logfire", "LiteLLM", "Langfuse"],
+)
+def test_a_span_tells_its_words_in_each_vocabulary(
+    attributes: dict[str, Any], events: Sequence[tuple[str, dict[str, Any]]], tmp_path: Path
+) -> None:
+    session = opened(tmp_path / "a.jsonl", [span(1, attributes, events)])
+    assert said(session) == [("said", "Count."), ("said", "14.")]
+    usage = session.turns[1].usage
+    assert (usage is not None and (usage.window, usage.output) == (9, 2)) == ("langfuse.observation.type" in attributes)
+
+
+def test_calls_that_an_event_tells_as_json_are_found(tmp_path: Path) -> None:
+    call = json.dumps([{"id": "c", "type": "function", "function": {"name": "ls", "arguments": "{}"}}])
+    events = [
+        ("gen_ai.assistant.message", {"tool_calls": call}),
+        ("gen_ai.tool.message", {"content": "111", "id": "c"}),
+    ]
+    session = opened(
+        tmp_path / "a.jsonl", [span(1, CHAT, [*events, ("gen_ai.choice", {"message": json.dumps(ANSWERED)})])]
+    )
+    assert said(session) == [("call", "ls({})"), ("result", "111"), ("said", "14.")]
+
+
+def test_spans_printed_one_behind_the_other_are_read_as_a_list(tmp_path: Path) -> None:
+    path = tmp_path / "console.json"
+    told = {"gen_ai.input.messages": json.dumps(ASKED), "gen_ai.output.messages": json.dumps([ANSWERED]), **CHAT}
+    path.write_text("".join(json.dumps(span(number, told), indent=4) + "\n" for number in (1, 2)))
+    assert said(open_session(path)) == [("said", "Count."), ("said", "14."), ("said", "14.")]
+    path.write_text(path.read_text() + "end")
+    with pytest.raises(InputError):
+        open_session(path)
+
+
 # --- the family of Qwen Code, pi, Codex ------------------------------------------------------------------------
 
 

@@ -39,7 +39,13 @@ from amgs.types.conversation import ToolCall
 from amgs.types.usage import Usage
 
 _NOWHERE: Final = Place(0)
-_MODELS: Final = ("llm.model_name", "ai.response.model", "ai.model.id", "mlflow.llm.model")
+_MODELS: Final = (
+    "llm.model_name",
+    "ai.response.model",
+    "ai.model.id",
+    "mlflow.llm.model",
+    "langfuse.observation.model.name",
+)
 
 
 class _Window:
@@ -217,6 +223,8 @@ def session_of(spans: Sequence[RecordedSpan], path: Path, id: str, unread: Seque
         reading.note("span of a call that another span tells of")
     if kinds := kinds_unread(calls):
         reading.know(notes=(f"Spans of a kind that is not understood: {', '.join(kinds)}.",))
+    elif not reading.turns:
+        reading.know(notes=("No span holds what a model read or wrote.",))
     return reading.session()
 
 
@@ -251,7 +259,7 @@ def _spans(path: Path) -> tuple[tuple[RecordedSpan, ...], list[Line]]:
         whole = document_at(path)
         rows = rows_in(whole) if is_export(records_in(whole)) else []
         try:
-            contents = [content_of(whole)] if isinstance(whole, dict) and not rows else []
+            contents = [content_of(record) for record in items(whole) or [whole]] if not rows else []
         except SpanFormatError as error:
             raise InputError(f"{path}: {error}", way_out="Give a file of OTLP in JSON.") from error
     if rows:

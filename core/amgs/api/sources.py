@@ -189,7 +189,7 @@ class SourceLibrary(MemoryPart):
 
     def _names(self, path: Path) -> tuple[SourceName, ...]:
         """Return the sources, those of a folder that was moved at its new place."""
-        return source_names.followed(self._storage, real_path(path))
+        return source_names.names_after_move(self._storage, real_path(path))
 
     def _resolve_source(self, name: str) -> str:
         """Return the source with a name, or the only one at a place or whose name ends so."""

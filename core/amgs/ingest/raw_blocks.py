@@ -13,7 +13,7 @@ from typing import Any, Literal
 from amgs.clock import as_utc, place
 from amgs.identity import block_id, canonical, file_of
 from amgs.ingest import metadata
-from amgs.ingest.said_again import Saying, end_replaced, hold_again, offset_of, say_later
+from amgs.ingest.said_again import Saying, end_replaced, hold_again, say_later, utc_offset_meta
 from amgs.log import journal
 from amgs.masking import find_marks
 from amgs.storable import why_unstorable
@@ -222,7 +222,7 @@ def block_of(draft: RawBlock, now: datetime) -> Block:
     at, now = as_utc(written), as_utc(now)
     valid_from = now if at > now else draft.valid_from  # a text dated in the future holds from now on
     ended = draft.valid_to if draft.valid_to is not None and draft.valid_to <= now else None
-    meta = _with_source({}, draft.meta) | offset_of(written)
+    meta = _with_source({}, draft.meta) | utc_offset_meta(written)
     return Block(block_id(content), content, at, at, meta=meta, valid_from=valid_from, valid_to=ended)
 
 

@@ -1,5 +1,5 @@
-"""A text that was set aside, or no longer held, and is said again: it holds again, dated when it was said, and waits in
-the inbox like any other; what had taken its place gives way to it.
+"""Texts that are said again: a hidden one holds again, dated when it was said, as a raw block; what had replaced it
+ends.
 """
 
 from __future__ import annotations
@@ -16,16 +16,16 @@ from amgs.storage.store import Storage
 from amgs.types import Block
 
 _REPEATED = timedelta(minutes=1)
-"""What comes again within that is one saying: a request that a program sends again."""
+"""The same text within this time counts as one saying, such as a request that a program repeats."""
 _EVENT = "said again"
 _PAST = ("superseded_by", "superseded_at", "merged_into", "split_into", "dates", "said_at", "utc_offset")
-"""What was said of a text that came to its end; days are read again, from when it was said last."""
+"""Metadata dropped from a text that holds again; dates are recognised again from its latest saying."""
 
 
 @dataclass(frozen=True, slots=True)
 class Saying:
-    """A text that was said: when, as its writer's clock said. anew: False where a file only still says it. by: what was
-    said in its place.
+    """A text that was said. at: by its writer's clock. anew: False if a file was merely read again. by: block that
+    replaces it, for corrections.
     """
 
     block_id: str
@@ -36,10 +36,10 @@ class Saying:
 
 @dataclass(frozen=True, slots=True)
 class HeldAgain:
-    """Restated blocks.
+    """Texts that were said again.
 
-    ids: those that hold again. repeated: those that held and now count as said later. pairs: (before, after) of every
-    changed block. rows: of the journal, for edges and clocks.
+    ids: those that hold again. repeated: valid ones that now count as said later. pairs: (before, after) of every
+    changed block. rows: journal rows of edges and clocks.
     """
 
     ids: tuple[str, ...]
@@ -49,24 +49,21 @@ class HeldAgain:
 
 
 def is_hidden(block: Block) -> bool:
-    """Return whether a text is in the memory and does not count: deleted, pruned, archived, superseded or over."""
+    """Return whether a block is in the memory but not used: archived, pruned, superseded or no longer valid."""
     return block.superseded or block.status in ("archived", "pruned")
 
 
 def say_later(block: Block, at: datetime) -> Block:
-    """Return the block as said last at an instant; the block itself where that is no later or a repeat of one
-    request.
-    """
+    """Return the block as last said at a time; unchanged if that is not later, or repeats a request."""
     if at - block.said_at < _REPEATED:
         return block
     return replace(block, last_reinforced_at=as_utc(at), meta={**block.meta, "said_at": at.isoformat()})
 
 
 def hold_again(storage: Storage, sayings: Sequence[Saying], now: datetime) -> HeldAgain:
-    """Let texts that were said, in order, hold again where they are hidden, and count as said then where they are not;
-    inside the transaction.
+    """Restore hidden texts that were said again, and count valid ones as said later; inside a transaction.
 
-    What was said before it ended says nothing of today.
+    A saying from before the text ended does not restore it.
     """
     seen = storage.blocks.get({utterance.block_id for utterance in sayings})
     hidden = [block for block in seen.values() if is_hidden(block)]
@@ -94,7 +91,7 @@ def hold_again(storage: Storage, sayings: Sequence[Saying], now: datetime) -> He
             continue
         if block.valid_to is not None and block.valid_to >= at < now:
             continue
-        rival = _rival(block, present)
+        rival = _valid_successor(block, present)
         again.append(name)
         spoken[name] = min(as_utc(at), now)
         present[name] = _renew_block(block, at, now)
@@ -116,9 +113,9 @@ def hold_again(storage: Storage, sayings: Sequence[Saying], now: datetime) -> He
 
 
 def end_replaced(storage: Storage, corrections: Sequence[Saying], now: datetime) -> tuple[tuple[Block, Block], ...]:
-    """End what its writer corrected, inside the transaction, and return each block before and after.
+    """End blocks that their writers corrected, inside a transaction; return (before, after) of each.
 
-    Raises UsageError for a block that is its own correction, and for one that something else has replaced already.
+    Raises UsageError if a block would replace itself or was replaced by another already.
     """
     if not corrections:
         return ()
@@ -144,7 +141,7 @@ def end_replaced(storage: Storage, corrections: Sequence[Saying], now: datetime)
 
 
 def _successors(storage: Storage, hidden: Sequence[Block]) -> set[str]:
-    """Return what took the place of blocks, what took the place of that, and so on."""
+    """Return ids of the blocks that replaced these, directly or indirectly."""
     successors: set[str] = set()
     asked = {str(block.meta["superseded_by"]) for block in hidden if "superseded_by" in block.meta}
     while asked := asked - successors:
@@ -154,8 +151,8 @@ def _successors(storage: Storage, hidden: Sequence[Block]) -> set[str]:
     return successors
 
 
-def _rival(block: Block, present: dict[str, Block]) -> Block | None:
-    """Return what holds in the place of a block; None where nothing does."""
+def _valid_successor(block: Block, present: dict[str, Block]) -> Block | None:
+    """Return the valid block that replaced a block, directly or indirectly; None if there is none."""
     passed = {block.id}
     while (after := present.get(str(block.meta.get("superseded_by")))) is not None and after.id not in passed:
         if not is_hidden(after):
@@ -166,9 +163,9 @@ def _rival(block: Block, present: dict[str, Block]) -> Block | None:
 
 
 def _renew_block(block: Block, at: datetime, now: datetime) -> Block:
-    """Return the block as a text that comes in: consolidation looks at it anew."""
+    """Return the block as newly ingested, so that it is consolidated again."""
     created_at = as_utc(max(at, block.said_at))
-    meta = {key: value for key, value in block.meta.items() if key not in _PAST} | offset_of(at)
+    meta = {key: value for key, value in block.meta.items() if key not in _PAST} | utc_offset_meta(at)
     if block.valid_to is not None:
         since = block.valid_from or block.created_at
         period = "/".join(as_utc(instant).isoformat() for instant in (since, block.valid_to))
@@ -183,13 +180,14 @@ def _renew_block(block: Block, at: datetime, now: datetime) -> Block:
     )
 
 
-def offset_of(written: datetime) -> dict[str, str]:
-    """Return what a writer's clock was off by, as metadata; nothing for UTC."""
+def utc_offset_meta(written: datetime) -> dict[str, str]:
+    """Return the UTC offset of a writer's clock as metadata; {} for UTC."""
     offset = str(timezone(written.utcoffset() or timedelta(0)))[len("UTC") :]
     return {"utc_offset": offset} if offset else {}
 
 
 def _end_block(block: Block, by: str, at: datetime) -> Block:
+    """Return the block as superseded by another."""
     at = max(at, min(block.valid_from or block.created_at, at))
     marks = {"superseded_by": by, "superseded_at": as_utc(at).isoformat()}
     status = "archived" if block.status == "raw" else block.status

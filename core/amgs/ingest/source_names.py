@@ -1,7 +1,7 @@
-"""The names of sources: two folders that each hold a README.md are two sources and not one.
+"""Unique names of sources, so that the README.md of two folders are two sources.
 
-A source is a folder and a path below it. The first folder of a store gives its paths as they are; each other one puts
-its own name before them, so that a name says one file.
+A source is a folder and a path below it. Paths of a store's first folder are names as they are; for other folders the
+folder's name comes first.
 """
 
 from __future__ import annotations
@@ -19,25 +19,23 @@ from amgs.storage.sources import SourceName
 from amgs.storage.store import Storage
 
 SENT: Final = "amgs-sent-"
-"""How a folder begins in which files lie that another machine sent: nothing in it is read again."""
+"""Prefix of folders of uploaded files; nothing in them is read again."""
 
 
 @dataclass(frozen=True, slots=True)
 class NamedReading:
-    """Result of a reading with its sources named. names: every source in it, and known ones that lie elsewhere
-    by now.
-    """
+    """What was read, with unique source names. names: its sources, and known ones that were moved."""
 
     reading: FolderContents
     names: tuple[SourceName, ...]
 
 
 def of_folder(storage: Storage, folder: Path, reading: FolderContents) -> NamedReading:
-    """Return what was read from a folder, its sources told apart from those of other folders."""
+    """Return what was read from a folder with source names distinct from those of other folders."""
     if _is_sent(folder):
         return NamedReading(reading, ())
     known, moved = _follow_moved_folder(storage.sources.names(), real_path(folder))
-    book = _Names(known, _claimed(storage, reading.drafts))
+    book = _Names(known, _sources_with_texts(storage, reading.drafts))
     files = dict.fromkeys(file_of(str(draft.meta["source"])) for draft in reading.drafts)
     names = {path: book.of(real_path(folder), path, files) for path in files}
     named = _rename_sources(reading, lambda source: _name_source(source, names))
@@ -45,13 +43,11 @@ def of_folder(storage: Storage, folder: Path, reading: FolderContents) -> NamedR
 
 
 def of_file(storage: Storage, path: Path, reading: FolderContents) -> NamedReading:
-    """Return the same for a file that was taken in by itself; one of a known folder has the source that it has
-    there.
-    """
+    """Return the same for a single file; in a known folder its source is the one it has there."""
     if _is_sent(path):
         return NamedReading(reading, ())
     whole = real_path(path)
-    book = _Names(storage.sources.names(), _claimed(storage, reading.drafts))
+    book = _Names(storage.sources.names(), _sources_with_texts(storage, reading.drafts))
     name = book.of(whole.parent, whole.name, (whole.name,), alone=True)
     if name.name == path.name:
         return NamedReading(reading, (name,))
@@ -62,20 +58,20 @@ def _is_sent(path: Path) -> bool:
     return any(part.startswith(SENT) for part in path.parts)
 
 
-def followed(storage: Storage, folder: Path) -> tuple[SourceName, ...]:
-    """Return the names of all sources; those of a folder that was moved here at its new place."""
+def names_after_move(storage: Storage, folder: Path) -> tuple[SourceName, ...]:
+    """Return the names of all sources; if a folder was moved here, with its new place."""
     return _follow_moved_folder(storage.sources.names(), folder)[0]
 
 
 def follow_move(names: Iterable[SourceName], folder: Path) -> tuple[SourceName, ...]:
-    """Return the names of a folder that was moved here, at its new place; none where it is known, or was not moved."""
+    """Return the names of a folder that was moved here, with its new place; () if it is known or was not moved."""
     return _follow_moved_folder(names, folder)[1]
 
 
 def _follow_moved_folder(
     names: Iterable[SourceName], folder: Path
 ) -> tuple[tuple[SourceName, ...], tuple[SourceName, ...]]:
-    """Return the names, those of a folder that was moved here at its new place; and these by themselves."""
+    """Return all names, with the new place of a folder that was moved here; and that folder's names alone."""
     every = tuple(names)
     roots = dict.fromkeys(source_name.root for source_name in every if source_name.root)
     if _Names(every).root_of(folder) is not None:
@@ -87,23 +83,23 @@ def _follow_moved_folder(
     return tuple(source_name for source_name in every if source_name.root != gone) + moved, moved
 
 
-def _claimed(storage: Storage, drafts: Iterable[RawBlock]) -> frozenset[str]:
-    """Return sources that hold one of these texts."""
+def _sources_with_texts(storage: Storage, drafts: Iterable[RawBlock]) -> frozenset[str]:
+    """Return the sources that contain one of these texts."""
     return frozenset(piece.source for piece in storage.sources.holding([block_id(d.content) for d in drafts]))
 
 
 class _Names:
-    """The names that are given, and the next one. claimed: sources without a folder among these are taken over."""
+    """Chooses names that are not taken. claimed: of these sources, those without a folder may be taken over."""
 
     def __init__(self, known: Iterable[SourceName], claimed: frozenset[str] = frozenset()) -> None:
-        self._claimed = claimed
+        self._sources_with_texts = claimed
         self._by_name = {source_name.name: source_name for source_name in known}
         self._by_place = {source_name.place: source_name for source_name in self._by_name.values() if source_name.root}
         self._roots = Counter(source_name.root for source_name in self._by_name.values() if source_name.root)
         self._prefix: dict[str, str] = {}
 
     def root_of(self, folder: Path) -> tuple[str, str] | None:
-        """Return the nearest known folder above, and the way down from it."""
+        """Return the nearest known folder at or above this one, and the path between them; None without one."""
         for ancestor in (folder, *folder.parents):
             if str(ancestor) in self._roots:
                 below = folder.relative_to(ancestor).as_posix()
@@ -111,7 +107,9 @@ class _Names:
         return None
 
     def of(self, folder: Path, path: str, among: Iterable[str], *, alone: bool = False) -> SourceName:
-        """Return the name of a file below a folder. among: the files that are taken in with it."""
+        """Return the name of a file below a folder. among: files ingested together with it. alone: it was given by
+        itself.
+        """
         known = self._by_place.get(f"{folder}/{path}")
         if known is not None:
             return known
@@ -120,13 +118,13 @@ class _Names:
             self._prefix[root] = self._choose_prefix(root, [below + sibling for sibling in among], alone=alone)
         name = self._prefix[root] + below + path
         if self._is_taken(name, root):
-            name = self._free(root, below + path)
+            name = self._unique_name(root, below + path)
         source_name = SourceName(name, root, below + path)
         self._by_name[name] = self._by_place[source_name.place] = source_name
         return source_name
 
     def _choose_prefix(self, root: str, paths: Iterable[str], *, alone: bool) -> str:
-        """Return what stands before the paths of a folder: "" or a name and a slash."""
+        """Return what precedes the paths of a folder: "" or a name and a slash."""
         own = [
             source_name
             for source_name in self._by_name.values()
@@ -136,9 +134,10 @@ class _Names:
             return own[0].name[: len(own[0].name) - len(own[0].path)]
         if (alone or not self._roots) and not any(self._is_taken(path, root) for path in paths):
             return ""
-        return self._free(root, "")
+        return self._unique_name(root, "")
 
-    def _free(self, root: str, path: str) -> str:
+    def _unique_name(self, root: str, path: str) -> str:
+        """Return a free name that begins with the folder's name."""
         folder, n = PurePath(root).name, 1
         name = f"{folder}/{path}"
         while self._is_taken(name, root) or (
@@ -152,17 +151,17 @@ class _Names:
         other = self._by_name.get(name)
         if other is None or other.root == root:
             return False
-        return bool(other.root) or name not in self._claimed
+        return bool(other.root) or name not in self._sources_with_texts
 
 
 def _name_source(source: str, names: Mapping[str, SourceName]) -> str:
-    """Return the name of a file, or of a piece of one."""
+    """Return the unique name of a file's or piece's source."""
     path = file_of(source)
     return (names[path].name if path in names else path) + source[len(path) :]
 
 
 def _rename_sources(reading: FolderContents, name: Callable[[str], str]) -> FolderContents:
-    """Return the same with other names for its sources."""
+    """Return what was read with its sources renamed."""
 
     def draft(raw_block: RawBlock) -> RawBlock:
         named = {k: name(str(raw_block.meta[k])) for k in ("source", "follows") if k in raw_block.meta}

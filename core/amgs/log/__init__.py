@@ -1,1 +1,1 @@
-"""Log of events, as rows: the journal of changes and its undo, and the reinforcements."""
+"""Logs of changes: the journal with its undo, and reinforcements."""

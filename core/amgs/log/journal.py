@@ -1,4 +1,4 @@
-"""The journal: what an operation found and left; `undo` takes it back (contract 6 of the design)."""
+"""The journal: state before and after each operation, so that `undo` can revert it (contract 6 of the design)."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ from amgs.storage.store import Storage
 from amgs.types import Block, BlockChange, Edge, FrameDefinition, JournalEntry, JournalEntryDetail, Outcome
 from amgs.types.lifecycle import MADE_BY
 
-# What an operation may change of a block. The reinforcement clock is not part of it: it has its own log.
+# Fields of a block that an operation may change. The reinforcement clock is not one: it has its own log.
 STATE = ("category", "confidence", "decay_lambda", "status", "is_self_component", "meta")
 VALIDITY = ("valid_from", "valid_to")
-"""Of the state, too: instants, kept only where they are given."""
+"""Times that are part of the state too; stored only if set."""
 KEPT = "embedding_kept"
 _LISTED: tuple[JournalTarget, ...] = ("block", "forecast", "clock", "frame")
 
 
 def block_row(before: Block | None, after: Block | None) -> JournalRow:
-    """Return the journal row of a block that was changed, made (before None) or taken away (after None).
+    """Return the journal row of a block that was changed, created (before None) or deleted (after None).
 
-    The embedding before is kept only where it changes: where `after` does not carry the same array.
+    The old embedding is stored only if it changed: if `after` does not have the same array.
     """
     block = after or before
     if block is None:
@@ -38,20 +38,20 @@ def block_row(before: Block | None, after: Block | None) -> JournalRow:
     return JournalRow(
         "block",
         block.id,
-        None if before is None else _block_out(before, whole=after is None, dated=dated, embedding_kept=same),
-        None if after is None else _block_out(after, whole=before is None, dated=dated, embedding_kept=same),
+        None if before is None else _block_to_json(before, whole=after is None, dated=dated, embedding_kept=same),
+        None if after is None else _block_to_json(after, whole=before is None, dated=dated, embedding_kept=same),
         None if before is None or same else before.embedding,
     )
 
 
 def build_new_row(block_id: str) -> JournalRow:
-    """Return the journal row of a raw block that was taken in; its content stays in the store and is not kept twice."""
+    """Return the journal row of a newly ingested block; its content is only in the store."""
     return JournalRow("block", block_id, None, _MADE)
 
 
 def verdict_row(outcome: Outcome, reinforced: JournalRow | None = None) -> JournalRow:
-    """Return the journal row of a forecast that was given its outcome. reinforced: the `clock_row` of its block, where
-    the verdict reinforced it.
+    """Return the journal row of a decided forecast. reinforced: `clock_row` of its block, if the verdict
+    reinforced it.
     """
     after: dict[str, Any] = {
         "block": outcome.block_id,
@@ -67,7 +67,7 @@ def verdict_row(outcome: Outcome, reinforced: JournalRow | None = None) -> Journ
 
 
 def reinforcement_in(verdict: JournalRow) -> JournalRow | None:
-    """Return the `clock_row` that a `verdict_row` carries."""
+    """Return the `clock_row` inside a `verdict_row`; None if the block was not reinforced."""
     after = json.loads(verdict.after or "{}")
     if "reinforced" not in after:
         return None
@@ -75,14 +75,14 @@ def reinforcement_in(verdict: JournalRow) -> JournalRow | None:
 
 
 def clock_row(block: Block, event_type: str, at: datetime, source: str) -> JournalRow:
-    """Return the journal row of a block's reinforcement; block: as it was before."""
+    """Return the journal row of a block's reinforcement. block: before the reinforcement."""
     before = {"last_reinforced_at": as_utc(block.last_reinforced_at).isoformat()}
     after = {"event_type": event_type, "at": as_utc(at).isoformat(), "source": source}
     return JournalRow("clock", block.id, json.dumps(before), json.dumps(after, sort_keys=True))
 
 
 def frame_row(name: str, before: FrameDefinition | None, after: FrameDefinition | None) -> JournalRow:
-    """Give the journal row of a frame that was defined, defined anew (both) or deleted (after None)."""
+    """Return the journal row of a frame that was defined, redefined (both) or deleted (after None)."""
     left, right = (
         None if definition is None else json.dumps(encode(definition), sort_keys=True) for definition in (before, after)
     )
@@ -94,43 +94,44 @@ def edge_row(before: Edge | None, after: Edge | None) -> JournalRow:
     edge = after or before
     if edge is None:
         raise ValueError("a journal row needs an edge")
-    return JournalRow("edge", " ".join(edge.key), _edge_out(before), _edge_out(after))
+    return JournalRow("edge", " ".join(edge.key), _edge_to_json(before), _edge_to_json(after))
 
 
 def write(storage: Storage, kind: str, at: datetime, summary: str, rows: Sequence[JournalRow]) -> JournalEntry:
-    """Write an operation with its rows; inside the transaction that makes the change."""
-    blocks, edges = _counted(rows)
-    return storage.journal.append(kind, at, _by_whom(summary), rows, blocks=blocks, edges=edges)
+    """Write an operation and its rows, inside the transaction that makes the change."""
+    blocks, edges = _count_rows(rows)
+    return storage.journal.append(kind, at, _with_author(summary), rows, blocks=blocks, edges=edges)
 
 
 def extend(
     storage: Storage, operation: JournalEntry, at: datetime, summary: str, rows: Sequence[JournalRow]
 ) -> JournalEntry:
-    """Make rows, written at this instant, part of an operation that `is_latest`: one undo takes all of it back."""
-    blocks, edges = _counted(rows)
-    return storage.journal.extend(operation, at, _by_whom(summary), rows, blocks=blocks, edges=edges)
+    """Add rows to an operation that `is_latest`, so that one undo reverts them together."""
+    blocks, edges = _count_rows(rows)
+    return storage.journal.extend(operation, at, _with_author(summary), rows, blocks=blocks, edges=edges)
 
 
-def _by_whom(summary: str) -> str:
-    """Return the summary, with the program that makes the change where nobody asked for it."""
+def _with_author(summary: str) -> str:
+    """Append the program that makes the change to the summary, unless a person asked for it."""
     by = signature().get("by", "")
     return f"{summary}{MADE_BY}{by}" if by else summary
 
 
 def is_latest(storage: Storage, operation: JournalEntry) -> bool:
-    """Return whether an operation stands and none came after it: only then may it be continued."""
+    """Return whether an operation is not undone and the last one; only then it can be extended."""
     return storage.journal.is_latest(operation.id)
 
 
-def _counted(rows: Sequence[JournalRow]) -> tuple[int, int]:
-    """Return (rows of blocks and of what is known about them, rows of edges)."""
+def _count_rows(rows: Sequence[JournalRow]) -> tuple[int, int]:
+    """Return the number of rows about blocks and what belongs to them, and of rows about edges."""
     edges = sum(r.target == "edge" for r in rows)
     return len(rows) - edges, edges
 
 
 def detail(storage: Storage, operation_id: int, limit: int) -> JournalEntryDetail:
-    """Return what an operation did to its first `limit` blocks, and to edges; raises UsageError for one that is not
-    there.
+    """Return what an operation did to its first `limit` blocks, and its counts of edges.
+
+    Raises UsageError if the operation does not exist.
     """
     operation = storage.journal.get(operation_id)
     if operation is None:
@@ -159,14 +160,14 @@ def _block_of(row: JournalRow) -> str:
 
 
 def changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[str]:
-    """Return what changed of a block's state, in words: `standard → core`."""
+    """Describe changes of a block's state in words: `standard → core`."""
     phrases = []
     for name in STATE[:-1]:
         old, new = before.get(name), after.get(name)
         if old == new:
             continue
         if name == "decay_lambda":
-            phrases.append(f"{_pace(old)} → {_pace(new)}")
+            phrases.append(f"{_decay_name(old)} → {_decay_name(new)}")
         elif name == "confidence":
             phrases.append(f"confidence {old:.2f} → {new:.2f}")
         elif name == "is_self_component":
@@ -176,7 +177,7 @@ def changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[str]:
     return phrases
 
 
-def _pace(decay_lambda: Any) -> str:
+def _decay_name(decay_lambda: Any) -> str:
     name = profile_name(float(decay_lambda))
     return f"λ {decay_lambda:g} an hour" if name == "custom" else name
 
@@ -195,7 +196,7 @@ _META_WORDS = {
 
 
 def _describe_row(row: JournalRow) -> str:
-    """Return what a row of the journal did to its block, in words."""
+    """Describe in words what a journal row did to its block."""
     if row.target == "forecast":
         verdict = json.loads(row.after or "{}")
         return f"{'useful' if verdict['actual'] else 'useless'}, forecast {verdict['predicted']:.2f}"
@@ -220,7 +221,7 @@ def _describe_row(row: JournalRow) -> str:
 # --- JSON -------------------------------------------------------------------------------------------------
 
 
-def _block_out(block: Block, *, whole: bool, dated: bool, embedding_kept: bool) -> str:
+def _block_to_json(block: Block, *, whole: bool, dated: bool, embedding_kept: bool) -> str:
     data: dict[str, Any] = {name: getattr(block, name) for name in STATE}
     dates = {name: getattr(block, name) for name in VALIDITY}
     data |= {name: as_utc(at).isoformat() for name, at in dates.items() if at is not None}
@@ -233,7 +234,7 @@ def _block_out(block: Block, *, whole: bool, dated: bool, embedding_kept: bool) 
     return json.dumps(data, ensure_ascii=False, sort_keys=True)
 
 
-def _edge_out(edge: Edge | None) -> str | None:
+def _edge_to_json(edge: Edge | None) -> str | None:
     if edge is None:
         return None
     data = {
@@ -250,4 +251,4 @@ def _edge_out(edge: Edge | None) -> str | None:
 _MADE = json.dumps(
     {name: {} if name == "meta" else getattr(Block("", "", EPOCH, EPOCH), name) for name in STATE}, sort_keys=True
 )
-"""The state of every block that was just taken in."""
+"""State of every newly ingested block."""

@@ -1,4 +1,4 @@
-"""Use keeps memory alive: the decay clock of what was used, and of the edges walked, starts anew (AMGS §8.4)."""
+"""Reinforcement: using blocks and walking edges resets their decay clocks (AMGS §8.4)."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from amgs.types import EdgeKey, JournalEntry
 def reinforce(
     storage: Storage, ids: Sequence[str], *, event_type: str, source: str, now: datetime, walked: Sequence[EdgeKey] = ()
 ) -> None:
-    """Write one event per block, however often it is named, and a fresh clock for the edges walked.
+    """Log one event per block, however often it is given, and reset the clocks of the edges walked.
 
-    Raises UnknownBlockError when a block does not exist; then nothing is written.
+    Raises UnknownBlockError if a block does not exist; then nothing is written.
     """
     wanted = list(dict.fromkeys(ids))
     if not wanted:
@@ -42,7 +42,7 @@ def reinforce(
 def reinforce_shown(
     storage: Storage, ids: Sequence[str], frame: str, assembly_id: str, now: datetime, walked: Sequence[EdgeKey]
 ) -> JournalEntry:
-    """Reinforce what a frame selected, as an operation of the journal that `undo` takes back."""
+    """Reinforce the blocks that a frame selected, as an operation that `undo` can revert."""
     source = f"{frame} {assembly_id}"
     with storage.transaction():
         blocks, edges = storage.blocks.get(ids), storage.edges.get(walked)
@@ -54,8 +54,9 @@ def reinforce_shown(
 
 
 def find_walked_edges(view: GraphView, reached: Collection[str], selected: Mapping[str, int]) -> tuple[EdgeKey, ...]:
-    """Edges by which blocks found through the graph hang on the other selected ones, sorted. selected: the number
-    of each block by id.
+    """Return the edges between blocks found through the graph and other selected ones, sorted.
+
+    reached: ids of blocks found through the graph. selected: block number by id.
     """
     ids = {number: block_id for block_id, number in selected.items()}
     c = view.columns

@@ -1,4 +1,4 @@
-"""Take an operation of the journal back, in one transaction (contract 6 of the design)."""
+"""Undo an operation of the journal, in one transaction (contract 6 of the design)."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ _BY_HAND = re.compile(r", (\d+) (?:edited|corrected by hand)$")
 
 
 def plan(storage: Storage, operation_id: int | None = None) -> UndoPlan:
-    """Plan the undo of an operation (the latest that stands); change nothing.
+    """Return what undoing an operation (default: the latest) would do, without changing anything.
 
-    Raises UsageError when there is no such operation or it is already undone.
+    Raises UsageError if the operation does not exist or is already undone.
     """
     number = operation_id if operation_id is not None else storage.journal.latest_standing()
     if number is None:
@@ -32,27 +32,27 @@ def plan(storage: Storage, operation_id: int | None = None) -> UndoPlan:
             way_out="The journal is empty, or every operation in it is undone.",
             about="operation",
         )
-    operation = _standing(storage, number)
+    operation = _require_undoable(storage, number)
     by_hand = _BY_HAND.search(operation.summary)
     corrected = 1 if operation.kind == "edit" else int(by_hand[1]) if by_hand else 0
     return UndoPlan(operation, corrected, storage.journal.later_on_same(number))
 
 
 def undo(storage: Storage, operation_id: int) -> JournalEntry:
-    """Take an operation back: every row is put to what it was.
+    """Undo an operation: restore every row to its state before.
 
-    Raises UsageError when there is no such operation, it is undone already, or a later one changed the same things.
+    Raises UsageError if it does not exist, is already undone, or a later operation changed the same things.
     """
     with storage.transaction():
-        operation = _standing(storage, operation_id)
+        operation = _require_undoable(storage, operation_id)
         later = storage.journal.later_on_same(operation_id)
         if later:
             raise UsageError(
                 f"{_numbers(later)} changed the same blocks after operation {operation_id}.",
                 way_out=f"Undo {', '.join(str(i) for i in reversed(later))} first.",
             )
-        with _readable(operation_id):
-            _put_back(storage, operation_id)
+        with _translate_errors(operation_id):
+            _revert(storage, operation_id)
         storage.journal.mark(operation_id, undone=True)
         return replace(operation, undone=True)
 
@@ -60,7 +60,8 @@ def undo(storage: Storage, operation_id: int) -> JournalEntry:
 # --- what may be done -------------------------------------------------------------------------------------
 
 
-def _found(storage: Storage, operation_id: int) -> JournalEntry:
+def _get_operation(storage: Storage, operation_id: int) -> JournalEntry:
+    """Return an operation; raises UsageError if it does not exist."""
     operation = storage.journal.get(operation_id)
     if operation is None:
         raise UsageError(
@@ -71,8 +72,9 @@ def _found(storage: Storage, operation_id: int) -> JournalEntry:
     return operation
 
 
-def _standing(storage: Storage, operation_id: int) -> JournalEntry:
-    operation = _found(storage, operation_id)
+def _require_undoable(storage: Storage, operation_id: int) -> JournalEntry:
+    """Return an operation; raises UsageError if it does not exist or cannot be undone."""
+    operation = _get_operation(storage, operation_id)
     if operation.kind == ERASED:
         raise UsageError(
             f"Operation {operation_id} erased what it names; nothing of it is left to restore.",
@@ -99,8 +101,8 @@ def _numbers(operations: Sequence[int]) -> str:
 
 
 @contextmanager
-def _readable(operation_id: int) -> Iterator[None]:
-    """Journal rows that cannot be read are a fault of the store, not of the program."""
+def _translate_errors(operation_id: int) -> Iterator[None]:
+    """Raise StoreCorruptError for journal rows that cannot be read, while the block runs."""
     try:
         yield
     except (KeyError, TypeError, ValueError, AttributeError) as error:
@@ -112,7 +114,9 @@ def _readable(operation_id: int) -> Iterator[None]:
 # --- back -------------------------------------------------------------------------------------------------
 
 
-def _put_back(storage: Storage, operation_id: int) -> None:
+def _revert(storage: Storage, operation_id: int) -> None:
+    """Restore everything that an operation changed, in an order in which no edge lacks a block."""
+
     def pages(target: JournalTarget) -> Iterator[tuple[JournalRow, ...]]:
         return storage.journal.pages(operation_id, target)
 
@@ -121,29 +125,29 @@ def _put_back(storage: Storage, operation_id: int) -> None:
     for rows in pages("block"):
         _undo_blocks(storage, rows)
     for rows in pages("edge"):
-        _put_edges_back(storage, [r for r in rows if r.before is not None])
+        _restore_edges(storage, [r for r in rows if r.before is not None])
     for rows in pages("block"):
         _drop_edges_of_unlinked(storage, [r.key for r in rows if r.before and r.after])
     for rows in pages("forecast"):
         storage.forecasts.reopen([r.key for r in rows])
         for reinforced in filter(None, map(reinforcement_in, rows)):
-            _turn_back(storage, reinforced)
+            _undo_reinforcement(storage, reinforced)
     for rows in pages("clock"):
         for row in rows:
-            _turn_back(storage, row)
+            _undo_reinforcement(storage, row)
     for rows in pages("frame"):
         _undo_frames(storage, rows)
     for rows in pages("record"):
         storage.monitors.remove(parse_instant(row.key) for row in rows)
 
 
-def _put_edges_back(storage: Storage, rows: Sequence[JournalRow]) -> None:
-    """Edges as they were, with the clock that a walk since then has set.
+def _restore_edges(storage: Storage, rows: Sequence[JournalRow]) -> None:
+    """Restore edges, with the clocks of walks since then.
 
-    One whose other end an undo took out of the store or made raw again stays away; raises UsageError where that end
-    was pruned.
+    An edge stays deleted if its other block was deleted or made raw by an undo; raises UsageError if that block was
+    pruned.
     """
-    edges = [_edge_in(r.before) for r in rows if r.before is not None]
+    edges = [_edge_from_json(r.before) for r in rows if r.before is not None]
     ends = storage.blocks.get({e.source_id for e in edges} | {e.target_id for e in edges})
     for end in ends.values():
         if end.status == "pruned":
@@ -154,13 +158,13 @@ def _put_edges_back(storage: Storage, rows: Sequence[JournalRow]) -> None:
             )
     live = {i for i, end in ends.items() if end.status != "raw"}
     edges = [e for e in edges if e.source_id in live and e.target_id in live]
-    left = {edge.key: edge for edge in (_edge_in(r.after) for r in rows if r.after is not None)}
+    left = {edge.key: edge for edge in (_edge_from_json(r.after) for r in rows if r.after is not None)}
     present = storage.edges.get([e.key for e in edges])
     storage.edges.put([_with_clock(e, present.get(e.key), left.get(e.key)) for e in edges])
 
 
 def _with_clock(edge: Edge, present: Edge | None, left: Edge | None) -> Edge:
-    """Return the edge with the clock of a later use; the one that the operation itself began anew goes back with it."""
+    """Return the edge with the clock of its latest use, except one set by the undone operation itself."""
     if present is None or present.last_reinforced_at <= edge.last_reinforced_at:
         return edge
     if left is not None and left.last_reinforced_at == present.last_reinforced_at:
@@ -169,47 +173,50 @@ def _with_clock(edge: Edge, present: Edge | None, left: Edge | None) -> Edge:
 
 
 def _undo_blocks(storage: Storage, rows: Sequence[JournalRow]) -> None:
+    """Delete created blocks, restore changed and deleted ones, with their embeddings."""
     new_ids = [r.key for r in rows if r.before is None]
     changed = [r for r in rows if r.before is not None and r.after is not None]
     taken = [r for r in rows if r.before is not None and r.after is None]
     storage.scores.forget([r.key for r in rows])
-    # What came after and touches a block that goes, goes with it: no edge may end nowhere.
-    _cut(storage, new_ids)
+    # Later edges of the deleted blocks are deleted too, so that none dangles.
+    _delete_edges_of(storage, new_ids)
     storage.blocks.delete(new_ids)
     now = storage.blocks.get([r.key for r in changed])
     missing = [r.key for r in changed if r.key not in now]
     if missing:
         raise StoreCorruptError(f"Block {missing[0][:12]} of the journal is not in the store.", way_out="Run verify.")
     storage.blocks.update([_restore_block(now[r.key], r) for r in changed])
-    storage.blocks.insert([_block_in(r) for r in taken])
+    storage.blocks.insert([_block_from_json(r) for r in taken])
     storage.blocks.recount([r.key for r in taken])
-    bare = [r.key for r in changed if r.embedding is None and not json.loads(r.before or "{}")[KEPT]]
-    storage.blocks.set_embeddings(bare, None)
+    without_embedding = [r.key for r in changed if r.embedding is None and not json.loads(r.before or "{}")[KEPT]]
+    storage.blocks.set_embeddings(without_embedding, None)
     for row in (*changed, *taken):
         if row.embedding is not None:
             storage.blocks.set_embeddings([row.key], row.embedding[None, :])
 
 
 def _drop_edges_of_unlinked(storage: Storage, ids: Sequence[str]) -> None:
-    """Drop the edges of blocks that are raw again, including those that later operations gave them."""
-    _cut(storage, [i for i, b in storage.blocks.get(ids).items() if b.status == "raw"])
+    """Delete all edges of blocks that are raw again, including later ones."""
+    _delete_edges_of(storage, [i for i, b in storage.blocks.get(ids).items() if b.status == "raw"])
 
 
-def _cut(storage: Storage, ids: Sequence[str]) -> None:
+def _delete_edges_of(storage: Storage, ids: Sequence[str]) -> None:
     if ids:
         storage.edges.delete([e.key for e in storage.edges.touching(ids)])
 
 
 def _undo_frames(storage: Storage, rows: Sequence[JournalRow]) -> None:
-    """Definitions as they were: no later one stands, so that none has a child that goes or comes to contain itself."""
+    """Restore definitions of frames. No later operation on them is valid, so no child is orphaned and no
+    cycle arises.
+    """
     for row in rows:
         storage.frame_cache.forget(row.key)
     storage.frames.delete([row.key for row in rows])
     storage.frames.put([decode(json.loads(row.before)) for row in rows if row.before is not None])
 
 
-def _turn_back(storage: Storage, row: JournalRow) -> None:
-    """Remove a reinforcement from the log and turn the clock back, unless another has set it since."""
+def _undo_reinforcement(storage: Storage, row: JournalRow) -> None:
+    """Delete a reinforcement from the log and reset the clock, unless a later one has set it."""
     before, after = json.loads(row.before or "{}"), json.loads(row.after or "{}")
     at = parse_instant(after["at"])
     storage.reinforcements.remove(row.key, after["event_type"], at, after["source"])
@@ -232,7 +239,7 @@ def _restore_block(block: Block, row: JournalRow) -> Block:
     )
 
 
-def _block_in(row: JournalRow) -> Block:
+def _block_from_json(row: JournalRow) -> Block:
     data = json.loads(row.before or "{}")
     return Block(
         row.key,
@@ -248,7 +255,7 @@ def _validity(data: Mapping[str, Any]) -> dict[str, Any]:
     return {name: parse_instant(data[name]) for name in VALIDITY if data.get(name)}
 
 
-def _edge_in(text: str) -> Edge:
+def _edge_from_json(text: str) -> Edge:
     data: dict[str, Any] = json.loads(text)
     source, target, relation = data["key"]
     return Edge(

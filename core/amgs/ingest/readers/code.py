@@ -1,4 +1,4 @@
-"""Source code by its own structure: Python by its syntax tree, other languages by blocks that begin at the margin."""
+"""Read source code by its structure: Python by its syntax tree, other languages by blocks that begin unindented."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _CALLABLE = re.compile(r"^[A-Za-z_][\w\s*&:<>,~]*?\b(\w+)\s*\([^;]*$")
 _CONTINUES = re.compile(r"^[)\]}]|^(?:else|elif|end|catch|finally|except|then|do|esac|fi|done)\b")
 _Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 _LARGE_CLASS = 60
-"""Lines from which the methods of a class are passages of their own."""
+"""From this many lines on, the methods of a class are passages of their own."""
 
 
 def read(raw: bytes, *, language: str) -> ParsedDocument:
@@ -45,20 +45,20 @@ def read(raw: bytes, *, language: str) -> ParsedDocument:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
                 tree = ast.parse(text)
-            _python(passages, tree.body, 0, len(passages.lines), 1)
+            _add_python(passages, tree.body, 0, len(passages.lines), 1)
         except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
             where = f" (line {error.lineno})" if isinstance(error, SyntaxError) and error.lineno else ""
             remarks.append(f"its Python cannot be parsed{where}; it was cut at blank lines")
             passages = PassageList(text)
     if not passages.made:
-        _blocks(passages)
+        _add_blocks(passages)
     return ParsedDocument(
         text, tuple(passages.made), meta={"language": language}, warnings=tuple(remarks), first_line=1, form="code"
     )
 
 
-def _python(passages: PassageList, body: Sequence[ast.stmt], first: int, end: int, level: int) -> None:
-    """Add every function and class as a section, with the comments and decorators above it; the rest as paragraphs."""
+def _add_python(passages: PassageList, body: Sequence[ast.stmt], first: int, end: int, level: int) -> None:
+    """Add each function and class as a section, with its comments and decorators; the rest as paragraphs."""
     done = first
     for statement in body:
         if not isinstance(statement, _Definition):
@@ -69,7 +69,7 @@ def _python(passages: PassageList, body: Sequence[ast.stmt], first: int, end: in
         stop = statement.end_lineno or statement.lineno
         if begin < done:
             continue  # several statements on one line
-        _rest(passages, done, begin, level)
+        _add_other_lines(passages, done, begin, level)
         name = f"class {statement.name}" if isinstance(statement, ast.ClassDef) else f"{statement.name}()"
         inner = [s for s in statement.body if isinstance(s, _Definition)]
         if isinstance(statement, ast.ClassDef) and inner and stop - begin > _LARGE_CLASS:
@@ -78,33 +78,36 @@ def _python(passages: PassageList, body: Sequence[ast.stmt], first: int, end: in
             while head > begin + 1 and passages.lines[head - 1].lstrip().startswith("#"):
                 head -= 1
             passages.section(begin, head, level, name)
-            _python(passages, [s for s in statement.body if s.lineno > head], head, stop, level + 1)
+            _add_python(passages, [s for s in statement.body if s.lineno > head], head, stop, level + 1)
         else:
             passages.section(begin, stop, level, name)
         done = stop
-    _rest(passages, done, end, level)
+    _add_other_lines(passages, done, end, level)
 
 
-def _rest(passages: PassageList, first: int, end: int, level: int) -> None:
-    """Add the lines between definitions to the section around them."""
+def _add_other_lines(passages: PassageList, first: int, end: int, level: int) -> None:
+    """Add the lines between definitions to the enclosing section."""
     if any(passages.lines[i].strip() for i in range(first, end)):
         passages.outline.leave(level)
         for start, stop in runs(passages.lines, first, end):
             passages.add(start, stop, whole=True)
 
 
-def _blocks(passages: PassageList) -> None:
-    """Blocks that begin after a blank line at the margin; what is indented, or closes a bracket, goes with them."""
+def _add_blocks(passages: PassageList) -> None:
+    """Add blocks: each begins unindented after a blank line; indented lines and closing brackets belong to the block
+    before.
+    """
     begin = 0
     for start, _ in runs(passages.lines, 0, len(passages.lines)):
         line = passages.lines[start]
         if start > begin and not line[0].isspace() and not _CONTINUES.match(line):
-            _block(passages, begin, start)
+            _add_block(passages, begin, start)
             begin = start
-    _block(passages, begin, len(passages.lines))
+    _add_block(passages, begin, len(passages.lines))
 
 
-def _block(passages: PassageList, first: int, end: int) -> None:
+def _add_block(passages: PassageList, first: int, end: int) -> None:
+    """Add lines [first, end) as a section if one of the first 40 defines something, else as a passage."""
     name = next((n for i in range(first, min(end, first + 40)) if (n := _name(passages.lines[i]))), "")
     if name:
         passages.section(first, end, 1, name)
@@ -114,7 +117,7 @@ def _block(passages: PassageList, first: int, end: int) -> None:
 
 
 def _name(line: str) -> str:
-    """Return what a line at the margin defines; empty where it defines nothing."""
+    """Return what an unindented line defines; "" if nothing."""
     if not line or line[0].isspace():
         return ""
     if match := _DEFINITION.match(line):

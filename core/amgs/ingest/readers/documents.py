@@ -1,7 +1,7 @@
-"""HTML, PDF, Office files, books and Outlook's mails as Markdown, by markitdown (the extra `documents`).
+"""Read HTML, PDF, Office files, e-books and Outlook mails as Markdown, by markitdown (the extra `documents`).
 
-It works in a process of its own: a file that its parsers never finish costs a minute and that file alone, and the
-seconds that it takes to load are spent once.
+It runs in a separate process: a file on which a parser hangs fails alone, after a minute, and markitdown is loaded only
+once.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ from amgs.ingest.readers import markdown
 
 ENDINGS: Final = (".html", ".htm", ".pdf", ".docx", ".pptx", ".xlsx", ".epub", ".msg")
 PATIENCE: Final = 60.0
-"""Seconds of the processor for one file, and by the clock after which a process that has nothing to do ends."""
+"""Seconds of CPU time for one file; also the idle time after which the process ends."""
 _MEMORY: Final = 4 << 30
 _STANDSTILL: Final = 10
-"""By the clock, a file may take so many times its seconds: a crowded machine is no reason to refuse it."""
+"""A file may take this many times `PATIENCE` by the clock, so that a busy machine refuses none."""
 
 
 def read(raw: bytes, *, ending: str) -> ParsedDocument:
-    """See `Reader`. Raises MissingExtraError where markitdown is not installed."""
+    """See `Reader`. Raises MissingExtraError if markitdown is not installed."""
     if not installed("markitdown"):
         raise MissingExtraError(
             f"A {ending} file needs the package markitdown, which is not installed.",
@@ -48,7 +48,7 @@ def read(raw: bytes, *, ending: str) -> ParsedDocument:
         raise UnfitError(f"it cannot be read as {ending} ({answer['error']})")
     if not (text := answer["text"].strip()):
         raise UnfitError("it holds no text; a scan must go through OCR first")
-    # A line before the text: a rule that opens a page is no front matter.
+    # The leading line break keeps a horizontal rule at the top from being read as front matter.
     document = markdown.document(f"\n{text}")
     title = " ".join(answer["title"].split())
     warnings = (guess,) if guess else ()
@@ -56,7 +56,7 @@ def read(raw: bytes, *, ending: str) -> ParsedDocument:
 
 
 class Converter:
-    """A process that converts one file after the other."""
+    """A process that converts files one after another; `convert` may be called from several threads."""
 
     def __init__(self) -> None:
         self._lock = Lock()
@@ -65,15 +65,15 @@ class Converter:
         atexit.register(self.close)
 
     def convert(self, raw: bytes, ending: str) -> dict[str, str]:
-        """Return text and title of a file, or the error that it ended with. Raises UnfitError for one that does not
-        end.
+        """Return text and title of a file, or the parser's error. Raises UnfitError if it takes too long or too much
+        memory.
         """
         with self._lock:
             if self._idle is not None:
                 self._idle.cancel()
             if self._process is None:
                 self._process = subprocess.Popen(
-                    [sys.executable, "-P", "-m", __name__],  # not what lies in the working folder
+                    [sys.executable, "-P", "-m", __name__],  # -P: import nothing from the working folder
                     stdin=subprocess.PIPE,
                     stdout=subprocess.PIPE,
                     stderr=subprocess.DEVNULL,
@@ -98,7 +98,7 @@ class Converter:
             return answer
 
     def close(self) -> None:
-        """End the process; the next file starts another one."""
+        """End the process; the next file starts another."""
         with self._lock:
             if self._idle is not None:
                 self._idle.cancel()
@@ -123,7 +123,7 @@ def _ask(process: subprocess.Popen[bytes], raw: bytes, ending: str) -> dict[str,
 
 
 def serve() -> None:
-    """Convert what comes on standard input until it ends."""
+    """Convert files from standard input until it ends."""
     resource.setrlimit(resource.RLIMIT_AS, (_MEMORY, resource.getrlimit(resource.RLIMIT_AS)[1]))
     answers = sys.stdout
     with redirect_stdout(sys.stderr):
@@ -139,7 +139,7 @@ def serve() -> None:
             try:
                 conversion = converter.convert_stream(io.BytesIO(raw), stream_info=StreamInfo(extension=ending))
                 answer = {"text": conversion.markdown, "title": conversion.title or ""}
-            except Exception as error:  # noqa: BLE001  # whatever a parser raises is the answer
+            except Exception as error:  # noqa: BLE001  # whatever a parser raises is reported to the caller
                 answer = {"error": type(error).__name__}
             print(json.dumps(answer), file=answers, flush=True)
 

@@ -1,5 +1,5 @@
-"""Passages of plain text, line by line, and the front matter that may begin it: what the readers of Markdown,
-plain text and code share.
+"""Passages of a text by ranges of lines, and its front matter; shared by the readers of Markdown, plain
+text and code.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from amgs.text import front_matter
 
 @dataclass
 class PassageList:
-    """Passages of a text, given as ranges of its lines; the path of headings is kept beside."""
+    """Passages of a text, added as ranges of its lines, under the current path of headings."""
 
     text: str
     outline: Outline = field(default_factory=Outline)
@@ -27,21 +27,24 @@ class PassageList:
             self.starts.append(self.starts[-1] + len(line) + 1)
 
     def add(self, first: int, end: int, *, whole: bool = False) -> None:
-        """Lines [first, end) as one passage, without blank ones around it; nothing where all are blank."""
+        """Add lines [first, end) as one passage without surrounding blank lines; nothing if all are blank.
+
+        whole: if too long, it is split between lines, not sentences.
+        """
         self._add(first, end, lines=whole)
 
     def heading(self, first: int, end: int, level: int, title: str, *, alone: bool = True) -> None:
-        """Lines [first, end) as a heading: what follows stands under it. alone: they hold no other text."""
+        """Add lines [first, end) as a heading of what follows. alone: they contain no other text."""
         self.outline.enter(level, title)
         self._add(first, end, level=level, heading=alone)
 
     def section(self, first: int, end: int, level: int, title: str) -> None:
-        """Lines [first, end) as a section of its own, in one passage."""
+        """Add lines [first, end) as a section in one passage."""
         self.outline.enter(level, title)
         self._add(first, end, level=level, lines=True)
 
     def paragraphs(self, first: int, end: int) -> None:
-        """Lines [first, end) as a passage for each paragraph."""
+        """Add each paragraph in lines [first, end) as a passage."""
         for start, stop in runs(self.lines, first, end):
             self.add(start, stop)
 
@@ -56,7 +59,7 @@ class PassageList:
 
 
 def runs(lines: Sequence[str], first: int, end: int) -> Iterator[tuple[int, int]]:
-    """[first, end) of each run of lines that are not blank."""
+    """Yield [first, end) of each run of lines that are not blank."""
     start = None
     for i in range(first, end):
         if lines[i].strip():
@@ -70,7 +73,7 @@ def runs(lines: Sequence[str], first: int, end: int) -> Iterator[tuple[int, int]
 
 @dataclass(frozen=True, slots=True)
 class BodyText:
-    """A text behind its front matter. first_line: the line of the file at which it begins. title: what front says."""
+    """A text without its front matter. first_line: line of the file at which the body begins."""
 
     body: str
     front: Mapping[str, Any]
@@ -79,12 +82,13 @@ class BodyText:
 
     @property
     def title(self) -> str:
+        """The title in the front matter; "" without one."""
         title = self.front.get("title")
         return " ".join(title.split()) if isinstance(title, str) else ""
 
 
-def opened(raw: bytes | str) -> BodyText:
-    """Return a file's bytes, or a text, without its front matter. Raises UnfitError for what is no text."""
+def split_front_matter(raw: bytes | str) -> BodyText:
+    """Decode a file's bytes, or take a text, and split off its front matter. Raises UnfitError if it is not text."""
     text, guess = decode(raw) if isinstance(raw, bytes) else (unify_line_ends(raw), "")
     matter, body = front_matter.read(text)
     warnings = [guess] if guess else []

@@ -1,4 +1,4 @@
-"""Markdown, by CommonMark and tables (markdown-it-py)."""
+"""Read Markdown: CommonMark with tables, by markdown-it-py."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
 from amgs.ingest.document import ParsedDocument, Passage, Utterance
-from amgs.ingest.readers.line_ranges import PassageList, opened
+from amgs.ingest.readers.line_ranges import PassageList, split_front_matter
 from amgs.text import markdown
 from amgs.text.markdown import plain, without_plumbing
 
@@ -31,8 +31,8 @@ def read(raw: bytes) -> ParsedDocument:
 
 
 def document(raw: bytes | str) -> ParsedDocument:
-    """Markdown as a document; a note whose front matter says `kind: dialogue` as its turns."""
-    text = opened(raw)
+    """Return Markdown as a document; a note with `kind: dialogue` in its front matter as turns."""
+    text = split_front_matter(raw)
     front, body = text.front, text.body
     if front.get("kind") == DIALOGUE:
         turns = tuple(Utterance(turn.speaker, turn.text) for turn in markdown.turns(body))
@@ -55,7 +55,7 @@ def document(raw: bytes | str) -> ParsedDocument:
 
 @cache
 def _parser() -> MarkdownIt:
-    """Return blocks only: what stands inside a paragraph makes no difference here."""
+    """Return a parser of blocks only; inline markup does not matter here."""
     return MarkdownIt("commonmark").enable("table").disable("inline")
 
 
@@ -63,7 +63,7 @@ def _passages(body: str) -> Sequence[Passage]:
     passages = PassageList(body)
     done = 0
     for first, end, token, tokens in _blocks(_parser().parse(body)):
-        _between(passages, done, first)
+        _add_unparsed(passages, done, first)
         done = end
         if token.type == "heading_open":
             title = plain(tokens[1].content) if len(tokens) > 1 else ""
@@ -83,12 +83,12 @@ def _passages(body: str) -> Sequence[Passage]:
                 passages.add(item_first, item_end)
         else:
             passages.add(first, end, whole=token.type in _WHOLE)
-    _between(passages, done, len(passages.lines))
+    _add_unparsed(passages, done, len(passages.lines))
     return passages.made
 
 
 def _blocks(tokens: Sequence[Token]) -> Iterator[tuple[int, int, Token, Sequence[Token]]]:
-    """Yield the outermost blocks: first line, line after the last, what opens it, and all its tokens."""
+    """Yield the outermost blocks: first line, line after the last, opening token, and all tokens."""
     at = 0
     while at < len(tokens):
         token, end = tokens[at], at + 1
@@ -102,20 +102,20 @@ def _blocks(tokens: Sequence[Token]) -> Iterator[tuple[int, int, Token, Sequence
 
 
 def _items(token: Token, tokens: Sequence[Token]) -> Iterator[tuple[int, int]]:
-    """Yield the lines of each item of a list."""
+    """Yield the line range of each item of a list."""
     starts = [t.map[0] for t in tokens if t.type == "list_item_open" and t.level == token.level + 1 and t.map]
     end = token.map[1] if token.map else 0
     yield from zip(starts, [*starts[1:], end], strict=True)
 
 
-def _between(passages: PassageList, first: int, end: int) -> None:
-    """Add text that the parser swallows, except link definitions; a footnote like one is kept."""
+def _add_unparsed(passages: PassageList, first: int, end: int) -> None:
+    """Add text between blocks, such as a footnote, but not link definitions."""
     if first < end and without_plumbing("\n".join(passages.lines[first:end])).strip():
         passages.paragraphs(first, end)
 
 
 def _title(body: str, passages: Sequence[Passage]) -> str:
-    """Return the only heading of the highest level; of several the first, where it opens the text."""
+    """Return the only heading of the highest level; if there are several, the first, if it begins the text; else ""."""
     highest = min((p.level for p in passages if p.level), default=0)
     top = [p for p in passages if highest and p.level == highest]
     if not top:

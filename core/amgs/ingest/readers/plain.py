@@ -1,7 +1,6 @@
-"""Text without markup: a line that is underlined, numbered after the one before, or alone in capitals is a heading.
+"""Read text without markup: underlined lines, numbered lines in sequence and isolated lines in capitals are headings.
 
-What only looks like one is left alone: an item of a list that no text stands under, a line that ends like a sentence,
-a number that does not follow the one before.
+Not headings are: list items without text below, lines that end like a sentence, numbers out of sequence.
 """
 
 from __future__ import annotations
@@ -12,13 +11,13 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from amgs.ingest.document import ParsedDocument
-from amgs.ingest.readers.line_ranges import PassageList, opened, runs
+from amgs.ingest.readers.line_ranges import PassageList, runs, split_front_matter
 
 LONGEST = 80
-"""Characters of a heading on one line."""
+"""Most characters of a heading on one line."""
 
 MOST_LINES = 3
-"""A numbered heading that is longer goes on in the lines below it, if what follows is indented."""
+"""Most lines of a longer numbered heading; the text below it must be indented."""
 
 _NUMBERED = re.compile(
     r"\s*(?P<word>(?:chapter|section|part|article|appendix|kapitel|chapitre|capitolo|capítulo|hoofdstuk)\s+)?"
@@ -30,14 +29,14 @@ _ADORNMENT = re.compile(r"^([!-/:-@\[-`{-~])\1{2,}[ \t]*$")
 _NO_END = ".,;:!?-…"
 _NO_NUMBERED_END = ",;:-"
 _MOST_WORDS = 8
-"""Of a numbered heading that ends with a full stop; a longer one is a sentence."""
+"""Most words of a numbered heading that ends with a full stop; a longer one is a sentence."""
 _DEEPEST_START = 2
 _SHORTEST, _LONGEST_SHOWN = 4, 60
 
 
 @dataclass(frozen=True, slots=True)
 class TextHeading:
-    """A heading: lines [first, end) of the text; level from 1."""
+    """A heading on lines [first, end) of the text; level from 1."""
 
     first: int
     end: int
@@ -47,18 +46,20 @@ class TextHeading:
 
 @dataclass(frozen=True, slots=True)
 class _Numbered:
-    """A heading that may be one. bare: no text stands under it."""
+    """A possible heading. empty: no text is below it."""
 
     first: int
     end: int
     title: str
     number: tuple[int, ...]
-    bare: bool
+    empty: bool
 
 
 def headings(lines: Sequence[str]) -> tuple[TextHeading, ...]:
-    """Return the headings of a text, in order. Underlined ones stand in each other as their signs first appear; a
-    number says by its parts how deep it is, below these; what is in capitals stands beside the least deep number.
+    """Return the headings of a text, in order.
+
+    Levels of underlined headings follow the order in which their styles first appear. Numbered headings are below
+    these, by the number of their parts; headings in capitals are on the level of the shortest numbers.
     """
     by_line = {heading.first: heading for heading in _find_underlined(lines)}
     taken = {line for heading in by_line.values() for line in range(heading.first, heading.end)}
@@ -75,7 +76,7 @@ def headings(lines: Sequence[str]) -> tuple[TextHeading, ...]:
 
 
 def _find_underlined(lines: Sequence[str]) -> Iterator[TextHeading]:
-    """Yield lines with one of signs under them that is as long, and perhaps the same above; each style is a level."""
+    """Yield lines underlined over their whole length, perhaps also overlined; each style is a level."""
     levels: dict[tuple[str, bool], int] = {}
     for i in range(len(lines) - 1):
         title, under = lines[i].strip(), lines[i + 1].rstrip()
@@ -101,7 +102,7 @@ def _find_numbered_paragraphs(lines: Sequence[str], paragraphs: Sequence[tuple[i
             continue
         whole = " ".join(" ".join(lines[first:end]).split())
         follows = _NUMBERED.match(lines[after])
-        bare = follows is not None and len(_parts(follows)) == len(number)
+        empty = follows is not None and len(_parts(follows)) == len(number)
         one_line = end - first == 1 and len(whole) <= LONGEST and _may_end(title)
         several = (
             1 < end - first <= MOST_LINES
@@ -110,13 +111,11 @@ def _find_numbered_paragraphs(lines: Sequence[str], paragraphs: Sequence[tuple[i
             and whole[-1] not in _NO_NUMBERED_END + "."
         )
         if one_line or several:
-            yield _Numbered(first, end, whole.rstrip("¶").removesuffix("."), number, bare)
+            yield _Numbered(first, end, whole.rstrip("¶").removesuffix("."), number, empty)
 
 
 def _in_order(candidates: Iterable[_Numbered]) -> list[_Numbered]:
-    """Return the longest chain of candidates whose numbers follow each other; none if most of it has no text under
-    it.
-    """
+    """Return the longest chain of candidates with successive numbers; none if at least half of it is empty."""
     chains: list[list[_Numbered]] = []
     for heading in candidates:
         chain = next((chain for chain in reversed(chains) if _follows(chain[-1].number, heading.number)), None)
@@ -125,11 +124,11 @@ def _in_order(candidates: Iterable[_Numbered]) -> list[_Numbered]:
         elif set(heading.number) <= {0, 1} and len(heading.number) <= _DEEPEST_START:
             chains.append([heading])
     best = max(chains, key=len, default=[])
-    return best if len(best) > 1 and 2 * sum(heading.bare for heading in best) < len(best) else []
+    return best if len(best) > 1 and 2 * sum(heading.empty for heading in best) < len(best) else []
 
 
 def _follows(last: tuple[int, ...], number: tuple[int, ...]) -> bool:
-    """Return whether a number is the next one beside, above or below another."""
+    """Return whether a number may come next: one deeper, or the next on the same or a higher level."""
     if len(number) == len(last) + 1 and number[:-1] == last:
         return number[-1] in (0, 1)
     at = next((n for n, (a, b) in enumerate(zip(last, number, strict=False)) if a != b), len(last))
@@ -138,7 +137,7 @@ def _follows(last: tuple[int, ...], number: tuple[int, ...]) -> bool:
 
 
 def _in_capitals(lines: Sequence[str], paragraphs: Sequence[tuple[int, int]]) -> Iterator[tuple[int, int, str]]:
-    """Yield lines in capitals that stand alone before some text."""
+    """Yield isolated lines in capitals that have text below."""
     for first, end in paragraphs[:-1]:
         line = lines[first].strip()
         letters = sum(map(str.isalpha, line))
@@ -168,7 +167,7 @@ def _indent(line: str) -> int:
 
 def read(raw: bytes) -> ParsedDocument:
     """See `Reader`."""
-    text = opened(raw)
+    text = split_front_matter(raw)
     passages = PassageList(text.body)
     done = 0
     for heading in headings(passages.lines):
@@ -191,7 +190,7 @@ _LONGEST_TITLE = 80
 
 
 def _title(passages: PassageList) -> str:
-    """Return the heading that opens the text, else a short first line that stands alone and ends like no sentence."""
+    """Return the heading that begins the text, else a short isolated first line that does not end like a sentence."""
     if passages.made and passages.made[0].heading:
         return passages.made[0].path[-1]
     first = next(runs(passages.lines, 0, len(passages.lines)), (0, 0))

@@ -1,4 +1,4 @@
-"""Choose the reader of a file by the ending of its name."""
+"""Choose the reader of a file by its name's suffix."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from amgs.ingest.readers import chat, code, documents, markdown, plain
 
 
 class Reader(Protocol):
-    """Makes a document of a file's bytes.
+    """Turns a file's bytes into a document.
 
-    Raises UnfitError, which says why, for what it cannot take, and MissingExtraError where a package is missing.
+    Raises UnfitError with the reason if it cannot read the file, MissingExtraError if a package is missing.
     """
 
     def __call__(self, raw: bytes) -> ParsedDocument: ...
@@ -32,13 +32,13 @@ READERS: Final[Mapping[str, Reader]] = MappingProxyType(
         **{ending: partial(code.read, language=language) for ending, language in code.LANGUAGES.items()},
     }
 )
-"""The readers by the ending of a file's name, in lower case."""
+"""Readers by the suffix of a file name, in lower case."""
 
 
 def reader_of(name: str) -> Reader | None:
-    """Return the reader of a file by its name; None for one that is no note.
+    """Return the reader for a file name; None if the file is not a note.
 
-    A name without an ending (README, LICENSE) tells nothing: such a file is plain text where it holds text.
+    A name without a suffix (README, LICENSE) is read as plain text.
     """
     ending = PurePosixPath(name).suffix.lower()
     return READERS.get(ending) if ending else plain.read

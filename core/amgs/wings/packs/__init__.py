@@ -1,4 +1,4 @@
-"""Packs: frames that are kept under a name, versioned, read again, and judged. `memory.packs`.
+"""Packs: named, versioned sets of blocks that are read again and judged. `memory.packs`.
 
 Public names are loaded on first use.
 """
@@ -11,6 +11,6 @@ from amgs.wing_registry import Wing
 WING: Final = Wing(
     about="Frames that are kept under a name, versioned, read again, and judged.", part="amgs.wings.packs.api:Packs"
 )
-"""What the memory and its clients gain."""
+"""What this wing adds to the memory and its clients."""
 
 __getattr__, __dir__, __all__ = lazy(__name__, __file__)

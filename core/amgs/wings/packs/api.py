@@ -1,4 +1,4 @@
-"""`memory.packs`: frames that are kept under a name, versioned, read again for a question, and judged."""
+"""`memory.packs`: named, versioned sets of blocks that are read again for a question, and judged."""
 
 from __future__ import annotations
 
@@ -30,17 +30,17 @@ if TYPE_CHECKING:
 
 KIND, DECIDED, JUDGED = "pack", "pack verdict", "pack outcome"
 BUDGET = 2_048
-"""Tokens of a reading unless given."""
+"""Default tokens of a reading."""
 DEFAULT_LAYERS: tuple[values.PackLayer, ...] = ()
-"""No layer was shown to win over the search's evidence alone (docs/results/packs.md)."""
+"""No layer was shown to improve on the search's evidence alone (docs/results/packs.md)."""
 LIVE = ("raw", "consolidated")
 _READINGS = 50
-"""Readings of a pack that are shown at most."""
+"""Most readings of a pack that `show` returns."""
 _SUCCESSORS, _LONGEST = ("superseded_by", "merged_into"), 32
 
 
 class Packs:
-    """See the module. A version is never written over, and a reading changes no pack; `undo` takes back the rest."""
+    """See the module. A version never changes, and a reading changes no pack; `undo` reverts everything else."""
 
     def __init__(self, context: MemoryContext) -> None:
         self._context = context
@@ -87,7 +87,7 @@ class Packs:
         return replace(result, answerable=asked.answerable, unestimated=asked.unestimated, unheld=asked.unheld)
 
     def _put(self, pack: values.Pack, blocks: Iterable[Block], operation: int | None = None) -> values.PackKept:
-        """Write a pack as the next version of its name, where that says anything new. blocks: its members."""
+        """Write a pack as the next version of its name, unless the latest is equal. blocks: its members."""
         now, versions = self._context.clock.now(), self._packs.versions(pack.name)
         tokens = sum(self._context.count_tokens(block.content) for block in blocks)
         version = keeping.next_version(versions, replace(pack, tokens=tokens, created_at=now, retired=False))
@@ -106,11 +106,12 @@ class Packs:
         most = bounds.count("What is kept", keep)
         with self._context.storage.snapshot():
             every = self._usages(self._packs.uses(), retired=retired)
-        standing = [usage for usage in every if not usage.pack.retired]
-        gone = () if most is None else continuum.forget_packs(standing, most)
+        in_use = [usage for usage in every if not usage.pack.retired]
+        gone = () if most is None else continuum.forget_packs(in_use, most)
         return tuple(replace(usage, forget=usage.pack.name in gone) for usage in every)
 
     def _usages(self, uses: Sequence[values.PackUse], *, retired: bool = False) -> tuple[values.PackUsage, ...]:
+        """Return the packs with what their logs say. uses: the log, newest first."""
         read: dict[str, list[values.PackUse]] = defaultdict(list)
         for use in uses:
             read[use.name].append(use)
@@ -146,7 +147,7 @@ class Packs:
         )
 
     def _members(self, packs: Mapping[str, values.Pack]) -> dict[str, Members]:
-        """Return what of each pack the memory still holds and uses, with vectors."""
+        """Return the members of each pack that are still held and used, with vectors."""
         ids = {block for pack in packs.values() for block in pack.blocks}
         blocks = self._context.storage.blocks.get(ids, embeddings=True)
         live = {block: stored_block for block, stored_block in blocks.items() if stored_block.status in LIVE}
@@ -184,15 +185,15 @@ class Packs:
             written, stages = pipeline.run_pipeline(task, wanted, title)
         uses: list[int] = []
         if log and not storage.read_only:
-            standing = dict.fromkeys(written.blocks, 0)
+            tokens_in_text = dict.fromkeys(written.blocks, 0)
             for span in written.spans:
                 if span.block_id is not None:
-                    standing[span.block_id] += span.tokens
+                    tokens_in_text[span.block_id] += span.tokens
             with storage.log():
                 for name in task.chosen:
-                    own = [block.id for _, block in task.members[name] if block.id in standing]
+                    own = [block.id for _, block in task.members[name] if block.id in tokens_in_text]
                     if own:
-                        tokens = sum(standing.pop(block) for block in own)
+                        tokens = sum(tokens_in_text.pop(block) for block in own)
                         uses.append(self._packs.log(task.usages[name].pack, task.now, query, session, tokens, own))
         out = sorted(task.usages.keys() - set(task.chosen), key=lambda name: (-task.worth[name], name))
         packs = []
@@ -219,12 +220,13 @@ class Packs:
         )
 
     def _task(self, query: str, budget: int, session: str, sources: Sources, pack: str = "") -> PackTask:
+        """Return the question with what is known of packs. pack: restrict it to this pack."""
         context = self._context
         with context.storage.snapshot():
             uses = self._packs.uses()
             usages = {usage.pack.name: usage for usage in self._usages(uses)}
             if pack:
-                version = keeping.find(self._packs, pack, standing=True)
+                version = keeping.find(self._packs, pack, in_use=True)
                 usages = {version.name: replace(usages[version.name], pack=version)}
             members = self._members({name: usage.pack for name, usage in usages.items()})
             numbers = context.storage.blocks.numbers_of(sorted({b.id for own in members.values() for _, b in own}))
@@ -284,7 +286,7 @@ class Packs:
         return values.PackOutcome(tuple(replace(use, outcome=score) for use in reversed(judged)), entry.id, taught)
 
     def _votes(self, uses: Sequence[values.PackUse]) -> dict[int, dict[str, float]]:
-        """Return how far each agent votes for what was read, by the number of the reading."""
+        """Return each agent's votes for what was read, by number of the reading."""
         votes: dict[int, dict[str, float]] = {}
         picks: dict[str, Mapping[str, Sequence[str]]] = {}
         for use in uses:
@@ -312,6 +314,7 @@ class Packs:
         return operations.propose(undecided, operations.learn_policy(uses, decided, views))
 
     def _views(self, uses: Sequence[values.PackUse]) -> Sequence[PackView]:
+        """Return the packs as the rules for proposals see them."""
         usages, now = self._usages(uses), self._context.clock.now()
         blocks = self._context.storage.blocks.get({block for usage in usages for block in usage.pack.blocks})
         threshold = self._context.settings.decay.threshold
@@ -326,7 +329,7 @@ class Packs:
         return views
 
     def _heir(self, block: Block) -> Block | None:
-        """Return the live block that holds in its place; None where none took it."""
+        """Return the live block that replaced this one, directly or indirectly; None if there is none."""
         at = block
         for _ in range(_LONGEST):
             after = next((str(at.meta[key]) for key in _SUCCESSORS if at.meta.get(key)), "")
@@ -364,7 +367,7 @@ class Packs:
         with storage.transaction():
             if action == "NOOP" or len(wanted) < (2 if action in ("ADD", "MERGE") else 1):
                 raise UsageError(f"{action} of {plural(len(wanted), 'pack')} is nothing.", way_out="Name the packs.")
-            known = [keeping.find(self._packs, name, standing=True).name for name in wanted]
+            known = [keeping.find(self._packs, name, in_use=True).name for name in wanted]
             views = {view.pack.name: view for view in self._views(self._packs.uses())}
             own = [views[name] for name in known]
             groups = [own] if action in ("ADD", "MERGE") else [[view] for view in own]
@@ -375,6 +378,7 @@ class Packs:
             return entry
 
     def _carry_out(self, proposal: values.PackProposal, operation: int) -> None:
+        """Do to packs what a proposal says, as part of an operation."""
         packs = [keeping.find(self._packs, name) for name in keeping.names_of(proposal.packs)]
         if proposal.action != "DELETE":
             stay = [] if proposal.action == "ADD" else [m for m in packs[0].members if m.block not in proposal.gone]

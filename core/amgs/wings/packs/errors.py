@@ -1,4 +1,4 @@
-"""Errors of packs beside the errors of every memory."""
+"""Errors of packs, in addition to those of every memory."""
 
 from __future__ import annotations
 
@@ -6,6 +6,6 @@ from amgs.errors import UsageError
 
 
 class UnknownPackError(UsageError):
-    """No pack has this name, or it has no such version."""
+    """No pack has this name or version."""
 
     title = "No such pack"

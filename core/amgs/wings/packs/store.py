@@ -1,7 +1,7 @@
-"""The tables `packs`, `pack_uses`, `pack_credits` and `pack_proposals`.
+"""Tables `packs`, `pack_uses`, `pack_credits` and `pack_proposals`.
 
-An outcome is a row of `pack_credits`, which counts while the operation that brought it stands, so that `undo` unlearns
-it; what an older version wrote into the reading itself counts where no such row does.
+An outcome is a row of `pack_credits`, valid while its operation is not undone. Outcomes that an older version wrote
+into `pack_uses` hold if there is no such row.
 """
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ from amgs.clock import as_utc
 from amgs.storage.connection import StoragePart, stored
 from amgs.wings.packs.values import Pack, PackAction, PackMember, PackProposal, PackUse
 
-_STANDING = (
+_VALID = (
     "(SELECT p.*, (p.retired_by IS NOT NULL AND r.undone IS NOT TRUE) AS retired FROM packs p "
     "LEFT JOIN operations a ON a.id = p.added_by LEFT JOIN operations r ON r.id = p.retired_by "
     "WHERE a.undone IS NOT TRUE)"
 )
-"""The versions whose operations stand, and whether one that stands has retired them."""
+"""SQL: versions whose operations are not undone, and whether they are retired."""
 _COLUMNS = "name, version, id, title, members::VARCHAR, keywords::VARCHAR, tokens, created_at, query, frame, retired"
 _OUTCOME = "outcome"
-"""What `pack_credits` calls an outcome in place of a model; who voted for a pack stands there as `agent NAME`."""
+"""Value of `pack_credits.model` for an outcome; votes of agents have `agent NAME`."""
 _USES = (
     "u.number, u.name, u.version, u.pack, u.used_at, u.query, u.session, u.tokens, u.blocks::VARCHAR, "
     "coalesce(c.credit, u.outcome)"
@@ -37,12 +37,13 @@ _LATEST_OUTCOME = (
 
 
 class PackStorage(StoragePart):
-    """Versions of packs by name. One counts while the operation that kept it stands; it is retired while the one that
-    retired it does.
+    """Versions of packs by name.
+
+    A version is valid while the operation that kept it is not undone, retired while the one that retired it is not.
     """
 
     def put(self, pack: Pack, operation: int) -> None:
-        """Note a version."""
+        """Store a version."""
         members = json.dumps([[member.block, member.role] for member in pack.members])
         keywords = json.dumps(list(pack.keywords), ensure_ascii=False)
         row = [pack.name, pack.version, pack.id, pack.title, members, keywords, pack.tokens, stored(pack.created_at)]
@@ -50,41 +51,41 @@ class PackStorage(StoragePart):
         self._execute(sql, [*row, pack.query, pack.frame, operation], structural=False)
 
     def retire(self, name: str, operation: int) -> None:
-        """Note that all standing versions of a name are retired."""
+        """Mark all versions of a name as retired."""
         undone = "SELECT id FROM operations WHERE undone"
         sql = f"UPDATE packs SET retired_by = ? WHERE name = ? AND (retired_by IS NULL OR retired_by IN ({undone}))"
         self._execute(sql, [operation, name], structural=False)
 
     def versions(self, name: str) -> tuple[Pack, ...]:
-        """Return the versions of a name, the oldest first, retired ones too."""
-        rows = self._rows(f"SELECT {_COLUMNS} FROM {_STANDING} WHERE name = ? ORDER BY version", [name])
+        """Return the versions of a name, oldest first, including retired ones."""
+        rows = self._rows(f"SELECT {_COLUMNS} FROM {_VALID} WHERE name = ? ORDER BY version", [name])
         return tuple(map(_pack, rows))
 
     def born(self, name: str) -> datetime:
         """Return the time of a name's first version."""
-        rows = self._rows(f"SELECT created_at FROM {_STANDING} WHERE name = ? ORDER BY version LIMIT 1", [name])
+        rows = self._rows(f"SELECT created_at FROM {_VALID} WHERE name = ? ORDER BY version LIMIT 1", [name])
         return as_utc(rows[0][0])
 
     def latest(self) -> tuple[Pack, ...]:
-        """Return the latest version of each name, by name, retired ones too."""
-        rows = self._rows(f"SELECT DISTINCT ON (name) {_COLUMNS} FROM {_STANDING} ORDER BY name, version DESC")
+        """Return the latest version of each name, by name, including retired ones."""
+        rows = self._rows(f"SELECT DISTINCT ON (name) {_COLUMNS} FROM {_VALID} ORDER BY name, version DESC")
         return tuple(map(_pack, rows))
 
     def log(self, pack: Pack, at: datetime, query: str, session: str, tokens: int, blocks: Sequence[str]) -> int:
-        """Log that a pack was read; return the number of the row."""
+        """Log a reading of a pack; return its number."""
         number = int(self._value("SELECT coalesce(max(number), 0) + 1 FROM pack_uses"))
         row = [number, pack.name, pack.version, pack.id, stored(at), query, session, tokens, json.dumps(list(blocks))]
         self._execute("INSERT INTO pack_uses VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, NULL)", row, structural=False)
         return number
 
     def judge(self, number: int, outcome: float, votes: Mapping[str, float], operation: int) -> None:
-        """Note the outcome of a reading, and how far each agent had voted for what was read."""
+        """Store the outcome of a reading, and each agent's vote for it."""
         for model, credit in {_OUTCOME: outcome, **{f"agent {agent}": vote for agent, vote in votes.items()}}.items():
             row = [number, credit, model, operation]
             self._execute("INSERT INTO pack_credits VALUES (?, ?, ?, ?)", row, structural=False)
 
     def votes(self) -> tuple[tuple[str, float, float], ...]:
-        """Return how far agents had voted for what was read, each with the outcome of that."""
+        """Return (agent, vote, outcome) of all judged readings."""
         rows = self._rows(
             f"SELECT v.model, v.credit, c.credit FROM {_CREDITED} v JOIN {_LATEST_OUTCOME} c ON c.number = v.number "
             "WHERE starts_with(v.model, 'agent ') ORDER BY v.credited_by, v.number, v.model"
@@ -92,12 +93,12 @@ class PackStorage(StoragePart):
         return tuple((str(agent).partition(" ")[2], float(vote), float(outcome)) for agent, vote, outcome in rows)
 
     def uses(self) -> tuple[PackUse, ...]:
-        """Return what was read, the newest first."""
+        """Return the readings, newest first."""
         sql = f"SELECT {_USES} FROM pack_uses u LEFT JOIN {_LATEST_OUTCOME} c ON c.number = u.number"
         return tuple(map(_use, self._rows(f"{sql} ORDER BY u.number DESC")))
 
     def decide(self, proposal: PackProposal, verdict: str, at: datetime, operation: int) -> None:
-        """Note a verdict on a proposal, "accepted" or "rejected", and the operation that carried it out."""
+        """Store a verdict on a proposal, "accepted" or "rejected", and the operation that carried it out."""
         number = int(self._value("SELECT coalesce(max(number), 0) + 1 FROM pack_proposals"))
         packs = json.dumps(list(proposal.packs), ensure_ascii=False)
         ids = [json.dumps(list(blocks)) for blocks in (proposal.come, proposal.gone)]
@@ -107,7 +108,7 @@ class PackStorage(StoragePart):
         self._execute(sql, [*row, proposal.sure, verdict, operation], structural=False)
 
     def decided(self) -> tuple[PackDecision, ...]:
-        """Return the proposals with a verdict that stands, in the order of the verdicts."""
+        """Return the proposals with a valid verdict, in order of the verdicts."""
         rows = self._rows(
             "SELECT p.action, p.packs::VARCHAR, p.name, p.features::VARCHAR, p.verdict = 'accepted', p.found_at "
             "FROM pack_proposals p JOIN operations v ON v.id = p.decided_by AND NOT v.undone ORDER BY p.number"
@@ -117,7 +118,7 @@ class PackStorage(StoragePart):
 
 @dataclass(frozen=True, slots=True)
 class PackDecision:
-    """A proposal that was decided on. features: what the policy saw; none of one that an older version made."""
+    """A verdict on a proposal. features: the pack's state that the policy saw; () from older versions."""
 
     action: PackAction
     packs: tuple[str, ...]

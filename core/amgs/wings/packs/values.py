@@ -1,4 +1,4 @@
-"""Packs: frames that were kept, each version with its members, and what is done with them."""
+"""Packs and what is done with them."""
 
 from __future__ import annotations
 
@@ -11,23 +11,23 @@ if TYPE_CHECKING:
     from amgs.types.frame import Span
 
 PackRole = Literal["source", "learning"]
-"""source: what was taken in; learning: what was made of other blocks, and cites them."""
+"""source: ingested text; learning: text derived from other blocks, which it cites."""
 PackGraph = Literal["semantic", "temporal", "causal", "entity"]
-"""Alike in meaning; read after one another; led to useful readings; share keywords and names."""
+"""Similar meaning; read after one another; led to useful readings; common keywords and names."""
 GRAPHS: tuple[PackGraph, ...] = get_args(PackGraph)
 PackLayer = Literal["graphs", "agents", "attention", "operations", "focus", "continuum", "weights"]
 """The seven layers between a question and its text, in the order of the specification."""
 LAYERS: tuple[PackLayer, ...] = get_args(PackLayer)
 PackAction = Literal["ADD", "UPDATE", "DELETE", "MERGE", "NOOP"]
-"""ADD: keep what is read together as one pack. UPDATE: put what superseded a member in its place. DELETE: retire.
-MERGE: keep the members of both under the first name and retire the second. NOOP: leave it as it is.
+"""ADD: keep packs that are read together as one. UPDATE: replace superseded members. DELETE: retire. MERGE: keep the
+members of both under the first name and retire the second. NOOP: change nothing.
 """
 ACTIONS: tuple[PackAction, ...] = get_args(PackAction)
 
 
 @dataclass(frozen=True, slots=True)
 class PackMember:
-    """A block of a pack, by its id."""
+    """A block of a pack, by id."""
 
     block: str
     role: PackRole = "source"
@@ -35,8 +35,10 @@ class PackMember:
 
 @dataclass(frozen=True, slots=True)
 class Pack:
-    """A version of a pack. id: SHA-256 of its title, keywords and members in order, so equal content has one id.
-    query, frame: what it was kept from; "" for blocks that were named. tokens: of the texts of all members.
+    """A version of a pack.
+
+    id: SHA-256 of its title, keywords and members in order, so equal content has one id. query, frame: what it was kept
+    from; "" for named blocks. tokens: of all members' texts.
     """
 
     name: str
@@ -59,9 +61,10 @@ class Pack:
 
 @dataclass(frozen=True, slots=True)
 class PackKept:
-    """Result of keeping a pack. operation: None where the latest version is the same already. answerable: of a query,
-    the chance that the memory holds an answer; None where nothing tells, and unestimated says why. unheld: the words of
-    the query that no block holds.
+    """Result of keeping a pack.
+
+    operation: None if the latest version is equal already. answerable: probability that the memory holds an answer to
+    the query; if None, unestimated says why. unheld: words of the query that are in no block.
     """
 
     pack: Pack
@@ -73,9 +76,11 @@ class PackKept:
 
 @dataclass(frozen=True, slots=True)
 class PackUsage:
-    """A pack with what its log says. success: the mean outcome. needed: how likely it is read within 30 days. born:
-    when it was kept first; age, unread: days since, and since it was read last. failures: of the latest five outcomes.
-    weight: what outcomes taught, .5 for nothing. forget: whether it would go for the others to fit.
+    """A pack with what its log says.
+
+    success: mean outcome. needed: probability that it is read within 30 days. born: when it was first kept; age,
+    unread: days since then, and since the last reading. failures: among the latest five outcomes. weight: learned from
+    outcomes, .5 without any. forget: it would be dropped so that the others fit.
     """
 
     pack: Pack
@@ -94,7 +99,7 @@ class PackUsage:
 
 @dataclass(frozen=True, slots=True)
 class PackLink:
-    """Link to another pack in one graph, and its strength, in (0, 1]."""
+    """Link to another pack in one graph, with its strength in (0, 1]."""
 
     name: str
     graph: PackGraph
@@ -103,8 +108,10 @@ class PackLink:
 
 @dataclass(frozen=True, slots=True)
 class PackContent:
-    """A pack with its members as they are now. gone: ids of those no longer held or used. readings: the latest, the
-    newest first. beside: names of packs that sessions read with it, the most often first.
+    """A pack with its members as they are now.
+
+    gone: ids of members no longer held or used. readings: the latest, newest first. beside: packs that sessions read
+    with it, most frequent first.
     """
 
     usage: PackUsage
@@ -118,7 +125,7 @@ class PackContent:
 
 @dataclass(frozen=True, slots=True)
 class PackUse:
-    """One reading of a pack, as it is logged. outcome: from 0 useless to 1 useful, None not judged."""
+    """A logged reading of a pack. outcome: from 0 useless to 1 useful, None if not judged."""
 
     number: int
     name: str
@@ -134,7 +141,7 @@ class PackUse:
 
 @dataclass(frozen=True, slots=True)
 class RoutedPack:
-    """A pack that a question may be given. worth: how much of what answers it holds, as the layers see it."""
+    """A pack considered for a question. worth: how much of the answer it holds, by the layers."""
 
     pack: Pack
     tokens: int
@@ -145,7 +152,7 @@ class RoutedPack:
 
 @dataclass(frozen=True, slots=True)
 class PackStage:
-    """A step from packs to a text, with what it did, and what went in and came out. unit: what is counted."""
+    """A step from packs to a text: what it did, and the counts before and after. unit: what is counted."""
 
     name: str
     did: str
@@ -158,9 +165,10 @@ class PackStage:
 
 @dataclass(frozen=True, slots=True)
 class PackAssembly:
-    """A text of at most `budget` tokens for a question, whose spans tile it. packs: those that were chosen, then the
-    others. blocks: members of which something stands in it; shortened: those of which a part does. uses: the numbers of
-    the readings in the log.
+    """A text of at most `budget` tokens for a question, which its spans tile.
+
+    packs: chosen ones, then the others. blocks: members in the text; shortened: those of which only a part is. uses:
+    numbers of the readings in the log.
     """
 
     query: str
@@ -179,7 +187,7 @@ class PackAssembly:
 
 @dataclass(frozen=True, slots=True)
 class PackOutcome:
-    """Outcome of readings. taught: the lesson for each pack: its weight before and after."""
+    """Outcome of readings. taught: each pack's weight before and after."""
 
     uses: tuple[PackUse, ...]
     operation: int
@@ -188,9 +196,11 @@ class PackOutcome:
 
 @dataclass(frozen=True, slots=True)
 class PackProposal:
-    """Something that could be done with packs, once it is accepted. packs: NAME@VERSION; the first changes, or stays.
-    name: of the pack that comes of it. come, gone: blocks that become members, or are members no longer. sure: how
-    likely the policy takes it rather than leave the packs. features: what the policy saw.
+    """Something that could be done with packs, if accepted.
+
+    packs: NAME@VERSION; the first is changed or stays. name: of the resulting pack. come, gone: blocks that become
+    members, or stop being members. sure: probability that it is better than doing nothing. features: the state that the
+    policy saw.
     """
 
     id: str

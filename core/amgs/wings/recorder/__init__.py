@@ -1,5 +1,5 @@
-"""A recorder for anybody's memory: takes OpenTelemetry spans, keeps them, and tells what a memory did and what of it
-was of use. It asks no model, and keeps nothing in a store.
+"""A recorder for memories of any maker: it stores OpenTelemetry spans and reports what a memory did and what of it was
+useful. It uses no model and no store.
 """
 
 from __future__ import annotations
@@ -7,4 +7,4 @@ from __future__ import annotations
 from typing import Final
 
 WING: Final = None
-"""It has no part of a memory."""
+"""It adds nothing to a memory."""

@@ -1,5 +1,7 @@
-"""Audit another memory for records that are useless or cannot be right: never recalled, long not recalled, duplicate,
-or against a later record. The rules read texts and times; deletion is the other memory's own affair.
+"""Audit another memory for records that are useless or wrong: never recalled, not recalled lately, duplicate, or
+contradicted by a later record.
+
+The rules use texts and times only; nothing is deleted.
 """
 
 from __future__ import annotations
@@ -30,17 +32,17 @@ REASONS: Final[tuple[Reason, ...]] = (
     "not recalled lately",
 )
 _SURE: Final = 0.5
-"""From this confidence on two records are said to be against each other."""
+"""Confidence from which on two records count as contradictory."""
 _ALIKE: Final = 0.9
-"""From this share of common words on, of all that either holds, two records say the same if they do not differ."""
+"""Share of common words from which on two records count as duplicates, if they do not contradict each other."""
 _COMPARED: Final = 40
-"""A word that more records hold brings none of them together."""
+"""Words in more records than this are not used for comparing records."""
 
 
 @dataclass(frozen=True, slots=True)
 class AuditFinding:
-    """Finding about one record. other: the record that is like it or contradicts it; None for none. because: in
-    words.
+    """Finding about one record. other: the record that is equal to or contradicts it, if any. because:
+    reason in words.
     """
 
     reason: Reason
@@ -53,8 +55,8 @@ class AuditFinding:
 class Audit:
     """Result of an audit.
 
-    records: number there. unread: those without a text, of which only their recalls are known. days: without a recall
-    from which on a record counts as not recalled lately. recalls: searches in all.
+    records: their number. unread: records without a text, of which only recalls are known. days: without a recall after
+    which a record counts as not recalled lately. recalls: number of searches.
     """
 
     findings: tuple[AuditFinding, ...]
@@ -64,13 +66,15 @@ class Audit:
     recalls: int
 
     def of(self, reason: Reason) -> list[AuditFinding]:
-        """Return those for one reason."""
+        """Return the findings for one reason."""
         return [finding for finding in self.findings if finding.reason == reason]
 
 
 def audit(memory: ForeignMemory, now: datetime, days: int) -> Audit:
-    """Look at the records that are there. A record is named for its first reason alone, in the order of `REASONS`; a
-    younger one than `days` is not called unused. days: 0 asks only what was never recalled.
+    """Audit the present records.
+
+    Each record is reported for the first of its `REASONS` only. Records younger than `days` are not reported as unused.
+    days: 0 reports only what was never recalled.
     """
     present = [record for record in memory.present if record.content.strip()]
     findings: dict[int, AuditFinding] = {}
@@ -82,7 +86,7 @@ def audit(memory: ForeignMemory, now: datetime, days: int) -> Audit:
 
 
 def _duplicates(records: Sequence[ForeignRecord]) -> Iterator[AuditFinding]:
-    """Yield all but one of records that say the same: the one that was recalled most often, or the latest."""
+    """Yield all but one of equal records: the most often recalled, or the latest, is left out."""
     seen: dict[tuple[str, str], ForeignRecord] = {}
     originals: list[ForeignRecord] = []
     for record in sorted(records, key=lambda record: (len(record.recalls), record.since), reverse=True):
@@ -101,7 +105,7 @@ def _duplicates(records: Sequence[ForeignRecord]) -> Iterator[AuditFinding]:
 
 
 def _conflicts(records: Sequence[ForeignRecord]) -> Iterator[AuditFinding]:
-    """Yield the older of two records that cannot both be right."""
+    """Yield the older of two contradictory records."""
     blocks = {id(record): _block(record, number) for number, record in enumerate(records)}
     words = Words.of(blocks.values())
     for later, record in _pairs(sorted(records, key=lambda record: record.since, reverse=True)):
@@ -112,7 +116,7 @@ def _conflicts(records: Sequence[ForeignRecord]) -> Iterator[AuditFinding]:
 
 
 def _pairs(records: Sequence[ForeignRecord]) -> Iterator[tuple[ForeignRecord, ForeignRecord]]:
-    """Yield (a record, one further on) of one store that share two words which few records hold."""
+    """Yield (record, a later one in the sequence) of one store that share two rare words."""
     postings: dict[tuple[str, str], list[int]] = {}
     for place, record in enumerate(records):
         for word in stems(record.content):
@@ -131,7 +135,7 @@ def _block(record: ForeignRecord, number: int) -> Block:
 
 
 def _find_unused_records(memory: ForeignMemory, now: datetime, days: int) -> Iterator[AuditFinding]:
-    """Yield what no search found, though there were searches since."""
+    """Yield records that no search found, although there were searches since."""
     searches = sorted(search.at for search in memory.searches())
     limit = earlier(now, timedelta(days=days))
     for record in memory.present:

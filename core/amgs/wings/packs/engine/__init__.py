@@ -1,1 +1,1 @@
-"""Packs: frames that are kept, versioned, read again, and learned from."""
+"""How packs are stored, chosen for a question, read and learned from."""

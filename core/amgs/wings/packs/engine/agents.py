@@ -1,5 +1,7 @@
-"""Layer 2: five agents choose packs, each by its role. In three rounds each sees, in a shared memory, what the others
-chose and why, and changes its choice; a vote, weighed by how often each was right, makes the consensus.
+"""Layer 2: five agents with different criteria choose packs.
+
+In three rounds each agent sees the choices of the others and revises its own; a vote, weighted by each agent's past
+accuracy, decides.
 """
 
 from __future__ import annotations
@@ -13,16 +15,19 @@ from amgs.wings.packs.engine.task import PackTask
 
 _ROUNDS, _PICKS, _CANDIDATES = 3, 5, 20
 _SUPPORT, _SMALLER, _SAME_DOMAIN, _RECENT_DAYS = 0.2, 0.7, 0.5, 30.0
-"""What the votes of others count beside an agent's own score; the size of a pack that replaces another, and what it
-shares with that; how fast a reading ages."""
+"""Weight of the others' votes beside an agent's own score; relative size below which a pack replaces a larger one;
+share of its members that must be in the larger one; days in which a reading's weight falls to 1/e.
+"""
 
 
-def _quality(task: PackTask, name: str) -> float:
+def _smoothed_success(task: PackTask, name: str) -> float:
+    """Return the mean outcome of a pack's readings, with two prior outcomes of .5."""
     usage = task.usages[name]
     return (1.0 + (usage.success or 0.0) * usage.judged) / (2.0 + usage.judged)
 
 
-def _domain(task: PackTask, name: str) -> float:
+def _keyword_overlap(task: PackTask, name: str) -> float:
+    """Return the share of the question's stems that the pack's name, title, query and keywords contain."""
     pack, asked = task.usages[name].pack, task.stems(task.query)
     stems = task.stems(" ".join((pack.name, pack.title, pack.query, *pack.keywords)))
     return (0.1 + len(asked & stems)) / (0.1 + len(asked))
@@ -31,15 +36,15 @@ def _domain(task: PackTask, name: str) -> float:
 ROLES: Mapping[str, Callable[[PackTask, str], float]] = {
     "relevance": lambda _task, _name: 1.0,
     "efficiency": lambda task, name: 1.0 / max(task.cost(name), 1),
-    "quality": _quality,
+    "quality": _smoothed_success,
     "recency": lambda task, name: exp(-task.usages[name].unread / _RECENT_DAYS),
-    "domain": _domain,
+    "domain": _keyword_overlap,
 }
-"""What each agent multiplies the worth of a pack with."""
+"""Factor by which each agent multiplies the worth of a pack."""
 
 
 def pick_packs(task: PackTask) -> dict[str, list[str]]:
-    """Return what each agent chooses after three rounds, the best first; writes its rationale."""
+    """Return each agent's choices after three rounds, best first; writes their rationale into the task."""
     candidates = task.ranked()[:_CANDIDATES]
     scores = {who: _scale({n: task.worth[n] * role(task, n) for n in candidates}) for who, role in ROLES.items()}
     picks = {agent: _best(own) for agent, own in scores.items()}
@@ -57,10 +62,12 @@ def pick_packs(task: PackTask) -> dict[str, list[str]]:
 
 
 def _best(scores: Mapping[str, float]) -> list[str]:
+    """Return the names with the best scores."""
     return sorted(scores, key=lambda name: (-scores[name], name))[:_PICKS]
 
 
 def _votes(picks: Mapping[str, Sequence[str]], accuracy: Mapping[str, float]) -> dict[str, float]:
+    """Return each pack's votes: 1/rank in each agent's choices, weighted by its accuracy."""
     votes: dict[str, float] = defaultdict(float)
     for agent, own in picks.items():
         for rank, name in enumerate(own, 1):
@@ -69,12 +76,13 @@ def _votes(picks: Mapping[str, Sequence[str]], accuracy: Mapping[str, float]) ->
 
 
 def _scale(scores: Mapping[str, float]) -> dict[str, float]:
+    """Divide scores by the highest."""
     most = max(scores.values(), default=0.0) or 1.0
     return {name: score / most for name, score in scores.items()}
 
 
 def _swap_for_smaller(task: PackTask, picks: Sequence[str], efficient: Sequence[str]) -> list[str]:
-    """Replace packs by efficient ones that are much smaller and hold much of the same."""
+    """Replace packs by efficient ones that are much smaller and have most of their members in them."""
     blocks = {name: {block.id for _, block in task.members[name]} for name in (*picks, *efficient)}
 
     def replaces(other: str, name: str) -> bool:
@@ -85,7 +93,7 @@ def _swap_for_smaller(task: PackTask, picks: Sequence[str], efficient: Sequence[
 
 
 def agree_on_packs(task: PackTask) -> str:
-    """Take packs in the order of votes, each weighed by how often its agent was right, while they fit."""
+    """Choose packs in order of votes, weighted by the agents' accuracy, while they fit."""
     picks = pick_packs(task)
     votes = _votes(picks, task.accuracy)
     task.chosen, used = [], 0
@@ -101,6 +109,6 @@ def agree_on_packs(task: PackTask) -> str:
 
 
 def accuracies(votes: Sequence[tuple[str, float, float]]) -> dict[str, float]:
-    """Return how often each agent was right: the mean outcome of its votes; .5 where nothing tells."""
+    """Return each agent's accuracy: the mean outcome of its votes; .5 without any."""
     own = {agent: [(0.5, 1.0), *((v * out, v) for who, v, out in votes if who == agent)] for agent in ROLES}
     return {agent: sum(hit for hit, _ in of) / sum(vote for _, vote in of) for agent, of in own.items()}

@@ -1,4 +1,6 @@
-"""Layer 3: of what does not fit, sentences to which the question pays little of a language model's attention go."""
+"""Layer 3: if the sentences do not fit, those that get little of a language model's attention from the question are
+left out.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +8,7 @@ from amgs.wings.packs.engine.task import PackTask
 
 
 def prune_by_attention(task: PackTask) -> str:
-    """Keep the half that the question attends to most, and more while the text has room."""
+    """Keep the half that gets most attention, and more while the text has room."""
     if task.attention is None:
         return "no language model that tells its attention is loaded: everything passes"
     if task.fits():

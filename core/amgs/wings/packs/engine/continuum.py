@@ -1,5 +1,7 @@
-"""Layer 6: how packs live on between sessions: which stay needed, which to do without, what is read together, and what
-follows what. How likely a pack is read again is by the BG/NBD model (Fader, Hardie and Lee 2005).
+"""Layer 6: use of packs across sessions: which are likely needed, which can be dropped, which are read together or
+after one another.
+
+How likely a pack is read again is by the BG/NBD model (Fader, Hardie and Lee 2005).
 """
 
 from __future__ import annotations
@@ -15,15 +17,20 @@ from amgs.wings.packs.engine.task import PackTask, session_chains
 from amgs.wings.packs.values import PackUsage, PackUse
 
 RATE_SHAPE, RATE_DAYS, ENDED, WENT_ON = 0.6, 8.0, 0.8, 2.5
-"""The gamma distribution of rates over packs, and the beta distribution of how likely a reading is the last."""
+"""Shape and scale (days) of the gamma distribution of reading rates, and the beta distribution of the chance that a
+reading is the last.
+"""
 LEAST_COUNT, LEAST_LIFT = 5, 1.5
-"""Packs are read together where so many sessions have them all, and so many times more than by chance."""
+"""Packs count as read together in at least this many sessions, and this many times as often as by chance."""
 _FORGOTTEN, _ASSOCIATED = 0.1, 0.1
-"""The share of packs that is not asked; what one that is read with the worthiest gains, of its worth."""
+"""Share of packs that are not asked; share of the best pack's worth that packs read with it gain."""
 
 
-def needed(readings: int, last: float, age: float, horizon: float) -> float:
-    """Return how likely a pack is read within so many days. last: days from when it was kept to the last reading."""
+def reading_probability(readings: int, last: float, age: float, horizon: float) -> float:
+    """Return how likely a pack is read within `horizon` days.
+
+    age: days since it was first kept. last: days from then to the last reading.
+    """
     alive = 1.0
     if readings:
         gap = (RATE_DAYS + age) / (RATE_DAYS + last)
@@ -33,8 +40,9 @@ def needed(readings: int, last: float, age: float, horizon: float) -> float:
 
 
 def forget_packs(usages: Sequence[PackUsage], tokens: int) -> list[str]:
-    """Return the names of those to do without so that the others take at most `tokens`: the least likely needed for the
-    square root of their size first; what went and still fits in the end stays.
+    """Return the names of packs to drop so that the rest has at most `tokens`.
+
+    First go those least likely needed per square root of size; at the end, dropped packs that still fit are put back.
     """
     total, gone = sum(usage.pack.tokens for usage in usages), list[PackUsage]()
     for usage in sorted(usages, key=lambda usage: (usage.needed / max(usage.pack.tokens, 1) ** 0.5, usage.pack.name)):
@@ -49,7 +57,9 @@ def forget_packs(usages: Sequence[PackUsage], tokens: int) -> list[str]:
 
 
 class ReadTogether(NamedTuple):
-    """Packs that so many sessions have, of `either` that have any. lift: how many times more than by chance."""
+    """Packs that `sessions` sessions read, of `either` that read any of them. lift: how many times as often as by
+    chance.
+    """
 
     names: tuple[str, ...]
     sessions: int
@@ -58,8 +68,10 @@ class ReadTogether(NamedTuple):
 
 
 def find_combinations(sessions: Sequence[Iterable[str]]) -> list[ReadTogether]:
-    """Pairs of packs read in the same sessions, at least LEAST_COUNT times and LEAST_LIFT above chance, or in all but
-    one of so many where any is read, since what every session has is together by chance too; the most often first.
+    """Return pairs of packs read in the same sessions, most frequent first.
+
+    A pair counts from LEAST_COUNT sessions on, if its lift is at least LEAST_LIFT, or if nearly all sessions that read
+    either read both: packs that every session reads have no lift.
     """
     read = [frozenset(session) for session in sessions]
     alone = Counter(name for session in read for name in session)
@@ -81,8 +93,8 @@ def associations(uses: Sequence[PackUse]) -> Counter[tuple[str, str]]:
 
 
 def evolve_worth(task: PackTask) -> str:
-    """Forget, for this question, the tenth of packs that are worth least by how likely they are needed and what came of
-    them; add to what sessions read with the worthiest pack, and to what usually follows the last reading of this one.
+    """Forget for this question the tenth of packs with the least expected use and success; raise what sessions read
+    with the best pack, and what usually follows this session's last reading.
     """
     value = {
         name: usage.needed * (0.5 if usage.success is None else usage.success) for name, usage in task.usages.items()

@@ -1,4 +1,4 @@
-"""Layer 5: of what does not fit, what is central to the question stays, and what says the same is told once."""
+"""Layer 5: if the sentences do not fit, the most relevant stay, and of equivalent ones only the best."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ import numpy as np
 from amgs.wings.packs.engine.task import PackTask
 
 _OVERLAP, _HISTORY, _FOCUS, _SAME = 0.6, 0.4, 0.4, 0.8
-"""What overlap and history count; the share of sentences that is central; the cosine from which two say the same."""
+"""Weights of similarity and history; share of sentences that stay; cosine from which two are equivalent."""
 
 
 def compress_to_focus(task: PackTask) -> str:
-    """Keep the two fifths of the sentences that overlap most with the question, by meaning and by what readings with
-    this member came to, and more while the text has room; of sentences that say the same, the best.
+    """Keep the two fifths of the sentences that are most similar to the question and had the best outcomes, and more
+    while the text has room; of equivalent sentences, only the best.
     """
     if task.fits():
         return "everything fits: nothing is left out"

@@ -1,6 +1,6 @@
-"""Layer 1: four graphs over packs. A question is routed to those that it asks for, walks them, and fuses what it meets.
+"""Layer 1: four graphs over packs. A question chooses graphs, walks them, and raises the packs that the walks reach.
 
-A graph is, for each pack, the packs that it leads to with a weight in (0, 1].
+A graph maps each pack to the packs that it leads to, with weights in (0, 1].
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from amgs.wings.packs.values import GRAPHS, Pack, PackGraph, PackLink, PackUse
 Graph = Mapping[str, Mapping[str, float]]
 _NEAREST, _LEAST_SIMILAR, _DEPTH, _RECENT_DAYS = 5, 0.7, 2, 7.0
 _FUSED, _RANK = 0.25, 10.0
-"""What a pack that the walks meet first gains, of the worthiest pack; and how fast that falls by rank."""
+"""Gain of the pack that a walk ranks first, as a share of the best pack's worth; and how fast it falls by rank."""
 _WORD = re.compile(r"\w+")
 _WHEN = re.compile(r"\b(?:when|recent\w*|last|latest|lately|before|after|yesterday|today|ago|since|again)\b", re.I)
 _WHY = re.compile(r"\b(?:why|because|caus\w+|lead\w*|led|result\w*|work(?:s|ed)|help(?:s|ed)?|fix(?:es|ed)?)\b", re.I)
@@ -31,7 +31,7 @@ _WHY = re.compile(r"\b(?:why|because|caus\w+|lead\w*|led|result\w*|work(?:s|ed)|
 def build_graphs(
     packs: Mapping[str, Pack], members: Mapping[str, Members], uses: Sequence[PackUse]
 ) -> dict[PackGraph, Graph]:
-    """Return the four graphs of packs. members: with vectors, as far as they have one. uses: the newest first."""
+    """Return the four graphs. members: with vectors, if they have any. uses: newest first."""
     means = {
         name: np.mean(vectors, axis=0)
         for name in packs
@@ -48,20 +48,21 @@ def build_graphs(
         name: {n: len(own & o) / len(own | o) for n, o in entities.items() if n != name and own & o}
         for name, own in entities.items()
     }
-    return {"semantic": semantic, "temporal": transitions(uses), "causal": _causes(uses), "entity": shared}
+    return {"semantic": semantic, "temporal": transitions(uses), "causal": _outcome_graph(uses), "entity": shared}
 
 
 def _names(blocks: Iterable[Block]) -> list[str]:
+    """Return all entities of the blocks."""
     return [str(entity) for block in blocks for entity in block.meta.get("entities") or ()]
 
 
 def _entities(pack: Pack, members: Members) -> frozenset[str]:
-    """Return the keywords of a pack, and the names in its members, in small letters."""
+    """Return a pack's keywords and its members' entities, in lower case."""
     return frozenset(word.lower() for word in (*pack.keywords, *_names(block for _, block in members)))
 
 
 def transitions(uses: Sequence[PackUse]) -> Graph:
-    """Return how likely each pack was read right after another, by what sessions read."""
+    """Return how likely each pack is read right after another within a session."""
     counts: dict[str, Counter[str]] = defaultdict(Counter)
     for chain in session_chains(uses):
         for first, then in pairwise(chain):
@@ -70,8 +71,8 @@ def transitions(uses: Sequence[PackUse]) -> Graph:
     return {name: {other: n / after.total() for other, n in after.items()} for name, after in counts.items()}
 
 
-def _causes(uses: Sequence[PackUse]) -> Graph:
-    """Return the mean outcome of each pack where another was read before it in a session, where that is above 0."""
+def _outcome_graph(uses: Sequence[PackUse]) -> Graph:
+    """Return the mean outcome of each pack after another was read in the same session, if above 0."""
     outcomes: dict[tuple[str, str], list[float]] = defaultdict(list)
     for chain in session_chains(uses):
         for place, use in enumerate(chain):
@@ -86,8 +87,8 @@ def _causes(uses: Sequence[PackUse]) -> Graph:
 
 
 def intents_of(query: str, names: Iterable[str]) -> tuple[PackGraph, ...]:
-    """Return the graphs that a question asks for: temporal for a time, causal for a reason, entity where it has one of
-    the names that packs hold, semantic for anything else.
+    """Return the graphs for a question: temporal if it asks for a time, causal for a reason, entity if it contains one
+    of the names, else semantic.
     """
     low = f" {' '.join(_WORD.findall(query.lower()))} "
     named = any(name and f" {name.lower()} " in low for name in names)
@@ -96,7 +97,7 @@ def intents_of(query: str, names: Iterable[str]) -> tuple[PackGraph, ...]:
 
 
 def retrieve_by_graphs(task: PackTask) -> str:
-    """Walk the graphs that the question asks for, and add to the worth of what the walks meet, by rank in each."""
+    """Walk the graphs that fit the question, and raise the worth of the packs reached, by rank in each."""
     graphs = build_graphs({name: usage.pack for name, usage in task.usages.items()}, task.members, task.uses)
     intents = intents_of(task.query, _names(block for own in task.members.values() for _, block in own))
     best, notes = max(task.worth.values(), default=0.0), []
@@ -110,7 +111,7 @@ def retrieve_by_graphs(task: PackTask) -> str:
 
 
 def _seeds(task: PackTask, intent: PackGraph) -> dict[str, float]:
-    """Return where a walk begins, and how surely."""
+    """Return the packs from which a walk begins, with weights."""
     if intent == "semantic":
         best = task.ranked()[:_NEAREST]
         return {name: task.worth[name] / task.worth[best[0]] for name in best}
@@ -128,7 +129,9 @@ def _seeds(task: PackTask, intent: PackGraph) -> dict[str, float]:
 
 
 def walk(seeds: Mapping[str, float], graph: Graph, least: float = 0.0) -> dict[str, float]:
-    """Return what is reached from seeds within two steps along edges above a weight, each by its surest path."""
+    """Return what is reached from seeds within two steps along edges above `least`, each with the weight of its best
+    path.
+    """
     reached, border = dict(seeds), dict(seeds)
     for _ in range(_DEPTH):
         beyond: dict[str, float] = {}
@@ -142,6 +145,6 @@ def walk(seeds: Mapping[str, float], graph: Graph, least: float = 0.0) -> dict[s
 
 
 def links_of(name: str, graphs: Mapping[PackGraph, Graph]) -> tuple[PackLink, ...]:
-    """Return what ties a pack to others, by name, then by graph."""
+    """Return the links of a pack to others, by name, then by graph."""
     links = [PackLink(o, graph, w) for graph in GRAPHS for o, w in graphs[graph].get(name, {}).items() if w >= 0.01]
     return tuple(sorted(links, key=lambda link: (link.name, GRAPHS.index(link.graph))))

@@ -1,4 +1,4 @@
-"""Keeping packs: versions under a name, and the words that tell a pack from the rest of the memory."""
+"""Versions of packs under a name, and keywords that distinguish a pack from the rest of the memory."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ from amgs.wings.packs.store import PackStorage
 from amgs.wings.packs.values import Pack, PackRole, PackUsage, PackUse
 
 HORIZON, MOST = 30.0, 8
-"""Days within which a pack is said to be needed; keywords of a pack."""
+"""Days within which the need of a pack is predicted; most keywords of a pack."""
 _LONGEST_NAME, _LATELY = 80, 5
 _WORD = re.compile(r"[^\W\d_][\w'’-]{2,}")
 
 
 def next_version(versions: Sequence[Pack], pack: Pack) -> Pack:
-    """Return a pack with its id, as the version after these of its name; the last of them where that says the same."""
+    """Return a pack with id and version number, following these versions; the last of them if it is equal."""
     content = [pack.title, list(pack.keywords), [[member.block, member.role] for member in pack.members]]
     own = hashlib.sha256(json.dumps(content, ensure_ascii=False).encode()).hexdigest()
     if versions and versions[-1].id == own and not versions[-1].retired:
@@ -37,20 +37,21 @@ def next_version(versions: Sequence[Pack], pack: Pack) -> Pack:
 
 
 def role_of(block: Block) -> PackRole:
-    """Return the role of a block: one merged from others is a learning."""
+    """Return the role of a block: "learning" if it was derived from others."""
     return "learning" if block.meta.get("derived_from") else "source"
 
 
 def check_name(name: str) -> None:
-    """Raise UsageError for a name that cannot be one."""
+    """Raise UsageError for an invalid name."""
     if name.strip() != name or not 0 < len(name) <= _LONGEST_NAME or "@" in name or not name.isprintable():
         way_out = f"Use up to {_LONGEST_NAME} printable characters without @."
         raise UsageError(f"{name[:40]!r} is no name for a pack.", way_out=way_out)
 
 
-def find(storage: PackStorage, reference: str, *, standing: bool = False) -> Pack:
-    """Find the pack that `NAME`, its latest version, or `NAME@VERSION` means; raises UnknownPackError for none, and
-    UsageError for one that is retired where it must be standing.
+def find(storage: PackStorage, reference: str, *, in_use: bool = False) -> Pack:
+    """Return the pack `NAME`, in its latest version, or `NAME@VERSION`.
+
+    in_use: raise UsageError for a retired one. Raises UnknownPackError if it does not exist.
     """
     name, at, number = reference.partition("@")
     versions = storage.versions(name)
@@ -62,14 +63,14 @@ def find(storage: PackStorage, reference: str, *, standing: bool = False) -> Pac
     if version is None:
         way_out = f"Its latest versions are {', '.join(str(pack.version) for pack in versions[-5:])}."
         raise UnknownPackError(f"{name!r} has no version {number[:20]!r}.", way_out=way_out)
-    if standing and version.retired:
+    if in_use and version.retired:
         way_out = "Undo that, keep it anew, or use another."
         raise UsageError(f"{name}@{version.version} is retired.", title="A retired pack", way_out=way_out)
     return version
 
 
 def usage(pack: Pack, uses: Sequence[PackUse], born: datetime, now: datetime, weight: float = 0.5) -> PackUsage:
-    """Return a pack with what its log says. uses: of its name, the newest first."""
+    """Return a pack with what its log says. uses: of its name, newest first. born: when it was first kept."""
     age = max(hours_between(born, now), 0.0) / 24.0
     last = min(max(hours_between(born, uses[0].at), 0.0) / 24.0, age) if uses else 0.0
     judged = [use.outcome for use in reversed(uses) if use.outcome is not None]
@@ -79,7 +80,7 @@ def usage(pack: Pack, uses: Sequence[PackUse], born: datetime, now: datetime, we
         uses[0].at if uses else None,
         len(judged),
         sum(judged) / len(judged) if judged else None,
-        continuum.needed(len(uses), last, age, HORIZON),
+        continuum.reading_probability(len(uses), last, age, HORIZON),
         born,
         age,
         age - last,
@@ -89,18 +90,18 @@ def usage(pack: Pack, uses: Sequence[PackUse], born: datetime, now: datetime, we
 
 
 def failures(outcomes: Sequence[float]) -> int:
-    """Return how many of the latest outcomes are nearer to useless; the oldest first."""
+    """Return how many of the latest outcomes are below .5; outcomes: oldest first."""
     return sum(outcome < 0.5 for outcome in outcomes[-_LATELY:])
 
 
 def names_of(references: Sequence[str]) -> list[str]:
-    """Return the names in `NAME@VERSION`."""
+    """Return the names in references `NAME@VERSION`."""
     return [reference.rpartition("@")[0] for reference in references]
 
 
 def keywords(texts: Sequence[str], index: LexicalIndex) -> tuple[str, ...]:
-    """Return the words that stand in most of the texts and in few others, the best first: texts with it times its idf;
-    each as it is written most often.
+    """Return the words that are in most of the texts but few other blocks, best first: number of texts times idf; each
+    in its most frequent spelling.
     """
     written: dict[str, Counter[str]] = defaultdict(Counter)
     texts_with: Counter[str] = Counter()

@@ -1,8 +1,8 @@
-"""Layer 4: what could be done with packs. A rule says what may be done and how sure it is; a linear policy, learned
-from verdicts on proposals and from outcomes of readings, says how likely each is to be right.
+"""Layer 4: proposals for packs. Rules say what may be done and how sure that is; a linear policy, learned from verdicts
+and outcomes, says how likely each is right.
 
-The policy is worked out from the log each time, so that `undo` of a verdict or an outcome unlearns it. No reading
-changes a pack: what an assembly does to one holds for its text alone.
+The policy is computed from the log each time, so that `undo` of a verdict or outcome unlearns it. Reading changes no
+pack: what an assembly does to one is for its text only.
 """
 
 from __future__ import annotations
@@ -28,21 +28,24 @@ from amgs.wings.packs.store import PackDecision
 from amgs.wings.packs.values import ACTIONS, Pack, PackAction, PackProposal, PackUsage, PackUse
 
 COST: Mapping[PackAction, float] = {"ADD": 1.0, "UPDATE": 1.0, "DELETE": 9.0, "MERGE": 9.0}
-"""What a proposal that is wrong takes away, where one that is right gives 1."""
+"""Loss by a wrong proposal, where a right one gains 1."""
 FEATURES = 8
 _RATE = 0.1
 _CONTAINED, _ALIKE = 0.9, 0.6
-"""Of the members of the smaller pack, and of all members, what two packs must have in common to be merged."""
+"""Share of the smaller pack's members, and of all members, that two packs must have in common to be merged."""
 _RESTS_DAYS, _UNREAD_DAYS, _NEVER_DAYS, _FADED = 60.0, 400.0, 730.0, 0.9
-"""Days without a reading from which on a pack may go; after which one that is read once a year was read again; and for
-one that was never read."""
+"""Days without a reading: from which on a pack may be deleted; after which it surely may; the same for one never read;
+and the share of faded members needed for that.
+"""
 _SURE, _HARDLY, _LEAST, _LIFT = 0.95, 0.01, 1e-3, 2.0
 
 
 @dataclass(frozen=True, slots=True)
 class PackView:
-    """A pack as the rule sees it. blocks: its members that are held and used; heirs: what took the place of a member,
-    by its id. faded: the share of members whose relevance is below the threshold.
+    """A pack as the rules see it.
+
+    blocks: members that are held and used. heirs: blocks that replaced members, by the member's id. faded: share of
+    members with relevance below the threshold.
     """
 
     usage: PackUsage
@@ -58,19 +61,19 @@ class PackView:
 def features(
     age: float, uses: int, success: float | None, failures: int, tokens: int, similarity: float = 0.0
 ) -> tuple[float, ...]:
-    """Return the state of a pack as the policy sees it, so many numbers. age: in days."""
+    """Return the state of a pack as numbers for the policy. age: in days."""
     known = 0.5 if success is None else success
     return (1.0, age / 365, uses / 100, known, similarity, failures / 10, tokens / 1000, float(similarity >= _ALIKE))
 
 
 class PackPolicy:
-    """A weight of each feature for each action; all 0 where nothing was learned."""
+    """A weight of each feature for each action; all 0 if nothing was learned."""
 
     def __init__(self) -> None:
         self.weights: dict[PackAction, NDArray[np.float64]] = {action: np.zeros(FEATURES) for action in ACTIONS}
 
     def learn(self, state: Sequence[float], taken: PackAction, reward: float) -> None:
-        """Take one step of the policy gradient (REINFORCE) on the softmax over actions."""
+        """Take one policy-gradient step (REINFORCE) on the softmax over actions."""
         scores = np.array([weights @ np.array(state) for weights in self.weights.values()])
         likely = np.exp(scores - scores.max())
         likely /= likely.sum()
@@ -78,15 +81,17 @@ class PackPolicy:
             self.weights[action] += _RATE * reward * (float(action == taken) - chance) * np.array(state)
 
     def sure(self, proposal: PackProposal) -> float:
-        """Return how likely an action is right rather than leaving the packs, given how sure the rule is."""
+        """Return how likely an action is better than doing nothing, given the confidence of the rule."""
         ruled = min(max(proposal.sure, _LEAST), 1 - _LEAST)
         learned = float((self.weights[proposal.action] - self.weights["NOOP"]) @ np.array(proposal.features))
         return sigmoid(log(ruled / (1 - ruled)) + learned)
 
 
 def learn_policy(uses: Sequence[PackUse], decisions: Sequence[PackDecision], views: Sequence[PackView]) -> PackPolicy:
-    """Learn the policy from verdicts and outcomes, in the order of time. A reading is an outcome of what was last
-    accepted for its pack, else of NOOP; its reward is how much it is above the mean so far. uses: the newest first.
+    """Learn the policy from verdicts and outcomes, in order of time.
+
+    A reading is an outcome of the action last accepted for its pack, else of NOOP; its reward is its outcome less the
+    mean so far. uses: newest first.
     """
     policy, born = PackPolicy(), {view.pack.name: view.usage.born for view in views}
     read: Counter[str] = Counter()
@@ -114,7 +119,7 @@ def learn_policy(uses: Sequence[PackUse], decisions: Sequence[PackDecision], vie
 
 
 def candidates(views: Sequence[PackView], read_together: Sequence[ReadTogether]) -> list[PackProposal]:
-    """Return everything that may be done, each as sure as the rule is."""
+    """Return all proposals that the rules allow, with the rules' confidence."""
     named = {view.pack.name: view for view in views}
     proposals = [merger for a, b in combinations(views, 2) if (merger := _merge(a, b)) is not None]
     proposals += [make_proposal("UPDATE", [view], _SURE) for view in views if view.heirs]
@@ -122,7 +127,7 @@ def candidates(views: Sequence[PackView], read_together: Sequence[ReadTogether])
     for names, sessions, lift, either in read_together:
         if all(name in named for name in names):
             reason = f"read together in {sessions} of {either} sessions, {lift:.1f} times as often as by chance"
-            # In all sessions chance tells nothing, so the share of the sessions that read any of them does.
+            # Packs that all sessions read have no lift; then the share of sessions decides.
             sure = max(1 - _LIFT / lift, (sessions - 1) / either)
             addition = make_proposal("ADD", [named[name] for name in names], sure, reason)
             if not any(set(addition.come) <= view.blocks.keys() for view in views):
@@ -131,9 +136,7 @@ def candidates(views: Sequence[PackView], read_together: Sequence[ReadTogether])
 
 
 def propose(every: Sequence[PackProposal], policy: PackPolicy) -> tuple[PackProposal, ...]:
-    """Return the candidates that are worth a decision, the most valuable first: 1 where it is right, less its cost
-    where it is wrong.
-    """
+    """Return the candidates worth proposing, most valuable first: 1 if right, less its cost if wrong."""
     learned = [replace(proposal, sure=policy.sure(proposal)) for proposal in every]
     worth = {proposal.id: proposal.sure - (1.0 - proposal.sure) * COST[proposal.action] for proposal in learned}
     wanted = [proposal for proposal in learned if worth[proposal.id] > 0]
@@ -141,7 +144,9 @@ def propose(every: Sequence[PackProposal], policy: PackPolicy) -> tuple[PackProp
 
 
 def _merge(a: PackView, b: PackView) -> PackProposal | None:
-    """Propose a merge: the pack that is read more, then the larger, then the older, stays."""
+    """Propose a merge; the pack read more often stays, then the larger, then the older. None if they
+    differ too much.
+    """
     survivor, gone = sorted(
         (a, b), key=lambda view: (-view.usage.uses, -len(view.blocks), -view.usage.age, view.pack.name)
     )
@@ -154,6 +159,7 @@ def _merge(a: PackView, b: PackView) -> PackProposal | None:
 
 
 def _delete(view: PackView) -> PackProposal:
+    """Propose to delete a pack."""
     usage, sure = view.usage, 0.5 * min(view.usage.unread / _UNREAD_DAYS, 1.0) * view.faded
     rests = usage.unread >= _UNREAD_DAYS and usage.needed < _HARDLY if usage.uses else usage.unread >= _NEVER_DAYS
     if rests and view.faded >= _FADED:
@@ -166,7 +172,7 @@ def _delete(view: PackView) -> PackProposal:
 def make_proposal(
     action: PackAction, views: Sequence[PackView], sure: float = 1.0, because: str = "", similarity: float = 0.0
 ) -> PackProposal:
-    """Return what an action comes to for packs; the first stays, but for ADD."""
+    """Return what an action would do to packs; except for ADD, the first stays."""
     first, name = views[0].pack, views[0].pack.name
     gone, blocks = tuple[str, ...](), list[str]()
     if action == "UPDATE":
@@ -197,12 +203,12 @@ _DONE: Final[Mapping[PackAction, str]] = {
 
 
 def operate_on_packs(task: PackTask) -> str:
-    """Do to each pack that was chosen what the policy thinks best, for this text alone; the store is not changed."""
+    """Do to each chosen pack what the policy proposes, for this text only; the store is not changed."""
     done: Counter[PackAction] = Counter()
     best = {name: p for p in reversed(task.proposals()) for name in keeping.names_of(p.packs)}
     for name in list(task.chosen):
         if name not in task.chosen:
-            continue  # another took its members in
+            continue  # merged into another one
         wanted = best.get(name)
         done["NOOP" if wanted is None else wanted.action] += 1
         if wanted is None:

@@ -1,4 +1,4 @@
-"""From packs to one text for a question: the layers that are switched on, each with what it did."""
+"""From packs to one text for a question, through the layers that are switched on, with a record of each."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ OF_WORTH: Mapping[PackLayer, Callable[[PackTask], str]] = {
     "continuum": evolve_worth,
     "weights": weigh_packs,
 }
-"""Layers that say what each pack is worth, in the order in which they run."""
+"""Layers that change the worth of packs, in the order in which they run."""
 OF_SENTENCES: Mapping[PackLayer, Callable[[PackTask], str]] = {
     "attention": prune_by_attention,
     "focus": compress_to_focus,
@@ -34,7 +34,9 @@ OF_SENTENCES: Mapping[PackLayer, Callable[[PackTask], str]] = {
 def run_pipeline(
     task: PackTask, layers: Collection[PackLayer], title: str
 ) -> tuple[WrittenText, tuple[PackStage, ...]]:
-    """Write a text of at most the task's budget, by the layers; without one, by what packs hold of what answers."""
+    """Write a text of at most the task's budget through the layers; without layers, packs are chosen by the search's
+    evidence.
+    """
     stages: list[PackStage] = []
 
     def step(name: str, unit: Literal["packs", "sentences"], run: Callable[[PackTask], str]) -> None:
@@ -65,14 +67,14 @@ def run_pipeline(
 
 
 def _measure(task: PackTask, unit: str) -> tuple[int, int]:
-    """Return how many there are, and their tokens."""
+    """Return the number of packs or sentences, and their tokens."""
     if unit == "packs":
         return len(task.chosen), sum(map(task.tokens, task.chosen))
     return len(task.sentences), sum(task.count_tokens(sentence.text) for sentence in task.sentences)
 
 
 def _choose(task: PackTask) -> str:
-    """Take the pack that adds most of what answers for its tokens, until none fits: a member in two counts once."""
+    """Choose packs greedily by what they add per token until none fits; a member in several counts once."""
     task.chosen, covered, used = [], set[str](), 0
     left = task.ranked()
     while True:
@@ -95,7 +97,7 @@ def _choose(task: PackTask) -> str:
 
 
 def _gain(task: PackTask, name: str, covered: Collection[str]) -> float:
-    """Return the worth of a pack, less the part that the members chosen before it cover."""
+    """Return the worth of a pack, less the share that members of chosen packs cover."""
     own = {block.id: task.likely.get(block.id, 0.0) for _, block in task.members[name]}
     every = sum(own.values())
     fresh = sum(likely for block, likely in own.items() if block not in covered)
@@ -103,7 +105,7 @@ def _gain(task: PackTask, name: str, covered: Collection[str]) -> float:
 
 
 def _join(task: PackTask) -> list[tuple[PackRole, Block]]:
-    """Return the members of the chosen packs, those that stand in several once."""
+    """Return the members of the chosen packs, each once."""
     members: dict[str, tuple[PackRole, Block]] = {}
     for name in task.chosen:
         for role, block in task.members[name]:

@@ -1,7 +1,7 @@
-"""Rate the sentences of the members for a question, by what the search knows; and write a text from the best of them.
+"""Rate the members' sentences for a question by the search's evidence, and write a text from the best ones.
 
-A question may need two texts of which it names but one. So words count twice, those of the question and those of the
-sentence that answers most of it; and so does a member whose title the best sentences, or the question, name.
+A question may need two texts but name only one. So two kinds of words count: those of the question, and those of the
+sentence that answers it best; and a member gains if the best sentences, or the question, name its title.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ from amgs.wings.packs.engine.task import Floats, PackSentence, PackTask
 from amgs.wings.packs.values import PackRole
 
 _BEST = (1.0, 0.75, 0.5)
-"""What naming a title counts in the best sentence, the second and the third."""
+"""Gain of a title that is named in the best sentence, the second and the third."""
 _EVIDENCE, _WORDS, _SHORTEST_NAME = 1 / 8, 2.0, 4
 _MOST = 512
-"""Members that may answer; the rest together is next to nothing."""
+"""Most members that may answer; the probability of the rest is negligible."""
 _WORD = re.compile(r"[\w'’-]+")
 _ASIDE = re.compile(r"\s*\([^)]*\)")
 _GAP = " … "
@@ -39,7 +39,7 @@ _TITLES: Mapping[PackRole, str] = {"learning": "Learnings", "source": "Sources"}
 
 
 def evidence_of(query: str, numbers: Mapping[str, int], sources: Sources) -> dict[str, float]:
-    """Return the search's linear score of each member, under that of the best; numbers: by id, as the store counts."""
+    """Return the search's linear score of each member, relative to the best. numbers: block numbers by id."""
     within = tuple(sorted(set(numbers.values())))
     request = RetrievalRequest(query, BlockFilter(statuses=STATUSES), within=within, present=within, most=0)
     features = gather(request, sources).evidence if within and any(c.isalnum() for c in query) else None
@@ -51,7 +51,7 @@ def evidence_of(query: str, numbers: Mapping[str, int], sources: Sources) -> dic
 
 
 def likely_of(evidence: Mapping[str, float]) -> dict[str, float]:
-    """Return how likely each member is the one that answers, for the likeliest of them; together 1."""
+    """Return the probability of each of the best members to be the one that answers; they sum to 1."""
     best = sorted(evidence, key=lambda block: -evidence[block])[:_MOST]
     powers = {block: exp(evidence[block]) for block in best}
     every = sum(powers.values())
@@ -64,7 +64,7 @@ def sentences_of(members: Sequence[tuple[PackRole, Block]]) -> list[PackSentence
 
 
 def stems_of(text: str, index: LexicalIndex) -> list[str]:
-    """Return the words of a text that mean something, as the index reads them."""
+    """Return the stems of a text without common words, as in the index."""
     words = (word for word in _WORD.findall(text.lower()) if word not in COMMON_WORDS)
     return [stem for word in words for stem in index.stems(word)]
 
@@ -72,7 +72,7 @@ def stems_of(text: str, index: LexicalIndex) -> list[str]:
 def worth_of_sentences(
     query: str, sentences: Sequence[PackSentence], evidence: Mapping[str, float], index: LexicalIndex
 ) -> Floats:
-    """Return (n,) the higher, the more a sentence helps to answer; falling in their order where nothing is asked."""
+    """Return (n,) scores of how much a sentence helps to answer; without a question they fall in order."""
     asked = stems_of(query, index)
     if not sentences or not any(c.isalnum() for c in query):
         return -np.arange(len(sentences), dtype=np.float64)
@@ -82,31 +82,32 @@ def worth_of_sentences(
     worst = min(evidence.values(), default=0.0)
     known = np.array([evidence.get(sentence.block.id, worst) for sentence in sentences])
     alone = bm25.scores(asked)
-    best = np.argsort(-(_by_best(alone) + _EVIDENCE * known), kind="stable")[: len(_BEST)].tolist()
+    best = np.argsort(-(_relative_to_best(alone) + _EVIDENCE * known), kind="stable")[: len(_BEST)].tolist()
     named = np.array([float(_names(query, title)) for title in titles])
     beside = np.zeros(len(sentences))
     for share, place in zip(_BEST, best, strict=False):
         for row, title in enumerate(titles):
             if sentences[row].block.id != sentences[place].block.id and _names(sentences[place].text, title):
                 beside[row] = max(beside[row], share)
-    with_answer = _by_best(bm25.scores([*asked, *words[int(np.argmax(alone))]]))
-    beyond = _by_best(bm25.scores([*asked, *words[best[0]]]))
+    with_answer = _relative_to_best(bm25.scores([*asked, *words[int(np.argmax(alone))]]))
+    beyond = _relative_to_best(bm25.scores([*asked, *words[best[0]]]))
     return np.asarray(_WORDS * with_answer + beyond + beside + named + known)
 
 
-def _by_best(scores: Floats) -> Floats:
+def _relative_to_best(scores: Floats) -> Floats:
+    """Divide scores by the highest."""
     best = float(scores.max(initial=0.0))
     return scores / best if best > 0 else scores
 
 
 def _names(text: str, title: str) -> bool:
-    """Return whether a text names a title, brackets aside."""
-    bare = _ASIDE.sub("", title).casefold()
-    return len(bare) >= _SHORTEST_NAME and bare in text.casefold()
+    """Return whether a text contains a title, without its parentheses."""
+    short = _ASIDE.sub("", title).casefold()
+    return len(short) >= _SHORTEST_NAME and short in text.casefold()
 
 
 class WrittenText(NamedTuple):
-    """A text whose spans tile it, of so many sentences; ids of the members in it, and of those of which a part is."""
+    """A text that its spans tile. blocks: ids of members in it. shortened: those of which only a part is."""
 
     text: str
     spans: tuple[Span, ...]
@@ -117,8 +118,8 @@ class WrittenText(NamedTuple):
 
 
 def write_text(task: PackTask, title: str, members: Sequence[tuple[PackRole, Block]]) -> WrittenText:
-    """Return the sentences of a task, in falling worth, while they fit into its budget: the learnings, then the
-    sources, each by day and source under one heading, in the order of time; " … " where something is left out.
+    """Write the best sentences that fit into the budget: learnings, then sources, grouped by day and source, in order
+    of time; " … " marks omissions.
     """
     count, sentences = task.count_tokens, task.sentences
     template = Template("template", title, task.query, task.now)
@@ -146,7 +147,7 @@ def write_text(task: PackTask, title: str, members: Sequence[tuple[PackRole, Blo
         tokens = count(draft.text)
         if tokens <= task.budget:
             break
-        places.pop()  # marks where something is left out were not counted, and a sum can be less than the whole
+        places.pop()  # omission marks were not counted, and tokens of parts may sum to less than those of the whole
     written = Counter(sentences[place].block.id for place in places)
     whole = {block.id: sum(1 for _ in units(block.content)) for _, block in members if block.id in written}
     shortened = tuple(block for block, count in whole.items() if written[block] < count)
@@ -154,7 +155,7 @@ def write_text(task: PackTask, title: str, members: Sequence[tuple[PackRole, Blo
 
 
 def _sections(members: Sequence[tuple[PackRole, Block]], cut: Mapping[str, PassageSpan] = {}) -> list[FrameSection]:
-    """Return one without a title; one for each role where there are both."""
+    """Return one section without a title, or one per role if there are both."""
     roles = [role for role in _TITLES if any(own == role for own, _ in members)]
     candidates = [(own, Candidate(b, ScoreParts(), 0.0, passage=cut.get(b.id))) for own, b in members]
     return [
@@ -175,7 +176,7 @@ def _write(
 
 
 def _extract(sentences: Sequence[PackSentence]) -> tuple[TextSpan, ...]:
-    """Return sentences of one member as spans that cite it, with a mark where something is left out."""
+    """Return sentences of one member as spans that cite it, with omission marks."""
     block = sentences[0].block
     runs: list[tuple[int, int]] = []
     for sentence in sentences:

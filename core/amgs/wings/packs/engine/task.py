@@ -1,4 +1,4 @@
-"""A question on its way from packs to a text: what each layer reads of it, and changes."""
+"""A question on its way from packs to a text: what the layers read and change."""
 
 from __future__ import annotations
 
@@ -16,15 +16,16 @@ from amgs.wings.packs.values import PackProposal, PackRole, PackUsage, PackUse
 Floats = NDArray[np.float64]
 Members = list[tuple[PackRole, Block]]
 Attention = Callable[[str, Sequence[str]], Sequence[float]]
-"""How much attention a language model pays, from a question, to each of some sentences."""
+"""Returns how much attention a language model pays, from a question, to each of some sentences."""
 REACH = 4
-"""Packs are chosen within so many times the tokens of the text, for their sentences to compete; one that is larger by
-itself counts as so many, since its best sentences are all that is read of it."""
+"""Packs are chosen within this many times the text's budget, so that their sentences compete. A larger pack counts as
+this much, since only its best sentences are read.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class PackSentence:
-    """Characters [start, end) of the content of a member."""
+    """Characters [start, end) of a member's content."""
 
     block: Block
     start: int
@@ -37,10 +38,10 @@ class PackSentence:
 
 @dataclass(slots=True)
 class PackTask:
-    """A question, and what is known of packs. Layers change `members`, `worth`, `chosen`, `because` and `sentences`.
+    """A question, and what is known of packs; layers change `members`, `worth`, `chosen`, `because` and `sentences`.
 
-    likely: how likely each member is what answers, by id, together 1. uses: the newest first. relevance: what each
-    sentence is worth. worth: how much of what answers each pack holds, as the layers see it.
+    likely: probability of each member to be the one that answers, by id. uses: newest first. relevance: rates
+    sentences. worth: by pack, how much of the answer it holds.
     """
 
     query: str
@@ -72,18 +73,18 @@ class PackTask:
         return REACH * self.budget
 
     def tokens(self, name: str) -> int:
-        """Return tokens of what is read of a pack."""
+        """Return the tokens of a pack's members."""
         for _, block in self.members[name]:
             if block.id not in self._sizes:
                 self._sizes[block.id] = self.count_tokens(block.content)
         return sum(self._sizes[block.id] for _, block in self.members[name])
 
     def fits(self) -> bool:
-        """Return whether the sentences fit into the text, and nothing need be left out."""
+        """Return whether all sentences fit into the budget."""
         return sum(self.count_tokens(sentence.text) for sentence in self.sentences) <= self.budget
 
     def best_sentences(self, scores: Sequence[float], share: float) -> list[int]:
-        """Return the places of the best-scored share of the sentences, and of more while the budget has room."""
+        """Return the indices of the best share of the sentences, and of more while the budget has room, rising."""
         best, tokens = list[int](), 0
         for place in sorted(range(len(scores)), key=lambda place: (-scores[place], place)):
             if len(best) >= share * len(scores) and tokens >= self.budget:
@@ -93,16 +94,16 @@ class PackTask:
         return sorted(best)
 
     def cost(self, name: str) -> int:
-        """Return what a pack takes of the reach."""
+        """Return the tokens that a pack takes of the reach."""
         return min(self.tokens(name), self.reach)
 
     def ranked(self) -> list[str]:
-        """Return the packs that hold anything that answers, the worthiest first; equal ones by name."""
+        """Return the packs with any worth, best first; equal ones by name."""
         return sorted((name for name, worth in self.worth.items() if worth > 0), key=lambda n: (-self.worth[n], n))
 
 
 def session_chains(uses: Sequence[PackUse]) -> list[list[PackUse]]:
-    """Return the readings of each session, the oldest first. uses: the log, the newest first."""
+    """Return the readings of each session, oldest first. uses: the log, newest first."""
     chains: dict[str, list[PackUse]] = {}
     for use in reversed(uses):
         if use.session:

@@ -1,5 +1,6 @@
-"""Layer 7: a trainable weight for each pack, learned from outcomes by gradient steps and read by the router. It is made
-of the log each time, so that `undo` of an outcome unlearns it.
+"""Layer 7: a weight for each pack, trained on outcomes by gradient steps.
+
+It is computed from the log each time, so that `undo` of an outcome unlearns it.
 """
 
 from __future__ import annotations
@@ -15,13 +16,14 @@ _RATE = 0.5
 
 
 def sigmoid(value: float) -> float:
-    """Return 1 / (1 + e^−value), where that does not overflow."""
+    """Return 1 / (1 + e^−value) without overflow."""
     return 1.0 / (1.0 + exp(-value)) if value >= 0 else 1.0 - 1.0 / (1.0 + exp(value))
 
 
 def train_weights(uses: Sequence[PackUse]) -> dict[str, float]:
-    """Return the weight of each pack that was judged, in (0, 1): a gradient step on the cross entropy for each outcome.
-    One outcome of all packs of a session is theirs together: each learns its part. uses: the newest first.
+    """Return the weight in (0, 1) of each judged pack: one gradient step on the cross entropy per outcome.
+
+    If all packs of a session have the same outcome, they share the step. uses: newest first.
     """
     judged = [(use, use.session or use.at.isoformat(), use.outcome) for use in uses if use.outcome is not None]
     tasks: dict[str, set[tuple[str, float]]] = defaultdict(set)
@@ -36,7 +38,7 @@ def train_weights(uses: Sequence[PackUse]) -> dict[str, float]:
 
 
 def weigh_packs(task: PackTask) -> str:
-    """Multiply the worth of each pack by what outcomes taught of it: by 1 where they taught nothing."""
+    """Multiply each pack's worth by twice its weight, which is 1 if nothing was learned."""
     known = {name: usage.weight for name, usage in task.usages.items() if usage.judged}
     task.worth |= {name: task.worth[name] * 2.0 * weight for name, weight in known.items()}
     if not known:

@@ -23,8 +23,8 @@ from amgs.errors import AmgsError
 from amgs.sessions.opening import open_session
 from amgs.sessions.turn import Session
 from amgs.sessions.windows import after_boundary, opening_after, window_at
-from amgs.wings.sessions.controls import count_dropped_tokens, elsewhere
-from amgs.wings.sessions.losses import stands_in
+from amgs.wings.sessions.controls import control_regrets, count_dropped_tokens
+from amgs.wings.sessions.losses import contains_whole
 from amgs.wings.sessions.outlook import files_at_risk
 from amgs.wings.sessions.regrets import CAUSED, REGRET_KINDS, Regret, regrets, steps_of
 from benchmarks.bench_results import Bench, BenchResult, BenchTable, Rig
@@ -155,7 +155,7 @@ def _lost(each: _Read) -> int:
 
 
 def _price_of(session: Session) -> _Price:
-    anyway, stood = elsewhere(session, places=PLACES)
+    anyway, stood = control_regrets(session, places=PLACES)
     return _Price(session, regrets(session), count_dropped_tokens(session), anyway, stood)
 
 
@@ -215,7 +215,7 @@ def _tokens(found: Iterable[Regret], kind: str) -> int:
 def _is_named(session: Session, regret: Regret) -> bool:
     """Whether the new window names the file that was opened again."""
     opening = opening_after(session, session.turn(regret.boundary))
-    return stands_in("\n".join(session.text(turn) for turn in opening), regret.what.rsplit("/", 1)[-1])
+    return contains_whole("\n".join(session.text(turn) for turn in opening), regret.what.rsplit("/", 1)[-1])
 
 
 def _outlook(sessions: Sequence[Session]) -> dict[str, float]:

@@ -8,8 +8,8 @@ import pytest
 
 from amgs.sessions.spans import instant_of
 from amgs.wings.recorder.audit import audit
-from amgs.wings.recorder.causes import beside, explain_miss
-from amgs.wings.recorder.foreign_memory import content_of, memory_of, of_store
+from amgs.wings.recorder.causes import explain_miss, records_not_recalled
+from amgs.wings.recorder.foreign_memory import content_of, memory_of, restrict_to_store
 from amgs.wings.recorder.uses import review_scores, uses_of
 from tests.wings.recorder.spans_of import DAY, SpanWorld
 
@@ -45,7 +45,7 @@ def test_a_deletion_that_names_no_record_deletes_those_of_its_store(world: SpanW
     world.store("m1", GATE, store="other")
     world.delete("")
     assert [one.store for one in memory_of(world.spans).present] == ["other"]
-    assert [one.store for one in of_store(memory_of(world.spans), "beds").records] == ["beds"]
+    assert [one.store for one in restrict_to_store(memory_of(world.spans), "beds").records] == ["beds"]
 
 
 def test_a_record_that_got_its_id_later_is_one_record(world: SpanWorld) -> None:
@@ -193,7 +193,7 @@ def test_what_else_lay_there_is_what_was_there_then(world: SpanWorld) -> None:
     world.search("when are the beds watered?", [("m1", BEDS, 0.8)])
     world.store("late", "Beds are watered late.")
     found = memory_of(world.spans)
-    assert [(one.record.id, one.place) for one in beside(found, found.searches()[-1])] == [("m2", 2)]
+    assert [(one.record.id, one.place) for one in records_not_recalled(found, found.searches()[-1])] == [("m2", 2)]
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from amgs.types import JournalEntry
-from amgs.wings.recorder.foreign_memory import memory_of, of_store
+from amgs.wings.recorder.foreign_memory import memory_of, restrict_to_store
 from amgs.wings.recorder.span_files import SpanWriter
 from amgs.wings.recorder.uses import review_scores
 from amgs_app.panes.layout import PANE_KEYS, PANES
@@ -151,7 +151,7 @@ RESULTS: dict[str, Any] = {
     "records": showing.show_records(MEMORY, "", 99, None),
     "audit": showing.show_audit(MEMORY, MEMORY.operations[-1].at, 0, 99, None),
     "scores": RecallScores(review_scores(MEMORY)),
-    "no scores": RecallScores(review_scores(of_store(MEMORY, "house"))),
+    "no scores": RecallScores(review_scores(restrict_to_store(MEMORY, "house"))),
 }
 
 

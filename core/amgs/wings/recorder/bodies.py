@@ -1,4 +1,6 @@
-"""Bodies as they come, and what is in them: OTLP in JSON and in protobuf, and rows that other programs export."""
+"""Bodies as programs send them, and how to read them: OTLP in JSON and protobuf, and rows that other
+programs export.
+"""
 
 from __future__ import annotations
 
@@ -18,18 +20,18 @@ from amgs.wings.recorder.errors import BodyError
 from amgs.wings.recorder.span_files import Form, SpanBody, SpanWriter
 
 LARGEST: Final = 16 * 1024 * 1024
-"""Bytes of a body as it is sent, and of a piece of a file that is imported."""
+"""Most bytes of a body as sent, and of a part of an imported file."""
 LARGEST_UNPACKED: Final = 64 * 1024 * 1024
-"""Bytes of a body that came packed."""
+"""Most bytes of a decompressed body."""
 _ROWS: Final = 500
-"""Rows of an export that make one entry."""
+"""Rows of an export per entry."""
 _DEEPEST: Final = 32
 
 
-def unpacked(body: bytes, encoding: str) -> bytes:
+def decompress(body: bytes, encoding: str) -> bytes:
     """Return a body as it was before compression.
 
-    Raises BodyError for one that is too large, is compressed in another way, or is not whole.
+    Raises BodyError if it is too large, incomplete, or compressed by another method.
     """
     if encoding in ("", "identity"):
         return body
@@ -48,8 +50,8 @@ def unpacked(body: bytes, encoding: str) -> bytes:
 
 
 def read_body(form: Form, body: bytes) -> OtlpContent:
-    """Return what is in a body. Raises BodyError for one that is not of that form, and MissingExtraError for protobuf
-    where the package that reads it is not installed.
+    """Parse a body. Raises BodyError if it does not have that form, MissingExtraError if the package for protobuf is
+    not installed.
     """
     try:
         match form:
@@ -67,7 +69,7 @@ def read_body(form: Form, body: bytes) -> OtlpContent:
 
 
 def contents_of(entries: Iterator[SpanBody]) -> Iterator[OtlpContent]:
-    """Yield what is in entries; those that cannot be read any more are left out."""
+    """Yield the parsed entries, without those that can no longer be read."""
     for entry in entries:
         try:
             yield read_body(entry.form, entry.body)
@@ -76,7 +78,7 @@ def contents_of(entries: Iterator[SpanBody]) -> Iterator[OtlpContent]:
 
 
 def _read_protobuf(body: bytes, *, logs: bool) -> OtlpContent:
-    """By way of OTLP's own JSON, so that both are read by the same rules."""
+    """Convert to OTLP's JSON, so that both are read by the same rules."""
     from amgs import extras
 
     with extras.explained("recorder"):
@@ -98,9 +100,10 @@ def _read_protobuf(body: bytes, *, logs: bool) -> OtlpContent:
 def import_file(
     path: Path, writer: SpanWriter, at: datetime, count: Callable[[OtlpContent], object] = lambda _: None
 ) -> int:
-    """Take the spans of a file in: OTLP in JSON or protobuf, or rows that other programs exported, as lines of JSON or
-    as one document; how many. count: is told of each part. Raises InputError for a file that cannot be read or holds
-    none.
+    """Import the spans of a file and return their number.
+
+    path: OTLP in JSON or protobuf, or rows that other programs exported, as JSON lines or one document. count: called
+    for each part. Raises InputError for a file that cannot be read or contains no spans.
     """
     taken = 0
     for form, body in _pieces(path):
@@ -117,7 +120,7 @@ def import_file(
 
 
 def _pieces(path: Path) -> Iterator[tuple[Form, bytes]]:
-    """Yield the bodies of a file: requests of OTLP as they stand, rows by the hundreds."""
+    """Yield the bodies in a file: OTLP requests as they are, rows in groups."""
     check_ends(path)
     try:
         whole = path.read_bytes() if path.stat().st_size <= LARGEST_UNPACKED else b""

@@ -1,4 +1,4 @@
-"""Reasons that an answer lacked what a memory should have brought: whether it was stored, there, recalled, and used."""
+"""Why an answer lacked a fact: whether the memory had stored it, still held it, recalled it, and used it."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _NEAR: Final = 10
 
 @dataclass(frozen=True, slots=True)
 class LaidBeside:
-    """A record that was there and was not recalled. place: by a search for the query's words alone, from 1 on."""
+    """A present record that was not recalled. place: its rank in a search for the query's words alone, from 1."""
 
     place: int
     record: ForeignRecord
@@ -34,11 +34,11 @@ class LaidBeside:
 
 @dataclass(frozen=True, slots=True)
 class MissedCause:
-    """Fate of something that an answer should have held.
+    """What happened to a fact that an answer should contain.
 
-    record: that says or said it; None for none. rank: at which it was recalled, else 0. place: at which a search for
-    the query's words alone finds it among all that was there; 0 for nowhere. recalled: number of records from the
-    search.
+    record: contains or contained it; None if there is none. rank: at which it was recalled, else 0. place: its rank
+    among all present records in a search for the query's words alone; 0 if not found. recalled: number of records that
+    the search found.
     """
 
     cause: Cause
@@ -48,21 +48,24 @@ class MissedCause:
     recalled: int
 
 
-def beside(memory: ForeignMemory, search: MemoryOperation, most: int = _NEAR) -> list[LaidBeside]:
-    """Return what else lay in the store at a search, nearest to its query's words first."""
-    there = [
+def records_not_recalled(memory: ForeignMemory, search: MemoryOperation, most: int = _NEAR) -> list[LaidBeside]:
+    """Return the records that were present at a search but not recalled, nearest to the query's words first."""
+    present = [
         (record, content)
         for record in memory.records
         if record.store == search.store and (content := record.content_at(search.at)) is not None
     ]
-    ranked = WordSearch([content for _, content in there]).ranked(search.query)
-    brought = {id(record) for record, _ in there if any(r.operation == search.number for r in record.recalls)}
-    return [LaidBeside(place, *there[n]) for place, n in enumerate(ranked, 1) if id(there[n][0]) not in brought][:most]
+    ranked = WordSearch([content for _, content in present]).ranked(search.query)
+    brought = {id(record) for record, _ in present if any(r.operation == search.number for r in record.recalls)}
+    return [LaidBeside(place, *present[n]) for place, n in enumerate(ranked, 1) if id(present[n][0]) not in brought][
+        :most
+    ]
 
 
 def explain_miss(memory: ForeignMemory, search: MemoryOperation, fact: str) -> MissedCause:
-    """Return what became of a fact at a search. fact: in the words of its record; most of them and all its numbers
-    do.
+    """Return what happened to a fact at a search.
+
+    fact: nearly in the words of its record; most of its words and all its numbers must match.
     """
     own = [candidate for candidate in memory.records if candidate.store == search.store]
     holders = [candidate for candidate in own if any(states(content, fact) for _, content in candidate.versions)]
@@ -75,17 +78,17 @@ def explain_miss(memory: ForeignMemory, search: MemoryOperation, fact: str) -> M
             )
             used = any(use.rank == rank and use.used for use in uses_of(memory, search))
             return MissedCause("used" if used else "not used", known, rank, 0, recalled)
-    there = [candidate for candidate in holders if states(candidate.content_at(search.at) or "", fact)]
-    if there:
+    present = [candidate for candidate in holders if states(candidate.content_at(search.at) or "", fact)]
+    if present:
         place = next(
             (
                 neighbour.place
-                for neighbour in beside(memory, search, len(own))
-                if any(neighbour.record is candidate for candidate in there)
+                for neighbour in records_not_recalled(memory, search, len(own))
+                if any(neighbour.record is candidate for candidate in present)
             ),
             0,
         )
-        return MissedCause("not recalled", there[0], 0, place, recalled)
+        return MissedCause("not recalled", present[0], 0, place, recalled)
     if not holders:
         return MissedCause("never stored", None, 0, 0, recalled)
     holder = holders[0]

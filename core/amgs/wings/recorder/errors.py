@@ -6,7 +6,7 @@ from amgs.errors import AmgsError
 
 
 class BodyError(AmgsError):
-    """A body that was sent cannot be taken. status: of the answer, in HTTP."""
+    """A body that cannot be accepted. status: HTTP status of the response."""
 
     title = "The body was not taken"
     exit_code = 3

@@ -1,7 +1,7 @@
-"""The memory of another program, as its spans tell of it: what was stored, changed, deleted and recalled, and when.
+"""Another program's memory, reconstructed from its spans: what was stored, changed, deleted and recalled, and when.
 
-Source: the GenAI semantic conventions of OpenTelemetry, memory operations as merged in May 2026 (`gen_ai.memory.*`),
-and `retrieval` with its documents. What a program does not tell (texts of records are opt-in) cannot be shown.
+By the GenAI semantic conventions of OpenTelemetry: memory operations as merged in May 2026 (`gen_ai.memory.*`), and
+`retrieval` with its documents. What a program does not report (texts of records are opt-in) is unknown.
 """
 
 from __future__ import annotations
@@ -39,20 +39,19 @@ ACTS: Final[Mapping[str, Act]] = {
     "delete_memory_store": "delete store",
 }
 _RECALLING: Final = ("load_memory",)
-"""Tools that recall: that of ADK, whose memory writes no span of its own."""
+"""Tools that recall: ADK's, whose memory writes no spans of its own."""
 _TEXTS: Final = ("text", "memory", "content", "fact", "value", "page_content", "data")
-"""Fields that hold the text of a record whose content is an object."""
+"""Fields with the text of a record whose content is an object."""
 _RECORDS: Final = ("gen_ai.memory.records", "gen_ai.retrieval.documents", "retrieval.documents")
 _GIVEN: Final = ("gen_ai.completion", "output.value", "gen_ai.tool.call.result", "gcp.vertex.agent.tool_response")
-"""Attributes that hold what a retriever or a tool gave, whatever it was, as LangSmith, OpenInference and ADK write it.
-"""
+"""Attributes with the result of a retriever or tool, as LangSmith, OpenInference and ADK write them."""
 _ASKED: Final = ("gen_ai.prompt", "input.value", "gen_ai.tool.call.arguments", "gcp.vertex.agent.tool_call_args")
 _SCORES: Final = ("score", "similarity", "relevance", "relevance_score")
 
 
 @dataclass(frozen=True, slots=True)
 class RecalledRecord:
-    """A record as an operation tells of it. id: "" where it has none. score: None where none is told."""
+    """A record as an operation reports it. id: "" if it has none. score: None if not reported."""
 
     id: str
     content: str
@@ -61,8 +60,9 @@ class RecalledRecord:
 
 @dataclass(frozen=True, slots=True)
 class MemoryOperation:
-    """One thing that a memory was asked to do. number: from 1 on, in order. count: how many records it concerned, None
-    where it is not told. told: whether the records themselves are told.
+    """An operation on a memory.
+
+    number: from 1, in order. count: records concerned, None if not reported. told: the records themselves are reported.
     """
 
     number: int
@@ -83,7 +83,7 @@ class MemoryOperation:
 
 @dataclass(frozen=True, slots=True)
 class Recall:
-    """That a record was found by a search. rank: from 1 on."""
+    """One finding of a record by a search. rank: from 1."""
 
     operation: int
     at: datetime
@@ -93,8 +93,10 @@ class Recall:
 
 @dataclass
 class ForeignRecord:
-    """A record of the other memory. versions: its texts and since when, the last one holds. written: whether it was
-    seen to be stored, and not only to be recalled. deleted: when, None while it is there.
+    """A record of another memory.
+
+    versions: its texts, each with the time from which it held. written: it was seen being stored, not only recalled.
+    deleted: when, None if it is present.
     """
 
     store: str
@@ -106,16 +108,16 @@ class ForeignRecord:
 
     @property
     def content(self) -> str:
-        """Current content."""
+        """Current text."""
         return self.versions[-1][1]
 
     @property
     def since(self) -> datetime:
-        """Time of its first sighting."""
+        """When it was first seen."""
         return self.versions[0][0]
 
     def content_at(self, at: datetime) -> str | None:
-        """Return what it said then; None where it was not there."""
+        """Return its text at a time; None if it was deleted or not there yet."""
         if self.deleted is not None and self.deleted <= at:
             return None
         return next((content for since, content in reversed(self.versions) if since <= at), None)
@@ -123,7 +125,7 @@ class ForeignRecord:
 
 @dataclass(frozen=True, slots=True)
 class ForeignAnswer:
-    """Answer of a model."""
+    """A model's answer."""
 
     at: datetime
     conversation: str
@@ -132,7 +134,7 @@ class ForeignAnswer:
 
 @dataclass
 class ForeignMemory:
-    """All that spans tell of memories. records: those that are there and those that were deleted."""
+    """All that spans report of memories. records: present and deleted ones."""
 
     operations: list[MemoryOperation] = field(default_factory=list)
     records: list[ForeignRecord] = field(default_factory=list)
@@ -142,15 +144,15 @@ class ForeignMemory:
 
     @property
     def present(self) -> list[ForeignRecord]:
-        """Records that are there now."""
+        """Records that are not deleted."""
         return [record for record in self.records if record.deleted is None]
 
     def searches(self) -> list[MemoryOperation]:
-        """Return the searches that did not fail, in order."""
+        """Return the searches that succeeded, in order."""
         return [operation for operation in self.operations if operation.act == "search" and not operation.failed]
 
-    def take(self, operation: MemoryOperation) -> None:
-        """Add an operation, and do to the records what it did."""
+    def apply(self, operation: MemoryOperation) -> None:
+        """Add an operation, and apply it to the records."""
         self.operations.append(operation)
         if operation.failed:
             return
@@ -166,7 +168,7 @@ class ForeignMemory:
                     self._put(operation, entry, written=True)
 
     def _put(self, operation: MemoryOperation, entry: RecalledRecord, *, written: bool) -> ForeignRecord:
-        """Return the record that is told of, with what it says now."""
+        """Return the reported record, updated to its present text; a new one if it is unknown."""
         id = entry.id or (operation.record if len(operation.records) == 1 else "")
         record = self._by_id.get((operation.store, id)) if id else None
         if record is None:
@@ -186,6 +188,7 @@ class ForeignMemory:
         return record
 
     def _delete(self, operation: MemoryOperation) -> None:
+        """Mark the named records as deleted; all of the store if none is named."""
         ids = {id for id in (operation.record, *(entry.id for entry in operation.records)) if id}
         named = [known_record for id in ids if (known_record := self._by_id.get((operation.store, id))) is not None]
         for record in named if ids else self.records:
@@ -194,7 +197,7 @@ class ForeignMemory:
 
 
 def act_of(span: RecordedSpan) -> Act | None:
-    """Return what a memory was asked to do; None for a span that asks none."""
+    """Return the kind of memory operation of a span; None if it is none."""
     operation = operation_of(span)
     if operation == "execute_tool" and span.attributes.get("gen_ai.tool.name") in _RECALLING:
         return "search"
@@ -202,14 +205,14 @@ def act_of(span: RecordedSpan) -> Act | None:
 
 
 def memory_of(spans: Sequence[RecordedSpan]) -> ForeignMemory:
-    """Return what spans, in the order in which they began, tell of memories and of answers."""
+    """Reconstruct memories and answers from spans in order of their beginnings."""
     memory, names = ForeignMemory(), conversation_ids(spans)
     for span in single_calls(spans):
         if operation_of(span) in ANSWERS:
             if words := words_of(messages_of(span).written).strip():
                 memory.answers.append(ForeignAnswer(span.at, names[span.trace], words))
         elif (act := act_of(span)) is not None:
-            memory.take(_operation(len(memory.operations) + 1, act, span, names[span.trace]))
+            memory.apply(_operation(len(memory.operations) + 1, act, span, names[span.trace]))
     return memory
 
 
@@ -225,7 +228,7 @@ def _operation(place: int, act: Act, span: RecordedSpan, conversation: str) -> M
         act,
         text(store) or text(span.resource.get("service.name")),
         conversation,
-        text(query) or (_asked(attributes) if act == "search" else ""),
+        text(query) or (_query_of(attributes) if act == "search" else ""),
         tuple(records or ()),
         text(attributes.get("gen_ai.memory.record.id")),
         number(count) if count is not None else None if records is None else len(records),
@@ -237,14 +240,14 @@ def _operation(place: int, act: Act, span: RecordedSpan, conversation: str) -> M
     )
 
 
-def _asked(attributes: Mapping[str, Any]) -> str:
-    """Return what a retriever was asked."""
+def _query_of(attributes: Mapping[str, Any]) -> str:
+    """Return the query of a retriever."""
     question = next((parsed(attributes[name]) for name in _ASKED if name in attributes), "")
     return text(fields(question).get("query")) if isinstance(question, dict) else text(question)
 
 
 def _records(attributes: Mapping[str, Any], names: Sequence[str]) -> list[RecalledRecord] | None:
-    """Return the records that a span tells of under one of the names; None where it tells of none."""
+    """Return the records under the first of these names that a span has; None if it has none."""
     for name in names:
         value = listed(attributes, name) or parsed(attributes.get(name))
         if value is None or value == {}:
@@ -261,7 +264,7 @@ def _records(attributes: Mapping[str, Any], names: Sequence[str]) -> list[Recall
 def _record(entry: Any) -> RecalledRecord:
     if not isinstance(entry, dict):
         return RecalledRecord("", content_of(entry))
-    inner = fields(entry.get("document")) or entry  # of OpenInference
+    inner = fields(entry.get("document")) or entry  # OpenInference
     known = next((inner[key] for key in ("id", "key", "memory_id") if inner.get(key) is not None), "")
     raw_score = next((inner[key] for key in _SCORES if key in inner), None)
     score = (
@@ -274,14 +277,14 @@ def _record(entry: Any) -> RecalledRecord:
 
 
 def content_of(value: Any) -> str:
-    """Return the content of a record as a text: that of an object which holds one text, else as JSON."""
+    """Return the content of a record as text: the text inside an object that has one, else JSON."""
     if isinstance(value, str):
         inner = parsed(value)
         if not isinstance(inner, dict):
             return text(value)
         value = inner
     if isinstance(value, dict):
-        if isinstance(value.get("parts"), list):  # of Gemini
+        if isinstance(value.get("parts"), list):  # Gemini
             return "\n".join(text(fields(part).get("text")) for part in value["parts"])
         for name in _TEXTS:
             if isinstance(value.get(name), str):
@@ -289,8 +292,8 @@ def content_of(value: Any) -> str:
     return text(json.dumps(value, ensure_ascii=False, default=str)) if value not in (None, {}) else ""
 
 
-def of_store(memory: ForeignMemory, store: str) -> ForeignMemory:
-    """Return what is told of one store alone; all of it for "". Answers stay."""
+def restrict_to_store(memory: ForeignMemory, store: str) -> ForeignMemory:
+    """Return what concerns one store, and all answers; everything for ""."""
     if not store:
         return memory
     return ForeignMemory(
@@ -300,10 +303,8 @@ def of_store(memory: ForeignMemory, store: str) -> ForeignMemory:
     )
 
 
-def as_mem0(records: Sequence[ForeignRecord]) -> dict[str, Any]:
-    """Records as mem0 lists its own, with the texts that they had before, which an import reads: each text from when on
-    it held.
-    """
+def to_mem0(records: Sequence[ForeignRecord]) -> dict[str, Any]:
+    """Return records as mem0 exports its own, with the history of their texts, which an import reads."""
     listed = []
     for place, record in enumerate(records, 1):
         id = record.id or f"record-{place}"

@@ -1,4 +1,4 @@
-"""OTLP over HTTP on this machine: what programs send is checked, kept, and only then acknowledged."""
+"""OTLP over HTTP on this machine: bodies are checked and stored before they are acknowledged."""
 
 from __future__ import annotations
 
@@ -19,21 +19,21 @@ from amgs.errors import AmgsError, MissingExtraError, UsageError
 from amgs.sessions.span_calls import single_calls
 from amgs.sessions.span_messages import ANSWERS, operation_of
 from amgs.sessions.spans import OtlpContent
-from amgs.wings.recorder.bodies import LARGEST, read_body, unpacked
+from amgs.wings.recorder.bodies import LARGEST, decompress, read_body
 from amgs.wings.recorder.errors import BodyError
 from amgs.wings.recorder.foreign_memory import act_of
 from amgs.wings.recorder.span_files import Form, SpanWriter
 
 PORT: Final = 4318
-"""The port of OTLP over HTTP."""
+"""Standard port of OTLP over HTTP."""
 HOST: Final = "127.0.0.1"
 _OURS: Final = ("127.0.0.1", "localhost", "[::1]")
 _PATIENCE: Final = 30.0
 """Seconds that a program may take to send a body."""
 _DRAINED: Final = 1024 * 1024
-"""Bytes of a refused body that are read all the same."""
+"""Most bytes of a refused body that are still read."""
 _AT_ONCE: Final = 64
-"""Connections that are served at the same time."""
+"""Most simultaneous connections."""
 _FORMS: Final[dict[tuple[str, str], Form]] = {
     ("/v1/traces", "application/json"): "otlp-json",
     ("/v1/logs", "application/json"): "otlp-json",
@@ -44,7 +44,7 @@ _FORMS: Final[dict[tuple[str, str], Form]] = {
 
 @dataclass
 class Received:
-    """Counts of arrivals. last: the latest memory operation or answer, in words."""
+    """Counts of what arrived. last: latest memory operation or answer, in words."""
 
     bodies: int = 0
     refused: int = 0
@@ -55,7 +55,7 @@ class Received:
     _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
 
     def count(self, content: OtlpContent) -> None:
-        """Count a body that was taken."""
+        """Count an accepted body."""
         with self._lock:
             self.bodies += 1
             self.spans += len(content.spans)
@@ -68,7 +68,7 @@ class Received:
                     self.last = f"{name}: {subject}" if subject != name else name
 
     def refuse(self) -> None:
-        """Count a body that was not taken."""
+        """Count a refused body."""
         with self._lock:
             self.refused += 1
 
@@ -78,13 +78,13 @@ class Received:
 
 
 class SpanReceiver(ThreadingHTTPServer):
-    """Listens on a port of this machine alone. Raises UsageError where that is taken."""
+    """Listens on a port of this machine only. Raises UsageError if it is in use."""
 
     daemon_threads = True
     request_queue_size = 128
 
     def __init__(self, writer: SpanWriter, now: Callable[[], datetime], port: int = PORT) -> None:
-        """writer: where bodies go. now: the clock. port: 0 takes a free one."""
+        """writer: stores the bodies. now: the clock. port: 0 for any free one."""
         self.writer, self.now, self.received = writer, now, Received()
         self.room = threading.BoundedSemaphore(_AT_ONCE)
         try:
@@ -97,11 +97,11 @@ class SpanReceiver(ThreadingHTTPServer):
 
     @property
     def address(self) -> str:
-        """Address that programs send to."""
+        """Address to which programs send."""
         return f"http://{HOST}:{self.server_address[1]}"
 
     def process_request(self, request: Any, client_address: Any) -> None:
-        """Serve a connection in a thread of its own, where there is room; else close it: programs send again."""
+        """Serve a connection in its own thread; close it if there are too many, since programs retry."""
         if not self.room.acquire(blocking=False):
             self.shutdown_request(request)
             return
@@ -118,7 +118,7 @@ class SpanReceiver(ThreadingHTTPServer):
             self.room.release()
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """Ignore a program that went away: no error of ours."""
+        """Ignore programs that disconnect."""
         if not isinstance(sys.exception(), OSError):
             super().handle_error(request, client_address)
 
@@ -128,12 +128,12 @@ class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     timeout = _PATIENCE
     disable_nagle_algorithm = True
-    rest = 0
-    """Bytes of the body that were not read yet."""
+    unread = 0
+    """Bytes of the body not read yet."""
 
     def do_POST(self) -> None:
         try:
-            self._answer(200, self._take())
+            self._answer(200, self._accept())
         except BodyError as error:
             self.server.received.refuse()
             self._refuse(error.status, error)
@@ -148,10 +148,10 @@ class _Handler(BaseHTTPRequestHandler):
     def do_GET(self) -> None:
         self._refuse(405, BodyError("Spans are sent here by POST, to /v1/traces."))
 
-    def _take(self) -> bytes:
-        """Check, keep and count a body; gives the answer. Raises BodyError, MissingExtraError and OSError."""
+    def _accept(self) -> bytes:
+        """Check, store and count a body; return the response. Raises BodyError, MissingExtraError and OSError."""
         length = self.headers.get("Content-Length", "")
-        self.rest = int(length[:20]) if length.isascii() and length.isdigit() else 0
+        self.unread = int(length[:20]) if length.isascii() and length.isdigit() else 0
         self._check_sender()
         path = urlsplit(self.path).path
         kind = self.headers.get_content_type()
@@ -165,7 +165,7 @@ class _Handler(BaseHTTPRequestHandler):
         if kind not in ("application/json", "application/x-protobuf"):
             raise BodyError(f"{kind!r} is not taken.", status=415, way_out="Send JSON or protobuf.")
         form = _FORMS[ending, kind]
-        body = unpacked(self._body(), self.headers.get("Content-Encoding", "").strip().lower())
+        body = decompress(self._body(), self.headers.get("Content-Encoding", "").strip().lower())
         content = read_body(form, body)
         self.server.writer.add(form, body, self.server.now())
         self.server.received.count(content)
@@ -174,7 +174,7 @@ class _Handler(BaseHTTPRequestHandler):
         return _partial_protobuf(content)
 
     def _check_sender(self) -> None:
-        """Only programs of this machine, and no page in a browser, may send."""
+        """Refuse other machines and pages in a browser."""
         hosts = self.headers.get_all("Host") or [""]
         name = hosts[0].lower().rsplit(":", 1)[0] if re.search(r":\d+$", hosts[0]) else hosts[0].lower()
         if len(hosts) > 1 or name not in _OURS or self.headers.get("Origin") is not None:
@@ -184,18 +184,18 @@ class _Handler(BaseHTTPRequestHandler):
         length = self.headers.get("Content-Length", "")
         if self.headers.get("Transfer-Encoding") or not length.isascii() or not length.isdigit():
             raise BodyError("The length of the body is not told.", status=411)
-        if self.rest > LARGEST:
-            self.rest = 0  # nobody waits for that much
+        if self.unread > LARGEST:
+            self.unread = 0  # too much to drain
             raise BodyError(f"A body has at most {LARGEST >> 20} MiB.", status=413)
-        body = self.rfile.read(self.rest)
-        if len(body) < self.rest:
+        body = self.rfile.read(self.unread)
+        if len(body) < self.unread:
             raise ConnectionResetError
-        self.rest = 0
+        self.unread = 0
         return body
 
     def _refuse(self, status: int, error: AmgsError) -> None:
         message = " ".join(filter(None, (error.message, error.way_out)))
-        self.rfile.read(min(self.rest, _DRAINED))  # else whoever is still sending may not see the answer
+        self.rfile.read(min(self.unread, _DRAINED))  # else a client that is still sending may not see the response
         self.close_connection = True
         self._answer(status, json.dumps({"code": 3, "message": message}).encode(), "application/json")
 
@@ -214,7 +214,7 @@ class _Handler(BaseHTTPRequestHandler):
                 self.connection.shutdown(socket.SHUT_WR)
 
     def log_message(self, format: str, *args: Any) -> None:
-        """Nothing is said of single requests."""
+        """Do not log single requests."""
 
 
 def _partial(content: OtlpContent) -> dict[str, Any]:

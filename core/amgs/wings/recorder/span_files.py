@@ -1,8 +1,8 @@
-"""Files of recorded spans: bodies as they came but for their secrets, each with its hash, in append-only files.
+"""Append-only files of recorded bodies, with secrets masked, each with its hash.
 
-An entry is a line of JSON (when it came, in which form, how many bytes, their SHA-256), the body, and a line break.
-Every program that writes begins a file of its own, so what a crash tore stands at the end of a file, and was never
-acknowledged. When all of it is larger than may be kept, the oldest file goes.
+An entry is a line of JSON (time of arrival, form, size, SHA-256), the body, and a line break. Every writing program
+starts its own file, so an entry torn by a crash is at the end of a file, and was never acknowledged. If the files
+become too large, the oldest is deleted.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ from amgs.masking import mask_body
 from amgs.sessions.lines import fields, instant, parse_object
 
 Form = Literal["otlp-json", "otlp-protobuf", "otlp-logs-protobuf", "langfuse", "openinference", "langsmith", "mlflow"]
-"""What a body is: OTLP of traces or logs in JSON, of traces or of logs in protobuf; rows that Langfuse, Phoenix,
-LangSmith or MLflow exported, as JSON.
+"""Form of a body: OTLP traces or logs in JSON, traces or logs in protobuf, or JSON rows exported by Langfuse, Phoenix,
+LangSmith or MLflow.
 """
 ENDING: Final = ".spans"
 KEPT: Final = 256 * 1024 * 1024
-"""Bytes that are kept in all: what is asked of them reads all of them."""
+"""Most bytes of all files; reports read all of them."""
 _FILE: Final = 64 * 1024 * 1024
 """Bytes after which a new file begins."""
 _LONGEST_HEAD: Final = 1_000
@@ -36,7 +36,7 @@ _LONGEST_HEAD: Final = 1_000
 
 @dataclass(frozen=True, slots=True)
 class SpanBody:
-    """A body as it came, but for its secrets."""
+    """A body as it arrived, with secrets masked."""
 
     at: datetime
     form: Form
@@ -44,11 +44,12 @@ class SpanBody:
 
 
 class SpanWriter:
-    """Adds bodies to a folder. Safe to use from any thread: those that wait share one wait for the disk."""
+    """Appends bodies to files in a folder. Threads may share it, and then share an fsync."""
 
     def __init__(self, folder: Path, capacity: int = KEPT, file: int = _FILE, *, masks: bool = True) -> None:
-        """capacity: bytes that may lie there in all. file: bytes after which a file is full. masks: whether secrets are
-        masked. Raises InputError for a folder that cannot be written.
+        """capacity: most bytes of all files. file: bytes after which a file is full. masks: whether to mask secrets.
+
+        Raises InputError if the folder cannot be written.
         """
         self._masks = masks
         self._folder, self._kept, self._size = folder, capacity, min(file, max(1, capacity // 4))
@@ -57,21 +58,21 @@ class SpanWriter:
         self._path = folder
         try:
             folder.mkdir(parents=True, exist_ok=True)
-            self._file = self._begin()
+            self._file = self._begin_file()
         except OSError as error:
             raise InputError(
                 f"{folder} cannot be written: {error.strerror}.", way_out="Choose another folder."
             ) from error
 
     def add(self, form: Form, body: bytes, at: datetime) -> None:
-        """Add a body; returns when it is on the disk. Raises OSError where the disk does not take it."""
+        """Append a body; return when it is on disk. Raises OSError if it cannot be written."""
         body = mask_body(body) if self._masks else body
         digest = hashlib.sha256(body).hexdigest()
         head = {"at": at.isoformat(), "form": form, "bytes": len(body), "sha256": digest}
         entry = json.dumps(head).encode() + b"\n" + body + b"\n"
         with self._writing:
             if self._length and self._length + len(entry) > self._size:
-                self._next()
+                self._next_file()
             try:
                 _write(self._file, entry)
             except OSError:
@@ -82,7 +83,7 @@ class SpanWriter:
             mine = self._written
         with self._syncing:
             if self._synced < mine:
-                with self._writing:  # what stands in files before was synced when they were full
+                with self._writing:  # earlier files were synced when they became full
                     upto, file = self._written, os.dup(self._file)
                 try:
                     os.fsync(file)
@@ -90,13 +91,13 @@ class SpanWriter:
                     os.close(file)
                 self._synced = upto
 
-    def _next(self) -> None:
+    def _next_file(self) -> None:
         os.fsync(self._file)
         os.close(self._file)
-        self._file = self._begin()
+        self._file = self._begin_file()
 
-    def _begin(self) -> int:
-        """Begin the next file, and let the oldest go where there is too much."""
+    def _begin_file(self) -> int:
+        """Begin the next file, and delete the oldest ones if there is too much."""
         names = files_in(self._folder)
         sizes = {path: path.stat().st_size for path in names}
         while names and sum(sizes[path] for path in names) > self._kept - self._size:
@@ -108,7 +109,7 @@ class SpanWriter:
             path = self._folder / f"{number:08}{ENDING}"
             try:
                 descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND, 0o600)
-            except FileExistsError:  # another program began one at the same time
+            except FileExistsError:  # another program created it at the same time
                 number += 1
                 continue
             self._length, self._path = 0, path
@@ -120,7 +121,7 @@ class SpanWriter:
             return descriptor
 
     def close(self) -> None:
-        """Let go of the file; an empty one goes."""
+        """Close the file, and delete it if it is empty."""
         with self._writing:
             os.close(self._file)
             if not self._length:
@@ -140,23 +141,25 @@ def _write(file: int, data: bytes) -> None:
 
 
 def files_in(folder: Path) -> list[Path]:
-    """Return the files of a folder, in the order in which they were begun; none where there is no folder."""
+    """Return the files of a folder, oldest first; none if the folder does not exist."""
     return sorted(path for path in folder.glob(f"*{ENDING}") if path.stem.isdecimal())
 
 
 def sizes_in(folder: Path) -> dict[Path, int]:
-    """Return the files of a folder with their bytes: other ones where anything came since."""
+    """Return the files of a folder with their sizes, which change when anything was recorded."""
     sizes = {}
     for path in files_in(folder):
-        with suppress(FileNotFoundError):  # the oldest goes while others are written
+        with suppress(FileNotFoundError):  # deleted meanwhile by a writer
             sizes[path] = path.stat().st_size
     return sizes
 
 
 @dataclass
 class SpanReader:
-    """Reads the entries of a folder, again and again what is new. torn: entries that were left out since they are not
-    what was written; the one at the end of a file that still grows may be whole when it is looked at again.
+    """Reads the entries of a folder, and later those added since.
+
+    torn: number of damaged entries left out by the last call; one at the end of a growing file may be complete next
+    time.
     """
 
     folder: Path
@@ -166,7 +169,7 @@ class SpanReader:
         self._places: dict[Path, int] = {}
 
     def new(self) -> Iterator[SpanBody]:
-        """Yield the entries that came since the last call."""
+        """Yield the entries added since the last call."""
         self.torn = 0
         for path in files_in(self.folder):
             with suppress(FileNotFoundError), path.open("rb") as file:
@@ -187,9 +190,7 @@ class SpanReader:
 
 
 def _size(about: Any, left: int) -> int | None:
-    """Return the bytes of a body according to its head; None for what the file cannot hold. left: bytes after
-    the head.
-    """
+    """Return the size of a body by its head; None if the file is too short for it. left: bytes after the head."""
     size = fields(about).get("bytes")
     return size if isinstance(size, int) and 0 <= size < left else None
 

@@ -1,8 +1,8 @@
-"""Find the recalled records that an answer used, and judge by that the scores of their recall.
+"""Find the recalled records that an answer used, and review the scores of recall by that.
 
-A record counts as used where the answers after its recall, up to the next recall of that conversation, hold half of its
-telling words: those that the query did not bring along. Beside it stands the same rule against answers of other
-conversations, which cannot have made use of it: what is said anyway.
+A record counts as used if the answers after its recall, up to the next recall in that conversation, contain half of its
+words that are not in the query. As a control, the same rule is applied to answers of other conversations, which cannot
+have used it.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from amgs.types.calibration import Outcome, Reliability
 from amgs.wings.recorder.foreign_memory import ForeignMemory, MemoryOperation, RecalledRecord
 
 USED: Final = 0.5
-"""From this share of its telling words on a record counts as used."""
+"""Share of its words from which on a record counts as used."""
 LEAST: Final = 20
-"""Fewer outcomes than these say nothing of scores."""
+"""Fewest outcomes from which scores are reviewed."""
 _BINS: Final = 5
 
 
@@ -28,8 +28,8 @@ _BINS: Final = 5
 class RecordUse:
     """Use of a recalled record.
 
-    share: of its telling words that the answers hold, in [0, 1]. elsewhere: the same of an answer in another
-    conversation, None where there is no other.
+    share: of its words not in the query, the share in the answers. elsewhere: the share in an answer of another
+    conversation, None without one.
     """
 
     operation: MemoryOperation
@@ -45,13 +45,12 @@ class RecordUse:
 
 @dataclass(frozen=True, slots=True)
 class ScoreReview:
-    """Value of scores.
+    """How well scores predict use.
 
-    judged: recalled records whose use can be decided; untold: those whose answer or telling words are missing. used,
-    elsewhere: rates, see the module. scored: number of the judged with a score. auroc: the chance that a used record
-    scored over one that was not, ties by halves; None where all or none were used. scaled: whether scores lay outside
-    [0, 1], and are stretched over it from the least to the most. table: of scores as forecasts of use; None for too
-    few.
+    judged: recalled records whose use is known; untold: those without an answer or without words of their own. used,
+    elsewhere: rates, see the module. scored: number of judged ones with a score. auroc: probability that a used record
+    scored higher than an unused one, ties count half; None if all or none were used. scaled: scores outside [0, 1] were
+    rescaled from their minimum to maximum. table: reliability of scores as forecasts of use; None if there are too few.
     """
 
     judged: int
@@ -65,7 +64,7 @@ class ScoreReview:
 
 
 def uses_of(memory: ForeignMemory, only: MemoryOperation | None = None) -> list[RecordUse]:
-    """Return what became of every record that was recalled, as far as it can be told. only: by this search."""
+    """Return the use of every recalled record, as far as it is known. only: by this search."""
     answers: dict[str, list[tuple[float, str]]] = {}
     for answer in memory.answers:
         answers.setdefault(answer.conversation, []).append((answer.at.timestamp(), answer.words))
@@ -75,15 +74,17 @@ def uses_of(memory: ForeignMemory, only: MemoryOperation | None = None) -> list[
     others = [(name, words) for name, replies in answers.items() for _, words in replies[:1]]
     uses = []
     for number, search in enumerate(memory.searches() if only is None else [only]):
-        reply = "\n".join(_between(answers.get(search.conversation, []), searches[search.conversation], search))
-        other = _another(others, search.conversation, number)
+        reply = "\n".join(_answers_after(answers.get(search.conversation, []), searches[search.conversation], search))
+        other = _other_answer(others, search.conversation, number)
         uses += list(_judge_records(search, reply, other)) if reply else []
     return uses
 
 
-def _between(answers: Sequence[tuple[float, str]], searches: Sequence[float], search: MemoryOperation) -> list[str]:
-    """Return what was answered from a search to the next later one; where that is nothing, the next answer: several
-    searches may serve one.
+def _answers_after(
+    answers: Sequence[tuple[float, str]], searches: Sequence[float], search: MemoryOperation
+) -> list[str]:
+    """Return the answers between a search and the next one; if there are none, the next answer, since it may follow
+    several searches.
     """
     at = search.at.timestamp()
     first = bisect_left(answers, (at, ""))
@@ -92,8 +93,8 @@ def _between(answers: Sequence[tuple[float, str]], searches: Sequence[float], se
     return [words for _, words in answers[first : max(last, first + 1)]]
 
 
-def _another(others: Sequence[tuple[str, str]], conversation: str, number: int) -> str | None:
-    """Return an answer of another conversation, another for each search."""
+def _other_answer(others: Sequence[tuple[str, str]], conversation: str, number: int) -> str | None:
+    """Return an answer of another conversation, varying by search."""
     for step in range(len(others)):
         name, words = others[(number + step) % len(others)]
         if name != conversation:
@@ -112,7 +113,7 @@ def _judge_records(search: MemoryOperation, reply: str, other: str | None) -> It
 
 
 def review_scores(memory: ForeignMemory) -> ScoreReview:
-    """Return what the scores of a memory are worth, by what was used later."""
+    """Return how well a memory's scores predict later use."""
     uses = uses_of(memory)
     recalled = sum(len(search.records) for search in memory.searches())
     apart = [use.elsewhere >= USED for use in uses if use.elsewhere is not None]
@@ -121,7 +122,7 @@ def review_scores(memory: ForeignMemory) -> ScoreReview:
     low, high = min(values, default=0.0), max(values, default=1.0)
     scaled = low < 0.0 or high > 1.0
     outcomes = []
-    for use, score in reversed(scored):  # the latest first
+    for use, score in reversed(scored):  # latest first
         predicted = (score - low) / (high - low) if scaled and high > low else score
         actual = float(use.used)
         id = f"{use.operation.number}.{use.rank}"
@@ -140,7 +141,9 @@ def review_scores(memory: ForeignMemory) -> ScoreReview:
 
 
 def auroc(ups: Sequence[float], downs: Sequence[float]) -> float | None:
-    """Return the chance that a score of `ups` is above one of `downs`, ties by halves; None where one side is empty."""
+    """Return the probability that a score of `ups` is above one of `downs`, ties count half; None if
+    either is empty.
+    """
     if not ups or not downs:
         return None
     ordered = sorted(downs)

@@ -1,4 +1,4 @@
-"""BM25 over a few texts: what a search by words alone would have found."""
+"""BM25 over a few texts, to show what a search by words alone would find."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from amgs.text.stop_words import COMMON_WORDS
 
 
 class WordSearch:
-    """Over stemmed words without stop words."""
+    """Search over stemmed words without stop words."""
 
     def __init__(self, texts: Sequence[str]) -> None:
         self._analyzer = word_analyzer()
@@ -18,7 +18,7 @@ class WordSearch:
         self._bm25 = TextBm25([self._words(text) for text in texts]) if texts else None
 
     def ranked(self, query: str) -> list[int]:
-        """Return the places of the texts that hold a word of the query, the best first."""
+        """Return the indices of the texts that contain a word of the query, best first."""
         if self._bm25 is None:
             return []
         scores = self._bm25.scores(self._words(query))

@@ -1,5 +1,6 @@
-"""Sessions of agents, judged: what a compaction threw away, what of it was needed again, what was cached. It reads the
-files of `amgs.sessions`, and stores nothing.
+"""Review agent sessions: what a compaction dropped, what of it was needed again, what came from the cache.
+
+It reads the files of `amgs.sessions` and stores nothing.
 """
 
 from __future__ import annotations
@@ -7,4 +8,4 @@ from __future__ import annotations
 from typing import Final
 
 WING: Final = None
-"""It has no part of a memory."""
+"""It adds nothing to a memory."""

@@ -1,4 +1,6 @@
-"""Brief for another agent that goes on with a session, in the session's own words with their turns: by rules alone."""
+"""Brief for another agent that continues a session, in the session's own words with references to turns;
+made by rules.
+"""
 
 from __future__ import annotations
 
@@ -24,14 +26,14 @@ _SECTIONS: Final = (
     ("Files read", 0.08),
     ("Told last", 1.0),
 )
-"""The parts in the order in which they are filled, each with the share of the tokens that it may take at first."""
+"""Sections in the order in which they are filled, each with the share of tokens that it may take at first."""
 _LONGEST: Final = 600
 _PLANS: Final = ("todowrite", "update_plan", "write_todos", "todo_write")
 
 
 @dataclass(frozen=True, slots=True)
 class BriefItem:
-    """A line of a brief. turn: which says it."""
+    """A line of a brief. turn: its source."""
 
     section: str
     turn: int
@@ -40,7 +42,7 @@ class BriefItem:
 
 @dataclass(frozen=True, slots=True)
 class SessionBrief:
-    """A hand-over. tokens: of the text, estimated, at most the budget."""
+    """A brief. tokens: estimated, at most the budget."""
 
     text: str
     tokens: int
@@ -50,9 +52,9 @@ class SessionBrief:
 def write_brief(
     session: Session, budget: int, turns: Sequence[Turn] | None = None, *, mask: Callable[[str], str] = mask_secrets
 ) -> SessionBrief:
-    """Return a hand-over of at most so many tokens.
+    """Write a brief of at most `budget` tokens.
 
-    turns: those to hand over; None for the whole main conversation. mask: takes secrets out of a text before it is cut.
+    turns: those to cover; None for the whole main conversation. mask: masks secrets in a text before it is cut.
     """
     chosen = [turn for turn in (session.main if turns is None else turns) if not turn.copied]
     head = f"# Hand-over of {session.agent} session {session.id}\n"
@@ -67,7 +69,7 @@ def write_brief(
             if (key := " ".join(item.text.split())) in seen:
                 continue
             cost = approximate_tokens(_line(item)) + (0 if section in sections else heading)
-            if section == "Task" and section not in sections and cost > room > heading:  # it is never left out
+            if section == "Task" and section not in sections and cost > room > heading:  # the task is never left out
                 item = replace(item, text=f"{item.text[: len(item.text) * (room - heading) // cost]}…")
                 cost = approximate_tokens(_line(item)) + heading
             if cost > min(room, free):
@@ -76,7 +78,7 @@ def write_brief(
             seen.add(key)
             sections.setdefault(section, []).append(item)
             room, free = room - cost, free - cost
-    for section, key, item in rest:  # what the other parts left free
+    for section, key, item in rest:  # use the remaining space
         cost = approximate_tokens(_line(item)) + (0 if section in sections else approximate_tokens(f"\n## {section}\n"))
         if cost <= free and key not in seen:
             seen.add(key)
@@ -92,7 +94,7 @@ def write_brief(
 
 
 def as_first_message(brief: str, program: Program) -> str:
-    """Return a brief as the first message of a program's session: a line of its file; Markdown as it is."""
+    """Return a brief as the first message of a program's session: a line of its file, or Markdown."""
     if program == "markdown":
         return brief
     if program == "codex":
@@ -106,7 +108,7 @@ def _line(item: BriefItem) -> str:
 
 
 def _items(session: Session, section: str, turns: Sequence[Turn], mask: Callable[[str], str]) -> Iterator[BriefItem]:
-    """Yield what a part may hold, the most needed first."""
+    """Yield the possible items of a section, most important first."""
     passages: Iterable[tuple[int, str]]
     match section:
         case "Task":
@@ -142,7 +144,7 @@ def _findings(turns: Sequence[Turn], kind: str) -> Iterator[tuple[int, str]]:
 
 
 def _plans(turns: Sequence[Turn]) -> Iterator[tuple[int, str]]:
-    """Yield what the agent said last, and the steps of its latest plan that are not done."""
+    """Yield the agent's last message, and the open steps of its latest plan."""
     last = next((turn for turn in reversed(turns) if turn.kind == "said" and turn.role == "assistant"), None)
     if last is not None:
         yield last.number, last.text
@@ -161,7 +163,7 @@ def _plans(turns: Sequence[Turn]) -> Iterator[tuple[int, str]]:
 
 
 def _files(turns: Sequence[Turn], kind: str) -> Iterator[tuple[int, str]]:
-    """Yield files by how often and how late they were read or changed; of one that was changed, what became of it."""
+    """Yield files by how often and how recently they were read or changed, with their changes."""
     used: dict[str, list[Turn]] = {}
     for turn in turns:
         action = action_of(turn)
@@ -179,7 +181,7 @@ def _files(turns: Sequence[Turn], kind: str) -> Iterator[tuple[int, str]]:
 
 
 def _commands(turns: Sequence[Turn]) -> Iterator[tuple[int, str]]:
-    """Commands that did not fail, by how often and how late they ran."""
+    """Yield commands that succeeded, by how often and how recently they ran."""
     failed = {turn.answers for turn in turns if turn.failed}
     ran: dict[str, list[int]] = {}
     for turn in turns:
@@ -193,7 +195,7 @@ def _commands(turns: Sequence[Turn]) -> Iterator[tuple[int, str]]:
 
 
 def _failures(turns: Sequence[Turn]) -> Iterator[tuple[int, str]]:
-    """Errors, the latest first, each with the step after it that worked: the same command again, or a file changed."""
+    """Yield errors, latest first, each with the step that resolved it: the same command again, or a changed file."""
     calls = {turn.calls[0].id: turn for turn in turns if turn.calls}
     for place in range(len(turns) - 1, -1, -1):
         turn = turns[place]
@@ -203,10 +205,11 @@ def _failures(turns: Sequence[Turn]) -> Iterator[tuple[int, str]]:
         call = calls.get(turn.answers)
         action = None if call is None else action_of(call)
         what = f"`{action.target[:160]}`: " if action is not None and action.target else ""
-        yield turn.number, f"{what}{error or turn.text[:200]}{_describe_mending(turns[place + 1 :], action, calls)}"
+        yield turn.number, f"{what}{error or turn.text[:200]}{_describe_fix(turns[place + 1 :], action, calls)}"
 
 
-def _describe_mending(after: Sequence[Turn], action: object, calls: dict[str, Turn]) -> str:
+def _describe_fix(after: Sequence[Turn], action: object, calls: dict[str, Turn]) -> str:
+    """Describe how a failure was resolved; "" if it was not."""
     changed = ""
     for turn in after:
         step = action_of(turn)
@@ -220,7 +223,7 @@ def _describe_mending(after: Sequence[Turn], action: object, calls: dict[str, Tu
 
 
 def _rank_sayings(session: Session, turns: Sequence[Turn]) -> Iterator[tuple[int, str]]:
-    """Yield the sentences that hold a number, a name of a file or a demand, the latest turn first."""
+    """Yield sentences with a number, a file name or a demand, latest turn first."""
     for turn in reversed(turns):
         if turn.kind in ("said", "summary"):
             findings = [finding.text for finding in findings_in(turn)]

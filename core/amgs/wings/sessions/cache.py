@@ -1,5 +1,5 @@
-"""Cache use by request: the tokens that the provider read from its cache, and those it read again: from the file's own
-counts.
+"""Cache use by request, from the counts in the session's file: tokens read from the provider's cache, and tokens read
+again.
 """
 
 from __future__ import annotations
@@ -14,27 +14,28 @@ from amgs.sessions.turn import Session
 from amgs.sessions.windows import Request, requests
 
 CacheCause = Literal["compaction", "taken back", "pause", "put in", "unknown"]
-"""What the file shows beside a prefix that was read again, the surest first. compaction: a new window began. taken
-back: the user went back. pause: longer than the cache lives. put in: the program put something in. unknown: nothing, as
-where tools or the system prompt changed, which most files do not hold.
+"""What the file shows as the cause of a cache miss, surest first.
+
+compaction: a new window began. taken back: the user went back. pause: longer than the cache's lifetime. put in: the
+program inserted something. unknown: none of these, for example changed tools or system prompt, which most files do not
+contain.
 """
 LIFETIME: Final = 300.0
-"""Seconds for which a provider keeps a prefix that nobody reads, unless it is told otherwise."""
+"""Seconds for which providers cache an unused prefix, by default."""
 READ, WRITTEN = 0.1, 1.25
-"""Prices of a cached and of a written token, in tokens of input (Anthropic's list; a cache of one hour costs 2.0)."""
+"""Prices of a cached and a written token, relative to input (Anthropic's list; a one-hour cache costs 2.0)."""
 _SLACK: Final = 0.05
-"""Share of the window that may be read again without being told of: providers cache whole blocks only."""
+"""Share of the window that may be read again unreported, since providers cache whole blocks only."""
 _LEAST: Final = 1_024
-"""Tokens from which on a prefix is cached at all."""
+"""Fewest tokens of a prefix that is cached."""
 
 
 @dataclass(frozen=True, slots=True)
 class CacheMiss:
-    """A request that read again what the one before had put into the cache.
+    """A request that read again what the previous one had cached.
 
-    lost: tokens that could have been read from the cache. cost: what that took, in tokens of input at full price. span:
-    the number of the turn that changed the prefix, as far as the file shows it, else None. seconds: since the request
-    before.
+    lost: tokens that the cache could have provided. cost: in input tokens at full price. span: number of the turn that
+    changed the prefix, None if unknown. seconds: since the previous request.
     """
 
     request: int
@@ -48,9 +49,7 @@ class CacheMiss:
 
 @dataclass(frozen=True, slots=True)
 class CacheLine:
-    """The cache over a session. fresh, written, cached, output: tokens of all requests. missed: the misses, in
-    order.
-    """
+    """Cache use of a session. fresh, written, cached, output: tokens of all requests. missed: misses in order."""
 
     requests: tuple[Request, ...]
     fresh: int
@@ -61,18 +60,18 @@ class CacheLine:
 
     @property
     def share(self) -> float:
-        """Share of the input that came from the cache, from 0 to 1; 0 where nothing is counted."""
+        """Share of the input that came from the cache; 0 without any input."""
         total = self.fresh + self.written + self.cached
         return self.cached / total if total else 0.0
 
     @property
     def lost(self) -> float:
-        """Cost of all misses, in tokens of input at full price."""
+        """Cost of all misses, in input tokens at full price."""
         return sum(miss.cost for miss in self.missed)
 
 
 def cache_line(session: Session) -> CacheLine:
-    """Return the cache of the main conversation's requests."""
+    """Return the cache use of the main conversation."""
     every = requests(session)
     used = [request.usage for request in every]
     return CacheLine(
@@ -90,7 +89,7 @@ def _misses(session: Session, every: Sequence[Request]) -> Iterator[CacheMiss]:
     for before, after in pairwise(every):
         could = min(before.usage.window, after.usage.window)
         lost = could - after.usage.cached
-        if could < _LEAST or lost <= max(_LEAST, _SLACK * could) or not _caches(every):
+        if could < _LEAST or lost <= max(_LEAST, _SLACK * could) or not _counts_cache(every):
             continue
         pause = _seconds(before.at, after.at)
         cause, span = _cause(session, before, after, pause)
@@ -98,9 +97,7 @@ def _misses(session: Session, every: Sequence[Request]) -> Iterator[CacheMiss]:
 
 
 def _cause(session: Session, before: Request, after: Request, pause: float | None) -> tuple[CacheCause, int | None]:
-    """Return what the file shows between two requests that explains why the second did not find the prefix of the
-    first.
-    """
+    """Return what explains that the second request did not find the prefix of the first, and the turn number."""
     between = [turn for turn in session.turns[before.first : after.first] if not turn.agent]
     boundary = next((turn for turn in between if turn.boundary is not None), None)
     if boundary is not None:
@@ -113,8 +110,8 @@ def _cause(session: Session, before: Request, after: Request, pause: float | Non
     return ("put in", put_in.number) if put_in is not None else ("unknown", None)
 
 
-def _caches(every: Sequence[Request]) -> bool:
-    """Return whether the file counts a cache at all."""
+def _counts_cache(every: Sequence[Request]) -> bool:
+    """Return whether the file reports cached tokens at all."""
     return any(request.usage.cached for request in every)
 
 

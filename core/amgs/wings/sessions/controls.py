@@ -1,4 +1,4 @@
-"""Compare regrets with their control: rework that happens anyway."""
+"""Compare regrets with a control: rework at places without a compaction."""
 
 from __future__ import annotations
 
@@ -12,23 +12,22 @@ from amgs.sessions.windows import after_boundary, estimate_dropped_tokens, token
 from amgs.wings.sessions.regrets import CAUSED, REGRET_KINDS, Regret, RegretKind, regrets_between
 
 PLACES: Final = 12
-"""Places without a compaction that are looked at in a session: each takes tens of milliseconds of a long one."""
+"""Places without a compaction that are examined in a session; each takes tens of milliseconds in a long one."""
 _FOLLOWING: Final = 120
-"""Turns that are looked at after a place, in a session without a compaction."""
+"""Turns examined after a place, in a session without a compaction."""
 _LEAST_BEFORE, _LEAST_AFTER = 40, 20
-"""Turns before and after a place without which it says nothing."""
+"""Fewest turns before and after a place that is examined."""
 
 _ENOUGH: Final = 3
-"""Times from which on a figure may stand out."""
+"""Fewest regrets for a rate to stand out."""
 
 
 @dataclass(frozen=True, slots=True)
 class KindRate:
-    """A kind of regret after compactions, beside what is done again anyway.
+    """Rate of a kind of regret after compactions, and without them.
 
-    regrets, tokens: after the compactions of the session. rate: tokens for 1,000 that were dropped. elsewhere: the same
-    at places of the session where nothing was compacted, None where there are none. counted: whether it counts as the
-    price of a compaction; see `regrets`.
+    regrets, tokens: after the session's compactions. rate: tokens per 1,000 dropped. elsewhere: the same at places
+    without a compaction, None if there are none. counted: whether it counts as a cost of compaction; see `regrets`.
     """
 
     kind: RegretKind
@@ -40,12 +39,12 @@ class KindRate:
 
     @property
     def exceeds(self) -> bool:
-        """Return whether the rate is above that of other places, as far as there are any."""
+        """Return whether the rate is above that of places without a compaction, if there are any."""
         return self.elsewhere is None or self.rate > self.elsewhere
 
     @property
     def standing(self) -> str:
-        """Standing of the figure against other places of this session, in words."""
+        """Describe the rate in comparison with places without a compaction."""
         if self.elsewhere is None:
             return "there is no place to hold it against"
         if not self.exceeds:
@@ -58,9 +57,9 @@ class KindRate:
 def by_kind(
     session: Session, regrets: Sequence[Regret], *, places: int = PLACES, seed: int = 7
 ) -> tuple[KindRate, ...]:
-    """Return each kind of regret that was found after a compaction or at other places of the session."""
+    """Return the rate of each kind of regret found after compactions or elsewhere."""
     dropped = count_dropped_tokens(session)
-    anyway, stood = elsewhere(session, places=places, seed=seed)
+    anyway, stood = control_regrets(session, places=places, seed=seed)
     rows = []
     for kind in REGRET_KINDS:
         own = [regret for regret in regrets if regret.kind == kind]
@@ -75,7 +74,7 @@ def by_kind(
 
 
 def count_dropped_tokens(session: Session) -> int:
-    """Tokens that all compactions of a session dropped, estimated."""
+    """Return the estimated tokens that all compactions of a session dropped."""
     return sum(estimate_dropped_tokens(session, boundary) for boundary in session.boundaries)
 
 
@@ -84,9 +83,9 @@ def counted(regrets: Sequence[Regret]) -> list[Regret]:
     return [regret for regret in regrets if regret.kind in CAUSED]
 
 
-def elsewhere(session: Session, *, places: int = PLACES, seed: int = 7) -> tuple[list[Regret], int]:
-    """Return the same rule at places drawn where nothing was compacted: what was done again there, of what stood in the
-    window, within as many turns as the session's compactions are followed by; and how many tokens stood there.
+def control_regrets(session: Session, *, places: int = PLACES, seed: int = 7) -> tuple[list[Regret], int]:
+    """Find regrets at random places without a compaction, over as many turns as follow the session's compactions;
+    return them and the tokens in the windows there.
     """
     length = max((len(after_boundary(session, boundary)) for boundary in session.boundaries), default=_FOLLOWING)
     main = session.main

@@ -1,4 +1,4 @@
-"""Changes of a call in files, as the lines of a diff."""
+"""Changes that a call makes in files, as lines of a diff."""
 
 from __future__ import annotations
 
@@ -20,8 +20,9 @@ _UNIFIED = re.compile(r"^(?:@@|--- )", re.MULTILINE)
 
 
 def diff_of(turn: Turn) -> tuple[str, ...]:
-    """Return the lines of what a call changes: `+` added, `-` taken away, a blank unchanged, other signs head a part.
-    None for a turn that changes no file, or tells not what.
+    """Return what a call changes: lines with `+` added, `-` removed, a blank unchanged, other signs are headings.
+
+    Empty for a turn that changes no file or does not say what it changes.
     """
     action = action_of(turn)
     if action is None:
@@ -37,25 +38,25 @@ def diff_of(turn: Turn) -> tuple[str, ...]:
 
 
 def _changes(arguments: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:
-    """Yield the lines of each change that the arguments of a call tell."""
+    """Yield the lines of each change in a call's arguments."""
     for edit in (arguments, *items(arguments.get("edits")), *items(arguments.get("replacements"))):
         old, new = (next((edit[key] for key in keys if isinstance(edit.get(key), str)), None) for keys in (_OLD, _NEW))
         if old is not None or new is not None:
-            yield _between(text(old), text(new))
+            yield _diff(text(old), text(new))
     diff = text(arguments.get("diff") or arguments.get("patch"))
-    blocks = [_between(old, new) for old, new in _BLOCK.findall(diff)]
+    blocks = [_diff(old, new) for old, new in _BLOCK.findall(diff)]
     yield from blocks or ([tuple(diff.split("\n"))] if _UNIFIED.search(diff) else [])
     whole = next((arguments[key] for key in _WHOLE if isinstance(arguments.get(key), str)), None)
     if whole is not None:
         yield tuple(f"+{line}" for line in whole.split("\n"))
 
 
-def _between(old: str, new: str) -> tuple[str, ...]:
-    """Return the lines of a diff between two texts, without the heads of its files."""
+def _diff(old: str, new: str) -> tuple[str, ...]:
+    """Return the lines of a diff between two texts, without file names."""
     return tuple(difflib.unified_diff(old.splitlines(), new.splitlines(), lineterm="", n=2))[2:]
 
 
 def _texts(arguments: Mapping[str, Any]) -> str:
-    """Return the texts among the arguments of a call, those in lists too."""
+    """Return the texts among a call's arguments, including those in lists."""
     flat = [part for value in arguments.values() for part in (value if isinstance(value, list) else [value])]
     return "\n".join(part for part in flat if isinstance(part, str))

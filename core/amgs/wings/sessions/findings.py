@@ -1,8 +1,7 @@
-"""Findings in a turn that somebody may need again, by class: paths, numbers, ids, commands, decisions, constraints,
-errors.
+"""Findings in a turn that may be needed again: paths, numbers, ids, commands, decisions, constraints, errors.
 
-Found by rules alone. Paths and commands are those that were used or spoken of, not every line of a listing; numbers and
-ids those that somebody said or that an error names.
+Found by rules: paths and commands that were used or mentioned, not every line of a listing; numbers and ids in messages
+or errors.
 """
 
 from __future__ import annotations
@@ -50,13 +49,11 @@ _ERROR = re.compile(
     r"|\bpanicked at|command not found|✗|✘).*$",
     re.MULTILINE,
 )
-"""Not in a listing of a file, whose lines begin with their number."""
+"""Does not match lines that begin with their number, as in a file listing."""
 _HEADING = re.compile(r"^#{1,6}\s.*$|^\s*[\d.]+\s", re.MULTILINE)
 _YEAR = re.compile(r"(?:19|20)\d\d")
 _LONGEST: Final = 20_000
-"""Characters of one turn that are looked through: what is longer is the output of a tool, which says its error
-first.
-"""
+"""Characters of a turn that are searched; longer ones are tool output, which reports errors first."""
 SHELLS: Final = (
     "bash",
     "exec_command",
@@ -70,12 +67,12 @@ SHELLS: Final = (
     "execute_command",
     "terminal",
 )
-"""Names of the tools that run a command, in small letters."""
+"""Tools that run a command, in lower case."""
 
 
 @dataclass(frozen=True, slots=True)
 class SessionFinding:
-    """One finding of a class in a turn, word for word."""
+    """A finding in a turn, verbatim."""
 
     kind: FindingClass
     text: str
@@ -84,11 +81,11 @@ class SessionFinding:
 
 @dataclass(frozen=True, slots=True)
 class AgentAction:
-    """Action of a call, as far as its tool and arguments tell. tool: in small letters.
+    """What a call does, by its tool and arguments. tool: in lower case.
 
-    kind: read a file, run a command, search, write a file, or other. target: the file, the command or the pattern.
-    targets: all files that it reads or writes, in the folder in which it runs where that is told. commands: the words
-    of each simple command that it runs.
+    kind: read a file, run a command, search, write a file, or other. target: the file, command or pattern. targets: all
+    files that it reads or writes, in the folder in which it runs, if known. commands: words of each simple command that
+    it runs.
     """
 
     kind: Literal["read", "run", "search", "write", "other"]
@@ -99,7 +96,7 @@ class AgentAction:
 
 
 def action_of(turn: Turn) -> AgentAction | None:
-    """Return what the call in a turn does; None for a turn that calls nothing."""
+    """Return what the call in a turn does; None if there is no call."""
     if not turn.calls:
         return None
     call = turn.calls[0]
@@ -110,7 +107,7 @@ def action_of(turn: Turn) -> AgentAction | None:
     )
     command = _command(arguments.get("command", arguments.get("cmd", arguments.get("script"))))
     if tool in SHELLS or tool.endswith("_shell") or (command and not path):
-        return _of_commands(tool, arguments, command or call.arguments)
+        return _shell_action(tool, arguments, command or call.arguments)
     if path and command in ("view", "create", "str_replace", "insert", "undo_edit"):  # Anthropic's editor
         return AgentAction("read" if command == "view" else "write", tool, path, (path,))
     if tool in (
@@ -134,8 +131,8 @@ def action_of(turn: Turn) -> AgentAction | None:
     return AgentAction("other", tool, path)
 
 
-def _of_commands(tool: str, arguments: Record, command_line: str) -> AgentAction:
-    """Return what a command does, or those that a script of Codex's `exec` calls."""
+def _shell_action(tool: str, arguments: Record, command_line: str) -> AgentAction:
+    """Return what a command does, or the commands that a script of Codex's `exec` calls."""
     folder = _first(arguments, "workdir", "cwd", "working_directory", "dir_path", "directory")
     scripts = [] if arguments else [*_read_shell_calls(command_line)]
     uses = [use_of(command, within or folder) for command, within in scripts or [(command_line, folder)]]
@@ -145,9 +142,9 @@ def _of_commands(tool: str, arguments: Record, command_line: str) -> AgentAction
     targets = tuple(dict.fromkeys(target for use in uses if use.kind == kind for target in use.targets))
     commands = tuple(command.words for use in uses for command in use.commands)
     plain = " ".join("; ".join(command for command, _ in scripts).split() or command_line.split())
-    bare = re.sub(r"^cd\s+\S+\s*(?:&&|;)\s*", "", plain)
-    shown = targets[0] if targets and kind in ("read", "write") else bare
-    return AgentAction(cast(Any, kind) if bare else "other", tool, shown, targets, commands)
+    without_cd = re.sub(r"^cd\s+\S+\s*(?:&&|;)\s*", "", plain)
+    shown = targets[0] if targets and kind in ("read", "write") else without_cd
+    return AgentAction(cast(Any, kind) if without_cd else "other", tool, shown, targets, commands)
 
 
 _CALLED = re.compile(
@@ -157,7 +154,7 @@ _FOLDER = re.compile(r"(?:\bworkdir|\"workdir\")\s*:\s*(\"(?:[^\"\\]|\\.)*\"|'[^
 
 
 def _read_shell_calls(script: str) -> Iterator[tuple[str, str]]:
-    """Yield (command, folder) of each call of a shell in a script."""
+    """Yield (command, folder) of each shell call in a script."""
     places = [*_CALLED.finditer(script)]
     for number, match in enumerate(places):
         end = places[number + 1].start() if number + 1 < len(places) else len(script)
@@ -167,7 +164,7 @@ def _read_shell_calls(script: str) -> Iterator[tuple[str, str]]:
 
 
 def _read_literal(literal: str) -> str:
-    """Return what a string of a script says."""
+    """Return the value of a string literal."""
     try:
         return text(json.loads(literal)) if literal[0] == '"' else literal[1:-1].replace("\\n", "\n")
     except ValueError:
@@ -177,14 +174,14 @@ def _read_literal(literal: str) -> str:
 def findings_in(turn: Turn) -> Iterator[SessionFinding]:
     """Yield the findings of a turn, each once."""
     seen: set[tuple[str, str]] = set()
-    for kind, raw_text in _found(turn):
+    for kind, raw_text in _find(turn):
         plain = " ".join(raw_text.split()).strip(" .,;:`'\"()")
         if plain and (kind, plain) not in seen:
             seen.add((kind, plain))
             yield SessionFinding(kind, plain, turn.number)
 
 
-def _found(turn: Turn) -> Iterator[tuple[FindingClass, str]]:
+def _find(turn: Turn) -> Iterator[tuple[FindingClass, str]]:
     passage = turn.text[:_LONGEST]
     action = action_of(turn)
     if action is not None:
@@ -215,7 +212,7 @@ def _found(turn: Turn) -> Iterator[tuple[FindingClass, str]]:
 
 
 def paths_in(passage: str) -> Iterator[str]:
-    """Paths and names of files in a text: what has an extension, or a folder and no blank."""
+    """Yield paths and file names in a text: with an extension, or with several slashes."""
     for match in _PATH.finditer(passage):
         path = match[0].rstrip(".")
         name = path.rsplit("/", 1)[-1]
@@ -224,7 +221,7 @@ def paths_in(passage: str) -> Iterator[str]:
 
 
 def numbers_in(passage: str) -> Iterator[str]:
-    """Yield numbers that say something: of three digits or more, with a unit or a fraction; no years."""
+    """Yield significant numbers: three digits or more, or with a unit or fraction; no years."""
     for match in _NUMBER.finditer(_HEADING.sub("", passage)):
         digits = re.sub(r"\D", "", match[0])
         if (len(digits) >= 3 or not match[0].isdigit()) and len(digits) > 1 and not _YEAR.fullmatch(match[0]):
@@ -237,7 +234,7 @@ def sentences_in(passage: str) -> Iterator[str]:
 
 
 def is_constraint(sentence: str) -> bool:
-    """Return whether a sentence asks for something to be so, always or never."""
+    """Return whether a sentence states a requirement or prohibition."""
     return _CONSTRAINT.search(sentence) is not None
 
 
@@ -246,7 +243,7 @@ def _first(arguments: Record, *names: str) -> str:
 
 
 def _command(command: Any) -> str:
-    """Return a command as a shell reads it; of a list, without the shell that runs it."""
+    """Return a command as one text; of a list, without the shell that runs it."""
     if isinstance(command, list):
         words = [text(word) for word in command]
         return words[-1] if len(words) > 1 and words[0].rsplit("/", 1)[-1] in ("bash", "sh", "zsh") else " ".join(words)

@@ -1,4 +1,4 @@
-"""A session that is still being written: read again as it grows."""
+"""Follow a session while it is being written."""
 
 from __future__ import annotations
 
@@ -12,14 +12,15 @@ from amgs.types import Progress
 from amgs.wings.sessions.outlook import Outlook, look_ahead
 
 _EVERY: Final = 1.0
-"""Seconds between two looks at the file."""
+"""Seconds between two checks of the file."""
 
 
 def follow(path: Path, seconds: float | None = None, progress: Progress | None = None) -> tuple[Session, Outlook]:
-    """Look at a session whenever its file has grown, for so long or until it is cancelled; gives it as it is then.
+    """Read a session again whenever its file has grown, until `seconds` have passed or it is cancelled; return its last
+    state.
 
-    progress is told how full the window is, and near a compaction what it would drop that is likeliest to be needed
-    again. Raises InputError for what cannot be read, and Cancelled.
+    progress: is given the fill of the window, and near a compaction, which files that are likely needed again it would
+    drop. Raises InputError for an unreadable file, and Cancelled.
     """
     end = None if seconds is None else time.monotonic() + seconds
     size: int | None = None
@@ -29,7 +30,7 @@ def follow(path: Path, seconds: float | None = None, progress: Progress | None =
             size = now
             session = open_session(path)
             outlook = look_ahead(session)
-            line = tell(outlook)
+            line = describe_outlook(outlook)
         if progress is not None:
             progress(outlook.tokens, outlook.limit or 0, line)
         if end is not None and time.monotonic() >= end:
@@ -37,7 +38,7 @@ def follow(path: Path, seconds: float | None = None, progress: Progress | None =
         time.sleep(_EVERY if end is None else min(_EVERY, max(0.0, end - time.monotonic())))
 
 
-def tell(outlook: Outlook) -> str:
+def describe_outlook(outlook: Outlook) -> str:
     """`turn 212, 81 % of the window; a compaction would drop app.py, store.py`."""
     line = f"turn {outlook.turn}, {outlook.tokens:,} tokens"
     if outlook.fill is not None:

@@ -1,7 +1,7 @@
-"""The sessions that lie on this machine, counted from the bytes of their files: a thousand in under a second.
+"""List the session files on this machine from their bytes: a thousand in under a second.
 
-What they are called, how long they took, and what went wrong is told from the bytes, too. What was needed again after a
-compaction takes a reading of the file; it is looked for in the time that is left, the newest first.
+Titles, durations and failures are found in the bytes too. What was needed again after a compaction requires parsing the
+file; that is done in the remaining time, newest first.
 """
 
 from __future__ import annotations
@@ -44,26 +44,27 @@ _AT = re.compile(rb'"(?:timestamp|time|ts)"\s*:\s*("\d{4}-[^"\\]+"|\d{10,13}\b)'
 _REQUEST = re.compile(r"^#+ My request for [\w ]+:[ \t]*$", re.MULTILINE)
 _TAG = re.compile(r"<[^<>]*>")
 _SAID: Final = ("content", "message", "text", "parts", "user_input")
-"""Where a record holds the words of the user, the first that is there."""
+"""Fields with the user's words, the first present one is used."""
 _PROMPT: Final = 200
-"""Characters of a first prompt that are told."""
+"""Characters of a first prompt that are shown."""
 _TRIED: Final = 5
-"""Records of the user that are looked at for words that a person typed."""
+"""Records of the user that are searched for words that a person typed."""
 _READ_WHOLE: Final = 4 * 1024 * 1024
-"""Bytes of a file up to which one is read for the list where its bytes alone do not tell."""
+"""Largest file in bytes that is parsed for the list if its bytes do not suffice."""
 _SEARCHED: Final = ("said", "call", "summary", "thinking")
-"""Kinds of turns in which words are looked for."""
+"""Kinds of turns that are searched for words."""
 SECONDS: Final = 0.5
-"""After so long the files that are left are listed without their turns and compactions."""
+"""After this time the remaining files are listed without turns and compactions."""
 
 
 @dataclass(frozen=True, slots=True)
 class ListedSession:
-    """A session file. id: by which it is opened. changed: when its file was written last. turns: of the user.
-    compactions: with `turns` None where the file was not counted. tokens: of the last window that its end tells of,
-    None where it tells of none. what: its title, one given by hand first, else what the user said first. started,
-    ended: the first and the last instant in it. errors: results that tell of a failure. again: times that something was
-    needed again of what a compaction dropped; None where that was not looked for.
+    """A session file. id: opens it. changed: when the file was last written.
+
+    turns: of the user. compactions: like `turns` None if the file was not counted. tokens: of the last window reported
+    near its end, else None. what: the title given by hand, else another title, else the user's first words. started,
+    ended: first and last time in it. errors: results that report a failure. again: how often something that a
+    compaction dropped was needed again; None if unknown.
     """
 
     id: str
@@ -84,14 +85,16 @@ class ListedSession:
 
     @property
     def seconds(self) -> float | None:
-        """From its first instant to its last."""
+        """Time between its first and last entry."""
         return (self.ended - self.started).total_seconds() if self.started and self.ended else None
 
 
 @dataclass(frozen=True, slots=True)
 class SessionListing:
-    """Sessions, the newest first. places: where was looked. at: when. left: how many files were not counted for want of
-    time. more: how many older ones there are. unread: programs whose folders lie here and are not read, and where.
+    """Sessions, newest first.
+
+    places: folders searched. at: when. left: files not counted for lack of time. more: number of older sessions not
+    listed. unread: programs with session folders that cannot be read, and those folders.
     """
 
     sessions: tuple[ListedSession, ...]
@@ -111,9 +114,10 @@ def list_sessions(
     seconds: float = SECONDS,
     limit: int | None = None,
 ) -> SessionListing:
-    """Return the session files below a home folder, the newest first. project: those whose folder's name holds it.
-    agent: the key of a format. subagents: those of subagents too, which have files of their own. limit: how many are
-    looked into; of the others it is told how many they are.
+    """Return the session files below a home folder, newest first.
+
+    project: part of the project folder's name. agent: key of a format. subagents: include files of subagents. limit:
+    most sessions examined; others are only counted.
     """
     end = monotonic() + seconds
     files = sorted(_files(home, agent), key=lambda file: file[2], reverse=True)
@@ -135,15 +139,15 @@ def list_sessions(
             continue
         left += not in_time
         listed.append((form, row))
-    rows = [_with_needs(form, row) if monotonic() < end else row for form, row in listed]
+    rows = [_with_regrets(form, row) if monotonic() < end else row for form, row in listed]
     places = tuple(str(home / pattern.split("*", 1)[0]) for form in FORMATS for pattern in form.places)
     unread = tuple(_unread(home))
     return SessionListing(tuple(rows), tuple(dict.fromkeys(places)), datetime.now().astimezone(), left, more, unread)
 
 
-def _with_needs(form: SessionFormat, row: ListedSession) -> ListedSession:
-    """Return the row with the count of regrets after compactions, where it has any and its file is small enough to
-    read.
+def _with_regrets(form: SessionFormat, row: ListedSession) -> ListedSession:
+    """Return the row with its number of regrets after compactions, if there are any and the file is small enough to
+    parse.
     """
     if not row.compactions or row.again is not None or row.size > _READ_WHOLE:
         return row if row.compactions != 0 else replace(row, again=0)
@@ -154,14 +158,14 @@ def _with_needs(form: SessionFormat, row: ListedSession) -> ListedSession:
 
 
 def _unread(home: Path) -> Iterator[tuple[str, str]]:
-    """Yield (program, where) of what lies here and is not read."""
+    """Yield (program, folder) of programs whose sessions cannot be read."""
     for program, where in NOT_READ:
         if (home / where).exists():
             yield program, str(home / where)
 
 
 def short_ids(sessions: Sequence[ListedSession]) -> list[str]:
-    """Return the prefix of each session's id that opens it, eight characters at least."""
+    """Return a prefix of each session's id that identifies it, at least eight characters."""
     ids = sorted({session.id for session in sessions})
     least = {}
     for place, id in enumerate(ids):
@@ -179,7 +183,7 @@ def _count_common_prefix(id: str, other: str) -> int:
 
 @dataclass(frozen=True, slots=True)
 class FoundTurn:
-    """A turn that holds the words that were looked for, and where it stands."""
+    """A turn that contains the words, with its session."""
 
     session: ListedSession
     turn: TurnRow
@@ -187,15 +191,16 @@ class FoundTurn:
 
 @dataclass(frozen=True, slots=True)
 class FoundTurns:
-    """Turns of all sessions that hold words."""
+    """Turns of all sessions that contain the words."""
 
     words: str
     found: tuple[FoundTurn, ...]
 
 
 def search_sessions(home: Path, words: str, *, limit: int = 20, progress: Progress | None = None) -> FoundTurns:
-    """Return the latest turns of sessions below a home folder that hold all words, newest file first. What a tool gave
-    back and what the program put in is left out: it is found in too many places. Raises Cancelled.
+    """Return the latest turns of sessions below a home folder that contain all words, newest file first.
+
+    Results of tools and text that programs inserted are not searched; they would match too often. Raises Cancelled.
     """
     wanted = words.lower().split()
     files = sorted(_files(home, ""), key=lambda file: file[2], reverse=True)
@@ -203,7 +208,7 @@ def search_sessions(home: Path, words: str, *, limit: int = 20, progress: Progre
     for done, (form, path, changed, size) in enumerate(files):
         if progress is not None:
             progress(done, len(files), path.name)
-        if not wanted or len(hits) >= limit or not _holds(path, wanted):
+        if not wanted or len(hits) >= limit or not _may_contain(path, wanted):
             continue
         with suppress(AmgsError):
             session = form.read(path)
@@ -215,9 +220,9 @@ def search_sessions(home: Path, words: str, *, limit: int = 20, progress: Progre
     return FoundTurns(words, tuple(hits[:limit]))
 
 
-def _holds(path: Path, words: Sequence[str]) -> bool:
-    """Return whether a file holds all words, in any case; a word may be written with escapes, so plain letters alone
-    decide.
+def _may_contain(path: Path, words: Sequence[str]) -> bool:
+    """Return whether a file may contain all words, ignoring case; only words of ASCII letters and digits are checked,
+    since others may be escaped.
     """
     try:
         with open_unpacked(path) as file:
@@ -228,17 +233,19 @@ def _holds(path: Path, words: Sequence[str]) -> bool:
 
 
 def has_sessions(home: Path) -> bool:
-    """Return whether any session file lies below a home folder."""
+    """Return whether there is a session file below a home folder."""
     return next(_files(home, ""), None) is not None
 
 
 LATEST: Final = "last"
-"""The name of the session that was written last."""
+"""Name that stands for the most recently written session."""
 
 
 def find_session(home: Path, name: str) -> tuple[Path, str | None]:
-    """Return the file of a session by its id or the beginning of it, or the one that was written last; and its id where
-    the file holds many. Raises InputError where none or several have it.
+    """Return the file of a session by its id, a prefix of it, or `LATEST`; and the id if the file contains several
+    sessions.
+
+    Raises InputError if none or several match.
     """
     if name == LATEST:
         latest = list_sessions(home, seconds=0).sessions
@@ -251,7 +258,10 @@ def find_session(home: Path, name: str) -> tuple[Path, str | None]:
     ]
     named = [candidate for candidate in every if candidate[0].startswith(name) or candidate[1].stem.startswith(name)]
     named = named or [
-        candidate for form, path, _, _ in files for candidate in _inside(form, path) if candidate[0].startswith(name)
+        candidate
+        for form, path, _, _ in files
+        for candidate in _sessions_inside(form, path)
+        if candidate[0].startswith(name)
     ]
     exact = [candidate for candidate in named if candidate[0] == name]
     if not named:
@@ -264,8 +274,8 @@ def find_session(home: Path, name: str) -> tuple[Path, str | None]:
     return (exact or named)[0][1:]
 
 
-def _inside(form: SessionFormat, path: Path) -> Iterator[tuple[str, Path, str | None]]:
-    """Yield (id, file, id) of the sessions in a file that holds many."""
+def _sessions_inside(form: SessionFormat, path: Path) -> Iterator[tuple[str, Path, str | None]]:
+    """Yield (id, file, id) of the sessions in a file of several."""
     own = _format_of(form, path)
     if own.inside is not None:
         with suppress(AmgsError):
@@ -287,8 +297,8 @@ _BETWEEN: Final = ("logs", ".system_generated", "chats")
 
 
 def _id_of(form: SessionFormat, path: Path, head: bytes) -> str:
-    """Return the id by which a session is opened: of its file's name, where it has one of its own, else of the folder
-    that holds it, or what its first line says.
+    """Return the id that opens a session: from its file's name, the folder's if that is generic, or the id in its first
+    line.
     """
     name = path.name
     for end in _ENDS:
@@ -302,7 +312,7 @@ def _id_of(form: SessionFormat, path: Path, head: bytes) -> str:
 
 
 def _head(path: Path) -> bytes:
-    """Return the beginning of a file."""
+    """Return the beginning of a file; empty if it cannot be read."""
     try:
         with open_unpacked(path) as file:
             return file.read(_HEAD)
@@ -311,8 +321,8 @@ def _head(path: Path) -> bytes:
 
 
 def _files(home: Path, agent: str) -> Iterator[tuple[SessionFormat, Path, float, int]]:
-    """Yield (format, path, when it was written, bytes) of each file where sessions lie. Of one that lies there packed,
-    too, the one that is not.
+    """Yield (format, path, time of change, size) of each session file; a compressed one only if the plain one does not
+    exist.
     """
     for form in FORMATS:
         if agent and form.key != agent:
@@ -329,16 +339,14 @@ def _files(home: Path, agent: str) -> Iterator[tuple[SessionFormat, Path, float,
 
 
 def session_files(home: Path) -> Iterator[tuple[SessionFormat, Path]]:
-    """Yield (format, path) of each file where sessions lie, each once, the oldest first."""
+    """Yield (format, path) of each session file once, oldest first."""
     files = {path: (form, at) for form, path, at, _ in _files(home, "")}
     for path, (form, _) in sorted(files.items(), key=lambda entry: entry[1][1]):
         yield _format_of(form, path), path
 
 
 def _format_of(form: SessionFormat, path: Path) -> SessionFormat:
-    """Return the format of a file that lies where one's files do: of two with the same folder, the one that it is
-    of.
-    """
+    """Return the actual format of a file; two formats may share a folder."""
     try:
         return format_of(path)
     except AmgsError:
@@ -350,35 +358,33 @@ def _list_session(form: SessionFormat, path: Path, changed: float, size: int, *,
     row = ListedSession("", form.agent, str(path), path.parent.name, changed_at(changed), size, None, None, None)
     try:
         if counted and marks is None and size <= _READ_WHOLE:
-            row = _of_reading(row, form.read(path))
+            row = _fill_from_session(row, form.read(path))
         with _bytes_of(path, whole=counted) as data:
             head, tail = data[:_HEAD], data[max(0, len(data) - (_TAIL if counted else _SHORT_TAIL)) :]
             if match := _CWD.search(head):
                 row = replace(row, project=_string(match[1]))
             if marks is not None:
-                row = _of_bytes(row, marks, data if counted else head, head, tail, counted=counted)
+                row = _fill_from_bytes(row, marks, data if counted else head, head, tail, counted=counted)
     except (OSError, ValueError, AmgsError):
         pass
     return replace(row, id=_id_of(form, path, head), subagent=_is_side(form, path, head))
 
 
 def _is_side(form: SessionFormat, path: Path, head: bytes) -> bool:
-    """Return whether a file is a subagent's, by its place and its first line."""
+    """Return whether a file belongs to a subagent, by its place and first line."""
     if path.name.startswith("agent-") or "subagents" in path.parts:
         return True
     side = form.marks.side if form.marks else None
     return side is not None and side.search(head.split(b"\n", 1)[0]) is not None
 
 
-def _of_bytes(
+def _fill_from_bytes(
     row: ListedSession, marks: ListMarks, data: mmap.mmap | bytes, head: bytes, tail: bytes, *, counted: bool
 ) -> ListedSession:
-    """Return the row with what bytes tell: those of the whole file where it is counted, else of its beginning and
-    end.
-    """
+    """Return the row completed from bytes of the whole file, if it is counted, else of its beginning and end."""
     first = _AT.search(head)
     last = next((instants[-1] for part in (tail[-_END:], tail) if (instants := _AT.findall(part))), None)
-    by_hand, *others = [*marks.titles, None]  # the one that counts is looked for in all of the file
+    by_hand, *others = [*marks.titles, None]  # a title given by hand may be anywhere in the file
     places = [(by_hand, data), *((pattern, part) for pattern in (by_hand, *others) for part in (tail, head))]
     what = next((title for pattern, part in places if pattern is not None and (title := _last(pattern, part))), "")
     lines = (_read_user_line(data[start:end]) for start, end in _prompts(data, marks))
@@ -402,8 +408,8 @@ def _of_bytes(
     )
 
 
-def _of_reading(row: ListedSession, session: Session) -> ListedSession:
-    """Return the row, completed from a reading of the file."""
+def _fill_from_session(row: ListedSession, session: Session) -> ListedSession:
+    """Return the row completed from the parsed session."""
     prompts = [turn for turn in session.main if turn.kind == "said" and turn.role == "user"]
     usages = [turn.usage for turn in session.main if turn.usage is not None]
     return replace(
@@ -421,16 +427,16 @@ def _of_reading(row: ListedSession, session: Session) -> ListedSession:
 
 
 def _last(pattern: re.Pattern[bytes], data: mmap.mmap | bytes) -> str:
-    """Return the last string of JSON that a pattern finds; "" for none."""
+    """Return the last JSON string that a pattern matches; "" without a match."""
     literal = b""
-    for literal in (match[1] for match in pattern.finditer(data)):  # noqa: B007 - the last one counts
+    for literal in (match[1] for match in pattern.finditer(data)):  # noqa: B007 - only the last one is used
         pass
     return _string(literal).strip() if literal else ""
 
 
 def _read_user_line(line: bytes) -> tuple[bool, str]:
-    """Return (whether a person typed it, words) of a line of the user; of what a program put in, its command or whose
-    words they are.
+    """Return (typed by a person, words) of a line of the user; for text that a program inserted, its
+    command or source.
     """
     record = parse_object(line.decode("utf-8", "replace")) or {}
     inner = next((body for key in ("message", "payload", "data") if (body := fields(record.get(key)))), record)
@@ -445,20 +451,20 @@ def _read_user_line(line: bytes) -> tuple[bool, str]:
 
 
 def _failures(data: mmap.mmap | bytes, failed: re.Pattern[bytes], side: re.Pattern[bytes] | None) -> int:
-    """Return how many results tell of a failure, without those of subagents."""
+    """Count the results that report a failure, without those of subagents."""
     matches = failed.finditer(data)
     return sum(1 for match in matches if side is None or not side.search(data, *_line_at(data, match.start())))
 
 
 def _line_at(data: mmap.mmap | bytes, place: int) -> tuple[int, int]:
-    """Return where the line that holds a place begins and ends."""
+    """Return start and end of the line around a position."""
     end = data.find(b"\n", place)
     return data.rfind(b"\n", 0, place) + 1, end if end >= 0 else len(data)
 
 
 @contextmanager
 def _bytes_of(path: Path, *, whole: bool) -> Iterator[mmap.mmap | bytes]:
-    """Yield the bytes of a file; of a packed one all only where that is asked."""
+    """Yield the bytes of a file; of a compressed one only its head unless `whole`."""
     if is_packed(path):
         with open_unpacked(path) as file:
             yield file.read() if whole else file.read(_HEAD)
@@ -468,7 +474,7 @@ def _bytes_of(path: Path, *, whole: bool) -> Iterator[mmap.mmap | bytes]:
 
 
 def _prompts(data: mmap.mmap | bytes, marks: ListMarks) -> Iterator[tuple[int, int]]:
-    """Yield where each line with words of the user begins and ends."""
+    """Yield start and end of each line with words of the user."""
     for match in marks.prompt.finditer(data):
         start, end = _line_at(data, match.start())
         if marks.other is None or not marks.other.search(data, start, end):
@@ -476,7 +482,7 @@ def _prompts(data: mmap.mmap | bytes, marks: ListMarks) -> Iterator[tuple[int, i
 
 
 def _last_window(tail: bytes) -> int | None:
-    """Return tokens of the last request that the end of a file counts."""
+    """Return the tokens of the last request reported at the end of a file."""
     lines: Sequence[bytes] = tail.split(b"\n")
     for line in reversed(lines):
         counts = {name: int(number) for name, number in _USAGE.findall(line)}

@@ -1,6 +1,4 @@
-"""Detect losses of a compaction: for each class of findings, what is left word for word, in other words, or not
-at all.
-"""
+"""What a compaction lost: for each class of findings, how many remain verbatim, in other words, or not at all."""
 
 from __future__ import annotations
 
@@ -23,19 +21,19 @@ _COMMON: Final = frozenset(
         " were",
     )
 )
-"""Words that two sentences share without saying the same."""
+"""Words that sentences may share without similar meaning."""
 _SHARED: Final = 0.6
-"""Share of a sentence's words that one sentence of the window must have for it to stand there in other words. Set by
-hand: it was held against no judged pairs.
+"""Share of a sentence's words that a sentence of the window must contain for it to count as reworded. Chosen by hand,
+not tested on judged pairs.
 """
 
 
 @dataclass(frozen=True, slots=True)
 class LostClass:
-    """A class of findings at a compaction; `held` and the rest count different ones.
+    """A class of findings at a compaction, counted without duplicates.
 
-    verbatim, reworded, gone: how many stand in the new window word for word, in other words, and not at all. lost:
-    those of the last sort with the turn that said them last, the latest first.
+    verbatim, reworded, gone: how many of `held` are in the new window verbatim, in other words, and not at all. lost:
+    those that are gone, with the turn that last contained them, latest first.
     """
 
     kind: FindingClass
@@ -48,12 +46,10 @@ class LostClass:
 
 @dataclass(frozen=True, slots=True)
 class Loss:
-    """A compaction by what it kept. boundary: the number of its turn. dropped: numbers of the turns that left the
-    window.
+    """A compaction and what it dropped. boundary: its turn number. dropped: numbers of the dropped turns.
 
-    before, after: tokens of the window as the file counts, None where it does not. tokens: of what was dropped.
-    opening: of what the new window began with, both estimated. sealed: whether the summary cannot be read by anybody
-    but the provider, so that what it says is unknown.
+    before, after: tokens of the window as the file reports, else None. tokens: dropped; opening: at the start of the
+    new window; both estimated. sealed: the summary is encrypted by the provider, so its content is unknown.
     """
 
     boundary: int
@@ -68,12 +64,12 @@ class Loss:
 
 
 def losses(session: Session) -> tuple[Loss, ...]:
-    """Return what each compaction of the main conversation threw away, in order."""
+    """Return what each compaction of the main conversation dropped, in order."""
     return tuple(loss_at(session, boundary) for boundary in session.boundaries)
 
 
 def loss_at(session: Session, boundary: Turn) -> Loss:
-    """Return what one compaction threw away; see `Loss`."""
+    """Return what one compaction dropped; see `Loss`."""
     dropped, opening = find_dropped_turns(session, boundary), opening_after(session, boundary)
     mark = boundary.boundary
     return Loss(
@@ -91,12 +87,11 @@ def loss_at(session: Session, boundary: Turn) -> Loss:
 
 @dataclass(frozen=True, slots=True)
 class LossReason:
-    """Fate of something at a compaction.
+    """What happened to a text at a compaction.
 
-    what: as it stood there. kind: the class of the finding, `words` for what is none.
-
-    fate: verbatim, reworded or gone. nearest: the sentence of the new window that shares most of its words, "" where
-    none shares any; shared: which share, from 0 to 1. said: numbers of the turns that held it before.
+    what: the text. kind: class of the finding, or `words` for other texts. fate: verbatim, reworded or gone. nearest:
+    sentence of the new window with most words in common, "" without any; shared: their share. said: numbers of the
+    turns that contained it.
     """
 
     what: str
@@ -109,9 +104,10 @@ class LossReason:
 
 
 def explain(session: Session, boundary: Turn, text: str) -> LossReason | None:
-    """Return why something that stood in the window before a compaction is there after it or not: the finding of the
-    dropped turns that says it or, best one that is gone, holds it, else the words themselves; None where no dropped
-    turn holds them.
+    """Return what happened to a text at a compaction; None if no dropped turn contains it.
+
+    It is matched to a finding of the dropped turns that equals it, else contains it, preferably one that is gone; else
+    treated as words.
     """
     dropped, wanted = find_dropped_turns(session, boundary), _plain(text)
     window = "\n".join(turn.words for turn in opening_after(session, boundary))
@@ -150,7 +146,7 @@ def explain(session: Session, boundary: Turn, text: str) -> LossReason | None:
 
 
 def _plain(text: str) -> str:
-    """Return a text in small letters on one line."""
+    """Return a text in lower case on one line."""
     return " ".join(text.lower().split())
 
 
@@ -160,7 +156,7 @@ def sentences_of(window: str) -> list[str]:
 
 
 def classes_of(dropped: Sequence[Turn], window: str) -> tuple[LostClass, ...]:
-    """Return what became of the findings in turns, given the text of the window that follows them."""
+    """Return what happened to the findings in dropped turns, given the text of the new window."""
     latest: dict[tuple[FindingClass, str], SessionFinding] = {}
     for turn in dropped:
         for finding in findings_in(turn):
@@ -181,18 +177,19 @@ def classes_of(dropped: Sequence[Turn], window: str) -> tuple[LostClass, ...]:
 
 
 def fate_of(finding: SessionFinding, window: str, sentences: Sequence[frozenset[str]]) -> str:
-    """verbatim, reworded or gone: whether a finding stands in a window, given as one line and as sets of words.
+    """Return whether a finding is verbatim, reworded or gone in a window, given as one line and as the word sets of its
+    sentences.
 
-    A path is there in other words where its file's name is, a sentence or a command where most of its words are in one
-    sentence, an error where its kind and most of its words are; a number or an id is there or it is not.
+    A path counts as reworded if its file name remains; sentences, commands and errors if one sentence contains most of
+    their words. Numbers and ids cannot be reworded.
     """
-    if stands_in(window, finding.text):
+    if contains_whole(window, finding.text):
         return "verbatim"
     if finding.kind in ("number", "id"):
         return "gone"
     if finding.kind == "path":
         name = finding.text.rsplit("/", 1)[-1]
-        return "reworded" if name != finding.text and stands_in(window, name) else "gone"
+        return "reworded" if name != finding.text and contains_whole(window, name) else "gone"
     own = frozenset(words_of(finding.text))
     if len(own) < 2:
         return "gone"
@@ -201,13 +198,13 @@ def fate_of(finding: SessionFinding, window: str, sentences: Sequence[frozenset[
 
 
 def words_of(text: str) -> list[str]:
-    """Return the words of a text that say something, in small letters and without their endings in -s, -ed and -ing."""
+    """Return the significant words of a text in lower case, without the endings -s, -ed and -ing."""
     words = (word.lower().strip(".-") for word in _WORD.findall(text))
     return [re.sub(r"(?<=\w{3})(?:ing|ed|es|s)$", "", word) for word in words if word and word not in _COMMON]
 
 
-def stands_in(window: str, text: str) -> bool:
-    """Return whether a text stands in another and is not only a part of a longer word or number."""
+def contains_whole(window: str, text: str) -> bool:
+    """Return whether a window contains a text, not only as part of a longer word or number."""
     at = window.find(text) if text else -1
     while at >= 0:
         before, after = window[at - 1 : at], window[at + len(text) : at + len(text) + 1]

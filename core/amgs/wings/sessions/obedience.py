@@ -1,7 +1,6 @@
-"""Find the user's prohibitions, whether a compaction dropped them, and whether they were broken all the same.
+"""Find the user's prohibitions that were broken, and whether a compaction had dropped them.
 
-Told by rules alone, and only where a command can tell: "never use npm", "do not push", "don't run `mix format`". A rule
-that no command can break is not judged.
+By rules, and only for prohibitions that a command can break: "never use npm", "do not push", "don't run `mix format`".
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ from typing import Final
 from amgs.sessions.turn import Session, Turn
 from amgs.sessions.windows import find_dropped_turns, opening_after
 from amgs.wings.sessions.findings import action_of, sentences_in
-from amgs.wings.sessions.losses import stands_in
+from amgs.wings.sessions.losses import contains_whole
 
 _FORBIDS = re.compile(
     r"\b(?:never|do(?:n't| not)|must(?:n't| not)|should(?:n't| not)|avoid|stop)\s+(?:ever\s+)?"
@@ -32,8 +31,10 @@ _ACTS: Final = re.compile(r"(?:add|apply|build|commit|deploy|format|install|merg
 
 @dataclass(frozen=True, slots=True)
 class BrokenRule:
-    """Something that was forbidden and done. said, done: numbers of turns. dropped: the turn of the compaction that
-    dropped the words before it was done, None where they still stood in the window.
+    """A prohibition that was broken.
+
+    said, done: turn numbers. dropped: turn of the compaction that had dropped it by then, None if it was still in the
+    window.
     """
 
     rule: str
@@ -58,20 +59,20 @@ def _find_broken_rules(session: Session) -> Iterator[BrokenRule]:
             window = " ".join("\n".join(opening_turn.text for opening_turn in opening_after(session, turn)).split())
             gone = {dropped_turn.number for dropped_turn in find_dropped_turns(session, turn)}
             for user_turn, sentence, _ in forbidden:
-                if user_turn.number in gone and not stands_in(window, sentence):
+                if user_turn.number in gone and not contains_whole(window, sentence):
                     dropped.setdefault(user_turn.number, turn.number)
         action = action_of(turn)
         if action is None or not action.commands or turn.copied:
             continue
         for rule in list(forbidden):
             origin, sentence, what = rule
-            if _does(action.commands, what):
+            if _breaks(action.commands, what):
                 forbidden.remove(rule)
                 yield BrokenRule(sentence, origin.number, turn.number, action.target, dropped.get(origin.number))
 
 
 def _forbidden(turn: Turn) -> Iterator[tuple[str, str]]:
-    """Yield (sentence, command that it forbids) of what a user says."""
+    """Yield (sentence, command that it forbids) of a user's turn."""
     for sentence in sentences_in(turn.text[:4_000]):
         match = _FORBIDS.search(sentence)
         if match is None:
@@ -84,6 +85,6 @@ def _forbidden(turn: Turn) -> Iterator[tuple[str, str]]:
             yield " ".join(sentence.split()), " ".join(words if _ACTS.match(words[-1]) else words[:1])
 
 
-def _does(commands: Iterable[Sequence[str]], what: str) -> bool:
-    """Return whether one of some commands is what was forbidden, or begins with it."""
+def _breaks(commands: Iterable[Sequence[str]], what: str) -> bool:
+    """Return whether a command is the forbidden one, or begins with it."""
     return any(f"{' '.join(words)} ".startswith(f"{what} ") for words in commands)

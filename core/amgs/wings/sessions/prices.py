@@ -1,4 +1,4 @@
-"""Price of a request at list prices: a dated table, `prices.json`. A model that it lacks has no price."""
+"""Price of a request by a dated table of list prices, `prices.json`."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from typing import Any, Final
 from amgs.types.usage import Usage
 
 _DATED: Final = re.compile(r"(?:-\d{8}|-\d{4}-\d\d-\d\d|-latest|\[[^\]]*\]|[@:].*)+$")
-"""What names a version of a model, or how it is run."""
+"""Suffixes of model names: versions and ways of running."""
 
 
 @cache
 def price_table() -> dict[str, Any]:
-    """Return the table. checked: the day on which it was last held against the providers' pages."""
+    """Return the table. checked: day on which it was last compared with the providers' pages."""
     table: dict[str, Any] = json.loads(Path(__file__).with_name("prices.json").read_text("utf-8"))
     return table
 
 
 def cost_of(model: str, usage: Usage, day: date | None = None) -> float | None:
-    """Dollars for a request on a day, today's price without one; None where no price is known."""
+    """Return the price of a request in dollars on a day, by default today; None if unknown."""
     name = model.lower().rpartition("/")[2].removeprefix("us.").removeprefix("anthropic.")
     plain = _DATED.sub("", name)
     for row in price_table()["prices"]:

@@ -1,17 +1,22 @@
-"""Find what a compaction dropped and the session needed again, by the session's own future and by rules alone.
+"""Regrets: what a compaction dropped and the session needed again, found by rules in the session's own future.
 
-A span that was dropped is regretted where afterwards, in the same window,
-- reopened: the agent reads a file that it had changed or written, and finds at least 80 % of it as it left it;
-- reread: it reads a file again that it had read and not changed, and finds at least 80 % of it as it was;
-- rerun: it runs the same command again with nearly the same result, though in between it changed no file and ran
-  nothing that changes one;
-- searched: it searches, and at least 60 % of the lines that it finds stood in a result that was dropped;
-- repeated: the user says a constraint or a correction again.
-What stands in the new window word for word was not lost, and needing it again is no regret.
+A dropped span is regretted if afterwards, in the same window,
 
-All of it happens where nothing was compacted, too; `controls` counts that. After the compactions of 22 sessions 37.8
-tokens were read in `reopened` files for 1,000 that were dropped, 7.0 at other places of the same sessions. The other
-kinds do not stand out: they are shown, and not counted as the price of a compaction.
+- reopened: the agent reads a file that it had changed or written, and at least 80 % of the lines are as it left them;
+
+- reread: it reads a file again that it had read but not changed, and at least 80 % of the lines are as before;
+
+- rerun: it runs the same command again with nearly the same result, although nothing was changed in between;
+
+- searched: at least 60 % of the lines that a search finds were in a dropped result;
+
+- repeated: the user repeats a constraint or correction.
+
+Text that is verbatim in the new window was not lost, so needing it again is no regret.
+
+All of these also happen without compactions; `controls` measures that. After the compactions of 22 sessions, 37.8
+tokens were read from `reopened` files per 1,000 dropped, and 7.0 at other places of the same sessions. The other kinds
+do not stand out: they are shown, but not counted as a cost of compaction.
 """
 
 from __future__ import annotations
@@ -29,34 +34,34 @@ from amgs.sessions.turn import Session, Turn
 from amgs.sessions.windows import after_boundary, find_dropped_turns, once_a_session, opening_after, tokens_of
 from amgs.types import Progress
 from amgs.wings.sessions.findings import AgentAction, action_of, is_constraint, sentences_in
-from amgs.wings.sessions.losses import stands_in, words_of
+from amgs.wings.sessions.losses import contains_whole, words_of
 
 RegretKind = Literal["reopened", "reread", "rerun", "searched", "repeated"]
 REGRET_KINDS: tuple[RegretKind, ...] = get_args(RegretKind)
 
 CAUSED: Final[tuple[RegretKind, ...]] = ("reopened",)
-"""The kinds that are counted as the price of a compaction."""
+"""Kinds that count as a cost of compaction."""
 SAME_LINES: Final = 0.8
-"""Share of the lines of a result that must have been there before for it to be the same: an edit changes some."""
+"""Share of a result's lines that must be known for it to be the same, since edits change some."""
 KNOWN_LINES: Final = 0.6
-"""Share of what a search finds that must have been known for it to be a search for what was known."""
+"""Share of a search's lines that must be known for it to count as searched again."""
 SAME_WORDS: Final = 0.6
-"""Share of the words of what a user says that must be those of what they said before for it to be the same again."""
+"""Share of a sentence's words that an earlier one must contain for it to count as repeated."""
 _LEAST: Final = 40
-"""Characters of a result below which it says too little to be missed."""
+"""Least characters of a result that counts."""
 _LONG_PAUSE: Final = 30 * 60
-"""Seconds beyond which a step is not the agent's time: somebody was away."""
+"""Seconds above which a step contains a pause of the user."""
 _CHANGES = re.compile(
     r"\b(?:add|apply|build|checkout|close|commit|compile|cp|create|deploy|format|install|merge|mkdir|mv|pull|push|rebase|reset"
     r"|restore|rm|sed -i|stash|touch|update|up)\b|>"
 )
-"""Commands that may change files, or what other commands show."""
+"""Commands that may change files or the output of other commands."""
 _AROUND = re.compile(
     r"<system-reminder>.*?</system-reminder>|\A(?:(?:Command|Chunk ID|Wall time|Process exited|Original token count"
     r"|Script completed)\b[^\n]*\n)+(?:Output:[ \t]*\n)?",
     re.DOTALL,
 )
-"""What a program puts around a result, anew each time."""
+"""What programs put around a result, different each time."""
 _LINE_NUMBER = re.compile(r"^\s*(?:[\w./@+-]+:)?\d+\s*[→│|:\t-]\s?|^[\w./@+-]+:\s?")
 
 
@@ -64,9 +69,9 @@ _LINE_NUMBER = re.compile(r"^\s*(?:[\w./@+-]+:)?\d+\s*[→│|:\t-]\s?|^[\w./@+-
 class Regret:
     """Something dropped that was needed again.
 
-    boundary, before, after: numbers of the turns of the compaction, of what was dropped, and of where it was needed.
-    what: the file, command, search, sentence or word. tokens: what getting it again put into the window, estimated.
-    seconds: how long that took, from the step before to the result; None where the file has no times.
+    boundary, before, after: turn numbers of the compaction, of the dropped text, and of where it was needed. what:
+    file, command, search, sentence or word. tokens: that getting it again put into the window, estimated. seconds: that
+    it took, from the previous step to the result; None if the file has no times.
     """
 
     kind: RegretKind
@@ -80,9 +85,7 @@ class Regret:
 
 @dataclass(frozen=True, slots=True)
 class AgentStep:
-    """A call with its result, what it does, and the lines that came of it. targets: what it does it to, files by their
-    whole paths.
-    """
+    """A call with its action, its result and the result's lines. targets: what it acts on; files with full paths."""
 
     call: Turn
     result: Turn | None
@@ -91,8 +94,8 @@ class AgentStep:
     targets: tuple[str, ...]
 
     @property
-    def fell_through(self) -> bool:
-        """Return whether it should have written a file and failed."""
+    def failed_write(self) -> bool:
+        """Return whether it is a failed write."""
         return self.action.kind == "write" and self.result is not None and self.result.failed
 
 
@@ -114,27 +117,32 @@ def regrets(session: Session, progress: Progress | None = None) -> tuple[Regret,
 def regrets_between(
     session: Session, boundary: int, dropped: Sequence[Turn], later: Sequence[Turn], opening: str = ""
 ) -> list[Regret]:
-    """Return the regrets of dropping turns, in the turns that came later.
+    """Return what later turns needed of dropped ones.
 
-    opening: the text of the new window, which holds what was not lost. boundary: the number of any turn, under which
-    they are reported.
+    opening: text at the start of the new window, which was not lost. boundary: turn number under which regrets are
+    reported.
     """
     window = " ".join(opening.split())
-    lost = [turn for turn in dropped if turn.kind != "result" or not stands_in(window, _plain(turn.text))]
+    lost = [turn for turn in dropped if turn.kind != "result" or not contains_whole(window, _plain(turn.text))]
     before, after = steps_of(session, lost), steps_of(session, later)
-    all_regrets = [*_of_steps(session, boundary, before, after), *_of_words(session, boundary, lost, later, window)]
+    all_regrets = [
+        *_step_regrets(session, boundary, before, after),
+        *_repeated_sayings(session, boundary, lost, later, window),
+    ]
     return sorted(all_regrets, key=lambda regret: (regret.after, regret.before))
 
 
-def _of_steps(
+def _step_regrets(
     session: Session, boundary: int, before: Sequence[AgentStep], after: Sequence[AgentStep]
 ) -> Iterable[Regret]:
-    """Reading, running and searching again. The first time counts: then the new window has it."""
+    """Yield regrets of reading, running and searching again; only the first time, since then the new window contains
+    it.
+    """
     known: dict[tuple[str, str], list[AgentStep]] = defaultdict(list)
     written: dict[str, set[str]] = defaultdict(set)
     where: dict[str, int] = {}
     for step in before:
-        if step.fell_through:
+        if step.failed_write:
             continue
         for target in step.targets:
             known[step.action.kind, target].append(step)
@@ -145,7 +153,7 @@ def _of_steps(
     changed: set[str] = set()
     again: set[tuple[str, ...]] = set()
     for step in after:
-        if step.fell_through:
+        if step.failed_write:
             continue
         if step.action.kind == "write":
             changed.update(step.targets)
@@ -172,12 +180,10 @@ def _classify_need(
     changed: set[str],
     settled: int,
 ) -> tuple[RegretKind | None, int]:
-    """Return what a step after a compaction needed again, and the number of the turn that had it before; (None, 0) for
-    nothing.
+    """Return what kind of regret a step is, and the turn that had its result before; (None, 0) for none.
 
-    known: the steps before that did the same. own: lines that the agent wrote into the same files before, of each.
-    where: the turn of each line of a dropped result. changed: files that were written since. settled: the last turn
-    before that changed anything.
+    known: earlier steps that did the same. own: lines that the agent had written into each file. where: turn of each
+    dropped line. changed: files written since. settled: last dropped turn that changed anything.
     """
     if step.action.kind == "search":
         dropped_lines = [line for line in step.lines if line in where]
@@ -189,7 +195,7 @@ def _classify_need(
         for earlier_step in known
         if measure_known_share(step.lines, {*earlier_step.lines, *written}) >= SAME_LINES
     ]
-    if not same and len(step.targets) > 1:  # several files, each of which was read by itself
+    if not same and len(step.targets) > 1:  # several files that were read separately before
         every = {line for earlier_step in known for line in earlier_step.lines} | written
         same = list(known[-1:]) if measure_known_share(step.lines, every) >= SAME_LINES else []
     if not same or changed & {*step.targets}:
@@ -200,16 +206,16 @@ def _classify_need(
     return ("rerun", same[-1].call.number) if step.action.kind == "run" and fresh else (None, 0)
 
 
-def _of_words(
+def _repeated_sayings(
     session: Session, boundary: int, lost: Sequence[Turn], later: Sequence[Turn], window: str
 ) -> Iterable[Regret]:
-    """Return what the user said again: a constraint or correction whose words are those of one before."""
+    """Yield constraints and corrections that the user repeats."""
     statements = [
         (turn, sentence, frozenset(words_of(sentence)))
         for turn in lost
         if turn.kind == "said" and turn.role == "user"
         for sentence in sentences_in(turn.text)
-        if is_constraint(sentence) and not stands_in(window, _plain(sentence))
+        if is_constraint(sentence) and not contains_whole(window, _plain(sentence))
     ]
     for turn in later:
         if turn.kind != "said" or turn.role != "user" or len(turn.text) > 2_000:
@@ -233,11 +239,13 @@ def _regret(session: Session, kind: RegretKind, boundary: int, source: int, step
     result = step.result
     tokens = tokens_of(session, step.call) + (tokens_of(session, result) if result else 0)
     end = result.at if result else None
-    return Regret(kind, boundary, source, step.call.number, what, tokens, _seconds(_before(session, step.call), end))
+    return Regret(
+        kind, boundary, source, step.call.number, what, tokens, _seconds(_previous_end(session, step.call), end)
+    )
 
 
-def _before(session: Session, call: Turn) -> datetime | None:
-    """Return the end of the step before a call: the model began to write its answer then."""
+def _previous_end(session: Session, call: Turn) -> datetime | None:
+    """Return the end of the step before a call, when the model began to answer."""
     earlier = (
         turn.at
         for turn in reversed(session.turns[: call.number - 1])
@@ -254,7 +262,7 @@ def _seconds(start: datetime | None, end: datetime | None) -> float | None:
 
 
 def steps_of(session: Session, turns: Sequence[Turn]) -> list[AgentStep]:
-    """Return the calls among turns, each with its result."""
+    """Return the calls among turns, with their results."""
     results = {turn.answers: turn for turn in turns if turn.kind == "result"}
     steps = []
     for turn in turns:
@@ -267,7 +275,7 @@ def steps_of(session: Session, turns: Sequence[Turn]) -> list[AgentStep]:
 
 
 def _targets(session: Session, action: AgentAction) -> tuple[str, ...]:
-    """Return what a step does something to: files by their whole paths, as far as the session tells its folder."""
+    """Return what a step acts on; files with full paths, if the session's folder is known."""
     if action.kind in ("read", "write"):
         files = (posixpath.join(session.project, file) for file in action.targets if file)
         return tuple(posixpath.normpath(file) for file in files)
@@ -275,33 +283,33 @@ def _targets(session: Session, action: AgentAction) -> tuple[str, ...]:
 
 
 def _lines_of(session: Session, number: int) -> tuple[str, ...]:
-    """Return the lines of the result in a turn; each is asked for once for every place that is looked at."""
-    known = _keep_lines(session)
+    """Return the lines of the result in a turn, cached."""
+    known = _line_cache(session)
     if number not in known:
         known[number] = _lines(session.text(session.turn(number)))
     return known[number]
 
 
 @once_a_session
-def _keep_lines(session: Session) -> dict[int, tuple[str, ...]]:
-    """Return what `_lines_of` has read of a session, by turn."""
+def _line_cache(session: Session) -> dict[int, tuple[str, ...]]:
+    """Return the cache of `_lines_of` for a session, by turn."""
     del session
     return {}
 
 
 def _lines(output: str) -> tuple[str, ...]:
-    """Return the lines of a result that say something, without their numbers and what the program puts around."""
+    """Return the significant lines of a result, without line numbers and program headers."""
     plain = (_LINE_NUMBER.sub("", line).strip() for line in _AROUND.sub("", output).split("\n"))
     return tuple(line for line in plain if len(line) >= 12)
 
 
 def measure_known_share(lines: Sequence[str], known: set[str]) -> float:
-    """Return the share of lines that are known, from 0 to 1."""
+    """Return the share of lines that are known."""
     return sum(line in known for line in lines) / len(lines) if lines else 0.0
 
 
 def _read_written_text(call: Turn) -> str:
-    """Return what a call writes into a file, as its arguments say."""
+    """Return the text that a call writes into a file, by its arguments."""
     raw_arguments = call.calls[0].arguments if call.calls else ""
     arguments = parse_object(raw_arguments)
     if arguments is None:
@@ -310,17 +318,17 @@ def _read_written_text(call: Turn) -> str:
         *("content", "new_string", "newString", "new_str", "input", "patch", "file_text", "replace", "newText"),
         *("cmd", "command"),
     )
-    pieces = [text(value) for name in names for value in _several(arguments.get(name))]
+    pieces = [text(value) for name in names for value in _as_list(arguments.get(name))]
     pieces += [text(edit.get(name)) for edit in items(arguments.get("edits")) for name in ("new_string", "newText")]
     return "\n".join(line.removeprefix("+") for piece in pieces for line in piece.split("\n"))
 
 
-def _several(value: object) -> list[object]:
+def _as_list(value: object) -> list[object]:
     return value if isinstance(value, list) else [value]
 
 
 def _changes(action: AgentAction) -> bool:
-    """Return whether a step may change files, so that running a command again is to see what came of it."""
+    """Return whether a step may change files, so that running a command again has a reason."""
     return action.kind == "write" or (action.kind == "run" and _CHANGES.search(action.target) is not None)
 
 

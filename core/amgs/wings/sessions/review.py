@@ -1,6 +1,4 @@
-"""A session looked at whole: how full the window was, what each compaction threw away, what that cost, what was
-cached.
-"""
+"""Review of a whole session: fill of the window, losses at compactions and their cost, cache use, failures."""
 
 from __future__ import annotations
 
@@ -36,22 +34,22 @@ from amgs.wings.sessions.work import (
 )
 
 _COMMAND: Final = 80
-"""Characters of a command that a sentence shows."""
+"""Characters of a command shown in a sentence."""
 _AGAIN: Final = 3
-"""Times from which on a failure that was never mended is told as what went wrong."""
+"""Times from which on an unresolved failure is reported by itself."""
 POINTS: Final = 400
-"""Points of the strip at most: more than any screen has columns."""
+"""Most points of the fill strip: more than a screen has columns."""
 
 
 @dataclass(frozen=True, slots=True)
 class SessionFacts:
-    """Facts about a session.
+    """Facts about a session. title: or the user's first words.
 
-    title: or the user's first words. records: lines or records of the file; taken: those that hold turns; evidence: the
-    others by type; unread: line and reason of those that cannot be read. turns: by kind, of the main conversation.
-    subagents: their number; side: turns of theirs. abandoned: turns of the main one that were taken back. has_system,
-    has_tools: whether the file holds the system prompt and the definitions of tools. partial: whether only the end of
-    the file was read. copied: turns that are another session's. parent, relation, notes: see `Session`.
+    records: lines or records of the file; taken: those with turns; evidence: others by type; unread: line number and
+    reason of unreadable ones. turns: of the main conversation by kind. subagents: their number; side: their turns.
+    abandoned: turns of the main conversation that the user took back. has_system, has_tools: the file contains the
+    system prompt, the tools' definitions. partial: only the end of the file was read. copied: turns copied from another
+    session. parent, relation, notes: see `Session`.
     """
 
     agent: str
@@ -83,14 +81,14 @@ class SessionFacts:
 
     @property
     def all_turns(self) -> int:
-        """All turns of the file, those of subagents and those that were taken back too."""
+        """All turns of the file, including abandoned ones and those of subagents."""
         return sum(self.turns.values()) + self.side + self.abandoned
 
 
 @dataclass(frozen=True, slots=True)
 class FillPoint:
-    """The window at a request, or at a compaction. turn: its number. tokens: as the file counts. fill: of the window,
-    None where its size is unknown. cached: the share that came from the cache.
+    """Fill of the window at a request or a compaction. turn: its number. tokens: as the file reports. fill: share of
+    the window, None if its size is unknown. cached: share that came from the cache.
     """
 
     turn: int
@@ -102,8 +100,8 @@ class FillPoint:
 
 @dataclass(frozen=True, slots=True)
 class SessionReview:
-    """See the module. kinds: of the regrets, beside what is done again anyway. used: all requests of the file, those of
-    subagents too; prices: the day of the table by which they are told in dollars. outlook: None without turns.
+    """See the module. kinds: rates of regrets, compared with places without a compaction. used: all requests of the
+    file, including subagents'. prices: date of the price table. outlook: None without turns.
     """
 
     facts: SessionFacts
@@ -125,8 +123,8 @@ class SessionReview:
 
     @property
     def wrong(self) -> tuple[str, ...]:
-        """Failures, in a few words, the worst first: broken rules, those that a compaction had dropped before; what had
-        to be fetched again; what failed again and again; other failures in number.
+        """Problems in a few words, worst first: broken rules (first those that a compaction had dropped), text fetched
+        again after compactions, repeated failures, number of other failures.
         """
         rules = sorted(self.broken, key=lambda rule: (rule.dropped is None, rule.done))
         problems = [
@@ -146,8 +144,8 @@ class SessionReview:
 
     @property
     def price(self) -> tuple[int, float]:
-        """(tokens, seconds) of getting again what compactions dropped, of the kinds that they cause, where that is more
-        than elsewhere in the session.
+        """Tokens and seconds for getting dropped text again, counting kinds that compactions cause and that are more
+        frequent after them.
         """
         counted = {row.kind for row in self.kinds if row.counted and row.exceeds}
         own = [regret for regret in self.regrets if regret.kind in counted]
@@ -155,7 +153,7 @@ class SessionReview:
 
 
 def review(session: Session, progress: Progress | None = None) -> SessionReview:
-    """Look at a session whole; one of three megabytes takes half a second. Raises Cancelled."""
+    """Review a whole session; one of three megabytes takes half a second. Raises Cancelled."""
     all_regrets = regrets(session, progress)
     return SessionReview(
         facts_of(session),
@@ -178,7 +176,7 @@ def review(session: Session, progress: Progress | None = None) -> SessionReview:
 
 
 def facts_of(session: Session) -> SessionFacts:
-    """Return what a session is, counted."""
+    """Return the facts about a session."""
     kinds = Counter(turn.kind for turn in session.main)
     return SessionFacts(
         session.agent,
@@ -211,8 +209,9 @@ def facts_of(session: Session) -> SessionFacts:
 
 
 def fills_of(session: Session) -> tuple[FillPoint, ...]:
-    """Return the window over the session: a point a request and a compaction, in order. Without counts of the file, a
-    point at every so many turns, estimated.
+    """Return the fill of the window over the session: a point per request and compaction, in order.
+
+    If the file reports no tokens, about 100 estimated points.
     """
     limit = session.window
     points = [

@@ -1,7 +1,7 @@
-"""Read the effect of a shell command from the command itself: the files that it shows or writes, or that it searches.
+"""Find what a shell command does from its text: which files it shows or writes, or that it searches.
 
-One parser for the calls of all programs. Made of `shlex`, which knows words and quotes: the library that parses all of
-bash, bashlex, is under the GPL. What cannot be split is a command that runs.
+One parser for all programs, based on `shlex` for words and quotes; bashlex, which parses all of bash, is under the GPL.
+A command that cannot be split counts as running something.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ _ASIDE: Final = ("cd", "pushd", "popd", "pwd", "echo", "printf", "true", ":", "s
 _WRAPPERS: Final = ("sudo", "time", "env", "command", "nice", "nohup", "stdbuf", "timeout", "exec")
 _STRONGEST: Final[tuple[Literal["run", "write", "search", "read"], ...]] = ("run", "write", "search", "read")
 _VALUED: Final = ("-n", "-c", "-e", "-f", "-b", "-r", "-w", "--lines", "--bytes", "--expression", "--line-range")
-"""Options of readers after which a value stands."""
+"""Options of readers that are followed by a value."""
 
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """One simple command. words: without redirections. folder: where it runs, "" where that is not told. written: files
-    that its output goes to. piped: whether its input is the output of the one before.
+    """A simple command. words: without redirections. folder: where it runs, "" if unknown. written: files that its
+    output goes to. piped: its input is the previous command's output.
     """
 
     words: tuple[str, ...]
@@ -40,7 +40,7 @@ class Command:
 
 @dataclass(frozen=True, slots=True)
 class CommandUse:
-    """Effect of a whole command; see `use_of`. targets: the files, below the folder of the call."""
+    """What a whole command does; see `use_of`. targets: files, with the folder of the call."""
 
     kind: Literal["read", "search", "write", "run"]
     targets: tuple[str, ...]
@@ -48,11 +48,11 @@ class CommandUse:
 
 
 def use_of(command_line: str, folder: str = "") -> CommandUse:
-    """Return what a command does: it runs something, where any part of it does; else it writes, reads or searches."""
+    """Return what a command does: it runs something if any part does; else it writes, searches or reads."""
     commands = tuple(commands_in(command_line, folder))
     if files := find_patched_files(command_line):
         return CommandUse("write", tuple(_below(folder, file) for file in files), commands)
-    uses = [_one_use(command) for command in commands]
+    uses = [_simple_use(command) for command in commands]
     for kind in _STRONGEST:
         if any(use == kind for use, _ in uses):
             targets = tuple(dict.fromkeys(file for use, files in uses if use == kind for file in files))
@@ -61,17 +61,17 @@ def use_of(command_line: str, folder: str = "") -> CommandUse:
 
 
 def find_patched_files(text: str) -> list[str]:
-    """Return the files that a patch in the form of `apply_patch` names, also where it stands in a text as JSON."""
+    """Return the files named in a patch in the form of `apply_patch`, also one inside JSON."""
     return list(dict.fromkeys(_PATCHED.findall(text))) if "*** " in text else []
 
 
 def commands_in(command_line: str, folder: str = "") -> Iterator[Command]:
-    """Yield the simple commands of a command, those within `bash -c` too; nothing where it cannot be split."""
+    """Yield the simple commands of a command line, including those in `bash -c`; nothing if it cannot be split."""
     lexer = shlex.shlex(_HEREDOC.sub(r" \3\n", command_line), posix=True, punctuation_chars=";&|<>()\n")
     lexer.whitespace, lexer.whitespace_split, lexer.commenters = " \t\r", True, ""
     try:
         tokens = list(lexer)
-    except ValueError:  # a quote that is not closed
+    except ValueError:  # an unclosed quote
         return
     words: list[str] = []
     written: list[str] = []
@@ -81,7 +81,7 @@ def commands_in(command_line: str, folder: str = "") -> Iterator[Command]:
             if words and words[-1].isdigit():
                 words.pop()
             into = True
-            gone = ">" not in token or token.endswith("&")
+            discarded = ">" not in token or token.endswith("&")
         elif token and not token.strip(";&|()\n"):
             for command in _unwrap_command(tuple(words), folder, tuple(written), piped):
                 if command.words[0] in ("cd", "pushd") and len(command.words) > 1:
@@ -89,7 +89,7 @@ def commands_in(command_line: str, folder: str = "") -> Iterator[Command]:
                 yield command
             words, written, piped, into = [], [], token == "|", False
         elif into:
-            if not gone and not token.startswith("/dev/"):
+            if not discarded and not token.startswith("/dev/"):
                 written.append(token)
             into = False
         else:
@@ -97,8 +97,8 @@ def commands_in(command_line: str, folder: str = "") -> Iterator[Command]:
 
 
 def _unwrap_command(words: tuple[str, ...], folder: str, written: tuple[str, ...], piped: bool) -> Iterator[Command]:
-    """Yield a command without variables and programs in front of it, and those within the text that a shell is
-    given.
+    """Yield a command without preceding variables and wrapper programs; of a shell with `-c`, the
+    commands in its text.
     """
     while words and (words[0] in _WRAPPERS or re.match(r"\w+=", words[0])):
         words = words[1:]
@@ -113,7 +113,7 @@ def _unwrap_command(words: tuple[str, ...], folder: str, written: tuple[str, ...
         yield Command((program, *words[1:]), folder, written, piped)
 
 
-def _one_use(command: Command) -> tuple[Kind, list[str]]:
+def _simple_use(command: Command) -> tuple[Kind, list[str]]:
     """Return what a simple command does, and to which files."""
     program, *rest = command.words
     if program == "git":
@@ -135,6 +135,7 @@ def _one_use(command: Command) -> tuple[Kind, list[str]]:
 
 
 def _git_use(command: Command, rest: Sequence[str]) -> tuple[Kind, list[str]]:
+    """Return what a git command does, and to which files."""
     words = [word for word in rest if not word.startswith("-")]
     if words[:1] == ["grep"] or words[:1] == ["ls-files"]:
         return "search", []
@@ -144,9 +145,7 @@ def _git_use(command: Command, rest: Sequence[str]) -> tuple[Kind, list[str]]:
 
 
 def _files_of(program: str, rest: Sequence[str]) -> list[str]:
-    """Return the files among the words of a program that shows some: no options with their values, and no script of
-    sed.
-    """
+    """Return the files among a reader's arguments, without options and their values, and without the script of sed."""
     files: list[str] = []
     scripts = program == "sed" and not any(word.startswith(("-e", "--expression", "-f")) for word in rest)
     skip = False
@@ -163,5 +162,5 @@ def _files_of(program: str, rest: Sequence[str]) -> list[str]:
 
 
 def _below(folder: str, path: str) -> str:
-    """Return a path as it is in a folder."""
+    """Return the path joined to the folder."""
     return posixpath.normpath(posixpath.join(folder, path)) if path else path

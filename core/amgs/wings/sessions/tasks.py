@@ -1,5 +1,5 @@
-"""One task across its files: subagents, forks, resumed, continued and copied sessions as one tree, and sums in which
-each request counts once, whichever of the files tell it.
+"""A task across its files: subagents, forks, resumed, continued and copied sessions as one tree, with sums that count
+each request once, even if several files contain it.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from amgs.wings.sessions.prices import cost_of, price_table
 
 SumBy = Literal["task", "project", "day", "model"]
 _GLOBAL: Final = 16
-"""Characters from which on the id of a request is taken to be the only one of its name in the world."""
+"""Length from which on a request's id is assumed to be globally unique."""
 _NUMBERED: Final = ("request ", "turn ", "line ", "message ", "step ")
-"""How ids begin that a reader gives where the file has none."""
+"""Prefixes of ids that readers assign if the file has none."""
 
 
 @dataclass(frozen=True, slots=True)
 class CountedRequest:
-    """A request, once. cost: in dollars, None where neither the file nor the price table tells it."""
+    """A request, counted once. cost: in dollars, None if neither the file nor the price table has it."""
 
     key: tuple[object, ...]
     model: str
@@ -38,7 +38,7 @@ class CountedRequest:
 
 @dataclass(frozen=True, slots=True)
 class SessionUse:
-    """A session with the requests that it tells, and where it came from. format: the key of its reader."""
+    """A session with its requests and origin. format: key of its reader."""
 
     id: str
     agent: str
@@ -55,7 +55,7 @@ class SessionUse:
 
 @dataclass(frozen=True, slots=True)
 class UseSum:
-    """A sum. name: of what. unpriced: requests whose cost is unknown, which `cost` leaves out."""
+    """A sum of requests. unpriced: requests of unknown cost, not in `cost`."""
 
     name: str
     sessions: int = 0
@@ -68,7 +68,7 @@ class UseSum:
     unpriced: int = 0
 
     def plus(self, request: CountedRequest) -> UseSum:
-        """Return the sum with one request more."""
+        """Return the sum plus one request."""
         return replace(
             self,
             requests=self.requests + 1,
@@ -83,8 +83,8 @@ class UseSum:
 
 @dataclass(frozen=True, slots=True)
 class TreeRow:
-    """A session in its tree, with the requests that count for it. depth: 0 for the first. told: requests of its file
-    that count for another.
+    """A session in its tree, with the requests that count for it. depth: 0 for the root. told: requests of its file
+    that count for another session.
     """
 
     depth: int
@@ -95,7 +95,7 @@ class TreeRow:
 
 @dataclass(frozen=True, slots=True)
 class SessionTree:
-    """Trees of sessions, the latest first, each from its root down; and all of it together."""
+    """Trees of sessions, latest first, each from its root down; and their sum."""
 
     rows: tuple[TreeRow, ...]
     total: UseSum
@@ -104,7 +104,9 @@ class SessionTree:
 
 @dataclass(frozen=True, slots=True)
 class SessionUsage:
-    """`session usage`: what requests took, by task, project, day or model. failed: files that could not be read."""
+    """`session usage`: tokens and cost of requests by task, project, day or model. failed: files that could not be
+    read.
+    """
 
     by: SumBy
     rows: tuple[UseSum, ...]
@@ -114,8 +116,8 @@ class SessionUsage:
 
 
 def use_of(session: Session) -> SessionUse:
-    """Return the requests that a session tells, those of its subagents and those that were taken back too; what it
-    copied from another is that one's.
+    """Return a session's requests, including abandoned ones and those of subagents, but not those copied from another
+    session.
     """
     groups: dict[tuple[str, str], list[Turn]] = {}
     for turn in session.turns:
@@ -138,7 +140,7 @@ def use_of(session: Session) -> SessionUse:
 
 
 def sum_of(name: str, requests: Sequence[CountedRequest]) -> UseSum:
-    """Return the sum of the requests of one session."""
+    """Return the sum of one session's requests."""
     total = UseSum(name, 1)
     for request in requests:
         total = total.plus(request)
@@ -160,14 +162,14 @@ def _counted(session: Session, request: str, turns: Sequence[Turn]) -> CountedRe
 
 
 def first_words(session: Session) -> str:
-    """Return what its user said first, as far as a line shows it."""
+    """Return the user's first words, shortened to a line."""
     own = (turn for turn in session.main if not turn.copied)
     opening = next((turn for turn in own if turn.kind == "said" and turn.role == "user"), None)
     return " ".join(opening.text[:200].split())[:80] if opening else ""
 
 
 def read_uses(home: Path, progress: Progress | None = None) -> tuple[list[SessionUse], int]:
-    """Return (the sessions below a home folder, how many files could not be read). Raises Cancelled."""
+    """Return the sessions below a home folder, and the number of unreadable files. Raises Cancelled."""
     files = [*session_files(home)]
     uses: list[SessionUse] = []
     failed = 0
@@ -190,8 +192,8 @@ def _sessions(form: SessionFormat, path: Path) -> Iterator[Session]:
 
 
 def trees_of(uses: Sequence[SessionUse]) -> tuple[TreeRow, ...]:
-    """Return the trees that sessions make; in each, a request counts for the first that tells it."""
-    order = sorted(uses, key=_when)
+    """Return the trees that sessions form; in each, a request counts for the first session that has it."""
+    order = sorted(uses, key=_sort_key)
     owner: dict[tuple[object, ...], int] = {}
     for number, use in enumerate(order):
         for request in use.requests:
@@ -218,13 +220,15 @@ def trees_of(uses: Sequence[SessionUse]) -> tuple[TreeRow, ...]:
     return tuple(rows)
 
 
-def _when(use: SessionUse) -> tuple[bool, float, bool, str]:
-    """Return sessions in order; of two that begin at once, the one that names another comes after it."""
+def _sort_key(use: SessionUse) -> tuple[bool, float, bool, str]:
+    """Order by start; of two sessions with the same start, the one that names a parent is later."""
     return (use.started is None, use.started.timestamp() if use.started else 0.0, bool(use.parent), use.path)
 
 
 def _parent(order: Sequence[SessionUse], number: int, owner: dict[tuple[object, ...], int]) -> int:
-    """Return the place of the session that one came from; -1 for none. It comes earlier, so that there is no circle."""
+    """Return the index of the session that one came from; −1 for none. It is earlier in order, or no descendant, so
+    there is no cycle.
+    """
     use = order[number]
     named = [
         place
@@ -233,13 +237,13 @@ def _parent(order: Sequence[SessionUse], number: int, owner: dict[tuple[object, 
         and ((use.parent and other.id == use.parent) or (other.continued and other.continued == use.id))
     ]
     for place in (*named, *(owner[request.key] for request in use.requests)):
-        if place < number or (place in named and not _leads(order, place, use)):
+        if place < number or (place in named and not _descends_from(order, place, use)):
             return place
     return -1
 
 
-def _leads(order: Sequence[SessionUse], place: int, use: SessionUse) -> bool:
-    """Return whether a session names one as what it came from, straight or over others."""
+def _descends_from(order: Sequence[SessionUse], place: int, use: SessionUse) -> bool:
+    """Return whether a session names another as parent, directly or indirectly."""
     seen: set[int] = set()
     while place not in seen:
         seen.add(place)
@@ -253,12 +257,13 @@ def _leads(order: Sequence[SessionUse], place: int, use: SessionUse) -> bool:
 
 
 def tree_at(home: Path, path: Path | None = None, progress: Progress | None = None) -> SessionTree:
-    """Return the trees of the sessions below a home folder, or the one that holds a file. Raises Cancelled, and
-    InputError for a file that cannot be read.
+    """Return the trees of the sessions below a home folder, or only the one that contains a file.
+
+    Raises Cancelled, and InputError if the file cannot be read.
     """
     uses, _ = read_uses(home, progress)
     if path is not None and not any(Path(use.path) == path for use in uses):
-        uses = [*uses, *_beside(path)]
+        uses = [*uses, *_sessions_near(path)]
     rows = trees_of(uses)
     if path is not None:
         at = next(n for n, row in enumerate(rows) if Path(row.session.path) == path)
@@ -268,8 +273,8 @@ def tree_at(home: Path, path: Path | None = None, progress: Progress | None = No
     return SessionTree(rows, _sum("all", [row.own for row in rows]), price_table()["checked"])
 
 
-def _beside(path: Path) -> Iterator[SessionUse]:
-    """Yield a file that lies elsewhere, and those of its format beside and below it."""
+def _sessions_near(path: Path) -> Iterator[SessionUse]:
+    """Yield a file from elsewhere, and files of its format beside and below it."""
     from amgs.sessions.opening import format_of
 
     yield use_of(format_of(path).read(path))
@@ -285,8 +290,9 @@ def _beside(path: Path) -> Iterator[SessionUse]:
 def usage_of_sessions(
     home: Path, by: SumBy, *, project: str = "", agent: str = "", progress: Progress | None = None
 ) -> SessionUsage:
-    """Return what the requests of all sessions below a home folder took, each once. project: those whose folder holds
-    it; agent: the key of a format. Raises Cancelled.
+    """Return what the requests of all sessions below a home folder used, each counted once.
+
+    project: part of the folder's name; agent: key of a format. Raises Cancelled.
     """
     uses, failed = read_uses(home, progress)
     rows = trees_of(uses)

@@ -1,4 +1,4 @@
-"""A turn as lists show it: who, when, how large, and its first words."""
+"""A turn as shown in lists: who, when, size, and first words."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from amgs.sessions.windows import tokens_of
 from amgs.wings.sessions.findings import action_of
 
 _SHORT: Final = 200
-"""Characters of a turn that a list shows."""
+"""Characters of a turn shown in a list."""
 
 
 @dataclass(frozen=True, slots=True)
 class TurnRow:
-    """A turn as a list shows it. what: its first words, or the tool and what it is called with. tokens: estimated."""
+    """A turn as shown in a list. what: its first words, or the tool and what it acts on. tokens: estimated."""
 
     number: int
     kind: TurnKind
@@ -32,7 +32,7 @@ class TurnRow:
 
 
 def row_of(session: Session, turn: Turn) -> TurnRow:
-    """Return a turn as a list shows it."""
+    """Return a turn as shown in a list."""
     action = action_of(turn)
     text = f"[{turn.speaker}] {turn.text}" if turn.kind == "injected" and turn.speaker else turn.text
     if turn.calls:

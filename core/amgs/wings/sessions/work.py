@@ -1,6 +1,6 @@
-"""Work of a session: what filled its window, files read and changed, failures, and waits.
+"""Work in a session: what filled the window, files read and changed, failures, and waits.
 
-Told of every session, compacted or not, by counting. Tokens of single turns are estimated, see `tokens_of`.
+For every session, with or without compactions. Tokens of single turns are estimated, see `tokens_of`.
 """
 
 from __future__ import annotations
@@ -20,20 +20,21 @@ from amgs.wings.sessions.findings import SHELLS, action_of, findings_in
 from amgs.wings.sessions.regrets import SAME_LINES, AgentStep, measure_known_share, steps_of
 
 LARGEST: Final = 10
-"""Results that are told of as the largest."""
+"""Number of largest results reported."""
 _READ: Final = 4_000
 _SAID: Final = 160
-"""Characters of a failure that are told."""
+"""Characters of a failure that are shown."""
 _LEAST_WAIT: Final = 5.0
-"""Seconds from which on a wait is told of."""
+"""Seconds from which on a wait is reported."""
 
 WaitedFor = Literal["tool", "model", "compaction"]
 
 
 @dataclass(frozen=True, slots=True)
 class WindowShare:
-    """Turns of one class that came into the window. tool: of calls and results; role: of what was said. tokens: of all
-    of them, now: of those that stand in the last window.
+    """Turns of one class in the window.
+
+    tool: of calls and results; role: of messages. tokens: of all of them; now: of those in the last window.
     """
 
     kind: TurnKind
@@ -55,8 +56,9 @@ class LargeResult:
 
 @dataclass(frozen=True, slots=True)
 class FileUse:
-    """A file that was read or changed. again: readings that showed what was known of it for the most part. tokens: of
-    all its readings. last: the turn that used it last.
+    """A file that was read or changed.
+
+    again: readings whose content was mostly known. tokens: of all readings. last: turn of its last use.
     """
 
     path: str
@@ -69,8 +71,10 @@ class FileUse:
 
 @dataclass(frozen=True, slots=True)
 class FailedStep:
-    """A step that failed, as often as it did. first, last: numbers of its turns. says: how the last failure begins.
-    mended: the turn in which the same step went well afterwards, None for never.
+    """A step that failed, with all its failures.
+
+    first, last: turn numbers. says: beginning of the last error. mended: turn in which the same step succeeded later,
+    None if never.
     """
 
     what: str
@@ -83,7 +87,7 @@ class FailedStep:
 
 @dataclass(frozen=True, slots=True)
 class LongWait:
-    """A wait. turn: that ended it. of: what was waited for; what: the call, of a tool."""
+    """A wait. turn: that ended it. of: what was waited for; what: the call of a tool."""
 
     turn: int
     seconds: float
@@ -92,7 +96,7 @@ class LongWait:
 
 
 def shares_of(session: Session) -> tuple[WindowShare, ...]:
-    """Return what came into the window of the main conversation, by class, the largest first."""
+    """Return what came into the window of the main conversation by class, largest first."""
     standing = {turn.number for turn in window_at(session, session.main[-1].number).turns} if session.main else set()
     tools = {turn.calls[0].id: turn.calls[0].name for turn in session.main if turn.calls}
     groups: dict[tuple[TurnKind, str, Role | Literal[""]], list[Turn]] = defaultdict(list)
@@ -110,7 +114,7 @@ def shares_of(session: Session) -> tuple[WindowShare, ...]:
 
 
 def largest_results(session: Session) -> tuple[LargeResult, ...]:
-    """Return the results that took most of the window, the largest first."""
+    """Return the results that took most of the window, largest first."""
     calls = {turn.calls[0].id: turn for turn in session.main if turn.calls}
     sized = [(tokens_of(session, turn), turn) for turn in session.main if turn.kind == "result"]
     sized.sort(key=lambda pair: (-pair[0], pair[1].number))
@@ -120,7 +124,7 @@ def largest_results(session: Session) -> tuple[LargeResult, ...]:
 
 
 def what_of(call: Turn | None, result: Turn | None = None) -> str:
-    """Return a step in words: its tool, and the file, command or words that it was called with."""
+    """Return a step in words: its tool, and the file, command or words that it acts on."""
     action = action_of(call) if call is not None else None
     if call is None or action is None:
         return " ".join(mask((result.text if result is not None else "")[:_READ])[:_SAID].split())
@@ -129,10 +133,10 @@ def what_of(call: Turn | None, result: Turn | None = None) -> str:
 
 
 def files_of(session: Session) -> tuple[FileUse, ...]:
-    """Return the files that the main conversation read or changed: those that were read again first, then by tokens."""
+    """Return the files that the main conversation read or changed: those read again first, then by tokens."""
     used: dict[str, list[AgentStep]] = defaultdict(list)
     for step in steps_of(session, session.main):
-        if step.action.kind in ("read", "write") and not step.fell_through:
+        if step.action.kind in ("read", "write") and not step.failed_write:
             for target in step.targets:
                 used[target].append(step)
     files = []
@@ -150,7 +154,7 @@ def files_of(session: Session) -> tuple[FileUse, ...]:
 
 
 def failures_of(session: Session) -> tuple[FailedStep, ...]:
-    """Return the steps of the main conversation that failed, the most frequent first."""
+    """Return the failed steps of the main conversation, most frequent first."""
     same: dict[str, list[tuple[Turn, Turn]]] = defaultdict(list)
     calls = {turn.calls[0].id: turn for turn in session.main if turn.calls}
     for turn in session.main:
@@ -162,22 +166,20 @@ def failures_of(session: Session) -> tuple[FailedStep, ...]:
         if failed:
             last = failed[-1].number
             mended = next((result.number for _, result in steps if result.number > last), None)
-            says = _says(failed[-1])
+            says = _first_error(failed[-1])
             failures.append(FailedStep(what, len(failed), failed[0].number, last, says, mended))
     return tuple(sorted(failures, key=lambda failure: (-failure.times, -failure.last)))
 
 
-def _says(result: Turn) -> str:
-    """Return what a failed result says: its first line of an error, else how it begins."""
+def _first_error(result: Turn) -> str:
+    """Return the first error in a failed result, else its beginning."""
     errors = (finding.text for finding in findings_in(result) if finding.kind == "error")
     message = next(errors, "") or result.text.partition("\nOutput:\n")[2] or result.text
     return " ".join(mask(message[:_READ])[:_SAID].split())
 
 
 def waits_of(session: Session) -> tuple[LongWait, ...]:
-    """Return what the main conversation waited for longer than a moment, the longest first; not its user's own
-    pauses.
-    """
+    """Return the long waits of the main conversation, longest first; without the user's pauses."""
     return tuple(sorted(_waits(session), key=lambda wait: -wait.seconds))
 
 

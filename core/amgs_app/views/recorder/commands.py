@@ -180,7 +180,7 @@ def recorded(
     view = view or ("recall" if number is not None else "traffic")
     _check(view, number=number, find=find, out=out)
     from amgs.sessions.spans import instant_of
-    from amgs.wings.recorder.foreign_memory import of_store
+    from amgs.wings.recorder.foreign_memory import restrict_to_store
     from amgs_app.views.recorder import showing
 
     folder, most = _folder(engine), limit or _SHOWN
@@ -189,7 +189,7 @@ def recorded(
         raise _build_empty_error()
     if view == "conversations":
         return showing.show_conversations(spans, find, most, out)
-    memory = of_store(everything, store)
+    memory = restrict_to_store(everything, store)
     match view:
         case "recall":
             return showing.show_recall(memory, _search(memory, number))

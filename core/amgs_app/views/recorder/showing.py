@@ -61,7 +61,7 @@ def show_traffic(
 
 def show_recall(memory: ForeignMemory, search: MemoryOperation) -> RecallShown:
     """Return one search, with what it brought and what else lay there."""
-    from amgs.wings.recorder.causes import beside
+    from amgs.wings.recorder.causes import records_not_recalled
     from amgs.wings.recorder.uses import uses_of
 
     used = {use.rank: use.used for use in uses_of(memory, search)}
@@ -71,7 +71,7 @@ def show_recall(memory: ForeignMemory, search: MemoryOperation) -> RecallShown:
     ]
     rows += [
         RecalledRow(neighbour.place, neighbour.record.id, neighbour.content, None, False, None)
-        for neighbour in beside(memory, search)
+        for neighbour in records_not_recalled(memory, search)
     ]
     return RecallShown(search, tuple(rows))
 
@@ -87,9 +87,9 @@ def show_records(memory: ForeignMemory, find: str, limit: int, out: Path | None)
     if out is not None:
         import json
 
-        from amgs.wings.recorder.foreign_memory import as_mem0
+        from amgs.wings.recorder.foreign_memory import to_mem0
 
-        _write(out, json.dumps(as_mem0(records), ensure_ascii=False, indent=1) + "\n")
+        _write(out, json.dumps(to_mem0(records), ensure_ascii=False, indent=1) + "\n")
     return MemoryRecords(tuple(reversed(rows))[:limit], len(rows), str(out or ""))
 
 

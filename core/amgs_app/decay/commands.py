@@ -1,4 +1,4 @@
-"""Forgetting: `decay curve`, `decay forecast`."""
+"""Operations `decay curve` and `decay forecast`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Figure of how a block fades and was refreshed, what drops below the threshold next, and how the whole memory ages."""
+"""Figure of a block's decay and uses, the blocks that drop below the threshold next, and the forecast of the whole
+memory.
+"""
 
 from __future__ import annotations
 
@@ -27,18 +29,18 @@ Series = tuple[Sequence[float], Sequence[float]]
 """Hours relative to now, and the relevance at each."""
 
 _PAST = 1.0
-"""Past that is drawn at most, in parts of what is to come."""
+"""Longest past that is drawn, relative to the future."""
 
 _MONTH = 730.5
-"""Hours."""
+"""Hours in a month."""
 
 _LEAST_PLOT = 6
-"""Lines below which a plot tells nothing."""
+"""Least lines of a plot."""
 _SUPPOSED = "x"
-"""The letter of what is supposed; the categories have a to h."""
+"""Letter of the curve with another decay; categories have a to h."""
 
 MOST_CATEGORIES = 8
-"""Curves of categories that one plot can hold apart."""
+"""Most category curves in one plot."""
 
 
 def decay(
@@ -53,11 +55,10 @@ def decay(
     supposed: DecayCurve | None = None,
     at_days: float | None = None,
 ) -> Figure:
-    """Return the chosen block's curve above, the forecast and the categories below (beside it when wide).
+    """Return the figure: the selected block's curve above, or left if wide, the forecast and categories below.
 
-    categories: mean curves by category. listed: the forecast's rows that a filter leaves, None
-    for all; cursor: the chosen one. supposed: the block's curve
-    with another decay. at_days: the instant ahead that the forecast tells of, marked in the plot.
+    categories: mean curves by category. listed: rows of the forecast that match a filter, None for all; cursor: the
+    selected one. supposed: the block's curve with another decay. at_days: end of the forecast, marked in the plot.
     """
     sheet = Figure(canvas)
     if curve is None and forecast is None and not categories:
@@ -85,7 +86,7 @@ def decay(
 
 
 def series_of(curves: CategoryCurves, own: str = "", most: int = MOST_CATEGORIES) -> dict[str, Series]:
-    """Return the curves of the largest categories, and of `own` among them, in the form of a plot."""
+    """Return the curves of the largest categories, including `own`, for a plot."""
     ranked = sorted(curves.curves, key=lambda curve: curve.category != own)[:most]
     return {curve.category: (curve.hours, curve.relevance) for curve in ranked if curve.hours}
 
@@ -95,7 +96,7 @@ def series_of(curves: CategoryCurves, own: str = "", most: int = MOST_CATEGORIES
 
 @dataclass(frozen=True, slots=True)
 class _Plot:
-    """Content of one plot; see `decay`."""
+    """Content of a plot; see `decay`."""
 
     curve: DecayCurve | None
     categories: Mapping[str, Series]
@@ -115,7 +116,7 @@ def _curve(region: Region, plot: _Plot, now: datetime) -> None:
         _body(region.part(0, 1), plot)
         return
     block = curve.block
-    here = _at(curve, 0.0)
+    here = _relevance_at(curve, 0.0)
     profile = profile_name(block.decay_lambda)
     facts = [
         HeaderPart(0, ((cut(clean(block.title), max(14, region.width - 46)), ink(palette.accent, bold=True)),)),
@@ -136,9 +137,9 @@ def _curve(region: Region, plot: _Plot, now: datetime) -> None:
     _body(region.part(0, 1), plot)
 
 
-def _at(curve: DecayCurve, hour: float) -> float:
-    """Return relevance at an hour, straight between the two nearest samples."""
-    place = bisect.bisect_right(curve.hours, hour)  # a use at that very hour counts
+def _relevance_at(curve: DecayCurve, hour: float) -> float:
+    """Return the relevance at an hour, linearly between the nearest samples."""
+    place = bisect.bisect_right(curve.hours, hour)  # a use at exactly that hour counts
     if place == 0:
         return curve.relevance[0]
     if place >= len(curve.hours):
@@ -148,10 +149,7 @@ def _at(curve: DecayCurve, hour: float) -> float:
 
 
 def _body(region: Region, plot: _Plot) -> None:
-    """Draw the legend on as many lines as it needs, and the plot.
-
-    A category without room in the legend is not drawn either.
-    """
+    """Draw the legend, on up to three lines, and the plot; categories without room in the legend are not drawn."""
     most = 3 if region.height >= 14 else 2 if region.height >= 11 else 1
     named = list(plot.categories)[:MOST_CATEGORIES]
     lines = _legend_lines(region, plot, named)
@@ -192,9 +190,9 @@ def _draw_plot(region: Region, plot: _Plot) -> None:
         split = bisect.bisect_right(curve.hours, 0.0)
         past = _within((curve.hours[:split], curve.relevance[:split]), low, high)
         curves.append(PlotCurve(*past, palette.accent, "*"))
-        curves.append(_ahead(curve, high, palette.heat_high, "+"))
+        curves.append(_future_curve(curve, high, palette.heat_high, "+"))
         if plot.supposed is not None:
-            supposed = _ahead(plot.supposed, high, palette.good, _SUPPOSED)
+            supposed = _future_curve(plot.supposed, high, palette.good, _SUPPOSED)
             curves.append(supposed)
             lettered.append(supposed)
     draw(region, [plot_curve for plot_curve in curves if len(plot_curve.xs)], lines, axes)
@@ -209,20 +207,20 @@ def _draw_plot(region: Region, plot: _Plot) -> None:
 
 
 def _within(series: Series, low: float, high: float) -> Series:
-    """Return the part of a series between two instants, cut off at the edges and never above 1 or below 0."""
+    """Return the part of a series between two hours, clipped to [0, 1]."""
     first, last = bisect.bisect_left(series[0], low), bisect.bisect_right(series[0], high)
     return series[0][first:last], [min(1.0, max(0.0, value)) for value in series[1][first:last]]
 
 
-def _ahead(curve: DecayCurve, high: float, colour: str, letter: str) -> PlotCurve:
-    """Return what is to come, dotted."""
+def _future_curve(curve: DecayCurve, high: float, colour: str, letter: str) -> PlotCurve:
+    """Return the future part of a curve, dotted."""
     split = max(0, bisect.bisect_right(curve.hours, 0.0) - 1)
     hours, relevance = _within((curve.hours[split:], curve.relevance[split:]), -math.inf, high)
     return PlotCurve(hours[::2], relevance[::2], colour, letter, dotted=True)
 
 
 def _mark(region: Region, axes: Axes, days: float) -> None:
-    """Mark the instant of the forecast at the upper edge of the plot."""
+    """Mark the end of the forecast at the upper edge of the plot."""
     label = "now" if days == 0 else f"+{days:g} d"
     x = column_of(region, axes, min(days * 24, axes.x[1]))
     x = max(6, min(x - width_of(label) // 2, region.width - width_of(label)))
@@ -230,7 +228,7 @@ def _mark(region: Region, axes: Axes, days: float) -> None:
 
 
 def _inks(plot: _Plot, palette: Palette) -> dict[str, tuple[str, str]]:
-    """Colour and letter of each category, by name."""
+    """Return colour and letter of each category, by name."""
     ramp = (
         palette.part_centrality,
         palette.good,
@@ -253,7 +251,7 @@ def _inks(plot: _Plot, palette: Palette) -> dict[str, tuple[str, str]]:
 
 
 def _legend_lines(region: Region, plot: _Plot, named: Sequence[str]) -> list[list[tuple[str, str, str]]]:
-    """Return what each line of the plot is: sign, name and colour, as many to a line as go there."""
+    """Return the legend's entries (sign, name, colour), as many per line as fit."""
     palette, curve = region.palette, plot.curve
     ascii_only = region.symbols == "ascii"
     entries: list[tuple[str, str, str]] = []
@@ -283,7 +281,7 @@ def _legend_lines(region: Region, plot: _Plot, named: Sequence[str]) -> list[lis
 
 
 def _hour_ticks(low: float, high: float, width: int) -> list[tuple[float, str]]:
-    """Whole days (or hours, weeks, months) around now, as many as can be read."""
+    """Return ticks at whole hours, days or months around now, as many as fit."""
     reach = max(high - low, 1.0)
     steps = (1, 3, 6, 12, 24, 48, 120, 240, 360, _MONTH, 2 * _MONTH, 3 * _MONTH, 6 * _MONTH, 12 * _MONTH, 60 * _MONTH)
     step = next((size for size in steps if reach / size <= max(2, width // 11)), steps[-1])
@@ -295,7 +293,7 @@ def _hour_ticks(low: float, high: float, width: int) -> list[tuple[float, str]]:
 
 
 def _tick(hour: float, step: float) -> str:
-    """Return an instant of the axis in the unit of its steps."""
+    """Return the label of a time in the unit of the step."""
     if hour == 0:
         return "now"
     unit, name = (1, "h") if step < 24 else (24, "d") if step < _MONTH else (_MONTH, "mo")

@@ -1,5 +1,5 @@
-"""The memory as it will look: what drops below the threshold on the way, each category now and then, and how all of
-it is spread over relevance.
+"""Figure of a forecast: blocks that drop below the threshold, each category now and then, and histograms
+of relevance.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from amgs_app.render.rows import RowList
 
 _CATEGORIES = 12
-"""Categories that are listed at most."""
+"""Most categories listed."""
 
 
 def outlook(
@@ -31,8 +31,9 @@ def outlook(
     listed: RowList[tuple[ForecastRow, float]] | None = None,
     cursor: int | None = None,
 ) -> None:
-    """Draw the forecast: its facts, the blocks that drop below the threshold, the categories, the histograms, as far as
-    there is room. listed: the rows that a filter leaves; None for all.
+    """Draw the forecast: facts, blocks that drop below the threshold, categories, histograms, as far as they fit.
+
+    listed: rows that match a filter; None for all.
     """
     every = list_falling(result)
     listed = every if listed is None else listed
@@ -65,7 +66,7 @@ def outlook(
 
 
 def _facts(region: Region, result: Forecast) -> None:
-    """Draw the number of blocks that drop below the threshold, by which day, and the number that stay above."""
+    """Draw how many blocks drop below the threshold and by when, and how many stay above."""
     palette = region.palette
     strong, plain = ink(palette.text, bold=True), ink(palette.text)
     falling = max(result.falling, len(result.rows))
@@ -82,7 +83,7 @@ def _facts(region: Region, result: Forecast) -> None:
 
 
 def _meaning(region: Region, result: Forecast) -> None:
-    """Draw the meaning of being below the threshold: less weight, no loss."""
+    """Draw what being below the threshold means: less weight, but no removal."""
     muted = ink(region.palette.muted)
     facts = [
         HeaderPart(0, (("nothing is removed before prune", muted),)),
@@ -93,7 +94,7 @@ def _meaning(region: Region, result: Forecast) -> None:
 
 
 def _categories(region: Region, result: Forecast) -> None:
-    """Draw the categories: blocks over the threshold now and then, on the scale of the whole category."""
+    """Draw the number of blocks above the threshold by category, now and then."""
     palette = region.palette
     listed = result.categories[: region.height - 1]
     muted = ink(palette.muted)
@@ -118,7 +119,7 @@ def _categories(region: Region, result: Forecast) -> None:
 
 
 def _draw_category_bar(region: Region, x: int, row: int, wide: int, category: CategoryOutlook) -> None:
-    """Draw a bar of the whole category: blocks that stay over the threshold, that fall, and that are under it."""
+    """Draw a bar of a category: blocks that stay above the threshold, drop below it, and are below."""
     if wide < 4 or not category.blocks:
         return
     palette = region.palette
@@ -130,8 +131,8 @@ def _draw_category_bar(region: Region, x: int, row: int, wide: int, category: Ca
 
 
 def _histograms(region: Region, result: Forecast) -> None:
-    """All blocks by relevance, now and at the end of the forecast, on one logarithmic scale: most blocks of an old
-    memory lie near 0, and the others would not be seen beside them.
+    """Draw histograms of relevance now and at the end of the forecast, on one logarithmic scale, since most blocks of
+    an old memory are near 0.
     """
     palette = region.palette
     beside = region.width >= 44 and region.height >= 4
@@ -151,7 +152,7 @@ def _histograms(region: Region, result: Forecast) -> None:
 
 
 def _columns(counts: Sequence[int], top: int, rows: int) -> list[str]:
-    """Return columns as high as the logarithm of their count; `top` would fill them."""
+    """Return columns as high as the logarithm of their count; `top` fills the height."""
     return [line[:-1] for line in histogram([math.log1p(number) for number in (*counts, top)], rows)]
 
 

@@ -1,4 +1,4 @@
-"""Rows of decay, and of the memory's future: curves, forecasts, previews, simulations."""
+"""How decay is shown: curves, forecasts, previews, simulations."""
 
 from __future__ import annotations
 
@@ -46,19 +46,17 @@ LISTING: Final = FALLING.listing
 
 
 def list_falling(result: Forecast) -> RowList[tuple[ForecastRow, float]]:
-    """Return the blocks that drop below the threshold, each with the days until then; those that were used come
-    first.
-    """
+    """Return the blocks that drop below the threshold, each with the days until then; used ones first."""
     rows = [(row, (row.falls_at - result.as_of).total_seconds() / 86400) for row in result.rows]
     return FALLING.of("drop below it", rows)
 
 
 _POINTS_SHOWN = 16
-"""Points of a decay curve that its table shows."""
+"""Points of a decay curve in its table."""
 _FALLING = 500
-"""Blocks that fade which a figure lists at most."""
+"""Most fading blocks in a figure."""
 _BESIDE = 4
-"""Curves of categories beside that of a block."""
+"""Category curves drawn beside a block's."""
 
 
 def _fading(operator: Operator, canvas: Canvas, forecast: Forecast, **drawn: Any) -> Text:

@@ -1,1 +1,1 @@
-"""Diagnosis of answers that missed a fact; questions kept as tests."""
+"""Diagnosis of answers that missed a fact; questions as tests."""

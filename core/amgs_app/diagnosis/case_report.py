@@ -1,6 +1,6 @@
-"""A run of a file of questions as Markdown, for a comment under a change: what fails, what moved and why.
+"""Report of a test run in Markdown, for a comment on a change: what fails, what changed and why.
 
-Every text of the memory stands in a code span, so that it opens no tag, names nobody and links nowhere.
+Texts of the memory are in code spans, so that they cannot contain tags, mentions or links.
 """
 
 from __future__ import annotations
@@ -13,15 +13,15 @@ if TYPE_CHECKING:
     from amgs_app.results.memory import CasesTested
 
 MARK = "<!-- amgs test -->"
-"""The first line: by it the comment is found again, and replaced."""
+"""First line, by which the comment is found and replaced."""
 _LONGEST = 300
-"""Characters of one text."""
+"""Most characters of a text."""
 _MOST = 50
-"""So many questions of one kind are told in full: a comment has a largest size."""
+"""Most questions of a kind that are listed, since comments are limited in size."""
 
 
 def markdown(tested: CasesTested) -> str:
-    """Return the report, from its mark to a newline at its end."""
+    """Return the report, from its mark to a final newline."""
     lines = [MARK, f"### Questions to the memory: {tested.summary}", "", f"Asked: {code(tested.path)}", ""]
     failing = [outcome for outcome in tested.outcomes if outcome.faults]
     if failing:
@@ -45,7 +45,7 @@ def markdown(tested: CasesTested) -> str:
 
 
 def code(text: str) -> str:
-    """Return a text as a code span, on one line, fenced by more backticks than it holds."""
+    """Return a text as a code span on one line, with more backticks around it than it contains."""
     line = " ".join("".join(c if c.isprintable() else " " for c in text).split())
     line = line if len(line) <= _LONGEST else f"{line[: _LONGEST - 1]}…"
     fence = "`" * (1 + max(map(len, re.findall("`+", line)), default=0))

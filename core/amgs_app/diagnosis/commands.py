@@ -1,5 +1,5 @@
-"""Diagnose an answer that missed a fact, and find what brings it in: `diagnose`; in the working context too, whose
-levels of each block count, and in which a block can be pinned.
+"""Operation `diagnose`: why an answer missed a fact, and what would bring it in; also for the working context, where
+the level of each block matters and a block can be pinned.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ Answer = Annotated[str, Arg(metavar="ANSWER", help="What was answered; '' where 
 
 
 class AskedOf(TypedDict, total=False):
-    """Options about the question, as they are typed; see `DiagnosisArguments`."""
+    """Options about the question; see `DiagnosisArguments`."""
 
     question: Annotated[
         str,
@@ -134,15 +134,15 @@ def _diagnose_answer(
 
 
 def reading_of(engine: Engine, answer: str) -> DecodedContext | None:
-    """Return how the open working context held its blocks at the first token of an answer, at its latest step where it
-    did not decode that; None where none is open.
+    """Return at which levels the working context held its blocks at the first token of an answer; as now if it did not
+    generate the answer; None if no context is open.
     """
     view = engine.focus_view
     if view is None or not view.sources:
         return None
     from amgs.types.diagnosis import DecodedContext, ReadSpan
 
-    step, bands = _at(engine, view, answer)
+    step, bands = _levels_before(engine, view, answer)
     spans = []
     for source in view.sources:
         length = max(source.end - source.start, 1)
@@ -154,8 +154,8 @@ def reading_of(engine: Engine, answer: str) -> DecodedContext | None:
     return DecodedContext(step, tuple(spans))
 
 
-def _at(engine: Engine, view: FocusView, answer: str) -> tuple[int, Sequence[Band]]:
-    """Return the step at which an answer begins, and the levels that the refocus before it left."""
+def _levels_before(engine: Engine, view: FocusView, answer: str) -> tuple[int, Sequence[Band]]:
+    """Return the step at which an answer begins, and the levels after the last refocus before it."""
     wanted = answer.strip()
     place = view.text.find(wanted) if wanted else -1
     if place < 0:
@@ -172,7 +172,7 @@ def _at(engine: Engine, view: FocusView, answer: str) -> tuple[int, Sequence[Ban
 
 
 def pin_block(engine: Engine, fix: ProposedFix) -> FixApplied:
-    """Pin the tokens of a block in the open working context. Raises UsageError where the context does not hold it."""
+    """Pin the tokens of a block in the open working context. Raises UsageError if the context does not contain it."""
     from amgs.types.diagnosis import FixApplied
     from amgs_focus.records import NodeRef
 

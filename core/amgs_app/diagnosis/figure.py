@@ -1,4 +1,4 @@
-"""Figure of a diagnosis: the verdict, the chain down to where the fact was lost, the fix and what else that moves."""
+"""Figure of a diagnosis: the verdict, the steps down to where the fact was lost, and the fix with its side effects."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from amgs_app.render.glyphs import holds_sign, wrap
 from amgs_app.terminal.themes import Palette
 
 _MOVED = 5
-"""So many other answers that a fix moves are named."""
+"""Most changed answers that are named."""
 _LONGEST = 12
-"""Lines of one text at most."""
+"""Most lines of a text."""
 
 Line = Sequence[Piece]
 
 
 def diagnosis(result: Diagnosis, canvas: Canvas) -> Text:
-    """As much of a diagnosis as the canvas holds, from its verdict on."""
+    """Draw as much of a diagnosis as the canvas holds."""
     sheet = Figure(canvas)
-    lines = told(result, canvas.palette, max(canvas.width - 2, 1))
+    lines = lines_of(result, canvas.palette, max(canvas.width - 2, 1))
     shown = lines if len(lines) <= canvas.height else lines[: canvas.height - 1]
     for y, line in enumerate(shown):
         sheet.pieces(1, y, line, width=canvas.width - 2)
@@ -34,12 +34,12 @@ def diagnosis(result: Diagnosis, canvas: Canvas) -> Text:
 
 
 def height(result: Diagnosis, canvas: Canvas) -> int:
-    """Return how many lines the whole of it takes on a canvas of this width."""
-    return len(told(result, canvas.palette, max(canvas.width - 2, 1)))
+    """Return the lines that the whole diagnosis needs on a canvas of this width."""
+    return len(lines_of(result, canvas.palette, max(canvas.width - 2, 1)))
 
 
-def told(result: Diagnosis, palette: Palette, width: int) -> list[Line]:
-    """Return the lines of a diagnosis, none wider than `width` cells."""
+def lines_of(result: Diagnosis, palette: Palette, width: int) -> list[Line]:
+    """Return the lines of a diagnosis, at most `width` cells wide."""
     good = result.cause == "in the context"
     style = ink(palette.good if good else palette.bad, bold=True)
     lines: list[Line] = [[(part, style)] for part in wrap(clean(result.verdict), width, _LONGEST)]
@@ -59,7 +59,7 @@ def told(result: Diagnosis, palette: Palette, width: int) -> list[Line]:
 
 
 def describe_trial(trial: FixTrial) -> str:
-    """Return what came of a fix: whether it works, and what else it moves."""
+    """Describe the trial of a fix: whether it works, and how many other answers it changes."""
     works = "works" if trial.works else "does not work"
     if not trial.questions:
         return f"{works}; no other question was asked" if trial.fix.applies else f"{works}; nothing else moves"
@@ -67,7 +67,7 @@ def describe_trial(trial: FixTrial) -> str:
 
 
 def _trial(title: str, trial: FixTrial, width: int, palette: Palette) -> list[Line]:
-    """Return a fix with its side effects on other questions."""
+    """Return the lines of a fix with its effects on other answers."""
     proposed = title == "Fix"
     head: list[Piece] = [(f"{title}: ", ink(palette.accent if proposed else palette.muted, bold=proposed))]
     lines = _hanging(head, trial.fix.told, width, palette, strong=proposed)
@@ -84,7 +84,7 @@ def _trial(title: str, trial: FixTrial, width: int, palette: Palette) -> list[Li
 
 
 def _hanging(head: list[Piece], text: str, width: int, palette: Palette, *, strong: bool = False) -> list[Line]:
-    """Return a text behind its head, its further lines under the first."""
+    """Return a text behind its head, with further lines indented below the first."""
     indent = sum(width_of(part) for part, _ in head)
     style = ink(palette.text if strong else palette.muted)
     if width - indent < 16:

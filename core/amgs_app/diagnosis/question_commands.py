@@ -1,4 +1,4 @@
-"""Questions with what their answers must rest on, as a file that `test` asks."""
+"""Operation `test`: questions in a file with what their answers must contain."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def test(
     elif contains:
         raise UsageError("--contains says what a new question must find.", way_out="Give --add QUESTION, too.")
     if not record:
-        read_cases(file)  # what cannot be read is said before anything is loaded
+        read_cases(file)  # report an unreadable file before loading anything
     engine.memory.load(progress)
     recorded = _record_questions(engine, file) if record else None
     cases = read_cases(file) if not record or file.exists() else ()
@@ -101,7 +101,7 @@ def test(
 
 
 def _add(file: Path, question: str, contains: Sequence[str]) -> None:
-    """Add a case at the end of the file; one that stands there is not written twice."""
+    """Append a question to the file, unless it is there already."""
     from amgs.exchange.question_cases import append_case
     from amgs.types.question_case import QuestionCase
 
@@ -111,7 +111,7 @@ def _add(file: Path, question: str, contains: Sequence[str]) -> None:
 
 
 def _record_questions(engine: Engine, file: Path) -> int:
-    """Write the questions that were judged into a file, as far as they hold and it has none about them; how many."""
+    """Append the judged questions that hold now and are not in the file; return their number."""
     from amgs.diagnosis.cases import holding
     from amgs.exchange.question_cases import append_case, read_cases
 

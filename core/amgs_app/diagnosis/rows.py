@@ -1,4 +1,4 @@
-"""Diagnoses: why an answer missed a fact, the fix that was tried, and what became of it."""
+"""How diagnoses, fixes and test runs are shown."""
 
 from __future__ import annotations
 

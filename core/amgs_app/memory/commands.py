@@ -1,4 +1,4 @@
-"""Single blocks: `block show`, `find`, `set`, `reinforce`, `delete`; `select`."""
+"""Operations on single blocks: `block show`, `find`, `set`, `reinforce`, `delete`; `select`."""
 
 from __future__ import annotations
 

@@ -1,6 +1,4 @@
-"""Blocks: found, shown, selected, corrected; where their texts came from, and what becomes of them when
-their sources say something else.
-"""
+"""How blocks, edges and sources are shown, and the changes when sources are read again."""
 
 from __future__ import annotations
 
@@ -40,9 +38,9 @@ if TYPE_CHECKING:
 
 
 MOST_LINES = 2000
-"""Lines of a block's content that its page shows."""
+"""Most lines of a block's content that its page shows."""
 CARD_LINES = 8
-"""Lines of a block's card around its content."""
+"""Lines of a block's card besides its content."""
 
 _BLOCKS = "#:n id:id title* category status conf:score created:at"
 
@@ -167,9 +165,9 @@ _INBOX = FigureOf("inbox list")
 
 @dataclass(frozen=True, slots=True)
 class RevisionRow:
-    """Fate of one text, or the reason why a file is rejected; block_id is empty where no block is concerned.
+    """What happens to a text, or why a file is rejected.
 
-    before, after: the old text and its successor.
+    block_id: "" if no block is concerned. before, after: the old text and its successor.
     """
 
     what: str
@@ -183,7 +181,7 @@ class RevisionRow:
 
     @property
     def lines(self) -> list[Line]:
-        """Source, reason, and the lines that differ: removed ones marked −, added ones marked +."""
+        """Source, reason, and changed lines: removed ones marked −, added ones marked +."""
         told = [(self.title or self.because, self.block_id[:8]), ("source", self.source), ("because", self.because)]
         return told + changes(self.before, self.after)
 
@@ -215,7 +213,7 @@ def _summarise_plan(plan: RevisionPlan) -> str:
 
 
 def changes(before: str, after: str) -> list[tuple[str, str]]:
-    """Return the lines that differ, in the order of the text: those that went with −, those that came with +."""
+    """Return the changed lines in order: (−, removed) and (+, added)."""
     if not before and not after:
         return []
     old, new = before.splitlines(), after.splitlines()
@@ -228,7 +226,7 @@ def changes(before: str, after: str) -> list[tuple[str, str]]:
 
 
 def _rows(plan: RevisionPlan) -> list[RevisionRow]:
-    """Return a row for each text that does not just stay, after what is refused."""
+    """Return rejected files and warnings, then a row for each text that changes."""
     rows = [RevisionRow("rejected", "", "", refusal.source, "", refusal.reason) for refusal in plan.refused]
     rows += [RevisionRow("warning", "", "", warning.source, "", warning.reason) for warning in plan.warnings]
     return rows + [

@@ -1,4 +1,4 @@
-"""Manage the sources of texts: `source list`, `source update`, `source delete`, `source watch`."""
+"""Operations on sources: `source list`, `source update`, `source delete`, `source watch`."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 Name = Annotated[str, Arg(metavar="SOURCE", help="A source as `source list` shows it, or its file.")]
 
 _SLICE = 0.2
-"""Seconds of a wait, after which it can be stopped."""
+"""Seconds between two checks whether a wait was cancelled."""
 
 
 @operation(
@@ -138,12 +138,12 @@ def watch(
     searchable.
     """
 
-    wait = waiting(every, progress, str(folder))
+    wait = cancellable_wait(every, progress, str(folder))
     done = tuple(engine.memory.sources.watch(folder, wait, rounds=rounds))
     return results.Watched(str(folder), done)
 
 
-def waiting(
+def cancellable_wait(
     seconds: float,
     progress: Progress | None,
     what: str,
@@ -151,7 +151,7 @@ def waiting(
     perf: Callable[[], float] = time.monotonic,
     sleep: Callable[[float], None] = time.sleep,
 ) -> Callable[[], bool]:
-    """Return a wait of so many seconds; False when it was stopped meanwhile."""
+    """Return a function that waits this long; it returns False if progress is cancelled meanwhile."""
 
     def wait() -> bool:
         end = perf() + seconds

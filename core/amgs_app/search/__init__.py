@@ -1,1 +1,1 @@
-"""Searches, and why a block is or is not among what was found."""
+"""Searches, and why a block is or is not found."""

@@ -1,4 +1,4 @@
-"""Retrieval: `search`, `why`."""
+"""Operations `search` and `why`."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class Layer(StrEnum):
-    """The layers that bring candidates."""
+    """Layers of retrieval."""
 
     KEYWORD = "keyword"
     FUZZY = "fuzzy"
@@ -28,7 +28,7 @@ class Layer(StrEnum):
 
 
 class BlockState(StrEnum):
-    """Possible states of a block."""
+    """Statuses of a block."""
 
     RAW = "raw"
     CONSOLIDATED = "consolidated"

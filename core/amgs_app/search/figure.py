@@ -1,4 +1,4 @@
-"""The hits of a search: what each layer did, the list, and the chosen one."""
+"""Figure of a search: what each layer did, the hits, and the selected one."""
 
 from __future__ import annotations
 
@@ -21,8 +21,9 @@ if TYPE_CHECKING:
 def search(
     result: SearchResult | None, canvas: Canvas, listed: RowList[CandidateRow] | None = None, cursor: int | None = None
 ) -> Figure:
-    """Return the hits of a search in falling score, with the work of each layer above and the chosen hit's content
-    below. listed: those that a filter leaves; None for all.
+    """Return the figure: layers above, hits by falling score, the selected hit's content below.
+
+    listed: hits that match a filter; None for all.
     """
     sheet = Figure(canvas)
     if result is None:

@@ -1,4 +1,4 @@
-"""Searches, why a block is or is not among what was found, and what speaks for a hit in plain words."""
+"""How searches and explanations are shown, and the names of a hit's features."""
 
 from __future__ import annotations
 
@@ -57,13 +57,13 @@ def search_list(result: SearchList) -> ResultTable:
     return sheet(plural(len(rows), "past search", "past searches"), "#:n at:at query* hits:n of:n", rows, notes)
 
 
-_HOLDS: Mapping[Verdict, bool] = {"passed": True, "missed": False}
-"""What a verdict of a layer says; nothing where the layer did not look."""
+_PASSED: Mapping[Verdict, bool] = {"passed": True, "missed": False}
+"""Whether a block passed a layer, by the layer's verdict; other verdicts mean that the layer was not asked."""
 """Weights of the evidence that an explanation names."""
 
 
 def _render_layers(result: Explanation, canvas: Canvas, now: datetime) -> RenderableType:
-    """Return a block on its way down the layers, each with its reason in full."""
+    """Return an explanation with every layer's full reason."""
     from rich.console import Group
     from rich.table import Table
     from rich.text import Text
@@ -72,7 +72,7 @@ def _render_layers(result: Explanation, canvas: Canvas, now: datetime) -> Render
     table = table_of(result)
     layers = Table.grid(padding=(0, 1))
     for layer in result.layers:
-        sign = Text.styled(*holds_sign(_HOLDS.get(layer.verdict), canvas.palette))
+        sign = Text.styled(*holds_sign(_PASSED.get(layer.verdict), canvas.palette))
         value = "" if layer.value is None else f"{layer.value:.2f}"
         needed = "" if layer.needed is None else f"(needs {layer.needed:.2f})"
         layers.add_row(sign, Text(layer.layer, style="bold"), value, needed, Text(layer.because))
@@ -87,13 +87,13 @@ def _rank(result: Explanation) -> str:
 
 
 def _or_budget(result: Explanation) -> str:
-    """Return what else was tried and admits it no more than other weights do."""
+    """Return a phrase that larger budgets were tried in vain too, if they were."""
     over = result.candidate is not None and result.candidate.fate == "over_budget"
     return "and no budget up to twice as large " if over else ""
 
 
 def _describe_minimum(change: MinimumChange) -> str:
-    """Return which minimum of its frame keeps a block out, and what lets it in."""
+    """Describe which minimum of its frame excludes a block, and which value would admit it."""
     reason = f"not its weights keep it out, but {change.frame}'s `{change.minimum}` of {change.value:.2f}: "
     if change.lowered is None:
         return reason + "even below it, others would be taken"
@@ -105,7 +105,7 @@ def explanation(result: Explanation) -> ResultTable:
     asked = f"{result.query!r} in {result.frame}" if result.frame else repr(result.query)
     verdict = "admitted" if result.admitted else f"dropped out at {result.fell_at}"
     rows = [
-        (HOLDS_SIGNS[_HOLDS.get(layer.verdict)], layer.layer, layer.verdict, layer.value, layer.needed, layer.because)
+        (HOLDS_SIGNS[_PASSED.get(layer.verdict)], layer.layer, layer.verdict, layer.value, layer.needed, layer.because)
         for layer in result.layers
     ]
     rank = f"rank {result.rank} of {result.of}, {result.places} admitted"
@@ -155,21 +155,21 @@ PARTS: Mapping[str, str] = {
     "flow": "links from other good matches",
     "shared_names": "names that it shares with the best hits",
 }
-"""What each feature of `amgs.retrieval.features` is called here."""
+"""Descriptions of the features of `amgs.retrieval.features`."""
 
 _NOTHING = 0.05
-"""What adds less than this to the linear score, whose scale is 2.2, changes a similarity by half a hundredth."""
+"""Parts below this are not named: in the linear score, whose scale is 2.2, they change a similarity by half a
+hundredth.
+"""
 
 
 def name_part(name: str) -> str:
-    """Return what a feature is called; one that has no words here, as of a server of a newer version, keeps its
-    name.
-    """
+    """Return a feature's description; an unknown one, as from a newer server, keeps its name."""
     return PARTS.get(name, name)
 
 
 def describe_evidence(evidence: Sequence[tuple[str, float]]) -> str:
-    """Return the parts that count, the strongest first, and the sum of the others; empty where there is no evidence."""
+    """Describe the relevant parts of a score, strongest first, and the sum of the others; "" without evidence."""
     if not any(value for _, value in evidence):
         return ""
     parts = sorted((part for part in evidence if abs(part[1]) >= _NOTHING), key=lambda part: -abs(part[1]))

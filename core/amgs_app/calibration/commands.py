@@ -1,4 +1,4 @@
-"""Learning from verdicts: `feedback`, `calibration`."""
+"""Operations `feedback` and `calibration`."""
 
 from __future__ import annotations
 

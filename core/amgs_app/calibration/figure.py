@@ -1,4 +1,4 @@
-"""Figure of the calibration: forecasts against what came true, the Brier score and its components."""
+"""Figure of the calibration: forecasts against outcomes, the Brier score and its components."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ if TYPE_CHECKING:
     from amgs_app.render.rows import RowList
 
 TARGET = 0.15
-"""The average Brier score the specification asks for (AMGS, success metrics)."""
+"""Mean Brier score required by the specification (AMGS, success metrics)."""
 
 
 ENOUGH = 20
-"""Verdicts from which the diagram and the Brier score say something; before, the forecasts that wait come first."""
+"""Verdicts from which diagram and Brier score are meaningful; with fewer, open forecasts are shown first."""
 
 
 def calibration(
@@ -36,12 +36,12 @@ def calibration(
     every: int | None = None,
     queue: bool | None = None,
 ) -> Figure:
-    """Return the reliability diagram, the parts of the Brier score and their way through time, and the forecasts; with
-    few verdicts the queue of forecasts that wait for one.
+    """Return the reliability diagram, the components of the Brier score over time, and the forecasts; with few verdicts
+    the queue of open forecasts.
 
-    listed: the forecasts of the chosen bin, else the latest. cursor: place in them. chosen: a bin from 0. of: the group
-    that all this is of. every: how many cases there are when a filter leaves only some of them. queue: the list alone;
-    None where there are too few verdicts for the diagram.
+    listed: forecasts of the chosen bin, else the latest. cursor: position in them. chosen: a bin, from 0. of: name of
+    the group shown. every: number of forecasts if a filter hides some. queue: show only the list; None: if there are
+    too few verdicts.
     """
     sheet, cases = Figure(canvas), listed.items if listed is not None else ()
     if result is None or (result.outcomes == 0 and not cases and every is None):
@@ -73,26 +73,26 @@ def calibration(
         draw_diagram(body.part(0, 0, None, top), bins, chosen)
         side = body.part(0, top)
     if side.height >= 3:
-        y = _parts(side, result) if side.height >= (10 if chosen is None else 14) else 0
+        y = _components(side, result) if side.height >= (10 if chosen is None else 14) else 0
         if below is not None:
             below.draw_under(side.part(0, y), cursor)
     return sheet
 
 
 def is_queue(result: Reliability, chosen: int | None, queue: bool | None) -> bool:
-    """Return whether the forecasts have the whole picture."""
+    """Return whether only the list of forecasts is shown."""
     few = result.outcomes < ENOUGH and chosen is None
     return result.outcomes == 0 or (few if queue is None else queue)
 
 
 SENTENCE_FROM = 13
-"""Lines from which a sentence above the diagram says what it shows."""
+"""Least height in lines for a sentence above the diagram."""
 _CLOSE = 0.02
-"""A mean that is off by no more is called right."""
+"""A mean that is off by at most this counts as right."""
 
 
 def what_came_true(bins: Sequence[ReliabilityBin]) -> str:
-    """Return what the diagram shows, in a sentence; empty where nothing was judged."""
+    """Describe the diagram in a sentence; "" without verdicts."""
     judged = sum(bucket.count for bucket in bins)
     if not judged:
         return ""
@@ -104,7 +104,7 @@ def what_came_true(bins: Sequence[ReliabilityBin]) -> str:
 
 
 def _hint(region: Region, result: Reliability) -> int:
-    """Return what to do with the queue; returns the lines used."""
+    """Draw what to do with the queue; return the number of lines."""
     if result.outcomes >= ENOUGH or region.height < 8:
         return 0
     wanted = plural(ENOUGH - result.outcomes, "more verdict")
@@ -114,7 +114,7 @@ def _hint(region: Region, result: Reliability) -> int:
 
 
 def _title(result: Reliability, cases: Sequence[ForecastCase], chosen: int | None, every: int | None) -> str:
-    """Return what the list of forecasts is called."""
+    """Return the title of the list of forecasts."""
     waiting = sum(case.outcome.actual is None for case in cases)
     shown = f"{count(len(cases))} of {count(every)} " if every is not None else ""
     if chosen is not None and chosen < len(result.bins):
@@ -153,8 +153,10 @@ def _head(sheet: Figure, result: Reliability, of: str) -> None:
 
 
 def draw_diagram(region: Region, bins: Sequence[ReliabilityBin], chosen: int | None = None) -> None:
-    """Predicted to the right, observed upwards; on the dotted diagonal a forecast of .7 comes true 7 times
-    in 10. chosen: a bin whose count is marked.
+    """Draw forecasts to the right and observed rates upwards; on the dotted diagonal a forecast of .7 comes true 7
+    times in 10.
+
+    chosen: bin whose count is marked.
     """
     palette = region.palette
     faint, muted = ink(palette.faint), ink(palette.muted)
@@ -210,8 +212,8 @@ def draw_diagram(region: Region, bins: Sequence[ReliabilityBin], chosen: int | N
 # --- beside it --------------------------------------------------------------------------------------------
 
 
-def _parts(region: Region, result: Reliability) -> int:
-    """Return the Murphy decomposition as a sum, each part with its way through time; returns the lines used."""
+def _components(region: Region, result: Reliability) -> int:
+    """Draw the Murphy decomposition as a sum, each component over time; return the number of lines."""
     palette = region.palette
     muted, plain = ink(palette.muted), ink(palette.text, bold=True)
     course = result.course
@@ -233,14 +235,14 @@ def _parts(region: Region, result: Reliability) -> int:
         region.put(x, row, ("-" if region.symbols == "ascii" else "▬") * length, ink(colour))
         x += cells + 1
         if len(course) > 1 and region.width - x >= 12:
-            x = _way(region, x, row, [getattr(point, field) for point in course], colour)
+            x = _trend(region, x, row, [getattr(point, field) for point in course], colour)
         if region.width - x - 1 >= len(meaning):
             region.put(x + 1, row, meaning, ink(palette.muted))
     return 6
 
 
-def _way(region: Region, x: int, y: int, values: Sequence[float], colour: str) -> int:
-    """Return a line through time with its lowest and highest value; returns the x behind it."""
+def _trend(region: Region, x: int, y: int, values: Sequence[float], colour: str) -> int:
+    """Draw a line over time with its minimum and maximum; return the x after it."""
     low, high = min(values), max(values)
     bounds = f" {share(low, 3)}–{share(high, 3)}"
     room = min(24, region.width - x - width_of(bounds) - 1)

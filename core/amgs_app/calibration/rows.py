@@ -1,4 +1,4 @@
-"""Rows of learning from outcomes: forecasts, calibration, tuning, metrics."""
+"""How forecasts, calibration, tuning and metrics are shown."""
 
 from __future__ import annotations
 
@@ -69,12 +69,12 @@ LISTING: Final = FORECASTS.listing
 
 
 def verdict_of(actual: float | None) -> str:
-    """Return what came of a forecast, in a word."""
+    """Return the outcome of a forecast in a word."""
     return "open" if actual is None else "useful" if actual >= 0.5 else "useless"
 
 
 def list_forecasts(cases: Sequence[ForecastCase], now: datetime, title: str = "") -> RowList[ForecastCase]:
-    """Forecasts that wait for a verdict before those that have one, otherwise as they come."""
+    """Return the forecasts as rows, open ones first."""
     return FORECASTS.of(title, sorted(cases, key=lambda case: case.outcome.actual is not None), now=now)
 
 
@@ -97,7 +97,7 @@ def _plan(plan: CalibrationPlan, did: str) -> RowList[EdgeChange]:
 
 
 def _describe_moves(compared: CaseComparison) -> list[str]:
-    """Return how many questions a change moves, and each of them with why."""
+    """Describe how many questions a change moves, and each of them with the reason."""
     asked, failing = compared.same + len(compared.moved), len(compared.failing)
     notes = [f"{len(compared.moved):,} of {plural(asked, 'question')} would move; {failing:,} that hold now would fail"]
     for change in compared.moved:
@@ -126,7 +126,7 @@ def _draw_table(operator: Operator, result: Reliability, canvas: Canvas) -> Text
 
 
 def _draw(operator: Operator, table: Reliability, cases: Sequence[ForecastCase], canvas: Canvas, **more: Any) -> Text:
-    """Return the diagram with the forecasts that the pane's filter leaves, the cursor on the selection."""
+    """Return the diagram with the forecasts that match the pane's filter, the cursor on the selection."""
     from amgs_app.calibration.figure import calibration
     from amgs_app.render.drawing import places
 

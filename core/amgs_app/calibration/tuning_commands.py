@@ -1,4 +1,4 @@
-"""Learning from outcomes: `calibrate`, `metrics`, `tune`."""
+"""Operations `calibrate`, `metrics` and `tune`."""
 
 from __future__ import annotations
 
@@ -67,8 +67,9 @@ def calibrate(
 def _gate_plan(
     engine: Engine, plan: CalibrationPlan, cases: Sequence[QuestionCase], dry_run: bool, progress: Progress | None
 ) -> CalibrationPlan:
-    """Return the plan with what it does to the questions of a file. Raises UsageError where it is to be carried out,
-    and one that holds now would fail.
+    """Return the plan with its effect on the questions of a file.
+
+    Raises UsageError if it is to be applied and a question that holds now would fail.
     """
     from dataclasses import replace
 

@@ -1,1 +1,1 @@
-"""Requests of others to a service or through the gateway."""
+"""Requests of clients to a service, and through the gateway."""

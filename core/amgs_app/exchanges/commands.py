@@ -1,4 +1,4 @@
-"""Exchanges through a gateway: `conversation exchanges`."""
+"""Operation `conversation exchanges`."""
 
 from __future__ import annotations
 

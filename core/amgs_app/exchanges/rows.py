@@ -1,4 +1,4 @@
-"""Rows of requests to a service and through the gateway: the context of a model when it answered."""
+"""How requests to a service and through the gateway are shown, with the context that a model had when it answered."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 _LINES = 3
 """Lines of a system prompt that are shown."""
 _SHOWN = 240
-"""Characters of them."""
+"""Characters of these."""
 NO_GATEWAY = (
     "No gateway stands on this memory now. `amgs gateway --upstream URL` opens one; `amgs --connect URL` then shows "
     "what goes through it."
@@ -95,7 +95,7 @@ def gateway_exchange(result: GatewayExchange) -> ResultTable:
 
 
 def _describe_prompts(result: GatewayExchange) -> Iterator[str]:
-    """Yield the first words of each prompt; of tools their names."""
+    """Yield the beginning of each prompt; of tools their names."""
     if result.prompts is None:
         yield "its system prompts and tools were not kept"
     for prompt in result.prompts or ():
@@ -105,9 +105,7 @@ def _describe_prompts(result: GatewayExchange) -> Iterator[str]:
 
 
 def tool_names(definitions: str) -> str:
-    """Return the names of tools in their definitions, as the interfaces of models have them; the JSON where they have
-    none.
-    """
+    """Return the names of the tools in these definitions; the JSON if there are none."""
     try:
         tools = json.loads(definitions)
     except ValueError:
@@ -134,7 +132,7 @@ def _describe_usage(result: GatewayExchange) -> str:
 
 
 def _describe_prefix(result: GatewayExchange) -> str:
-    """Return what a provider's cache could serve, and what it could not."""
+    """Describe how much of a request the provider's cache could serve."""
     prefix = result.prefix
     if prefix is None:
         return ""

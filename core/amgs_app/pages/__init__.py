@@ -1,1 +1,1 @@
-"""Pages of HTML that stand alone: a memory or a diagnosis in tables and charts."""
+"""Self-contained HTML pages: a memory or a diagnosis in tables and charts."""

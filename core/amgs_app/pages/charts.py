@@ -1,6 +1,6 @@
-"""Bars and lines in SVG for a page of HTML: no script, nothing loaded, text as text, colours by the page's classes.
+"""Bar and line charts in SVG for an HTML page, without scripts or external files, coloured by the page's classes.
 
-Each chart has a title and a description for those who do not see it, and writes numbers as the table beside it does.
+Each chart has a title and a description for screen readers, and writes numbers as in the table beside it.
 """
 
 from __future__ import annotations
@@ -16,16 +16,16 @@ if TYPE_CHECKING:
     from amgs_app.terminal.themes import Palette
 
 SERIES = 6
-"""So many lines have a colour of their own."""
+"""Number of lines with a colour of their own."""
 _WIDTH, _LEFT, _RIGHT, _ROW, _HEIGHT = 720, 170, 190, 24, 260
 _LETTER = 7.5
-"""The width of a letter at most, nearly."""
+"""Approximate greatest width of a letter."""
 _NO_XML = str.maketrans("", "", "\ufffe\uffff")
 
 
 @dataclass(frozen=True, slots=True)
 class ChartLine:
-    """A line: its name, its points (x, y), and what is written at its end."""
+    """A line: its name, points (x, y), and the label at its end."""
 
     name: str
     points: Sequence[tuple[float, float]]
@@ -33,11 +33,11 @@ class ChartLine:
 
 
 Ticks = Sequence[tuple[float, str]]
-"""Values along an axis, from the first to the last, and what is written there."""
+"""Values along an axis in order, with labels."""
 
 
 def write_style(palette: Palette) -> str:
-    """Write the rules by which a page colours its charts."""
+    """Return the CSS rules that colour the charts."""
     colours = (
         palette.accent,
         palette.part_recency,
@@ -60,7 +60,7 @@ def write_style(palette: Palette) -> str:
 
 
 def draw_bars(title: str, rows: Sequence[tuple[str, float, str]]) -> str:
-    """Draw a bar for each row: its name, its value, and the value as it is written."""
+    """Draw a bar per row: name, value, and the value as text."""
     most = max((value for _, value, _ in rows), default=0) or 1
     room = _WIDTH - _LEFT - _RIGHT
     parts = []
@@ -76,9 +76,7 @@ def draw_bars(title: str, rows: Sequence[tuple[str, float, str]]) -> str:
 def draw_lines(
     title: str, lines: Sequence[ChartLine], *, across: Ticks, up: Ticks, limit: tuple[float, str] | None = None
 ) -> str:
-    """Draw at most SERIES lines over one axis, each named at its end. limit: a dashed line at this height, and its
-    name.
-    """
+    """Draw at most SERIES lines on one axis, each named at its end. limit: height and name of a dashed line."""
     left = 50
     width = _WIDTH - left - _RIGHT
     (first, _), (last, _), (low, _), (top, _) = across[0], across[-1], up[0], up[-1]
@@ -106,7 +104,7 @@ def draw_lines(
         ends.append((place(*line.points[-1])[1], f"{line.name} {line.end}".strip(), number))
     free = 10.0
     for rest, (y, name, number) in zip(range(len(ends) - 1, -1, -1), sorted(ends), strict=True):
-        # Names that would lie on each other move down, and up again near the foot.
+        # Overlapping names move down, or up near the bottom.
         at = min(max(y + 4, free), _HEIGHT + 14 - 16 * rest)
         parts.append(_draw_rule(left + width + 1, y, left + width + 12, at - 4, f"line c{number}"))
         parts.append(_draw_text(left + width + 16, at, _shorten(name, _RIGHT - 16), whole=name))

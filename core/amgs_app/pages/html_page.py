@@ -1,6 +1,6 @@
-"""A page of HTML that stands alone: tables and charts, light and dark, nothing from elsewhere and no script.
+"""A self-contained HTML page: tables and charts, light and dark, no scripts.
 
-Every text is escaped, and a policy in the page forbids it to load anything.
+All texts are escaped, and the page's policy forbids it to load anything.
 """
 
 from __future__ import annotations
@@ -54,8 +54,10 @@ _NUMBERS = frozenset({"number", "score", "milliseconds"})
 
 @dataclass(frozen=True, slots=True)
 class HtmlSection:
-    """A part of a page. charts: SVG; the table then waits behind a line to be opened. own: the text columns of the
-    table that hold words of the program alone; they stay where texts are left out.
+    """A part of a page.
+
+    charts: SVG; the table is then folded below them. own: columns that contain only the program's words, which stay if
+    texts are removed.
     """
 
     heading: str
@@ -67,8 +69,8 @@ class HtmlSection:
 def page(
     title: str, note: str, sections: Iterable[HtmlSection], palettes: tuple[Palette, Palette], *, redacted: bool = False
 ) -> str:
-    """Return the whole page. palettes: for a light and for a dark page. redacted: no text of the memory is in its
-    tables; what its charts hold is up to whoever draws them.
+    """Return the whole page. palettes: for light and dark mode. redacted: tables contain no texts of the memory; charts
+    are up to their callers.
     """
     light, dark = palettes
     charts = {"light_charts": write_style(light), "dark_charts": write_style(dark)}
@@ -90,8 +92,9 @@ def page(
 
 
 def without_texts(table: ResultTable, own: Collection[str]) -> ResultTable:
-    """Return a table without what the memory says: of the columns of text those named stay, and of the others the cells
-    that hold a number or an instant; a column that is empty then goes, and so do the title and the notes.
+    """Return a table without the memory's texts.
+
+    Text columns not in `own` lose all cells but numbers and times; empty columns, the title and the notes are removed.
     """
 
     def keep_cell(value: Any, name: str, kind: str) -> Any:

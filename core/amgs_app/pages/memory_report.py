@@ -1,4 +1,4 @@
-"""The page of a memory, and that of a diagnosis: the tables of other commands, some of them drawn."""
+"""Pages of a memory and of a diagnosis: tables of other commands, some with charts."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ SHOWN = "It holds titles and texts of this memory: read it before you attach it 
 REDACTED = "Texts of this memory are left out; ids, numbers and dates are not."
 _GONE, _KINDS = 20, 14
 _GOAL = 0.15
-"""The Brier score to stay below."""
+"""Brier score to stay below."""
 
 
 def of_memory(
@@ -34,9 +34,9 @@ def of_memory(
     *,
     redacted: bool,
 ) -> str:
-    """Write the page of a memory. look: the result of another command. used: its most used blocks, with how often.
+    """Return the page of a memory. look: result of `status`. used: its most used blocks, with their numbers of uses.
 
-    Charts that name categories or frames are left out with the other texts.
+    Charts with names of categories or frames are left out if texts are.
     """
     status, reliability = portable(look("status")), look("calibration")
     frame, gone = look("frame last").frame, table_of(look("decay forecast"))
@@ -57,7 +57,7 @@ def of_memory(
         HtmlSection("What drops below the threshold", replace(gone, rows=gone.rows[:_GONE])),
     ]
     return page(
-        # A file's name may be a text of the memory, and an address may end in a password.
+        # A file name may come from the memory, and an address may end in a password.
         "A memory" if redacted else operator.engine.store_name.partition("?")[0],
         _write_note(f"{status.store.now:%Y-%m-%d %H:%M}", redacted=redacted),
         sections,
@@ -67,7 +67,7 @@ def of_memory(
 
 
 def of_diagnosis(result: Diagnosis, palettes: tuple[Palette, Palette], *, redacted: bool) -> str:
-    """Write the page of one diagnosed answer."""
+    """Return the page of a diagnosed answer."""
     asked = sheet("", "what value*", [("cause", result.cause)])
     sections = (
         HtmlSection("Cause", asked, own=("what", "value")),
@@ -78,7 +78,7 @@ def of_diagnosis(result: Diagnosis, palettes: tuple[Palette, Palette], *, redact
 
 
 def draw_calibration(result: Reliability) -> tuple[str, ...]:
-    """Draw forecasts against what came true, and the Brier score through time; nothing before the first verdict."""
+    """Draw forecasts against outcomes, and the Brier score over time; nothing without verdicts."""
     judged = [step for step in result.bins if step.count]
     if result.brier is None or not judged:
         return ()
@@ -109,7 +109,7 @@ def draw_calibration(result: Reliability) -> tuple[str, ...]:
 
 
 def _list_decay(result: CategoryCurves, *, redacted: bool) -> HtmlSection:
-    """List how the mean relevance of each category falls if nothing is used."""
+    """List how the mean relevance of each category falls without any use."""
     days = f"{result.days:g}"
     rows = [(curve.category, curve.blocks, curve.relevance[-1]) for curve in result.curves]
     table = sheet(f"Mean relevance {days} days ahead", f"category blocks:n in_{days}_days:score", rows)
@@ -134,7 +134,7 @@ def _list_decay(result: CategoryCurves, *, redacted: bool) -> HtmlSection:
 
 
 def _list_fill(frame: Frame, *, redacted: bool) -> HtmlSection:
-    """List the tokens of the last frame's budget by source."""
+    """List the tokens of the last frame by source."""
     parts = [(part.child, part.used) for part in frame.ledger] or [(frame.name, frame.tokens)]
     parts += [("free", max(frame.budget - sum(used for _, used in parts), 0))]
     rows = [(name, used, f"{used / frame.budget:.1%}") for name, used in parts]

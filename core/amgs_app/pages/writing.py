@@ -1,4 +1,4 @@
-"""Write a page of HTML to a file, and say with which palettes it is drawn."""
+"""Write an HTML page to a file, with palettes for it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Redact = Annotated[bool, Option("--redact", help="With --html: leave out every t
 
 
 def write_page(path: Path, text: str) -> None:
-    """Write a page; raises InputError where that cannot be."""
+    """Write a page; raises InputError if that fails."""
     from amgs.errors import InputError
 
     try:
@@ -31,7 +31,7 @@ def write_page(path: Path, text: str) -> None:
 
 
 def palettes() -> tuple[Palette, Palette]:
-    """Return what a light page is drawn with, and a dark one."""
+    """Return the palettes for light and dark mode."""
     from amgs_app.terminal.themes import Palette, load_all, theme_folders
 
     known, _ = load_all(theme_folders())

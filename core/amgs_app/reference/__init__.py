@@ -1,1 +1,1 @@
-"""Pages that are written from the program: the manual, the public names, the glossary."""
+"""Pages generated from the program: the manual, the public names, the glossary."""

@@ -1,5 +1,5 @@
-"""The words of the program, each with one meaning: the in-app glossary, the help of each pane and docs/glossary.md
-are made from these.
+"""The program's terms, each with one meaning; the in-app glossary, the help of panes and docs/glossary.md are generated
+from them.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ TERMS: Final[Words] = (
     ("journal", "The list of changes. Each can be undone."),
     ("selection", "The one block that every pane shows."),
 )
-"""The words that are used everywhere."""
+"""Terms used everywhere."""
 
 MECHANISMS: Final[Words] = (
     (
@@ -152,7 +152,7 @@ MECHANISMS: Final[Words] = (
     ("tuning (AMGS §13.2)", "Grid, Bayesian, or weights of your own against the frame's: `tune`."),
     ("waterfall, six layers (AMGS §6)", "Pre-filter, keyword, fuzzy, vector, graph, score: `search`, `why`."),
 )
-"""What the specifications name, each with the command that shows it."""
+"""Terms of the specifications, each with the command that shows it."""
 
 SCREEN: Final[dict[str, Words]] = {
     "inbox": (
@@ -235,11 +235,11 @@ SCREEN: Final[dict[str, Words]] = {
     ),
     **{name: loaded(view.terms) for name, view in views().items() if view.terms},
 }
-"""The words of each pane's picture, by pane."""
+"""Terms in each pane's figure."""
 
 
 def page() -> str:
-    """docs/glossary.md."""
+    """Return docs/glossary.md."""
     head = "# Glossary\n\nOne term for one thing. `?` twice shows this page in the workstation.\n"
     heading = (
         "## Mechanisms\n\nWhat the specifications name, and how to see it ([row by row](results/specifications.md)).\n"
@@ -249,6 +249,6 @@ def page() -> str:
 
 
 def table(words: Words, head: str = "word") -> str:
-    """Return the words as a table of Markdown."""
+    """Return the terms as a Markdown table."""
     lines = [f"| {head} | what it means |", "| --- | --- |", *(f"| {name} | {text} |" for name, text in words)]
     return "\n".join(lines) + "\n"

@@ -1,5 +1,5 @@
-"""The frozen results of operations that the engines have no types for: `results.NAME` is imported when it is asked for,
-so that commands are listed without any.
+"""Immutable results of operations that are not types of the engines. `results.NAME` is imported on first use, so that
+listing commands imports none.
 """
 
 from importlib import import_module

@@ -1,4 +1,4 @@
-"""The frozen results of operations on the working context and its lifetime that the engine has no type for."""
+"""Immutable results of operations on the working context and its lifetime that are not types of the engine."""
 
 from __future__ import annotations
 
@@ -37,9 +37,7 @@ class Opened:
 
 @dataclass(frozen=True, slots=True)
 class Stepped:
-    """`focus step`, `focus step --refocus`: the steps taken, how the working context stands after them, and a
-    refocus that was forced.
-    """
+    """`focus step`, `focus step --refocus`: the steps taken, the state after them, and a forced refocus."""
 
     records: tuple[StepRecord, ...]
     view: FocusView
@@ -48,8 +46,8 @@ class Stepped:
 
 @dataclass(frozen=True, slots=True)
 class WorthRow:
-    """A block of `focus measure --feedback`. reinforce: it stood in tokens; useful: what its forecast is told, None
-    where the measurement does not say or none is open.
+    """A block of `focus measure --feedback`. reinforce: it was in the context as tokens; useful: the verdict for its
+    forecast, None if the measurement gives none or no forecast is open.
     """
 
     worth: BlockUtility
@@ -60,7 +58,9 @@ class WorthRow:
 
 @dataclass(frozen=True, slots=True)
 class FocusFeedback:
-    """`focus measure --feedback`: what each block was worth, and what memory was told of it (or would be)."""
+    """`focus measure --feedback`: what each block was worth, and the verdicts given to the memory (or
+    that would be).
+    """
 
     rows: tuple[WorthRow, ...]
     outcomes: tuple[Outcome, ...]
@@ -73,8 +73,8 @@ class FocusFeedback:
 
 @dataclass(frozen=True, slots=True)
 class Steered:
-    """`focus steer`: what was said about a node, or taken back. in_tail: whether it reaches into the
-    tail, which stays tokens.
+    """`focus steer`: a setting of a node, or its removal. in_tail: whether the node reaches into the tail, which stays
+    tokens.
     """
 
     node: str
@@ -86,7 +86,7 @@ class Steered:
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """`focus measure`: what an entry's detail is worth."""
+    """`focus measure`: what the detail of an entry is worth."""
 
     measurement: Measurement
     view: FocusView
@@ -104,7 +104,7 @@ class SettingChanged:
 
 @dataclass(frozen=True, slots=True)
 class RunPosition:
-    """`focus back`, `branch`, `switch`: where the run stands now. steps: decoded tokens that were taken back."""
+    """`focus back`, `branch`, `switch`: where the run is now. steps: generated tokens that were taken back."""
 
     how: Literal["back", "branch", "switch", "without", "resume"]
     steps: int
@@ -113,10 +113,9 @@ class RunPosition:
 
 @dataclass(frozen=True, slots=True)
 class LastRun:
-    """`focus view` while nothing is open: what a session before left in its trace; None where nothing is left to go on
-    with.
+    """`focus view` if nothing is open: what a previous session left in its trace; None if it cannot be continued.
 
-    kept: the lifetime's folder, "" where the trace holds all of it.
+    kept: folder of the lifetime, "" if the trace contains everything.
     """
 
     path: str
@@ -134,7 +133,7 @@ class BranchList:
 
 @dataclass(frozen=True, slots=True)
 class Replayed:
-    """`focus trace PATH --replay`: a trace that was done again and agreed. complete: it had its end mark."""
+    """`focus trace PATH --replay`: a trace that was repeated with equal results. complete: it had its end mark."""
 
     path: str
     steps: int
@@ -145,7 +144,7 @@ class Replayed:
 
 @dataclass(frozen=True, slots=True)
 class Forgotten:
-    """`focus forget`: what would be, or was, forgotten. act: None for a plan that was not carried out."""
+    """`focus forget`: what was forgotten, or would be. act: None for a plan that was not carried out."""
 
     plan: ForgetPlan
     act: Act | None
@@ -163,7 +162,7 @@ class Brought:
 
 @dataclass(frozen=True, slots=True)
 class Purged:
-    """`focus forget --purge`: what would be, or was, made empty for good. act: None where --yes was not said."""
+    """`focus forget --purge`: what was erased, or would be. act: None without --yes."""
 
     gists: int
     tokens: int
@@ -174,8 +173,8 @@ class Purged:
 
 @dataclass(frozen=True, slots=True)
 class ActRow:
-    """One line of `focus forget --list`. in_force: gists of it that are still forgotten; wanted: of these, how many
-    were asked for since.
+    """A line of `focus forget --list`. in_force: its gists that are still forgotten; wanted: how many of these were
+    asked for since.
     """
 
     act: Act
@@ -185,7 +184,7 @@ class ActRow:
 
 @dataclass(frozen=True, slots=True)
 class ForgottenList:
-    """`focus forget --list`: what was forgotten, restored and purged, in order."""
+    """`focus forget --list`: acts of forgetting, restoring and purging, in order."""
 
     rows: tuple[ActRow, ...]
     sealed: int
@@ -195,7 +194,7 @@ class ForgottenList:
 
 @dataclass(frozen=True, slots=True)
 class Tagged:
-    """`focus forget --tag`: a word put on tokens or taken off, and all the tags there are."""
+    """`focus forget --tag`: a tag put on tokens or removed, and all tags."""
 
     tag: Tag
     released: bool
@@ -204,9 +203,10 @@ class Tagged:
 
 @dataclass(frozen=True, slots=True)
 class SpanRow:
-    """One span of `focus view --texts`. number: what `focus set --text` names it by; forgotten: share of its tokens
-    that may not be shown any more; opened, dwell: summed over its blocks; spread: how much its gists differ, near 0
-    for text that repeats itself.
+    """A span of `focus view --texts`.
+
+    number: its name for `focus set --text`; forgotten: share of its tokens that may no longer be shown; opened, dwell:
+    summed over its blocks; spread: how much its gists differ, near 0 for repetitive text.
     """
 
     number: int
@@ -220,7 +220,7 @@ class SpanRow:
 
 @dataclass(frozen=True, slots=True)
 class SpanList:
-    """`focus view --texts`: where the lifetime came from, in order; `total` counts all, shown or not."""
+    """`focus view --texts`: spans of the lifetime in order. total: number of all, shown or not."""
 
     rows: tuple[SpanRow, ...]
     total: int
@@ -229,7 +229,7 @@ class SpanList:
 
 @dataclass(frozen=True, slots=True)
 class SpanDescribed:
-    """`focus describe`: what is known of a span, before and after."""
+    """`focus describe`: the description of a span, before and after."""
 
     number: int
     before: SpanAbout
@@ -238,7 +238,7 @@ class SpanDescribed:
 
 @dataclass(frozen=True, slots=True)
 class CorpusRead:
-    """`focus open DIR`: the plan of a folder, and whether it was read in. skipped: (file, why)."""
+    """`focus open DIR`: the plan of a folder, and whether it was read in. skipped: (file, reason)."""
 
     folder: str
     plan: CorpusPlan
@@ -249,7 +249,7 @@ class CorpusRead:
 
 @dataclass(frozen=True, slots=True)
 class Rebuilt:
-    """`focus rebuild`: gists that were made anew, and by what. purged: rows that had to stay as they were."""
+    """`focus rebuild`: gists that were computed again, and by what. purged: rows that could not be."""
 
     gists: int
     purged: int

@@ -1,7 +1,4 @@
-"""The frozen results of operations on the memory that the engine has no type for.
-
-Everything else an operation gives back is an engine's own value.
-"""
+"""Immutable results of operations on the memory that are not types of the engine."""
 
 from __future__ import annotations
 
@@ -51,17 +48,17 @@ class FrameDeletion:
 
 @dataclass(frozen=True, slots=True)
 class ConversationList:
-    """`conversation list`: the conversations that are held, by name."""
+    """`conversation list`: the stored conversations, by name."""
 
     conversations: tuple[ConversationSummary, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class ConversationShown:
-    """`conversation show`: messages as they were said. total: how many were asked for; more than are shown.
+    """`conversation show`: messages in order.
 
-    mentions: what words of these messages mean, where it was asked for; waiting: messages that `conversation resolve`
-    has not read.
+    total: number of all that were asked for. mentions: what words of these messages refer to, if wanted; waiting:
+    messages not resolved yet.
     """
 
     conversation: str
@@ -73,7 +70,7 @@ class ConversationShown:
 
 @dataclass(frozen=True, slots=True)
 class SettingsList:
-    """`settings`: the file that is read (it need not be there), and the keys in its order."""
+    """`settings`: the settings file, which may be missing, and the keys in its order."""
 
     file: str
     settings: tuple[Setting, ...]
@@ -81,9 +78,9 @@ class SettingsList:
 
 @dataclass(frozen=True, slots=True)
 class Inbox:
-    """`inbox list`: raw blocks, the newest first, from the `offset`-th on; total counts all that pass, shown or not.
+    """`inbox list`: raw blocks, newest first, from the `offset`-th on.
 
-    oldest: when the oldest of all was made. waiting: how many there are, whether they pass or not.
+    total: number that match. oldest: time of the oldest of all. waiting: number of all.
     """
 
     blocks: tuple[Block, ...]
@@ -96,7 +93,7 @@ class Inbox:
 
 @dataclass(frozen=True, slots=True)
 class BlockList:
-    """`block find`: blocks that match, best first; where the text is empty, the latest first."""
+    """`block find`: matching blocks, best first; without a text, latest first."""
 
     text: str
     blocks: tuple[Block, ...]
@@ -104,7 +101,7 @@ class BlockList:
 
 @dataclass(frozen=True, slots=True)
 class BlockDetail:
-    """`block show`: a block, its relevance now, how many edges touch it, and what verdicts say of it (None without
+    """`block show`: a block, its present relevance, its number of edges, and its usefulness by verdicts (None without
     any).
     """
 
@@ -118,7 +115,7 @@ class BlockDetail:
 
 @dataclass(frozen=True, slots=True)
 class EntityList:
-    """`entity`: the first of the entities, the most often named first, and how many there are."""
+    """`entity`: the first entities, most frequent first, and the number of all."""
 
     entities: tuple[EntitySummary, ...]
     total: int
@@ -126,7 +123,7 @@ class EntityList:
 
 @dataclass(frozen=True, slots=True)
 class SourceList:
-    """`source list`: the first of the sources, and how many there are."""
+    """`source list`: the first sources, and the number of all."""
 
     sources: tuple[SourceSummary, ...]
     total: int
@@ -134,7 +131,7 @@ class SourceList:
 
 @dataclass(frozen=True, slots=True)
 class SourceHistory:
-    """`source list --pieces`: what a source holds and held, the earliest first, each with the title of its block."""
+    """`source list --pieces`: present and past pieces of a source, earliest first, with the titles of their blocks."""
 
     source: str
     pieces: tuple[SourcePiece, ...]
@@ -143,7 +140,7 @@ class SourceHistory:
 
 @dataclass(frozen=True, slots=True)
 class Watched:
-    """`source watch`: what changed in a folder while it was watched."""
+    """`source watch`: changes in a folder while it was watched."""
 
     folder: str
     revisions: tuple[Revision, ...]
@@ -151,10 +148,10 @@ class Watched:
 
 @dataclass(frozen=True, slots=True)
 class Consolidated:
-    """`consolidate`: what was done, by category, and its journal entries: one, unless another came between.
+    """`consolidate`: what was done, by category, and its journal entries: one, unless another operation came between.
 
-    plan: of the first batch, which is all of it unless the inbox was large. elsewhere: blocks of the inbox that
-    somebody else consolidated meanwhile.
+    plan: of the first batch, which is everything unless the inbox is large. elsewhere: blocks consolidated by another
+    program meanwhile.
     """
 
     plan: ConsolidationPlan
@@ -164,9 +161,7 @@ class Consolidated:
 
 
 def consolidated(batches: Iterable[tuple[ConsolidationPlan, JournalEntry]]) -> Consolidated | None:
-    """Return what a consolidation in batches did, None where there was no batch; of the plans only the first is
-    kept.
-    """
+    """Return the sum of a consolidation in batches, with the plan of the first; None without a batch."""
     first: ConsolidationPlan | None = None
     operations: dict[int, JournalEntry] = {}
     categories: Counter[str] = Counter()
@@ -183,7 +178,7 @@ def consolidated(batches: Iterable[tuple[ConsolidationPlan, JournalEntry]]) -> C
 
 @dataclass(frozen=True, slots=True)
 class Enhanced:
-    """`enhance`: the proposals that were applied and their journal entry, None where there were none."""
+    """`enhance`: applied proposals and their journal entry, None if there were none."""
 
     proposals: tuple[Proposal, ...]
     operation: JournalEntry | None
@@ -191,7 +186,7 @@ class Enhanced:
 
 @dataclass(frozen=True, slots=True)
 class ReviewList:
-    """`review`: findings that wait for a verdict, the surest first. scanned: whether it just looked for new ones."""
+    """`review`: findings that wait for a verdict, most certain first. scanned: whether it just looked for new ones."""
 
     items: tuple[ReviewItem, ...]
     scanned: bool = False
@@ -199,21 +194,21 @@ class ReviewList:
 
 @dataclass(frozen=True, slots=True)
 class SearchList:
-    """`why` without a question: the searches that are kept, the newest first."""
+    """`why` without a question: the stored searches, newest first."""
 
     searches: tuple[PastSearch, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Untouched:
-    """`consolidate --if-due` when it is not, `consolidate` of an empty inbox: nothing was done, and why."""
+    """`consolidate --if-due` when it is not due, or with an empty inbox: the reason why nothing was done."""
 
     due: Due
 
 
 @dataclass(frozen=True, slots=True)
 class FrameList:
-    """`frame list`: every registered frame definition, and where each comes from, in the same order."""
+    """`frame list`: all frame definitions, and the origin of each, in the same order."""
 
     definitions: tuple[FrameDefinition, ...]
     origins: tuple[Origin, ...] = ()
@@ -221,9 +216,9 @@ class FrameList:
 
 @dataclass(frozen=True, slots=True)
 class LastFrame:
-    """`frame last`: the frame assembled last; None where the store remembers none.
+    """`frame last`: the frame assembled last; None if there is none.
 
-    verdicts: what was said of its blocks, by id: 1 useful, 0 useless.
+    verdicts: on its blocks, by id: 1 useful, 0 useless.
     """
 
     frame: Frame | None
@@ -232,7 +227,7 @@ class LastFrame:
 
 @dataclass(frozen=True, slots=True)
 class Inspection:
-    """`graph inspect`: a node with its neighbourhood and its place in the whole graph."""
+    """`graph inspect`: a node with its neighbourhood and its position in the whole graph."""
 
     neighbourhood: Neighbourhood
     centrality: Centrality
@@ -247,8 +242,8 @@ class OperationList:
 
 @dataclass(frozen=True, slots=True)
 class TrafficList:
-    """`traffic`: questions and changes, the newest first. served: whether the memory is served at all. asked: how much
-    the holder of each token asked.
+    """`traffic`: requests, newest first. served: whether the memory is served. asked: number of requests by the holder
+    of each token.
     """
 
     events: tuple[ServiceEvent, ...]
@@ -258,8 +253,9 @@ class TrafficList:
 
 @dataclass(frozen=True, slots=True)
 class ExchangeList:
-    """`conversation exchanges`: requests through the gateway, the newest first. served: whether one stands
-    on this memory now."""
+    """`conversation exchanges`: requests through the gateway, newest first. served: whether a gateway is running on
+    this memory.
+    """
 
     exchanges: tuple[GatewayExchange, ...]
     served: bool
@@ -267,10 +263,10 @@ class ExchangeList:
 
 @dataclass(frozen=True, slots=True)
 class CasesTested:
-    """`test`: what became of each case of a file. quiet: only what fails or moved is shown.
+    """`test`: the outcome of each case in a file.
 
-    recorded: cases that were written into it from verdicts; None where none were wanted. against: the earlier run that
-    compared is the comparison with.
+    quiet: show only those that fail or moved. recorded: cases added from verdicts; None if not wanted. against: file of
+    the earlier run in `compared`.
     """
 
     path: str
@@ -297,14 +293,14 @@ class CasesTested:
 
     @property
     def as_expected(self) -> bool:
-        """Return whether no case fails; else `test` ends with the exit code of a failed check."""
+        """Return whether no case fails; otherwise `test` ends with the exit code of a failed check."""
         return not self.failed
 
 
 @dataclass(frozen=True, slots=True)
 class ForecastList:
-    """`calibration forecasts`: forecasts in full, the latest first. bin: place from 1 and number of bins, None for all
-    bins. of: the group they belong to, as `frame SESSION`, "" for all.
+    """`calibration forecasts`: forecasts in full, latest first. bin: number from 1 and count of bins, None for all. of:
+    their group, such as `frame SESSION`, "" for all.
     """
 
     cases: tuple[ForecastCase, ...]
@@ -315,21 +311,23 @@ class ForecastList:
 
 @dataclass(frozen=True, slots=True)
 class AnswerUses:
-    """`feedback answered`, `calibration answers`: blocks that models had in front of them, and the use."""
+    """`feedback answered`, `calibration answers`: blocks that models had in their context, and whether answers used
+    them.
+    """
 
     uses: tuple[BlockUse, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class CorrectedBlock:
-    """`block set`: the block as it is now."""
+    """`block set`: the block after the change."""
 
     block: Block
 
 
 @dataclass(frozen=True, slots=True)
 class Deleted:
-    """`block delete`: the blocks as they were before they were set aside."""
+    """`block delete`: the blocks before their deletion."""
 
     blocks: tuple[Block, ...]
     operation: JournalEntry
@@ -346,7 +344,7 @@ class EdgeAdded:
 
 @dataclass(frozen=True, slots=True)
 class EdgeConfirmed:
-    """`edge set --confirm`: the edge as it is now, and the titles of its ends."""
+    """`edge set --confirm`: the edge after the change, and the titles of its ends."""
 
     edge: Edge
     source: str

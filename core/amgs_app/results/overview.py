@@ -1,4 +1,4 @@
-"""Status of an engine and of its memory: the result of `status`, and the part that the engine itself knows."""
+"""Result of `status`: state of an engine and its memory."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Overview:
-    """`status`: the store, how each area of it stands, and what the session works with.
+    """`status`: the store, the state of each area, and what the session works with.
 
-    corpus: "" for a memory that none belongs to. model_loaded: whether the language model is in memory. sample_time:
-    whether `store.now` is in the year of the corpus, not in the real one. namespaces: of the database, those that the
-    role may use; a service names none but the one that is asked. read_only: whether it is open for reading alone.
+    corpus: "" if the memory has none. model_loaded: whether the language model is in memory. sample_time: `store.now`
+    is in the year of the corpus, not the present. namespaces: of the database, those that the role may use; a service
+    lists only its own. read_only: whether it was opened for reading only.
     """
 
     store: StoreStatus
@@ -36,9 +36,8 @@ class Overview:
 
 @dataclass(frozen=True, slots=True)
 class EngineFacts:
-    """Facts about an engine besides its memory's status; the fields are those of Overview.
-
-    now: the engine's time; fixed: whether it stands still.
+    """The engine's part of Overview, besides the memory's; same fields. now: the engine's time; fixed: whether it
+    stands still.
     """
 
     corpus: str

@@ -1,4 +1,4 @@
-"""Event in a served memory: a change, or a question from a client."""
+"""Event in a served memory: a change, or a request of a client."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from typing import Any, Literal
 
 @dataclass(frozen=True, slots=True)
 class ServiceEvent:
-    """Something that happened. kind: changed (the memory is another one), asked (nothing changed), dropped (the
-    listener was too slow, or asks for what is no longer kept: look at everything anew).
+    """An event.
 
-    change: the store's change counter afterwards. operation: what was carried out, `frame assemble`. caller: who asked.
-    asked: its arguments on one line. outcome: done, refused or failed. got: what came of it, in a few words. blocks:
-    the first ids that it is about. client: an id by which a client knows what it asked itself.
+    kind: changed (the memory), asked (nothing changed), dropped (events were lost because the listener was too slow or
+    asked for old ones: read everything again). change: the store's change counter afterwards. operation: such as `frame
+    assemble`. caller: who asked. asked: its arguments on one line. outcome: done, refused or failed. got: the result in
+    a few words. blocks: first ids concerned. client: id by which a client recognises its own requests.
     """
 
     kind: Literal["changed", "asked", "dropped"]
@@ -32,16 +32,16 @@ class ServiceEvent:
 
     @property
     def line(self) -> str:
-        """Return the request on one line that begins with the operation."""
+        """Return the request on one line, beginning with the operation."""
         asked = " ".join(self.asked.split())
         return asked if asked.startswith(self.operation) else f"{self.operation} {asked}".rstrip()
 
     def as_json(self) -> dict[str, Any]:
-        """Return the event as what JSON knows."""
+        """Return the event as JSON values."""
         return asdict(self) | {"at": self.at.isoformat(), "blocks": list(self.blocks)}
 
     @classmethod
     def from_json(cls, record: Mapping[str, Any]) -> ServiceEvent:
-        """Return the event that `as_json` wrote; raises ValueError, KeyError or TypeError for anything else."""
+        """Return the event from `as_json`; raises ValueError, KeyError or TypeError for anything else."""
         at, blocks = datetime.fromisoformat(record["at"]), tuple(map(str, record["blocks"]))
         return cls(**{**record, "at": at, "blocks": blocks})

@@ -1,4 +1,4 @@
-"""The frozen results of operations on a session: what it selects, shows, arranges, records and explains."""
+"""Immutable results of operations on a session: selection, display, layout, recording, help."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class SelectedBlock:
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """`show`: a pane and the result it draws."""
+    """`show`: a pane and the result that it shows."""
 
     pane: Pane
     result: Any
@@ -28,7 +28,7 @@ class Shown:
 
 @dataclass(frozen=True, slots=True)
 class ThemeSet:
-    """`theme`: the palette in use, and those there are."""
+    """`theme`: the present palette, and all palettes."""
 
     name: str
     known: tuple[str, ...]
@@ -36,7 +36,7 @@ class ThemeSet:
 
 @dataclass(frozen=True, slots=True)
 class Sifted:
-    """`filter`, `sort`: what a pane's list shows from now on, and in what order."""
+    """`filter`, `sort`: a pane's filter and order from now on."""
 
     pane: Pane
     sift: ListFilter
@@ -44,21 +44,21 @@ class Sifted:
 
 @dataclass(frozen=True, slots=True)
 class LayoutList:
-    """`layout --list`: names and arrangements; "(last)" is how the screen was left."""
+    """`layout --list`: names and layouts; "(last)" is the layout when the screen was last closed."""
 
     rows: tuple[tuple[str, Layout], ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Recording:
-    """`save` without a file: since when the session's acts go into the recording, as a number of acts before it."""
+    """`save` without a file: recording of the session's acts begins, after this many acts."""
 
     since: int
 
 
 @dataclass(frozen=True, slots=True)
 class SnapshotFiles:
-    """`snapshot`: the files written, or found equal when the run checks."""
+    """`snapshot`: the files that were written, or compared and found equal."""
 
     name: str
     pane: Pane
@@ -68,7 +68,7 @@ class SnapshotFiles:
 
 @dataclass(frozen=True, slots=True)
 class Saved:
-    """`save`: a script of what the session did, and how many lines it has."""
+    """`save`: a script of the session's acts, and its number of lines."""
 
     file: str
     lines: int
@@ -76,7 +76,7 @@ class Saved:
 
 @dataclass(frozen=True, slots=True)
 class Expectation:
-    """`expect`: a metric that was compared and held."""
+    """`expect`: a metric that was compared and is as expected."""
 
     metric: str
     operator: str
@@ -86,7 +86,7 @@ class Expectation:
 
 @dataclass(frozen=True, slots=True)
 class VerbHelp:
-    """Entry of `help` for one operation. parameters: (label, text) in order. example: a line that calls it."""
+    """`help` of one operation. parameters: (label, text) in order. example: a command line."""
 
     name: str
     usage: str
@@ -100,7 +100,7 @@ class VerbHelp:
 
 @dataclass(frozen=True, slots=True)
 class HelpList:
-    """`help WORD`: one command in full, or those that the word finds. also: what else it finds."""
+    """`help WORD`: one command in full, or all that match. also: other matches."""
 
     verbs: tuple[VerbHelp, ...]
     also: tuple[VerbHelp, ...] = ()
@@ -108,7 +108,7 @@ class HelpList:
 
 @dataclass(frozen=True, slots=True)
 class CommandGroups:
-    """`help`: the first words of all commands, by what they are for. count: how many commands they begin."""
+    """`help`: first words of all commands, by purpose. count: number of commands that begin with each."""
 
     groups: tuple[tuple[str, tuple[str, ...]], ...]
     count: int

@@ -1,4 +1,4 @@
-"""The whole memory as a file, and back: `export`, `import`."""
+"""Operations `export` and `import`."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 Source = Literal["mem0", "chatgpt", "claude", "mcp", "messages"]
-"""The programs whose files can be imported."""
+"""Programs whose files can be imported."""
 
 
 @operation(

@@ -1,4 +1,4 @@
-"""The journal of changes, and how sound the memory is."""
+"""How the journal of changes and the verification of a memory are shown."""
 
 from __future__ import annotations
 

@@ -1,3 +1,3 @@
-"""The views of wings: the commands of each, its results, and how they are shown. What a wing brings stands in its
-`__init__.py` as a `WingView`; the rest of the application asks `amgs_app.wing_views` for it.
+"""Views of the wings: their commands, results and tables. A wing's contribution is the `WingView` in its `__init__.py`;
+the application gets it from `amgs_app.wing_views`.
 """

@@ -1,6 +1,6 @@
-"""Packs in the application: `pack …`, its results, and how they are shown.
+"""Packs in the application: the commands `pack …`, their results, and how they are shown.
 
-The commands are imported when one is named: a screen that has painted nothing yet imports this package.
+Commands are imported when one is called, since a screen imports this package before its first painting.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ VIEW: Final = WingView(
         nothing="No pack that is kept says anything of it.",
     ),
 )
-"""What the application gains."""
+"""What this wing adds to the application."""
 
 if TYPE_CHECKING:
     from types import ModuleType

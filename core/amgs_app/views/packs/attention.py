@@ -1,4 +1,4 @@
-"""Measure the attention of the small language model from a question to sentences."""
+"""Measure the attention that the small language model pays from a question to sentences."""
 
 from __future__ import annotations
 
@@ -14,11 +14,13 @@ if TYPE_CHECKING:
     from amgs_focus.model.pretrained import PretrainedModel
 
 _WINDOW = 768
-"""Tokens of sentences that are read before the question at once."""
+"""Tokens of sentences that are read at once before the question."""
 
 
 def attention_of(engine: Engine) -> Attention | None:
-    """Return what the language model of a session pays; None where none is there, or one that does not tell."""
+    """Return a function that measures attention by the session's language model; None if there is none or it does not
+    report attention.
+    """
     try:
         model = engine.load_model()
     except AmgsError:
@@ -31,8 +33,8 @@ def attention_of(engine: Engine) -> Attention | None:
 
 
 def attend(model: PretrainedModel, question: str, sentences: Sequence[str]) -> list[float]:
-    """Return the mean attention to a token of each sentence from those of the question, which follows them, by the mean
-    of its window: windows of other lengths share it among more or fewer tokens.
+    """Return the mean attention per token of each sentence from the question after it, relative to the mean of its
+    window, since windows differ in length.
     """
     import torch
 

@@ -1,4 +1,4 @@
-"""Packs: `pack keep|list|assemble|outcome|change`."""
+"""Operations `pack keep`, `list`, `assemble`, `outcome` and `change`."""
 
 from __future__ import annotations
 
@@ -118,7 +118,7 @@ def assemble(
 
 
 def read_layers(line: str) -> tuple[PackLayer, ...]:
-    """Return the layers that a line names; raises UsageError for one that there is not."""
+    """Parse names of layers; raises UsageError for an unknown one."""
     from amgs.errors import UsageError
     from amgs.wings.packs.values import LAYERS
 

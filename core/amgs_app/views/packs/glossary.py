@@ -1,4 +1,4 @@
-"""The words of the pictures of packs."""
+"""Terms in the tables of packs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The frozen results of commands on packs that the engine has no type for."""
+"""Results of the commands on packs that are not types of the engine."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class PackList:
-    """`pack list`: the latest version of each pack, by name. keep: tokens that those which stay are to fit in."""
+    """`pack list`: the latest version of each pack, by name. keep: tokens that the packs to be kept must fit in."""
 
     packs: tuple[PackUsage, ...]
     keep: int | None = None
@@ -20,7 +20,7 @@ class PackList:
 
 @dataclass(frozen=True, slots=True)
 class PackProposals:
-    """`pack change`: what could be done, what is worth most first. done: what was just done; None for nothing."""
+    """`pack change`: proposals, most valuable first. done: what was just done, None for nothing."""
 
     proposals: tuple[PackProposal, ...]
     done: JournalEntry | None = None

@@ -1,4 +1,4 @@
-"""Packs as lists: the packs that are kept, the members of one, those for a question, and what could be done."""
+"""How packs, their members, the packs for a question, and proposals are shown."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ def pack_content(result: PackContent) -> RowList[tuple[int, str, Block]]:
 
 
 def about_pack(result: PackContent) -> list[Line]:
-    """Tell what a pack was kept from, what ties it to others, and its readings, the newest first."""
+    """Return what a pack was kept from, its links to others, and its readings, newest first."""
     usage, pack = result.usage, result.usage.pack
     success = f", {usage.success:.0%} useful" if usage.success is not None else ""
     gone = [f"{plural(len(result.gone), 'member')}: {' '.join(map(short_id, result.gone))}"] if result.gone else []
@@ -130,7 +130,7 @@ def about_pack(result: PackContent) -> list[Line]:
 
 
 def list_routed(result: PackAssembly) -> RowList[RoutedPack]:
-    """List the packs for a question, with why each is in or out; below them the text, and what each step did."""
+    """Return the packs for a question with why each is in or out; below them the text and the steps."""
     below: list[Line] = [
         ("text", f"{result.tokens:,} of {result.budget:,} tokens"),
         ("", result.text or "No pack says anything of it."),

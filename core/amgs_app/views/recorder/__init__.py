@@ -16,4 +16,4 @@ VIEW: Final = WingView(
     listing="amgs_app.views.recorder.rows:LISTING",
     terms="amgs_app.views.recorder.rows:TERMS",
 )
-"""What the application gains."""
+"""What this wing adds to the application."""

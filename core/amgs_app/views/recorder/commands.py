@@ -1,4 +1,4 @@
-"""The memory of another program, as its OpenTelemetry spans tell of it: `record` takes them, `recorded` shows them."""
+"""Another program's memory by its OpenTelemetry spans: `record` stores them, `recorded` shows them."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ if TYPE_CHECKING:
 
 View = Literal["traffic", "recall", "records", "audit", "scores", "why", "conversations"]
 _EVERY: Final = 0.5
-"""Seconds between two lines that say what came."""
+"""Seconds between two progress lines."""
 _HELD: Final = 32 * 2**20
-"""Bytes up to which what was read last is kept, parsed, until more came: it takes some five times as many."""
+"""Bodies of up to this many bytes stay parsed in memory, in about five times as many bytes, until more arrive."""
 _SHOWN, _EXAMPLES = 50, 10
 
 
@@ -97,7 +97,7 @@ def record(
 def _listen(
     engine: Engine, writer: SpanWriter, folder: Path, port: int, seconds: int | None, progress: Progress | None
 ) -> SpansRecorded:
-    """Listen for so long, or until it is stopped."""
+    """Listen for `seconds`, or until cancelled."""
     import threading
 
     from amgs.wings.recorder.receiver import SpanReceiver
@@ -112,7 +112,7 @@ def _listen(
                     progress(0, 0, f"{receiver.address}: {receiver.received}")
                 time.sleep(_EVERY if end is None else min(_EVERY, max(0.0, end - time.monotonic())))
         except Cancelled:
-            pass  # that is how it is ended
+            pass  # cancelling is how it ends
         finally:
             receiver.shutdown()
         receipt = receiver.received
@@ -216,7 +216,7 @@ _FOR_VIEWS: Final = {
 
 
 def _check(view: View, **options: object) -> None:
-    """Refuse what means nothing for a view, and what it cannot do without."""
+    """Refuse options that a view does not take, and missing ones that it needs."""
     for name, value in options.items():
         if value not in (None, "") and view not in _FOR_VIEWS[name]:
             option = "A number" if name == "number" else f"--{name}"
@@ -228,7 +228,7 @@ def _check(view: View, **options: object) -> None:
 
 
 Everything = tuple[tuple["RecordedSpan", ...], int, "ForeignMemory"]
-"""The spans that were recorded, how many bodies are not whole, and the memory that they tell of."""
+"""Recorded spans, number of damaged bodies, and the memory that they report."""
 
 
 def _build_empty_error() -> InputError:
@@ -247,7 +247,7 @@ def _read(folder: Path) -> Everything:
 
 @lru_cache(maxsize=1)
 def _parse_folder(folder: Path, sizes: tuple[tuple[Path, int], ...]) -> Everything:
-    """Return what lies in a folder; sizes: of its files, which tell whether it is still the same."""
+    """Return the parsed content of a folder. sizes: of its files, as the cache key."""
     from amgs.sessions.spans import joined
     from amgs.wings.recorder.bodies import contents_of
     from amgs.wings.recorder.foreign_memory import memory_of
@@ -260,7 +260,7 @@ def _parse_folder(folder: Path, sizes: tuple[tuple[Path, int], ...]) -> Everythi
 
 
 def _search(memory: ForeignMemory, number: int | None) -> MemoryOperation:
-    """Return a search by its number, or the latest; raises UsageError for none."""
+    """Return a search by its number, or the latest; raises UsageError if there is none."""
     searches = [search for search in memory.searches() if number in (None, search.number)]
     if not searches:
         problem = "No search was recorded." if number is None else f"Operation {number} is no search."

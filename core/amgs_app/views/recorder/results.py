@@ -1,4 +1,4 @@
-"""Results of the recorder."""
+"""Results of `record` and `recorded`."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class SpansRecorded:
-    """`record`: what came. address: where it was listened; "" for files."""
+    """`record`: what arrived. address: where it listened; "" for files."""
 
     address: str
     folder: str
@@ -26,8 +26,10 @@ class SpansRecorded:
 
 @dataclass(frozen=True, slots=True)
 class MemoryTraffic:
-    """`recorded`: operations, the latest first. total: how many pass. stores: how many operations each has. records:
-    that are there. told: how many of the operations tell their records. torn: bodies that are not what was written.
+    """`recorded`: operations, latest first.
+
+    total: number that match. stores: operations by store. records: present now. told: operations that report their
+    records. torn: damaged bodies.
     """
 
     operations: tuple[MemoryOperation, ...]
@@ -43,8 +45,10 @@ class MemoryTraffic:
 
 @dataclass(frozen=True, slots=True)
 class RecalledRow:
-    """A record that a search brought, or that lay there. place: among what was brought, or by a search for its words
-    alone. used: whether an answer made use of it; None where that cannot be told, or it was not brought.
+    """A record that a search found, or that was present.
+
+    place: rank among those found, or in a search for its words alone. used: an answer used it; None if unknown or not
+    found.
     """
 
     place: int
@@ -57,7 +61,7 @@ class RecalledRow:
 
 @dataclass(frozen=True, slots=True)
 class RecallShown:
-    """`recorded N`: one operation, with what it brought and what else lay there."""
+    """`recorded N`: one operation with the records that it found, and others that were present."""
 
     operation: MemoryOperation
     rows: tuple[RecalledRow, ...]
@@ -65,7 +69,7 @@ class RecallShown:
 
 @dataclass(frozen=True, slots=True)
 class RecordRow:
-    """A record of the other memory. versions: texts that it had, with the one that it has."""
+    """A record of the other memory. versions: texts that it had, including the present one."""
 
     store: str
     id: str
@@ -77,7 +81,7 @@ class RecordRow:
 
 @dataclass(frozen=True, slots=True)
 class MemoryRecords:
-    """`recorded --view records`: what is there, the latest first. total: how many pass. out: the file that was written,
+    """`recorded --view records`: present records, latest first. total: number that match. out: file that was written,
     "" for none.
     """
 
@@ -88,8 +92,8 @@ class MemoryRecords:
 
 @dataclass(frozen=True, slots=True)
 class AuditRow:
-    """A record that is of no use or cannot be right. other: the id of the record that says as much, or otherwise, and
-    other_content what that says.
+    """A record that is useless or wrong. other: id of the record that equals or contradicts it; other_content: its
+    text.
     """
 
     reason: str
@@ -105,7 +109,7 @@ class AuditRow:
 
 @dataclass(frozen=True, slots=True)
 class MemoryAudit:
-    """`recorded --view audit`: rows of the first `shown` of each reason, and how many each has. out: the file that was
+    """`recorded --view audit`: the first `shown` rows of each reason, and the number of all. out: file that was
     written, "" for none.
     """
 
@@ -120,14 +124,14 @@ class MemoryAudit:
 
 @dataclass(frozen=True, slots=True)
 class RecallScores:
-    """`recorded --view scores`: what the scores of a memory are worth."""
+    """`recorded --view scores`: how well a memory's scores predict use."""
 
     review: ScoreReview
 
 
 @dataclass(frozen=True, slots=True)
 class MissedFact:
-    """`recorded N --view why`: what became of something that the answer should have held."""
+    """`recorded N --view why`: what happened to a fact that the answer should contain."""
 
     operation: MemoryOperation
     fact: str
@@ -142,7 +146,7 @@ class MissedFact:
 
 @dataclass(frozen=True, slots=True)
 class ConversationRow:
-    """A conversation. turns: that are new in it; answers: of the model; recalls: searches of a memory."""
+    """A conversation. turns: new in it; answers: of the model; recalls: searches of a memory."""
 
     id: str
     ended: datetime
@@ -153,8 +157,10 @@ class ConversationRow:
 
 @dataclass(frozen=True, slots=True)
 class RecordedConversations:
-    """`recorded --view conversations`: the one that ended last first. out: the file that was written, "" for none.
-    silent: how many answers keep to themselves what was said. unread: kinds of spans that are not understood.
+    """`recorded --view conversations`: conversations, latest end first.
+
+    out: file that was written, "" for none. silent: answers whose text is not reported. unread: kinds of spans that are
+    not understood.
     """
 
     conversations: tuple[ConversationRow, ...]

@@ -1,4 +1,4 @@
-"""Tables of the recorder's results."""
+"""How the recorder's results are shown."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ TERMS: Final = (
     ("superseded, contradicted", "A later record of the same store says otherwise, by rules that know English."),
     ("never recalled, not recalled lately", "No search brought it since it was stored, or for so many days."),
 )
-"""The words of the pictures, and what they mean."""
+"""Terms in the tables, and what they mean."""
 _NO_MEMORY = "no span tells of a memory: `--view conversations` shows the rest"
 
 
@@ -74,7 +74,7 @@ def _summarise_traffic(result: MemoryTraffic) -> str:
 
 
 def describe_operation(operation: MemoryOperation) -> str:
-    """Return what an operation was about: its query, else its records, else the id of one."""
+    """Return what an operation concerned: its query, else its records, else the id of one."""
     subject = (
         operation.query
         or " · ".join(record.content or record.id for record in operation.records[:3])
@@ -214,7 +214,7 @@ def memory_audit(result: MemoryAudit) -> RowList[AuditRow]:
 
 
 def draw_scores(operator: Operator | None, result: RecallScores, canvas: Canvas) -> Text:
-    """Return what scores are worth, as a diagram under the notes; the notes alone where there is no table."""
+    """Return a diagram of scores below the notes; only the notes without a table."""
     from amgs_app.calibration.figure import draw_diagram
     from amgs_app.render.canvas import Figure, clean, ink
     from amgs_app.render.glyphs import wrap

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 def show_traffic(
     memory: ForeignMemory, find: str, limit: int, spans: Sequence[RecordedSpan], torn: int, folder: Path
 ) -> MemoryTraffic:
-    """Return what the memory was asked to do, that holds words."""
+    """Return the operations that contain the words."""
     words = find.lower().split()
     passing = [
         operation
@@ -60,7 +60,7 @@ def show_traffic(
 
 
 def show_recall(memory: ForeignMemory, search: MemoryOperation) -> RecallShown:
-    """Return one search, with what it brought and what else lay there."""
+    """Return one search, with what it found and what else was present."""
     from amgs.wings.recorder.causes import records_not_recalled
     from amgs.wings.recorder.uses import uses_of
 
@@ -77,7 +77,7 @@ def show_recall(memory: ForeignMemory, search: MemoryOperation) -> RecallShown:
 
 
 def show_records(memory: ForeignMemory, find: str, limit: int, out: Path | None) -> MemoryRecords:
-    """Return what is there now, that holds words; written to a file where that is asked."""
+    """Return the present records that contain the words, also written to a file if wanted."""
     words = find.lower().split()
     records = [record for record in memory.present if all(word in record.content.lower() for word in words)]
     rows = [
@@ -94,8 +94,9 @@ def show_records(memory: ForeignMemory, find: str, limit: int, out: Path | None)
 
 
 def show_audit(memory: ForeignMemory, now: datetime, days: int, limit: int, out: Path | None) -> MemoryAudit:
-    """Return what is of no use, or cannot be right. now: when the last span ended, whenever it is looked at. limit: how
-    many records are shown of each reason.
+    """Return records that are useless or wrong.
+
+    now: end of the last span. limit: records shown for each reason.
     """
     from amgs.wings.recorder import audit as auditing
 
@@ -136,7 +137,7 @@ def show_audit(memory: ForeignMemory, now: datetime, days: int, limit: int, out:
 
 
 def show_why(memory: ForeignMemory, search: MemoryOperation, fact: str) -> MissedFact:
-    """Return what became of a fact at a search."""
+    """Return what happened to a fact at a search."""
     from amgs.wings.recorder.causes import MEANT, explain_miss
 
     miss = explain_miss(memory, search, fact)
@@ -147,7 +148,7 @@ def show_why(memory: ForeignMemory, search: MemoryOperation, fact: str) -> Misse
 
 
 def show_conversations(spans: Sequence[RecordedSpan], find: str, limit: int, out: Path | None) -> RecordedConversations:
-    """Return what was said, that holds words; written to a file where that is asked."""
+    """Return the conversations that contain the words, also written to a file if wanted."""
     from amgs.sessions.formats.otlp import by_conversation, session_of
     from amgs.sessions.span_calls import single_calls
     from amgs.sessions.span_messages import ANSWERS, kinds_unread, messages_of, operation_of
@@ -183,7 +184,7 @@ def show_conversations(spans: Sequence[RecordedSpan], find: str, limit: int, out
 
 
 def _write(path: Path, text: str) -> None:
-    """Raises InputError for a file that cannot be written."""
+    """Write a file; raises InputError if that fails."""
     from amgs_app.places.paths import write_whole
 
     try:

@@ -1,4 +1,4 @@
-"""Sessions of agents in the application: `session`, `follow`, their results, and how they are shown."""
+"""Agents' sessions in the application: `session`, `follow`, their results, and how they are shown."""
 
 from __future__ import annotations
 
@@ -16,4 +16,4 @@ VIEW: Final = WingView(
     listing="amgs_app.views.sessions.row_fields:LISTING",
     terms="amgs_app.views.sessions.glossary:TERMS",
 )
-"""What the application gains."""
+"""What this wing adds to the application."""

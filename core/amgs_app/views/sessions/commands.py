@@ -1,4 +1,4 @@
-"""The sessions that agents left on this machine: `session`, `follow`. Nothing of them is stored."""
+"""Sessions that agents left on this machine: `session`, `follow`. Nothing of them is stored."""
 
 from __future__ import annotations
 
@@ -38,9 +38,9 @@ SumBy = Literal["task", "project", "day", "model"]
 Program = Literal["markdown", "claude-code", "codex"]
 Class = Literal["path", "number", "id", "command", "decision", "constraint", "error"]
 USAGE = "usage"
-"""The name under which the sums of all sessions are asked for."""
+"""Name that stands for the sums over all sessions."""
 SAMPLE = "sample"
-"""The name of a session that ships with the program, made for showing it."""
+"""Name of a session that ships with the program as an example."""
 _TURNS, _FOUND = 200, 20
 
 
@@ -256,9 +256,9 @@ def session(
 
 
 def open_named(name: str, *, end: bool = False) -> Session:
-    """Open the session in a file, or by the start of its id; raises InputError for none.
+    """Open a session by file or prefix of its id; raises InputError if there is none.
 
-    end: only the end of a large file.
+    end: read only the end of a large file.
     """
     from amgs.sessions.opening import open_end, open_session
 
@@ -272,7 +272,7 @@ def _path_of(name: str) -> Path:
 
 
 def _place_of(name: str) -> tuple[Path, str | None]:
-    """Return the file of a session, and its id where the file holds many."""
+    """Return the file of a session, and its id if the file contains several."""
     from amgs.wings.sessions.listing import find_session
 
     if name == SAMPLE:
@@ -305,7 +305,7 @@ _FOR_VIEWS = {
 
 
 def _check(view: View, **options: object) -> None:
-    """Refuse what means nothing for a view."""
+    """Refuse options that a view does not take."""
     for name, value in options.items():
         if value not in (None, "", False) and view not in _FOR_VIEWS[name]:
             option = "class" if name == "kind" else name
@@ -330,7 +330,7 @@ def _no_boundary(opened: Session, at: int) -> None:
 
 
 def _turns(opened: Session, find: str, at: int | None, limit: int) -> SessionTurns:
-    """Return turns that hold words, or those around one, or the last."""
+    """Return the turns that contain the words, or those around one, or the last."""
     from amgs.wings.sessions.review import facts_of
     from amgs.wings.sessions.turn_rows import row_of
     from amgs_app.views.sessions.results import SessionTurns
@@ -350,7 +350,7 @@ def _turns(opened: Session, find: str, at: int | None, limit: int) -> SessionTur
 
 
 def _why(opened: Session, at: int | None, subject: str) -> SessionWhy:
-    """Return what became of one thing at a compaction, the last one that dropped it unless given."""
+    """Return what happened to a text at a compaction, by default the last one that dropped it."""
     from amgs.wings.sessions.losses import explain
     from amgs.wings.sessions.regrets import regrets
     from amgs.wings.sessions.review import facts_of

@@ -1,4 +1,4 @@
-"""A session as a picture: how full the window was, where it was compacted, what that threw away and cost."""
+"""Figure of a session: fill of the window, compactions, and what they dropped and cost."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ if TYPE_CHECKING:
     from amgs_app.terminal.themes import Palette
 
 TABS = ("overview", "turns", "window", "lost", "regret", "cache", "rules", "outlook")
-"""The views of a session as its head names them."""
+"""Views of a session in its head."""
 _HEAD = 4
-"""Rows of the head, that of the tabs too."""
+"""Rows of the head, including the tabs."""
 _GAP = 2
 """Cells between two tabs."""
 _NAME = 12
@@ -39,7 +39,7 @@ def overview(result: SessionReview, canvas: Canvas) -> Text:
 
 
 def head(region: Region, result: SessionReview, view: str) -> int:
-    """Return who and when, what it is made of, what went wrong, and the tabs: gives the line below them."""
+    """Draw who and when, contents, problems, and the tabs; return the line below them."""
     facts, palette = result.facts, region.palette
     x = region.put(1, 0, f"{facts.agent} ", ink(palette.accent, bold=True))
     region.put(
@@ -60,7 +60,7 @@ def head(region: Region, result: SessionReview, view: str) -> int:
 
 
 def tab_places() -> dict[str, tuple[int, int]]:
-    """Return where each tab stands in its line: from which cell to which."""
+    """Return the first cell and the end of each tab in its line."""
     places, x = {}, 2
     for name in TABS:
         places[name] = (x, x + len(name))
@@ -69,7 +69,7 @@ def tab_places() -> dict[str, tuple[int, int]]:
 
 
 def tab_at(x: int, y: int) -> str | None:
-    """Return the tab at a place of the picture; None where there is none."""
+    """Return the tab at a position of the figure; None if there is none."""
     return next((name for name, (start, end) in tab_places().items() if start <= x < end), None) if y == 3 else None
 
 
@@ -96,7 +96,7 @@ def _facts(facts: SessionFacts) -> list[str]:
 
 
 def _describe_use(result: SessionReview) -> list[str]:
-    """Return its compactions, requests, cache and cost, each in a few words."""
+    """Return compactions, requests, cache use and cost in a few words each."""
     used = result.used
     parts = [plural(len(result.losses), "compaction") if result.losses else "never compacted"]
     if used.requests:
@@ -107,10 +107,10 @@ def _describe_use(result: SessionReview) -> list[str]:
 
 
 def strip(region: Region, fills: Sequence[FillPoint], limit: int | None, cursor: int | None = None) -> None:
-    """Draw the window's fill over the session, a column per request or the fullest of several, compactions marked
-    above. Of one request, or none, a line tells all.
+    """Draw the fill of the window over the session: a column per request, or the fullest of several, with compactions
+    marked above.
 
-    cursor: the turn that is looked at. The last line names the first and the last turn.
+    With at most one request, a line describes it. cursor: selected turn. The last line names the first and last turn.
     """
     palette = region.palette
     caption = _describe_strip(fills, limit)
@@ -134,7 +134,7 @@ def strip(region: Region, fills: Sequence[FillPoint], limit: int | None, cursor:
 
 
 def _describe_strip(fills: Sequence[FillPoint], limit: int | None) -> str:
-    """Return the turns of a strip and what its full height means; the tokens of one request, which needs no strip."""
+    """Return the turns of a strip and what its full height means; for a single request, its tokens."""
     if not fills:
         return "The file counts no tokens."
     if len(fills) == 1:
@@ -148,14 +148,14 @@ def _describe_strip(fills: Sequence[FillPoint], limit: int | None) -> str:
 
 
 def _columns(fills: Sequence[FillPoint], width: int) -> list[Sequence[FillPoint]]:
-    """Points by column: several in one where there are more, the same again where there are fewer."""
+    """Return the points of each column: several if there are more points than columns, repeated if there are fewer."""
     number = len(fills)
     starts = [x * number // width for x in range(width + 1)]
     return [fills[start : max(start + 1, end)] for start, end in pairwise(starts)]
 
 
 def _columns_of(fills: Sequence[FillPoint], width: int) -> int:
-    """Return how many columns a point has at most."""
+    """Return the most columns that a point takes."""
     return max(1, -(-width // len(fills)))
 
 
@@ -176,7 +176,7 @@ def _colour(palette: Palette, share: float, *, compacted: bool) -> Style:
 
 @dataclass(frozen=True, slots=True)
 class SessionRow:
-    """A line of the first page. turn: what enter reads, None for nothing. boundary, lost: what a compaction dropped."""
+    """A line of the first page. turn: opened by enter, None for none. boundary, lost: what a compaction dropped."""
 
     pieces: tuple[Piece, ...]
     turn: int | None = None
@@ -192,8 +192,8 @@ def page(
     view: str = TABS[0],
     listed: RowList[Any] | None = None,
 ) -> Figure:
-    """Return the head, the strip, and the list of a view, or the first page where there is none. at: the turn that the
-    strip marks.
+    """Return the head, the strip, and the list of a view, or the first page without one. at: turn marked
+    in the strip.
     """
     sheet = Figure(canvas)
     body = sheet.part(0, head(sheet, result, view))
@@ -215,7 +215,7 @@ def page(
 
 
 def _strip_height(canvas: Canvas) -> int:
-    """Return rows of the strip: a fourth of what is below the head, so that a list has the rest."""
+    """Return the rows of the strip: a quarter of what is below the head."""
     return max(2, min(12, (canvas.height - _HEAD) // 4))
 
 
@@ -223,7 +223,7 @@ def _strip_height(canvas: Canvas) -> int:
 
 
 def overview_rows(result: SessionReview, palette: Palette, width: int) -> list[SessionRow]:
-    """Return the first page, part by part: below each compaction what is left of each class."""
+    """Return the first page by parts, with the losses of each class below each compaction."""
     losses = {loss.boundary: loss for loss in result.losses}
     rows: list[SessionRow] = []
     part = ""

@@ -1,4 +1,4 @@
-"""The first page of a session, once: the rows that the command's table, the pane and the HTML page show."""
+"""Rows of a session's first page, shared by the command's table, the pane and the HTML page."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 _SHARES, _FILES, _FAILURES, _WAITS, _AHEAD, _RULES = 8, 10, 6, 6, 6, 6
 """Rows of a part at most."""
 COLUMNS: Final = "part~ kind turn:n times:n tokens:n s:n what*"
-"""As `sheet` reads them; people see a part as a line above its rows."""
+"""Columns for `sheet`; a part is shown as a heading above its rows."""
 CLASSES: Final = {
     "path": "paths",
     "number": "numbers",
@@ -28,13 +28,13 @@ CLASSES: Final = {
     "constraint": "constraints",
     "error": "errors",
 }
-"""What is looked for in what a compaction dropped, in the plural."""
+"""Plurals of the classes of findings."""
 
 
 @dataclass(frozen=True, slots=True)
 class PageRow:
-    """A row of the page. part: of which part; kind: of what sort, both in the program's own words; what: in the
-    session's. turn: where it is read in full. alarm: whether something went wrong there.
+    """A row of the page. part, kind: in the program's words; what: in the session's. turn: where to read it in full.
+    alarm: whether it is a problem.
     """
 
     part: str
@@ -48,13 +48,13 @@ class PageRow:
 
     @property
     def cells(self) -> tuple[object, ...]:
-        """Return the cells of a table with `COLUMNS`."""
+        """Return the cells for `COLUMNS`."""
         seconds = None if self.seconds is None else round(self.seconds)
         return self.part, self.kind, self.turn, self.times, self.tokens, seconds, self.what
 
 
 def rows_of(review: SessionReview) -> tuple[PageRow, ...]:
-    """Return all rows, part by part: what went wrong before what there was."""
+    """Return all rows by parts, problems first."""
     return (
         *_list_broken_rules(review),
         *_compactions(review),
@@ -70,7 +70,7 @@ def rows_of(review: SessionReview) -> tuple[PageRow, ...]:
 
 
 def lay_out_page_rows(rows: Sequence[PageRow]) -> Iterator[tuple[object, ...]]:
-    """Yield the cells that people see, the name of each part in a line of its own."""
+    """Yield the cells as shown, each part's name in a line of its own."""
     part = ""
     for row in rows:
         if row.part != part:
@@ -100,13 +100,13 @@ def _compactions(review: SessionReview) -> Iterator[PageRow]:
 
 
 def describe_rate(row: KindRate) -> str:
-    """Return how much was needed again, beside other places of the session, and whether that stands out."""
+    """Describe how much was needed again, compared with places without a compaction."""
     anyway = "" if row.elsewhere is None else f", {row.elsewhere:,.1f} elsewhere"
     return f"{row.rate:,.1f} tokens for 1,000 dropped{anyway}: {row.standing}"
 
 
 def describe_window(outlook: Outlook) -> str:
-    """Return how much stands in the window, and how full it is with that."""
+    """Describe the size of the window and how full it is."""
     tokens = f"{outlook.tokens:,} tokens stand in the window"
     if outlook.fill is None:
         return tokens
@@ -206,6 +206,6 @@ def _rules(review: SessionReview) -> Iterator[PageRow]:
 
 
 def _short(review: SessionReview, what: str) -> str:
-    """Return what is told without the folder of the session's project."""
+    """Return a text without the project folder."""
     folder = review.facts.project.rstrip("/")
     return what.replace(f"{folder}/", "") if folder else what

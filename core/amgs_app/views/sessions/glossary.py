@@ -1,4 +1,4 @@
-"""The words of the pictures of sessions."""
+"""Terms in the tables of sessions."""
 
 from __future__ import annotations
 

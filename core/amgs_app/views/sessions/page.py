@@ -1,4 +1,4 @@
-"""One session as a page of HTML, for an issue or a colleague: a file that loads nothing."""
+"""A session as a self-contained HTML page, for an issue or a colleague."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _CLOSED = "Words and paths of the session are left out."
 
 
 def of_session(result: SessionReview, palettes: tuple[Palette, Palette], *, redacted: bool) -> str:
-    """Return the page of one session: the window, what compactions threw away, what was needed again, and the cache."""
+    """Return the page of a session: the window, losses, what was needed again, and the cache."""
     facts = result.facts
     title = f"A session of {facts.agent}" if redacted else f"{facts.agent}: {facts.title or facts.project}"
     sections = [
@@ -34,7 +34,7 @@ def of_session(result: SessionReview, palettes: tuple[Palette, Palette], *, reda
 
 
 def _window(result: SessionReview) -> tuple[str, ...]:
-    """Return the fill of the window over the turns of the session; none where the file counts no tokens."""
+    """Return a chart of the window's fill; none if the file reports no tokens."""
     fills = result.fills
     if len(fills) < 2:
         return ()

@@ -1,4 +1,4 @@
-"""The views of an agent's session that the engine has no type for."""
+"""Views of an agent's session that are not types of the engine."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class SessionTurns:
-    """`session FILE --view turns`: turns in order. total: how many there are, or that hold the words looked for."""
+    """`session FILE --view turns`: turns in order. total: number of all, or of those that contain the words."""
 
     facts: SessionFacts
     turns: tuple[TurnRow, ...]
@@ -29,10 +29,10 @@ class SessionTurns:
 
 @dataclass(frozen=True, slots=True)
 class SessionWindowShown:
-    """`session FILE --view window`: what stood in the window at a turn, in the order in which the model read it.
+    """`session FILE --view window`: the window at a turn, in the order in which the model read it.
 
-    tokens: as the file counts, else estimated. described: tokens of the turns shown, estimated; the rest are the system
-    prompt, the definitions of tools and what the file does not hold.
+    tokens: as the file reports, else estimated. described: of the turns shown, estimated; the rest are the system
+    prompt, tool definitions, and what the file does not contain.
     """
 
     facts: SessionFacts
@@ -48,7 +48,7 @@ class SessionWindowShown:
 
 @dataclass(frozen=True, slots=True)
 class SessionText:
-    """`session FILE --view text`: one turn, whole. diff: of a call that changes files, the lines of what it changes."""
+    """`session FILE --view text`: one turn in full. diff: lines that a call changes in files."""
 
     facts: SessionFacts
     turn: Turn
@@ -57,7 +57,7 @@ class SessionText:
 
 @dataclass(frozen=True, slots=True)
 class SessionHandOver:
-    """`session FILE --brief N`: what another agent must know. message: as the first message of a program."""
+    """`session FILE --brief N`: what another agent must know. message: as a program's first message."""
 
     facts: SessionFacts
     message: str
@@ -66,7 +66,7 @@ class SessionHandOver:
 
 @dataclass(frozen=True, slots=True)
 class SessionWhy:
-    """`session FILE --view why`: what became of one thing at a compaction, and where it was needed again."""
+    """`session FILE --view why`: what happened to a text at a compaction, and where it was needed again."""
 
     facts: SessionFacts
     reason: LossReason
@@ -75,7 +75,7 @@ class SessionWhy:
 
 @dataclass(frozen=True, slots=True)
 class SessionLosses:
-    """`session FILE --view lost`: what compactions threw away, by class. kind: only this class."""
+    """`session FILE --view lost`: what compactions dropped, by class. kind: only this class."""
 
     facts: SessionFacts
     losses: tuple[Loss, ...]
@@ -84,7 +84,7 @@ class SessionLosses:
 
 @dataclass(frozen=True, slots=True)
 class SessionRegrets:
-    """`session FILE --view regret`: what was needed again, and beside it what is done again anyway."""
+    """`session FILE --view regret`: what was needed again, compared with rework at other places."""
 
     facts: SessionFacts
     regrets: tuple[Regret, ...]
@@ -93,7 +93,7 @@ class SessionRegrets:
 
 @dataclass(frozen=True, slots=True)
 class SessionCache:
-    """`session FILE --view cache`: what each request read from the provider's cache, and what it read again."""
+    """`session FILE --view cache`: tokens that each request read from the provider's cache, and read again."""
 
     facts: SessionFacts
     cache: CacheLine
@@ -101,7 +101,7 @@ class SessionCache:
 
 @dataclass(frozen=True, slots=True)
 class SessionRules:
-    """`session FILE --view rules`: standing instructions that were loaded, and what the user forbade and was done."""
+    """`session FILE --view rules`: standing instructions that were loaded, and prohibitions that were broken."""
 
     facts: SessionFacts
     rules: tuple[LoadedRules, ...]
@@ -110,7 +110,7 @@ class SessionRules:
 
 @dataclass(frozen=True, slots=True)
 class SessionOutlook:
-    """`session FILE --view outlook`: what a compaction at a turn would drop, likeliest to be needed again first."""
+    """`session FILE --view outlook`: what a compaction at a turn would drop, most likely needed first."""
 
     facts: SessionFacts
     outlook: Outlook

@@ -1,4 +1,4 @@
-"""Fields that filter and sort the rows of lists of sessions and of one session."""
+"""Lists of sessions and of a session's parts, with the fields to filter and sort them."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ LISTING: Final = SESSIONS.listing
 
 
 def list_found(result: SessionListing) -> RowList[tuple[ListedSession, str]]:
-    """Return the sessions that lie here, each with as much of its id as opens it."""
+    """Return the sessions on this machine, each with a prefix of its id that identifies it."""
     from amgs.wings.sessions.listing import short_ids
 
     rows = zip(result.sessions, short_ids(result.sessions), strict=True)
@@ -47,11 +47,11 @@ def list_found(result: SessionListing) -> RowList[tuple[ListedSession, str]]:
 
 
 CELLS: Final = "when id project* agent? took:n turns:n tokens:n ▼:n errors:n again:n what/"
-"""The columns of the list of sessions, as `sheet` reads them."""
+"""Columns of the list of sessions for `sheet`."""
 
 
 def cells_of(sessions: Sequence[ListedSession], now: datetime) -> list[tuple[str, ...]]:
-    """Return what people see of sessions, a cell a column."""
+    """Return the cells of sessions as shown."""
     from amgs.wings.sessions.listing import short_ids
 
     return [

@@ -1,4 +1,4 @@
-"""The sessions of agents: what lies here, what one held, what was lost, and what that cost."""
+"""How agents' sessions are shown: the list, a session's content, losses and costs."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ CAUSES: Final = {
 """Why a prefix was read again."""
 _LOST_SHOWN = 12
 _ONE_LINE = 76
-"""Cells of what a session was about: a line of a terminal of 80."""
+"""Cells of a session's summary, for a terminal of 80 columns."""
 
 
 def _summarise_listing(result: SessionListing) -> str:
@@ -110,7 +110,7 @@ def session_listing(result: SessionListing) -> ResultTable:
         if rows
         else "",
     ]
-    # Rows are the newest first, for files and pipes; people read the newest last, where the prompt is.
+    # Data are newest first; people see the newest last, next to the prompt.
     shown = [(*cells, cut(what, _ONE_LINE)) for *cells, what in cells_of(result.sessions, result.at)]
     return replace(sheet("Sessions", CELLS, rows, notes), digest=tuple(reversed(shown)))
 
@@ -152,7 +152,7 @@ def session_usage(result: SessionUsage) -> ResultTable:
 
 
 def _tokens(usage: UseSum) -> tuple[Any, ...]:
-    """Return the tokens of a sum, and its cost, marked where a part of it has no known price."""
+    """Return the tokens of a sum and its cost, marked if part of it has no known price."""
     cost = f"{usage.cost:,.2f}" if usage.unpriced < usage.requests else "–"
     more = "+" if 0 < usage.unpriced < usage.requests else ""
     return usage.fresh, usage.written, usage.cached, usage.output, f"{cost}{more}" if usage.requests else ""
@@ -225,7 +225,7 @@ def _describe_facts(facts: SessionFacts) -> Iterator[str]:
 
 
 def _aside(facts: SessionFacts) -> str:
-    """Return which of the turns are not of the main conversation, or were taken back."""
+    """Describe the turns that are not of the main conversation or were taken back."""
     parts = [f"{facts.side:,} of {plural(facts.subagents, 'subagent')}"] if facts.side else []
     parts += [f"{facts.abandoned:,} taken back"] if facts.abandoned else []
     parts += [f"{facts.copied:,} copied from another session"] if facts.copied else []
@@ -302,7 +302,7 @@ OUTLOOK: Final = Rows["tuple[Any, ...]"](
 
 
 def list_views(review: SessionReview) -> dict[str, RowList[Any] | None]:
-    """Return the views of a session that its review holds, as lists."""
+    """Return the lists for the views that a review contains."""
     from amgs_app.views.sessions import results
 
     facts, outlook = review.facts, review.outlook

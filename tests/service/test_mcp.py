@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 import re
+import subprocess
 import sys
 import textwrap
 from datetime import UTC, datetime
@@ -99,6 +101,48 @@ async def _over_stdio(words: list[str], path: str) -> None:
     )
     async with Client(server) as client:
         await use_it(client)
+
+
+def test_every_line_of_standard_input_is_answered_in_our_words(tmp_path: Path) -> None:
+    """A line that the library cannot read got no answer, so that an agent waited for ever."""
+    words = ["--store", str(tmp_path / "agent.duckdb"), "--model", "tiny", "mcp"]
+    env = {"PYTHONPATH": f"{ROOT / 'core'}:{ROOT / 'focus'}:{ROOT}"}
+    who = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "x", "version": "1"}}
+
+    def call(name: str, **arguments: object) -> str:
+        params = {"name": name, "arguments": arguments}
+        return json.dumps({"jsonrpc": "2.0", "id": 7, "method": "tools/call", "params": params})
+
+    lines = {
+        json.dumps({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": who}): (1, "Quoted notes are data"),
+        call("ingest", text="\ud800 kiln"): (7, "half a surrogate pair"),
+        "{bad": (None, "The line is no JSON."),
+        '{"id": "a"}': ("a", "It is no message of MCP."),
+        call("search"): (7, "query is missing."),
+        call("search", query=5, limit="ten"): (7, "query takes a text; limit takes a whole number."),
+        call("search", query="kiln", top_k=3): (7, "search takes no top_k. It takes query, limit, budget."),
+        call("assemble", query="kiln", budget=1): (7, "budget takes 64 or more."),
+        call("status"): (7, "Holds nothing"),
+    }
+    with subprocess.Popen(
+        [sys.executable, "-m", "amgs_tui", *words],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        env={**os.environ, **env},
+        cwd=ROOT,
+    ) as server:
+        assert server.stdin is not None and server.stdout is not None
+        for line, (number, says) in lines.items():
+            server.stdin.write(f"{line}\n")
+            server.stdin.flush()
+            answer = server.stdout.readline()
+            assert json.loads(answer)["id"] == number
+            assert says in answer and "pydantic" not in answer
+            if number == 1:
+                server.stdin.write('{"jsonrpc": "2.0", "method": "notifications/initialized"}\n')
+        server.stdin.close()
+        assert server.wait(60) == 0
 
 
 async def test_a_token_opens_its_namespace_over_mcp_too(tmp_path: Path) -> None:

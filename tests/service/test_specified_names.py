@@ -126,6 +126,9 @@ def test_every_endpoint_takes_the_specifications_own_names(http: httpx2.Client, 
         ("/v1/frame/compose", {"name": "X", "children": ["SELF"], "child": ["SELF"]}, "children is another name"),
         ("/v1/memory/ingest", [], "at least 1 item"),
         ("/v1/memory/ingest", 3, "The body is no object in JSON"),
+        ("/v1/memory/search", {"query": 5, "nope": 1}, "query takes a text; nope is not known here."),
+        ("/v1/memory/search", {"query": "x", "top_k": "ten"}, "top_k takes a whole number."),
+        ("/v1/memory/search", {"query": "x", "since": "soon"}, "since takes a day or an instant"),
     ],
 )
 def test_what_cannot_be_meant_is_refused_in_words(http: httpx2.Client, path: str, body: Any, told: str) -> None:

@@ -71,7 +71,8 @@ def coherence(storage: Storage, assemblies: Iterable[AssemblyRecord]) -> Metric:
         if len(rows) > 1:
             cosines = np.stack(rows) @ np.stack(rows).T
             means.append(float(cosines[np.triu_indices(len(rows), 1)].mean()))
-    note = f"mean cosine of pairs in {len(means)} assemblies" if means else "no assembly has two embedded blocks"
+    counted = plural(len(means), "assembly", "assemblies")
+    note = f"mean cosine of pairs in {counted}" if means else "no assembly has two embedded blocks"
     return Metric("coherence", float(np.mean(means)) if means else None, "higher", None, note)
 
 

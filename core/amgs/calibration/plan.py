@@ -40,7 +40,7 @@ def plan(
     """
     if len(scores) < settings.fewest_outcomes:
         raise UsageError(
-            f"{len(scores)} outcomes are too few to calibrate; {settings.fewest_outcomes} are needed.",
+            f"To calibrate, {settings.fewest_outcomes} outcomes are needed, and {len(scores)} are known.",
             title="Not enough outcomes",
             way_out="Judge more blocks first.",
             about="feedback",

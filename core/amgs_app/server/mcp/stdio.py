@@ -4,16 +4,21 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 import sys
 from contextlib import AbstractAsyncContextManager, AsyncExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+import anyio
 import httpx2
 from mcp import Client, MCPError
 from mcp.client.streamable_http import streamable_http_client
 from mcp.server.lowlevel import Server
 from mcp.server.stdio import stdio_server
+from mcp.shared.message import SessionMessage
+from mcp_types import INVALID_REQUEST, PARSE_ERROR, ErrorData, JSONRPCError
+from pydantic import ValidationError
 
 from amgs.errors import AmgsError, StoreLockedError, UnreachableError
 from amgs_app import __version__
@@ -31,6 +36,8 @@ if TYPE_CHECKING:
     from amgs_app.engine import Options
 
 _MESSAGE: Final = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream"}
+_HALF: Final = re.compile(r"\\u[dD][89a-fA-F]")
+_UNSTORABLE: Final = "The text holds half a surrogate pair, which cannot be stored. Remove that character."
 _INTERNAL: Final = -32603
 _LEFT: Final = "The process that has the memory open ended before it answered: it may be done. Look, and ask again."
 
@@ -53,11 +60,47 @@ async def _speak(options: Options) -> None:
         async with AsyncExitStack() as stack:
             if holding.is_open:
                 await stack.enter_async_context(holding.letting_in())
-                await make_server(Tools(holding.who_asks)).run_stdio_async()
+                await _answer_lines(make_server(Tools(holding.who_asks))._lowlevel_server)
             else:
                 await _pass_on(holding, stack)
     finally:
         holding.close()
+
+
+async def _answer_lines(server: Server[Any]) -> None:
+    """Answer each line of standard input. One that is no message is answered too: the library would only log it, and
+    whoever sent it wait for ever.
+    """
+    async with stdio_server() as (incoming, outgoing), anyio.create_task_group() as group:
+        passing, messages = anyio.create_memory_object_stream[SessionMessage | Exception](0)
+
+        async def pass_on() -> None:
+            async with passing:
+                async for message in incoming:
+                    if isinstance(message, Exception):
+                        await outgoing.send(SessionMessage(refuse_line(message)))
+                    else:
+                        await passing.send(message)
+
+        group.start_soon(pass_on)
+        await server.run(messages, outgoing, server.create_initialization_options())
+        group.cancel_scope.cancel()
+
+
+def refuse_line(error: Exception) -> JSONRPCError:
+    """Return the answer to a line that is no message, to its id where it has one."""
+    fault: Any = error.errors()[0] if isinstance(error, ValidationError) else {"type": "json_invalid", "input": ""}
+    asked, code, words = fault["input"], INVALID_REQUEST, "It is no message of MCP."
+    if fault["type"] == "json_invalid":
+        halved = _HALF.search(asked) is not None  # JSON for one reader and not for the other
+        code, words = (INVALID_REQUEST, _UNSTORABLE) if halved else (PARSE_ERROR, "The line is no JSON.")
+        try:
+            asked = json.loads(asked)
+        except (ValueError, RecursionError):
+            asked = None
+    number = asked.get("id") if isinstance(asked, dict) else None
+    known = number if isinstance(number, int | str) else None
+    return JSONRPCError(jsonrpc="2.0", id=known, error=ErrorData(code=code, message=words))
 
 
 class Holding:
@@ -202,8 +245,7 @@ async def _relay(address: str, token: str, namespace: str) -> None:
             on_list_tools=list_tools,
             on_call_tool=call_tool,
         )
-        async with stdio_server() as (incoming, outgoing):
-            await local_server.run(incoming, outgoing, local_server.create_initialization_options())
+        await _answer_lines(local_server)
 
 
 def _first_message(error: BaseException) -> str:

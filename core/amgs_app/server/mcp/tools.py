@@ -20,7 +20,7 @@ from mcp.server.mcpserver import Context
 from mcp.server.mcpserver.exceptions import ToolError
 from mcp.server.mcpserver.tools import Tool
 from mcp_types import ToolAnnotations
-from pydantic import Field
+from pydantic import Field, ValidationError
 
 from amgs.clock import parse_instant
 from amgs.errors import AmgsError, BudgetError, InputError, UsageError
@@ -34,6 +34,7 @@ from amgs_app.server.asking import Asked, check_right
 from amgs_app.server.memory_routes import IngestRequest, ingest_items
 from amgs_app.server.table_routes import lane_of
 from amgs_app.session.operator import Operator
+from amgs_app.terminal.plain_refusals import say_value
 from amgs_app.wing_views import views
 
 if TYPE_CHECKING:
@@ -310,6 +311,22 @@ def _instant(text: str) -> datetime | None:
         raise InputError(f"{text!r} is no instant.", way_out="Write it as 2026-03-01T09:00:00Z.") from error
 
 
+class PlainTool(Tool):
+    """A tool that says in our words which arguments it does not take."""
+
+    async def run(self, arguments: dict[str, Any], context: Any, convert_result: bool = False) -> Any:
+        """Run the tool. Raises ToolError for arguments that are missing, wrong or unknown, and what the tool raises."""
+        known = self.parameters["properties"]
+        if unknown := [name for name in arguments if name not in known]:
+            raise ToolError(f"{self.name} takes no {unknown[0]}. It takes {', '.join(known)}.")
+        try:
+            self.fn_metadata.validate_arguments(arguments)
+        except ValidationError as error:
+            faults = [say_value(".".join(map(str, fault["loc"])), fault["msg"]) for fault in error.errors()]
+            raise ToolError(f"{'; '.join(faults)}.") from error
+        return await super().run(arguments, context, convert_result)
+
+
 def make_server(tools: Tools) -> MCPServer:
     """Return an MCP server with the tools."""
     mcp_tools = []
@@ -317,7 +334,7 @@ def make_server(tools: Tools) -> MCPServer:
         function = _in_words(getattr(tools, name))
         if name == "assemble":
             function = _with_switches(function)
-        tool = Tool.from_function(
+        tool = PlainTool.from_function(
             function, name, description=description, annotations=_hints(name), structured_output=False
         )
         mcp_tools.append(tool.model_copy(update={"parameters": _strip_titles(tool.parameters)}))

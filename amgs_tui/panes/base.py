@@ -21,7 +21,7 @@ from amgs_app.panes.row_filter import describe_filter
 from amgs_app.render.canvas import Canvas
 from amgs_app.render.empty_state import notice
 from amgs_app.terminal.printable import printable_line
-from amgs_tui.dialogs.questions import choose
+from amgs_tui.dialogs.questions import Choice, choose
 from amgs_tui.keys import hide
 from amgs_tui.messages import EngineRequest, Failed, Follow, Origin
 from amgs_tui.panes.picture_lines import (
@@ -41,7 +41,6 @@ if TYPE_CHECKING:
 
     from amgs_app.calls.call import Call
     from amgs_app.panes.row_filter import ListFilter, Row
-    from amgs_tui.dialogs.questions import Choice
     from amgs_tui.host import Host
 
 R = TypeVar("R")
@@ -155,6 +154,13 @@ class Pane(Widget, can_focus=True):
     def choose(self, title: str, choices: Sequence[Choice], then: Callable[[str], object]) -> None:
         """Have the operator choose one; `then` is called with its id, and not where nothing is chosen."""
         choose(self.app, title, choices, then)
+
+    def choose_or_type(
+        self, title: str, choices: Sequence[Choice], then: Callable[[str], object], about: str, start: str
+    ) -> None:
+        """Have the operator choose one, or type their own on a line that begins with `start`."""
+        own = Choice("(own)", "other …", about)
+        self.choose(title, [*choices, own], lambda name: self.host.command(start) if name == own.id else then(name))
 
     def ask_line(self, label: str, then: Callable[[str], object], value: str = "", **how: Any) -> None:
         """Ask the operator for one line; `then` is called with it, and not where it is left."""

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 
 KINDS: Final = ("related", "depends_on", "links_to", "caused", "contradicts", "part_of")
 """Types that are offered for a new edge, beside those that are here."""
-OWN: Final = "(own)"
-"""The choice of a type that is typed."""
 EDITING: Final[list[Any]] = [
     show("right", "walk_edges(1)", "edge", "graph.edge", "Next edge, then the next neighbour", key_display="←→"),
     hide("left", "walk_edges(-1)", "edge before", "graph.edge_before", "Previous edge, or the neighbour before"),
@@ -120,12 +118,10 @@ class EdgeEditing:
         neighbourhood = self.found()
         here = sorted({live.edge.relation_type for live in neighbourhood.edges}) if neighbourhood is not None else []
         choices = [Choice(name, name) for name in dict.fromkeys((*KINDS, *here))]
-        own = Choice(OWN, "other …", "a type of your own")
-
-        def join(kind: str) -> None:
-            if kind == OWN:
-                self.pane.host.command(f"edge set {start[:12]} {goal[:12]} --kind ")
-            else:
-                self.pane.ask(operations.edge.set_edge(start, goal, kind=kind))
-
-        self.pane.choose("What joins them?", [*choices, own], join)
+        self.pane.choose_or_type(
+            "What joins them?",
+            choices,
+            lambda kind: self.pane.ask(operations.edge.set_edge(start, goal, kind=kind)),
+            "a type of your own",
+            f"edge set {start[:12]} {goal[:12]} --kind ",
+        )

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from amgs.types import ConsolidationItem, ConsolidationPlan
     from amgs_tui.panes.base import Pane
 
-OWN: Final = "(own)"
-"""The choice of a category that is typed."""
 CORRECTING: Final[list[Any]] = [
     show("e", "recategorise", "category", "inbox.category", "Change the category of this block of the draft"),
     show("x", "leave_out", "leave out", "inbox.leave_out", "Leave out the block or the edge, or include it again"),
@@ -117,12 +115,10 @@ class PlanCorrecting:
         present = self.draft.edit_of(item.block.id).category or item.category
         names = dict.fromkeys((*CATEGORIES, *counts, present))
         choices = [Choice(name, name, "proposed" if name == item.category else "", name == present) for name in names]
-
-        def use(name: str) -> None:
-            if name == OWN:
-                self.pane.host.command(f"consolidate edit {item.block.id[:12]} --new --category ")
-            else:
-                self._correct(item, category=name)
-
-        own = Choice(OWN, "other …", "a category of your own")
-        self.pane.choose("Category", [*choices, own], use)
+        self.pane.choose_or_type(
+            "Category",
+            choices,
+            lambda name: self._correct(item, category=name),
+            "a category of your own",
+            f"consolidate edit {item.block.id[:12]} --new --category ",
+        )

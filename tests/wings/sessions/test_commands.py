@@ -193,6 +193,7 @@ def test_a_session_of_one_request_has_a_line_in_place_of_a_strip_and_is_not_said
     file.answer("It is mown.")
     drawn = figures.overview(review(file.open()), Canvas(100, 40)).plain
     assert "turn 2: 404 of 200,000 tokens" in drawn and "turn 2 to" not in drawn
+    assert "filled the window" in drawn.split("\n")[6], "no room is kept for a strip"
     assert "404 tokens stand in the window, less than 1% of it" in drawn
 
 

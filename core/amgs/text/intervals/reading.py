@@ -82,9 +82,9 @@ class Reading:
 
     def after(self, i: int, *phrases: str) -> int | None:
         """Return the place behind the first of the phrases that stands at i; None where none does."""
+        first = self.at(i)
         for phrase in phrases:
-            words = phrase.split()
-            if self.words[i : i + len(words)] == words:
+            if phrase.startswith(first) and self.words[i : i + len(words := phrase.split())] == words:
                 return i + len(words)
         return None
 

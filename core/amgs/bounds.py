@@ -1,4 +1,4 @@
-"""Counts that a caller gives: a wrong one is said before anything is asked of the store or of a library."""
+"""Check counts that a caller gives, before the store or a library sees them."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import overload
 from amgs.errors import UsageError
 
 MOST = 2**31 - 1
-"""More than any memory holds; what is asked for beyond it means all there is."""
+"""Greatest count; a greater one means all there is."""
 
 
 @overload

@@ -1,4 +1,6 @@
-"""Time as an input: every stage is handed a Clock, nothing below the command line asks the machine."""
+"""Provide time as an input: every stage gets a Clock, and nothing below the command line asks the machine, so that
+`--now` makes a run repeatable.
+"""
 
 from __future__ import annotations
 
@@ -13,15 +15,13 @@ LAST = datetime(9999, 12, 31, 23, 59, 59, 999_999, tzinfo=UTC)
 """Where the calendar ends."""
 
 UNPLACED = timezone(timedelta(0), "Z")
-"""UTC in an instant that a machine wrote (a count of seconds, a `Z`, a file's time): where its writer was, it does not
-say, and the zone of whoever takes it in stands for it.
+"""UTC of an instant that a machine wrote (seconds since 1970, a `Z`, a file's time). It does not say where its writer
+was, so the time zone of whoever ingests it is used.
 """
 
 
 class Clock(Protocol):
-    """Tells the instant (aware, UTC) and a monotonic reading in seconds for durations. zone: where whoever writes and
-    asks is.
-    """
+    """Returns the current instant (aware, UTC), and monotonic seconds for durations. zone: time zone of the user."""
 
     @property
     def zone(self) -> tzinfo: ...
@@ -53,7 +53,7 @@ class MachineZone(tzinfo):
         except (OverflowError, OSError, ValueError):
             return at
         here = there.replace(tzinfo=self)
-        # The hour that a clock shows twice.
+        # In the hour that a clock shows twice, fold=1 is the second one.
         return here if here.utcoffset() == there.utcoffset() else here.replace(fold=1)
 
 
@@ -119,7 +119,7 @@ class ZonedClock:
 
 
 def place(instant: datetime, zone: tzinfo | None) -> datetime:
-    """Return the instant on its writer's clock, an UNPLACED one in this zone; unchanged at the edge of the calendar."""
+    """Return the instant in its own offset, or in this zone if it is UNPLACED; unchanged at the end of the calendar."""
     try:
         return instant.astimezone(zone or UTC) if instant.tzname() == "Z" else aware(instant)
     except OverflowError:
@@ -127,7 +127,7 @@ def place(instant: datetime, zone: tzinfo | None) -> datetime:
 
 
 def local_now(clock: Clock) -> datetime:
-    """Now where whoever writes and asks is."""
+    """Return the current instant in the user's time zone."""
     return clock.now().astimezone(clock.zone)
 
 
@@ -145,7 +145,7 @@ def as_utc(instant: datetime) -> datetime:
 
 
 def earlier(instant: datetime, by: timedelta) -> datetime:
-    """So much before an instant, or after it for less than nothing; where the calendar ends, its end."""
+    """Return the instant earlier by a duration, later for a negative one, clamped to the calendar's ends."""
     try:
         return instant - by
     except OverflowError:
@@ -153,7 +153,7 @@ def earlier(instant: datetime, by: timedelta) -> datetime:
 
 
 def hours_before(instant: datetime, hours: float) -> datetime:
-    """Return the instant so many hours before another; where the calendar ends, its end."""
+    """Return the instant so many hours earlier, clamped to the calendar's ends."""
     try:
         span = timedelta(hours=hours)
     except OverflowError:
@@ -162,12 +162,12 @@ def hours_before(instant: datetime, hours: float) -> datetime:
 
 
 def changed_at(seconds: float) -> datetime:
-    """Return the instant of a file's time; where the calendar ends, its end."""
+    """Return the instant of a file's time in seconds since 1970, clamped to the calendar's ends."""
     return earlier(EPOCH, timedelta(seconds=-max(min(seconds, 1e12), -1e12))).replace(tzinfo=UNPLACED)
 
 
 def microseconds_of(instant: datetime) -> int:
-    """Microseconds from the beginning of 1970 to an aware instant: how columns hold time."""
+    """Return the microseconds from 1970 to an aware instant, the form of time in arrays."""
     return (instant - EPOCH) // timedelta(microseconds=1)
 
 

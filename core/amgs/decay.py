@@ -14,7 +14,7 @@ PROFILES: Mapping[str, float] = MappingProxyType({"ephemeral": 0.1, "standard": 
 
 
 def check_lambda(decay_lambda: float) -> float:
-    """λ itself when it is finite and not negative; raises UsageError otherwise. λ = 0 never decays (a pin)."""
+    """Return λ; raise UsageError where it is not finite or negative. λ = 0 never decays (a pin)."""
     if not math.isfinite(decay_lambda) or decay_lambda < 0:
         raise UsageError(
             f"A decay constant must be finite and not negative, got {decay_lambda!r}.",
@@ -24,7 +24,7 @@ def check_lambda(decay_lambda: float) -> float:
 
 
 def relevance(decay_lambda: float, hours: float) -> float:
-    """exp(-λ·hours) in [0, 1]; a clock that went back (negative hours) counts as no time passed."""
+    """Return exp(-λ·hours) in [0, 1]; negative hours (the clock went back) count as 0."""
     return math.exp(-decay_lambda * max(hours, 0.0))
 
 
@@ -39,7 +39,7 @@ def hours_between(since: datetime, now: datetime) -> float:
 
 
 def half_life_hours(decay_lambda: float) -> float:
-    """ln 2 / λ in hours; infinite for λ = 0."""
+    """Return the half-life ln 2 / λ in hours; infinite for λ = 0."""
     return math.log(2) / decay_lambda if decay_lambda > 0 else math.inf
 
 

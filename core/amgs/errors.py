@@ -1,7 +1,7 @@
-"""Everything the engines and the workstation raise on purpose.
+"""Define every error that the engines and the workstation raise on purpose.
 
-Each error carries a title, a sentence and a way out; the screen shows them as a toast or a modal, the command
-line prints them and maps them to an exit code.
+Each error has a title, a sentence and a way out; the screen shows them as a toast or a modal, the command line prints
+them and exits with the class's exit code. A new class needs a line in the tree below and in `problems.py`.
 
     AmgsError                      exit 7
     ├── UsageError                 exit 2   the request itself is wrong
@@ -51,17 +51,17 @@ _REFUSED: Final = frozenset(
         *(errno.EISDIR, errno.ENOTDIR, errno.ELOOP, errno.ENAMETOOLONG),
     }
 )
-"""What the system says where it does not let a folder or a file be read or written."""
+"""Error numbers by which the system refuses to read or write a file or folder."""
 
 UNWRITABLE: Final = frozenset({"room", "unwritable"})
-"""What a StoreError is about where the disk takes nothing."""
+"""Values of `about` of a StoreError that mean the disk cannot be written."""
 
 _SECRETS: Final = re.compile(r"(?<=://)[^\s@]*:\S*@|(?<=http://)\S*@|(?<=https://)\S*@")
-"""What stands before the @ of an address: a key, or a user with a password."""
+"""The part of an address before the @: a key, or a user with a password."""
 
 
 def hide_secrets(text: str) -> str:
-    """Return a text that is said, without the keys and passwords of the addresses in it."""
+    """Return a message without the keys and passwords in its addresses."""
     return _SECRETS.sub("…@", text) if "://" in text else text
 
 
@@ -71,9 +71,9 @@ _SYSTEM_NUMBER: Final = re.compile(r"\[Errno -?\d+\] ?")
 class AmgsError(Exception):
     """Root of the tree.
 
-    title: a few words, shown as a heading. message: one sentence, what happened. way_out: one sentence, what to
-    do now (may be empty), in words that hold for every front end. about: what it is about ("store", "operation"), by
-    which a front end adds its own command.
+    title: a few words, shown as a heading. message: what happened, a sentence. way_out: what to do now, a sentence that
+    fits every front end, or "". about: a subject such as "store" or "operation", by which a front end adds its own
+    command to the way out.
     """
 
     title = "Something went wrong"
@@ -81,7 +81,7 @@ class AmgsError(Exception):
     about = ""
 
     def __init__(self, message: str, *, way_out: str = "", title: str | None = None, about: str = "") -> None:
-        # The system's own words often stand in it; their number helps nobody.
+        # Messages often quote the system; its error number helps nobody.
         self.message = hide_secrets(_SYSTEM_NUMBER.sub("", message))
         super().__init__(self.message)
         self.way_out = hide_secrets(way_out)
@@ -182,7 +182,7 @@ class StoreAwayError(StoreError):
 
 
 def as_refusal(error: BaseException, *, about: str = "") -> BaseException:
-    """Give a StoreError in words for a file or folder that the system refuses; any other error as it is."""
+    """Return a StoreError for an OSError by which the system refuses a file or folder; any other error unchanged."""
     if not isinstance(error, OSError) or error.errno not in _REFUSED:
         return error
     return StoreError(
@@ -195,7 +195,7 @@ def as_refusal(error: BaseException, *, about: str = "") -> BaseException:
 
 @contextmanager
 def saying_refusals() -> Iterator[None]:
-    """Raise what the system refuses inside, where a store is opened, as a StoreError."""
+    """Raise a StoreError in place of an OSError by which the system refuses a file; used where a store is opened."""
     try:
         yield
     except OSError as error:

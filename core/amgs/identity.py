@@ -18,7 +18,7 @@ def canonical(content: str) -> str:
 
 
 def block_id(content: str) -> str:
-    """64 lower-case hexadecimal digits: SHA-256 of the canonical content in UTF-8.
+    """Return the block's id, 64 lower-case hexadecimal digits: the SHA-256 of its canonical content in UTF-8.
 
     Lone surrogates, which no encoding can carry, are hashed as they would be escaped.
     """

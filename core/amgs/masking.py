@@ -1,10 +1,9 @@
-"""Secrets in a text: the one rule by which keys, tokens, passwords and private keys are masked wherever text comes in,
-is shown or is sent.
+"""Mask secrets in text: keys, tokens, passwords and private keys, wherever text comes in, is shown or is sent.
 
-What vendors' keys look like is told by the rules of `detect-secrets`, and by those below where it has none or is too
-narrow. It is loaded only for a text that may hold such a key: that takes a quarter of a second. A masked secret keeps
-its kind and a mark by which it is known again, `[masked: GitHub token #3f9a1c]`. The mark is made with a key that lies
-in a file of its own and in no store, so that nobody who has a store can try passwords against it.
+Forms of keys come from `detect-secrets`, and from the tables below where it has none or is too narrow. The package is
+loaded (in a quarter of a second) only for a text that may have such a key. A masked secret shows its kind and a mark,
+`[masked: GitHub token #3f9a1c]`. The mark is an HMAC whose key is in a file outside the store, so that nobody with the
+store can guess passwords by it. A new kind of secret is an entry in a table here.
 """
 
 from __future__ import annotations
@@ -44,7 +43,7 @@ _PREFIXES: Final = {
     "dp.st. dp.ct. pul- rubygems_ figd_ nfp_ lsv2_pt_ lsv2_sk_ EAA atlasv1.",
     "private key": "AGE-SECRET-KEY-1",
 }
-"""How keys begin; what follows is random."""
+"""Prefixes of keys; what follows is random."""
 _BY_PREFIX: Final = tuple(
     (prefix, kind, rf"(?<![A-Za-z0-9_-]){re.escape(prefix)}([\w-]{{16,}})(?:[.=+/][\w=+/-]{{4,}})*=*")
     for kind, prefixes in _PREFIXES.items()
@@ -176,15 +175,14 @@ class TakenSecrets:
 
 _PLAIN: Final = (int, float, datetime, type(None))
 _SHORTEST: Final = 16
-"""No word without a sign that is shorter holds a secret."""
+"""Characters below which a word of letters and digits alone is no secret."""
 _DEEPEST: Final = 100
-"""Containers in each other; what lies deeper is masked as one text."""
+"""Levels of nested containers; anything deeper is masked as a single text."""
 
 
 def mask(value: T, taken: TakenSecrets | None = None, depth: int = 0) -> T:
-    """Return a text, or a value with texts (rows, results, JSON), with a mark in place of each secret; itself for none.
-
-    taken: is given what is taken out.
+    """Return a text, or a value with texts (rows, results, JSON), with a mark in place of each secret; unchanged where
+    it has none. taken: receives the secrets.
     """
     if isinstance(value, _PLAIN):
         return value
@@ -209,9 +207,7 @@ def mask(value: T, taken: TakenSecrets | None = None, depth: int = 0) -> T:
 
 
 def mask_body(body: bytes) -> bytes:
-    """Return a body without its secrets. JSON stays JSON; in any other form stars stand for a secret, so that lengths
-    hold.
-    """
+    """Return a body without its secrets. JSON stays JSON; in other bodies a secret becomes stars of the same length."""
     try:
         value = json.loads(body)
     except (ValueError, RecursionError):
@@ -244,25 +240,25 @@ def _mask_member(key: Any, member: T, taken: TakenSecrets | None, depth: int) ->
 
 
 def find_marks(values: Iterable[str]) -> tuple[str, ...]:
-    """Return the kinds of the masked secrets in texts, each secret once."""
+    """Return the kind of each masked secret in these texts, without repeats of the same secret."""
     marks = dict.fromkeys((mark[1], mark[2]) for text in values if "[masked: " in text for mark in _MARK.finditer(text))
     return tuple(kind for kind, _ in marks)
 
 
 def count_digits(text: str) -> int:
-    """Digits of the longest mark in a text; 0 for none."""
+    """Return the digits of the longest mark in a text; 0 for none."""
     return max((6 + len(mark[3]) for mark in _MARK.finditer(text)), default=0) if "[masked: " in text else 0
 
 
 def tell_masked(kinds: Iterable[str]) -> str:
-    """`2 secrets masked: GitHub token, private key`; "" for none."""
+    """Return a sentence such as `2 secrets masked: GitHub token, private key`; "" for none."""
     counted = Counter(kinds)
     listing = ", ".join(kind if count == 1 else f"{count} × {kind}" for kind, count in counted.items())
     return f"{counted.total()} secret{'s' * (counted.total() > 1)} masked: {listing}" if counted else ""
 
 
 def find_secrets(text: str) -> Iterator[tuple[int, int, str]]:
-    """Yield where secrets stand in a text, and of what kind each is; in no order, and they may overlap."""
+    """Yield (start, end, kind) of each secret in a text, in no order; they may overlap."""
     small = text.lower()
     for prefix, kind, pattern in _BY_PREFIX if _RUN.search(text) else ():
         if prefix in text:
@@ -284,14 +280,13 @@ def find_secrets(text: str) -> Iterator[tuple[int, int, str]]:
 
 
 def _is_random(body: str) -> bool:
-    """Return whether what follows a prefix is drawn, and no name in a program: `npm_config_cache`,
-    `hf_hub_download`.
-    """
+    """Return whether the text after a prefix looks random, unlike a program's name such as `npm_config_cache`."""
     digits = sum(character.isdigit() for character in body)
     return digits > 1 and (body.upper() != body != body.lower() or ("_" not in body and len(body) >= 24))
 
 
 def _mask_text(text: str, taken: TakenSecrets | None = None) -> str:
+    """Return a text with a mark in place of each secret."""
     last, parts = 0, []
     for start, end, kind in sorted(find_secrets(text), key=lambda secret: secret[0]):
         if start >= last and "[masked:" not in text[start:end]:

@@ -1,4 +1,4 @@
-"""`amgs.open`: a memory with the real models where they are installed."""
+"""Open a memory (`amgs.open`), with the real models where they are installed."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _INSTALL = "Install the models with pip install 'amgs-workstation[models]'."
 
 
 class FallbackWarning(UserWarning):
-    """A model is not installed, and something simpler stands in for it."""
+    """A model is not installed, and a simpler substitute is used."""
 
 
 def open(
@@ -47,16 +47,16 @@ def open(
     """Open or create the memory at a path; ":memory:" for one that is gone on close,
     `postgresql://user@host/database?namespace=name` for one in a database.
 
-    clock: the system clock unless another is given. embedder: the one that made the store's embeddings; in a new
-    store all-MiniLM-L6-v2. recogniser: spaCy's small English model. count_tokens: the tokenizer of SmolLM2. Each is
-    loaded on first use. Where one is not installed, a deterministic stand-in that needs no model takes its place,
-    with a FallbackWarning: words hashed to vectors, which match wording and not meaning; names found by rules; token
-    counts approximated (without a warning). summariser: writes the digests of conversations in words of its own,
-    marked as such; without one they cite. model: a language model that is asked what kinds and names notes hold,
-    whether two say the same and where one turns to another subject, and that writes frames which are summaries; rules
-    check what it says, and without one they decide alone. create: False where a missing store is an error. accept_loss:
-    open a store that has lost its last changes, and go on with what is left. wait_seconds: how long one and the same
-    process may keep the store before this is refused.
+    The models default to: embedder, the one that made the store's embeddings, in a new store all-MiniLM-L6-v2;
+    recogniser, spaCy's small English model; count_tokens, the tokenizer of SmolLM2. Each is loaded on first use. Where
+    one is not installed, a deterministic substitute is used, with a FallbackWarning: hashed words, which match wording
+    and not meaning; names found by rules; approximate token counts (without a warning).
+
+    clock: the system clock unless another is given. summariser: writes the digests of conversations in its own words,
+    marked as such; without one they quote. model: a language model that classifies notes, finds names in them, judges
+    whether two say the same and where the subject changes, and writes summary frames; rules check its answers, and
+    decide alone without it. create: False where a missing store is an error. accept_loss: open a store that has lost
+    its last changes. wait_seconds: how long another process may keep the store before opening fails.
 
     Raises StoreLockedError, StoreTooNewError, StoreCorruptError or StoreError; ModelError for a store whose embedder
     is not installed.

@@ -1,4 +1,4 @@
-"""Waiting for a store that another process has open."""
+"""Wait for a store that another process has open."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ def wait_for_store(
     patience: float,
     look: Callable[[StoreLockedError, float], None] | None = None,
 ) -> T:
-    """Return what opens a store, as soon as no other process has it open. look: what is done about each refusal, after
-    so many seconds; it may raise.
+    """Call `open_store` until no other process has the store open, and return its result.
 
-    Raises StoreLockedError where one and the same process keeps it for longer than `patience` seconds (behind many that
-    are quick, all get their turn), and at once where this one does, or it is no file.
+    look: called after each refusal with the error and the seconds waited; it may raise. Raises StoreLockedError where
+    the same process keeps the store for more than `patience` seconds (several quick ones in turn may take longer), and
+    at once where this process has it open, or the store is not a file.
     """
     waits = isinstance(path, Path) or "://" not in path
     holder, waited = "", 0.0

@@ -1,4 +1,4 @@
-"""Errors over HTTP, as problem details (RFC 9457) with the project's title, sentence and way out; never a stack."""
+"""Convert errors to problem details for HTTP (RFC 9457), with title, sentence and way out, and back; never a stack."""
 
 from __future__ import annotations
 

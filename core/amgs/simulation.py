@@ -1,7 +1,7 @@
-"""Simulate what a change comes to: a graph of uncertain edges that is used and fades, drawn many times (AMGS §7.6).
+"""Simulate the effect of a change: a graph with uncertain edges is used and decays, in many random draws (AMGS §7.6).
 
-All scenarios of a draw have the same luck and the same uses, so that only the change tells them apart. Nothing here
-writes; the same seed gives the same answer.
+All scenarios of a draw share their random numbers and uses, so that they differ only by the change. Nothing is written,
+and the same seed gives the same answer.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ from amgs.storage.edges import EdgeColumns
 from amgs.types import Progress
 
 ALIVE: Final = 0.02
-"""Strength from which an edge joins two blocks."""
+"""Strength from which an edge counts."""
 
 BELIEF: Final = 20.0
-"""How many observations a confidence is worth: the sum of the two parameters of its Beta distribution."""
+"""Number of observations that a confidence stands for: the sum of the two parameters of its Beta distribution."""
 
 DECAY_SPREAD: Final = 0.25
 """Standard deviation of ln λ: decay constants are profiles, not measurements."""
@@ -44,8 +44,10 @@ Mask = NDArray[np.bool_]
 
 @dataclass(frozen=True, eq=False)
 class UncertainGraph:
-    """n blocks and m edges of all scenarios. idle, edge_idle: hours since the last use. chance: (n,) of being what a
-    use finds, sum 1. source, target: places of blocks. luck: (m,) edges with one number share their luck.
+    """The n blocks and m edges of all scenarios.
+
+    idle, edge_idle: hours since the last use. chance: (n,) probability that a use finds the block, sum 1. source,
+    target: indexes of blocks. luck: (m,) edges with the same number share their random draws.
     """
 
     idle: Floats
@@ -74,8 +76,10 @@ class UncertainGraph:
 
 @dataclass(frozen=True, eq=False)
 class Scenario:
-    """blocks (n,), edges (m,): what is there. pace: multiple of all decay. threshold: relevance under which every cycle
-    prunes what shows the other three signs as well. watched: place of a new block.
+    """A variant of the memory. blocks (n,), edges (m,): masks of what exists.
+
+    pace: factor on all decay. threshold: relevance below which each cycle prunes blocks that are low in the other three
+    signs too. watched: index of a new block whose links are measured.
     """
 
     name: str
@@ -129,9 +133,9 @@ def draw(
     limits: PruningSettings,
     progress: Progress | None = None,
 ) -> tuple[Quantiles, ...]:
-    """Live `draws` times through `days` in every scenario. relevance: from which a block counts as held.
+    """Simulate `days` in every scenario, `draws` times, and return quantiles of each measure.
 
-    Raises UsageError for numbers out of range.
+    rate: uses a day. relevance: from which a block counts as remembered. Raises UsageError for numbers out of range.
     """
     if type(draws) is not int or not 0 <= days <= 36_500 or not 1 <= draws <= 10_000 or not 0 <= rate * days <= 1e6:
         raise UsageError(
@@ -169,8 +173,8 @@ def draw(
 
 
 class _Life:
-    """The luck of one draw: beliefs and decay of the edges, and the uses, each of which finds a block and may walk that
-    block's edges.
+    """The random numbers of a draw: strength and decay of the edges, and the uses, each of which finds a block and may
+    reinforce the block's edges.
     """
 
     def __init__(self, graph: UncertainGraph, rng: np.random.Generator, hours: float, rate: float) -> None:

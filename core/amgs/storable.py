@@ -1,7 +1,7 @@
-"""Text that can be stored: the one rule of every border, by which a text comes in or is refused.
+"""Check that text can be stored; everything that comes in is checked by this rule.
 
-Half a surrogate pair, which JSON, an argument in another encoding and Python can spell, has no encoding; NUL ends a
-text in PostgreSQL and in whatever is written in C.
+Half a surrogate pair, which JSON, Python and wrongly encoded arguments can contain, has no encoding; NUL ends a text in
+PostgreSQL and in C.
 """
 
 from __future__ import annotations
@@ -31,6 +31,7 @@ def why_unstorable(value: Any) -> str:
 
 
 def _parts(value: Any) -> Iterable[Any]:
+    """Return the values inside a mapping, sequence, set or dataclass; () for any other value."""
     if isinstance(value, Mapping):
         return chain.from_iterable(value.items())
     if isinstance(value, (list, tuple, set, frozenset)):
@@ -47,12 +48,14 @@ def check_storable(value: Any) -> None:
 
 
 def make_storable(text: str) -> str:
-    """Return the text with a mark in place of what cannot be stored: of what is read, and not given by anybody."""
+    """Return the text with a mark in place of what cannot be stored; for files that are read, where
+    refusing is no help.
+    """
     return text if _is_storable(text) else _UNSTORABLE.sub("\ufffd", text)
 
 
 def _is_storable(text: str) -> bool:
-    """Said without a search character by character, which takes seconds of a large session."""
+    """Return whether a text can be stored, without checking each character, which takes seconds for a large session."""
     try:
         return "\0" not in text and (text.isascii() or bool(text.encode()))
     except UnicodeEncodeError:

@@ -1,5 +1,7 @@
-"""Handles, `#12` or `#12-15`, by which messages are named, and texts whose every piece is a message's own characters or
-is marked as glue. What may be cited of a message depends on it alone, so that a plan shows the same words at any time.
+"""Cite messages: handles such as `#12` or `#12-15`, and texts in which every piece is quoted from a message or marked
+as added ("glue").
+
+The pieces of a message depend on that message alone, so that a plan cites the same words at any time.
 """
 
 from __future__ import annotations
@@ -19,20 +21,18 @@ GAP = " … "
 
 
 def source(message: Message | ContextMessage) -> str:
-    """Return what a message says: its text, then its calls of tools, a line each; the text's characters keep their
-    places.
-    """
+    """Return the text of a message followed by its tool calls, a line each; offsets into the text stay valid."""
     calls = [f"{call.name} {call.arguments}" for call in message.calls]
     return "\n".join([message.text, *calls]) if calls else message.text
 
 
 def cite(message: Message, start: int, end: int) -> TextPiece:
-    """Return characters of what a message says."""
+    """Return a piece that quotes the characters [start, end) of a message's `source`."""
     return TextPiece(source(message)[start:end], message.number, start, end)
 
 
 def glue(text: str) -> TextPiece:
-    """Return what is no message's."""
+    """Return a piece of text that is not from a message."""
     return TextPiece(text)
 
 
@@ -43,9 +43,9 @@ def heading(message: Message) -> TextPiece:
 
 
 def extract(message: Message, spans: Iterable[tuple[int, int]]) -> list[TextPiece]:
-    """Return spans of what a message says as pieces in their order, a mark where something between them is missing.
+    """Return spans of a message as pieces in order, with a mark where text between them is left out.
 
-    Spans that overlap are one, and so are spans with nothing but white space between them.
+    Spans that overlap, or with only white space between them, are joined.
     """
     text = source(message)
     joined: list[tuple[int, int]] = []
@@ -92,7 +92,7 @@ def numbers(text: str) -> tuple[int, int]:
 
 
 def runs(wanted: Iterable[int]) -> list[tuple[int, int]]:
-    """Rising numbers as (first, last) of neighbours."""
+    """Return ascending numbers as ranges (first, last) of consecutive ones."""
     spans: list[tuple[int, int]] = []
     for number in wanted:
         if spans and spans[-1][1] == number - 1:

@@ -21,7 +21,7 @@ from amgs.types import Vector
 Floats = NDArray[np.float64]
 
 _CENTRED = 0.9
-"""So much of what a whole conversation has in common is taken out of each of its messages."""
+"""Share of the conversation's mean vector that is subtracted from each message."""
 _WORDS = 0.3
 """The share of the words; the rest is meaning."""
 _WINDOWS = (0.25, 0.5)
@@ -83,7 +83,7 @@ def stems(text: str) -> Counter[str]:
 
 
 def centre(texts: Sequence[str], vectors: Vector) -> Vector:
-    """Return what each message is about beyond what all are: (n, d), of length √(1 + words)."""
+    """Return each message's vector less the conversation's mean (n, d), with length √(1 + words)."""
     if not len(texts):
         return vectors
     lengths = np.sqrt([1.0 + len(text[:_LONGEST].split()) for text in texts])

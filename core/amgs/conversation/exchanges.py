@@ -1,5 +1,5 @@
-"""Requests through the gateway as they are kept: without the texts of the conversation, from which what a model was
-sent is put together again. Originals never change; a digest tells whether the bytes are those that were sent.
+"""Convert gateway requests to rows of the store and back. A row leaves out the conversation's texts, from which
+`rebuild` restores what a model was sent; a digest shows whether the restored bytes are those that were sent.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _TOLD: Final = (
     "counted",
     "digest",
 )
-"""Fields of an exchange that are kept as they are."""
+"""Fields of an exchange that are stored unchanged."""
 _PLANNED: Final = (
     "strategy",
     "budget",
@@ -48,7 +48,7 @@ _PLANNED: Final = (
     "replanned",
     "milliseconds",
 )
-"""Fields of a context that are kept as they are."""
+"""Fields of a context that are stored unchanged."""
 _SHOWN: Final = 2_000
 """Characters of a question and of an answer in a list, and of those that the conversation does not hold."""
 _DIGITS: Final = 3
@@ -65,9 +65,7 @@ def digest(messages: Sequence[ContextMessage]) -> str:
 
 
 def row(exchange: GatewayExchange, originals: Mapping[int, Message]) -> ExchangeRow:
-    """Return an exchange as it is kept. originals: the messages of its conversation by number, as far as there
-    are any.
-    """
+    """Return an exchange as a row. originals: the stored messages of its conversation, by number."""
     last = max(exchange.until, exchange.answered)
     sent = exchange.messages
     data = {name: getattr(exchange, name) for name in _TOLD} | {"digest": digest(sent) if sent else ""}

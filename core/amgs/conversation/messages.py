@@ -1,6 +1,5 @@
-"""Messages as an agent or a chat program has them, read into a conversation.
-
-In the style of OpenAI (chat completions and responses), of Anthropic, or plainly `{"speaker": …, "text": …}`.
+"""Read messages of agents and chat programs into a conversation: in the form of OpenAI (chat completions and
+responses), of Anthropic, or plain `{"speaker": …, "text": …}`. What cannot be used is left out with a note, or refused.
 """
 
 from __future__ import annotations
@@ -20,27 +19,27 @@ from amgs.types.conversation import ROLES, Message, Role
 
 _EARLIEST = datetime(1900, 1, 1, tzinfo=UTC)
 _AHEAD = timedelta(days=1)
-"""So far ahead of the clock a message may be dated: clocks differ, and so do time zones."""
+"""How far in the future a message may be dated, since clocks and time zones differ."""
 _UNCHANGED = "Nothing was added."
 PAUSE = timedelta(hours=1)
-"""After so long a silence another session begins: its first message follows nothing, and what was talked of is over."""
+"""Silence after which another session begins, whose first message follows no other."""
 
 GivenMessage = Message | Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
 class ReadConversation:
-    """Messages, numbered on from those before them. notes: what was not taken as it was given, in words."""
+    """Messages, numbered after those before them. notes: what was changed or left out, in words."""
 
     messages: tuple[Message, ...]
     notes: tuple[str, ...] = ()
 
 
 def read_messages(messages: Sequence[GivenMessage], now: datetime, before: Sequence[Message] = ()) -> ReadConversation:
-    """Return the messages that follow on others of the conversation.
+    """Return the messages that continue a conversation. before: its messages so far.
 
-    A result follows its call, and a call has one result. A time that no message can have is left out and noted.
-    Raises MessageError, which names the message, for what is no conversation.
+    A result must follow its call, and a call has at most a single result. An impossible time is left out with a note.
+    Raises MessageError, which names the message, for anything that is not a conversation.
     """
     reading = _Reading(now, before)
     for place, message in enumerate(messages, 1):
@@ -82,7 +81,7 @@ class _Reading:
         self.now = now
         self.made: list[Message] = []
         self._left: dict[str, list[tuple[int, str]]] = {}
-        """What was not taken as it was given: the places of the messages and what it was, by what is said of it."""
+        """What was changed or left out: by reason, the (index, example) of each message."""
         self.open: dict[str, str] = {}
         self.answered: set[str] = set()
         self.next = before[-1].number + 1 if before else 1
@@ -105,7 +104,7 @@ class _Reading:
             self._add(replace(self._message(utterance, fields, place), at=at), place)
 
     def notes(self) -> Iterator[str]:
-        """Yield what was not taken as it was given: a line for each reason, however many messages it befell."""
+        """Yield what was changed or left out, a line for each reason, however many messages it concerns."""
         for reason, examples in self._left.items():
             place, example = examples[0]
             more = f" and {len(examples) - 1:,} more" if examples[1:] else ""
@@ -131,6 +130,7 @@ class _Reading:
         return text_of(content, note=lambda _kind, _path, reason: self._note(place, reason))
 
     def _time(self, fields: Mapping[str, Any], place: int) -> datetime | None:
+        """Return a message's time; None, with a note, where it is unreadable or impossible."""
         stamp = next((fields[key] for key in ("at", *TIMES) if fields.get(key) not in (None, "")), None)
         if stamp is None:
             return None
@@ -149,6 +149,7 @@ class _Reading:
         return named[-1] if named else ""
 
     def _add(self, message: Message, place: int) -> None:
+        """Number a message and its unnamed calls, check it and append it."""
         numbered = replace(
             message,
             number=self.next,
@@ -160,7 +161,7 @@ class _Reading:
         self.next += 1
 
     def _follow(self, message: Message, place: int) -> None:
-        """Hold the calls and results of a message against those before it."""
+        """Check the calls and results of a message against those before it, and record them."""
         if message.calls and message.role != "assistant":
             raise _wrong(place, f"is of the {message.role} and calls a tool", "Only the assistant calls tools.")
         for call in message.calls:

@@ -1,7 +1,7 @@
-"""Messages given back in more or fewer of their own words; looked up in the originals, never made up.
+"""Restore messages at a level of detail, in their own words; nothing is made up.
 
-Each level holds what the one before it holds. Every character is cited or is glue (`citing`), and what a level says is
-held against the originals class by class (`survival`).
+Each level includes the one before. Every character is quoted or marked as added (`citing`), and a restored text is
+compared with the originals class by class (`survival`).
 """
 
 from __future__ import annotations

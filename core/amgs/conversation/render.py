@@ -1,8 +1,8 @@
-"""A plan as messages for a model: in the order of time, every gap marked by the handle of what is missing.
+"""Render a plan as messages for a model, in order of time; every gap is marked with the handle of what is missing.
 
-What is digested stands in its own role: neighbours of one role share a line, which marks what is missing around them;
-an output of a tool stands where it stood, behind its call. So nothing that a user or a tool said becomes an instruction
-of the system.
+Citations keep their role: neighbours of the same role share a line, and a tool's output stays behind its call. So
+nothing that a user or a tool said becomes a system instruction. The tokens must not exceed what `material.Draft`
+counts.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def keep_whole(message: Message, tokens: int) -> ContextMessage:
 
 
 def mark_cost(longest: int, counter: MessageCounter) -> int:
-    """Return tokens of what stands before the citations of a voice, at most."""
+    """Return the most tokens that a line of citations takes before the citations."""
     return counter.cost(ContextMessage((1, 1), "user", f"{_mark(longest, longest + 1)} ", "digested", 0))
 
 
@@ -54,11 +54,10 @@ def digest(
     counter: MessageCounter,
     summariser: AbstractiveSummariser | None = None,
 ) -> ContextMessage:
-    """Return the line that stands for messages from first to last, of which those of one role are cited by their
-    pieces.
+    """Return the line that replaces messages `first` to `last`, with the cited pieces of those of a single role.
 
-    summariser: writes it in words of its own, which the mark says, in no more tokens than the citations; where it does
-    not, the citations stand.
+    summariser: writes the line in its own words, marked so, in no more tokens than the citations; where it cannot, the
+    citations are used.
     """
     alone = len(citations) == 1
     message = citations[0][0]
@@ -109,7 +108,7 @@ def render(
     start = 0  # of what stands nowhere yet
 
     def close(place: int) -> None:
-        """Mark what stands between the last message that was made and a place."""
+        """Add the line for the messages between the last one rendered and this index."""
         nonlocal start
         if start < place:
             first, last = messages[start].number, messages[place - 1].number

@@ -1,4 +1,4 @@
-"""Cut a conversation into topics, where it turns to something else."""
+"""Divide a conversation into topics, by cohesion, cues and lengths at each gap between messages (fitted weights)."""
 
 from __future__ import annotations
 
@@ -20,9 +20,10 @@ _TERMS = 5
 def cut_topics(
     texts: Sequence[str], vectors: Vector, sessions: Sequence[tuple[int, int]]
 ) -> list[tuple[int, int, float]]:
-    """Cut n messages, in the order of time, into topics without a gap: (start, end, chance) of each, chance being how
-    likely the topic changed before it, 1 at the beginning of a session. vectors: (n, d), of unit length. sessions:
-    (start, end) of each; a topic never goes on in another.
+    """Divide n messages into adjacent topics (start, end, chance); chance: how likely the topic changed before it, 1 at
+    the beginning of a session.
+
+    vectors: (n, d), unit length. sessions: (start, end) of each; a topic never continues in another session.
     """
     spans: list[tuple[int, int, float]] = []
     for start, end in sessions:
@@ -34,7 +35,7 @@ def cut_topics(
 
 
 def topic_changes(texts: Sequence[str], vectors: Vector) -> Floats:
-    """Return (n - 1,): how likely the topic changes at each gap between n messages of one sitting."""
+    """Return (n - 1,): how likely the topic changes at each gap between n messages of a session."""
     if len(texts) < 2:
         return np.zeros(0)
     expected = len(texts) / estimate_topics(len(texts))
@@ -44,7 +45,7 @@ def topic_changes(texts: Sequence[str], vectors: Vector) -> Floats:
 
 
 def find_terms(texts: Sequence[str]) -> list[tuple[str, ...]]:
-    """Find the words of each text that tell it best from the others, at most five."""
+    """Return for each text at most five words that distinguish it best from the others."""
     counted = [stems(text) for text in texts]
     among = Counter(stem for words in counted for stem in words)
     terms = []
@@ -67,7 +68,7 @@ forms, where no cut at all is the better guess on small talk alone.
 """
 _FEWEST = 4
 _AHEAD = 3
-"""Messages after a gap of which the longest counts: who begins a topic says more than who agrees."""
+"""Messages after a gap of which the longest counts, since who begins a topic says more than who agrees."""
 
 _FILLER = r"^\W*(?:(?:and|so|well|oh|ok|okay|yes|yeah|right|great|thanks?|thank you)\W+)*"
 _OPENS = re.compile(
@@ -82,21 +83,19 @@ _CLOSES = re.compile(
     re.IGNORECASE,
 )
 _CUE_LENGTH = 4_000
-"""Characters at either end of a message in which a cue is looked for."""
+"""Characters at either end of a message that are searched for cues."""
 
 
 def estimate_topics(messages: int) -> float:
-    """Return how many topics a conversation of so many messages has, before it is read: 1 + ln n.
+    """Return the expected number of topics in a conversation of n messages, 1 + ln n.
 
-    Nobody divides a talk of a thousand turns into three hundred topics: people divide it at the grain of the whole.
+    People divide a long conversation more coarsely: not a thousand turns into three hundred topics.
     """
     return 1.0 + math.log(max(1, messages))
 
 
 def weigh_gaps(texts: Sequence[str], measures: Cohesion) -> Floats:
-    """Return (n - 1, 6): what speaks for a boundary at each gap, the columns of FEATURES; cues and lengths against
-    their own mean.
-    """
+    """Return (n - 1, 6): the FEATURES of a boundary at each gap; cues and lengths relative to their mean."""
     before = [text.rstrip()[-_CUE_LENGTH:] for text in texts[:-1]]
     after = [text[:_CUE_LENGTH] for text in texts[1:]]
     lengths = np.log1p([len(text.split()) for text in texts])
@@ -113,13 +112,13 @@ def weigh_gaps(texts: Sequence[str], measures: Cohesion) -> Floats:
 
 
 def prior_log_odds(messages: int) -> float:
-    """Return the log odds of a boundary at any one gap, before a word is read."""
+    """Return the prior log odds of a boundary at a gap, by the expected number of topics."""
     share = min(0.9, math.log(messages) / (messages - 1))
     return math.log(share / (1.0 - share))
 
 
 def boundaries(chances: Floats) -> NDArray[np.bool_]:
-    """Return (n - 1,): the cut at the likeliest gaps, nearly as many as these chances expect, and not near each
+    """Return (n - 1,): which gaps to cut: the likeliest, slightly fewer than the chances expect, and apart from each
     other.
     """
     n = len(chances) + 1

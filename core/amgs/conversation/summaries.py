@@ -76,9 +76,10 @@ def summary(
 
 
 def key_sentences(texts: Sequence[str], parts: Sequence[tuple[int, int]], most: int) -> list[list[CitedSpan]]:
-    """Return for each part (start, end) of n messages at most `most` sentences, the weightiest first.
+    """Return for each part (start, end) of n messages at most `most` key sentences, the best first.
 
-    A sentence is worth what its words weigh, those that tell the part from the others most; none repeats another.
+    A sentence is rated by its words, those that distinguish the part from the others counting most; none repeats
+    another.
     """
     counted = [stems("\n".join(texts[a:b])) for a, b in parts]
     among = Counter(stem for words in counted for stem in words)

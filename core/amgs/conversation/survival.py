@@ -1,6 +1,7 @@
-"""Survival of messages in a text: there word for word, restored only by a handle in it, or lost.
+"""Measure which findings of messages (paths, numbers, names, …) survive in a text: word for word, only through a handle
+in it, or lost.
 
-Counted for each class of words on its own: a mean over classes would hide that all paths are gone.
+Each class is counted separately, since a mean would hide that, for example, all paths are lost.
 """
 
 from __future__ import annotations
@@ -45,10 +46,10 @@ def elements(messages: Sequence[Message], names: re.Pattern[str] | None = None) 
 def survival(
     findings: Sequence[Element], originals: Sequence[Message], window: str, reached: Collection[int]
 ) -> tuple[ClassSurvival, ...]:
-    """Return what became of findings in a window that is made of messages, or says to be. findings: of the originals.
+    """Return by class how many findings of the original messages survive in a window (a text made of messages).
 
-    reached: numbers of the messages that a handle in the window brings back. Different findings are counted, not how
-    often each is told; one is in the window where it stands there word for word, white space aside.
+    reached: numbers of messages that a handle in the window restores. Distinct findings are counted; a finding survives
+    where the window has it word for word, up to white space.
     """
     text = _plain(window)
     invented = find_invented(window, originals)
@@ -131,7 +132,7 @@ def _goes_on(text: str, edge: int, step: int) -> bool:
 
 
 def find_invented(window: str, originals: Sequence[Message]) -> dict[str, list[str]]:
-    """Words of the exact classes that the window has and no message has, by class, each once."""
+    """Return the findings of exact classes in a window that no message has, by class, without repeats."""
     texts = [source(message) for message in originals]
     text = _plain("\n".join([*texts, *(message.speaker for message in originals)]))
     without = _HANDLE.sub(" ", window)

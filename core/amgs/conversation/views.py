@@ -60,7 +60,7 @@ def _sessions(stored: Sequence[StoredMessage]) -> list[tuple[int, int]]:
 
 
 def acts_of(conversation: str, stored: Sequence[StoredMessage], *, closed: bool) -> ConversationActs:
-    """Find the acts of a conversation; those that are closed only where they are asked for."""
+    """Find the acts (questions, goals, commitments) of a conversation. closed: include those that are closed."""
     dialogue_acts = _acts(stored)
     shown = [act for act in dialogue_acts if closed or act.closed_by is None]
     return ConversationActs(
@@ -111,8 +111,8 @@ def extract(
 
 
 def vectors_of(stored: Sequence[StoredMessage], storage: Storage, embedder: Embedder) -> Vector:
-    """Return (n, d), of unit length: of each message the mean of its pieces, made now where it waits to be
-    consolidated.
+    """Return unit vectors of the messages (n, d): the mean of each message's blocks, embedded now where
+    they are raw.
     """
     blocks = storage.blocks.get(
         sorted({i for stored_message in stored for i in stored_message.blocks}), embeddings=True
@@ -133,7 +133,7 @@ def vectors_of(stored: Sequence[StoredMessage], storage: Storage, embedder: Embe
 
 
 def _acts(stored: Sequence[StoredMessage]) -> list[DialogueAct]:
-    """Find the acts of those who speak: what a tool puts out, or a system prompt says, asks and promises nothing."""
+    """Find the acts of users and assistants; tool outputs and system prompts ask and promise nothing."""
     turn_places = [
         n
         for n, stored_message in enumerate(stored)

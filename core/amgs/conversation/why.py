@@ -1,6 +1,6 @@
-"""Say why messages have their fate, what would have to change for them to be kept, and how two contexts differ.
+"""Explain why messages were kept, shortened or dropped, what would keep them, and how two contexts differ.
 
-Nothing is estimated: each answer is a plan that was made and looked at.
+Nothing is estimated: each answer comes from a plan that was really made.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ def _fates(context: OptimisedContext) -> dict[int, SpanFate]:
 
 
 def _least(fails: int, holds: int, test: Callable[[int], bool]) -> int:
-    """Find a number above `fails`, at most `holds`, for which a test holds while it does not for the one before."""
+    """Return by bisection a number in (fails, holds] that passes a test while the number before does not."""
     while holds - fails > 1:
         middle = (fails + holds) // 2
         fails, holds = (fails, middle) if test(middle) else (middle, holds)

@@ -1,4 +1,4 @@
-"""Digests that a language model writes. A sentence stays only if its words stand in the messages."""
+"""Let a language model write digests, and keep only sentences whose words are in the messages ("founded" ones)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from amgs.conversation.summaries import AbstractiveSummariser
 
 _FOUNDED = 0.7
-"""The least share of a sentence's words, common ones aside, that the messages have."""
+"""Least share of a sentence's words, without common ones, that must be in the messages."""
 
 _FIGURE = re.compile(r"\d+")
 _CAPITAL = re.compile(r"\b[^\W\d_a-zß-ÿ]\w+")
@@ -45,8 +45,8 @@ class ModelSummariser:
         return self.model.name
 
     def summarise(self, texts: Sequence[str], most_tokens: int) -> str:
-        """Return a summary of messages in the order of time, "" where the model does not answer or nothing it says is
-        founded: citations stand there then.
+        """Return a summary of messages in order of time; "" where the model fails or nothing it writes is founded, and
+        then the caller cites.
         """
         prompt = _PROMPT.format(words=max(1, most_tokens * 2 // 3), messages="\n\n".join(texts))
         try:
@@ -56,8 +56,8 @@ class ModelSummariser:
 
 
 def summarise_notes(texts: Sequence[str], query: str, most_tokens: int, model: TextModel) -> dict[int, str]:
-    """Return what a model writes of notes for a question, as far as it is founded: by the place of the note that each
-    sentence is most like.
+    """Return the founded sentences that a model writes about notes for a question, each by the index of the note that
+    it is most similar to.
     """
     asked = f", for the question “{query}”" if query else ""
     prompt = _OF_NOTES.format(words=max(1, most_tokens * 2 // 3), asked=asked, notes="\n\n".join(texts))
@@ -72,15 +72,15 @@ def summarise_notes(texts: Sequence[str], query: str, most_tokens: int, model: T
 
 
 def keep_founded_sentences(text: str, sources: Sequence[str]) -> str:
-    """Return the sentences of a text whose words stand in the sources, and whose names, numbers, dates, paths, commands
-    and ids all do; and that deny something where the sentence of the sources that is most like them does. It cannot be
-    told whether they are put together as the sources do.
+    """Return the founded sentences of a text: enough of their words are in the sources, all of their names, numbers,
+    dates, paths, commands and ids, and they deny something exactly where the most similar source sentence does. That
+    the words are combined as in the sources is not checked.
     """
     return " ".join(sentence for sentence, _ in _find_founded_sentences(text, sources))
 
 
 def _find_founded_sentences(text: str, sources: Sequence[str]) -> Iterator[tuple[str, int]]:
-    """Yield the founded sentences, each with the place of the source that has the sentence most like it."""
+    """Yield the founded sentences, each with the index of the source that has the most similar sentence."""
     from amgs.conversation.cohesion import stems
     from amgs.conversation.slots import denies
     from amgs.conversation.survival import find_invented
@@ -127,8 +127,8 @@ def _find_founded_sentences(text: str, sources: Sequence[str]) -> Iterator[tuple
 
 @dataclass(frozen=True, slots=True)
 class RememberedSummariser:
-    """Says the same of the same messages for as long as a memory is open: what was sent stays as it was, and a model
-    writes each summary once. Safe to use from any thread that its summariser is safe to use from.
+    """Caches another summariser's answers while a memory is open, so that what was sent does not change and each
+    summary is written only once. As thread-safe as the other summariser.
     """
 
     own: AbstractiveSummariser

@@ -1,5 +1,5 @@
-"""Tags, notes, edges and metadata that somebody makes or changes by hand, journalled like every change: `undo` takes
-them back. A block's content never changes.
+"""Change a block's tags, note, metadata and edges by hand; journalled, so that `undo` reverts it. A block's content
+never changes.
 """
 
 from __future__ import annotations
@@ -41,12 +41,11 @@ def edit(
     status: Status | None = None,
     meta: Mapping[str, str] | None = None,
 ) -> Block:
-    """Write what is given and keep the rest; returns the block as it is then.
+    """Change fields of a block (None leaves a field), and return the block.
 
-    categories: all that it is, the first being its category; a category alone takes further ones away. meta: other
-    metadata by key; an empty value takes the key away. A pruned block loses its edges. Raises UnknownBlockError, and
-    UsageError for a value out of range, a status that only the lifecycle gives, or metadata that only the engine
-    writes.
+    categories: all of its categories, the main one first; `category` alone removes the others. meta: metadata by key;
+    an empty value removes the key. A block set to pruned loses its edges. Raises UnknownBlockError, and UsageError for
+    a value out of range, a status that only the lifecycle sets, or metadata that only the engine writes.
     """
     new_meta = _check_meta(meta or {})
     kinds = list(dict.fromkeys(map(check_category, categories or ([] if category is None else [category]))))
@@ -81,7 +80,7 @@ def edit(
 
 
 def with_categories(block: Block, categories: Sequence[str]) -> Block:
-    """Return a block that is of these categories, the first above all."""
+    """Return the block with these categories, the main one first."""
     meta = {key: value for key, value in block.meta.items() if key != "categories"}
     return replace(
         block, category=categories[0], meta=meta | ({"categories": list(categories)} if categories[1:] else {})
@@ -103,7 +102,7 @@ def _check_meta(meta: Mapping[str, str]) -> dict[str, str]:
 
 
 def check_category(name: str) -> str:
-    """Return the name without white space around it; raises UsageError for one that is none."""
+    """Return the name without white space around it; raise UsageError where it is not a valid category name."""
     if not name.strip():
         raise UsageError("A category needs a name.", way_out="For example fact, person or decision.")
     if len(name) > _LONGEST_CATEGORY or not name.isprintable():
@@ -115,7 +114,7 @@ def check_category(name: str) -> str:
 
 
 def check_confidence(value: float) -> float:
-    """Return the value itself; raises UsageError for one that is not in [0, 1]."""
+    """Return the value; raise UsageError where it is not in [0, 1]."""
     if not 0 <= value <= 1:
         raise UsageError(
             f"A confidence must be between 0 and 1, got {value:g}.",
@@ -138,7 +137,7 @@ def _status(before: Block, status: Status) -> Status:
 NOTE = "annotate"
 EDGE = "edge"
 DEFAULT_WEIGHT = 0.8
-"""Weight of an edge that somebody makes by hand, of which they say no other."""
+"""Weight of an edge made by hand, unless another is given."""
 _LONGEST_TAG = 60
 _LONGEST_NOTE = 2000
 _MARKS = ("superseded_by", "superseded_at")
@@ -154,10 +153,10 @@ def annotate(
     remove: Sequence[str] = (),
     note: str | None = None,
 ) -> Block:
-    """Add and take away tags, and set a note (an empty one removes it); returns the block as it is then.
+    """Add and remove tags, set a note ("" removes it, None leaves it), and return the block.
 
-    What is done by hand outlasts a later reading of the block's source. Raises UnknownBlockError, and UsageError for a
-    tag that is none, for one that is both added and removed, and for a note that is too long.
+    Such changes stay when the block's source is read again. Raises UnknownBlockError, and UsageError for an invalid
+    tag, a tag that is both added and removed, and a note that is too long.
     """
     added, removed = (list(dict.fromkeys(map(check_tag, tags))) for tags in (add, remove))
     if both := set(added) & set(removed):
@@ -194,10 +193,10 @@ def add_edge(
     weight: float = DEFAULT_WEIGHT,
     confidence: float = 1.0,
 ) -> Edge:
-    """Add an edge, or give one that is there another weight and confidence. `supersedes` supersedes its target.
+    """Add an edge, or change an existing one's weight and confidence. The kind `supersedes` supersedes the target.
 
-    Raises UnknownBlockError, and UsageError for an end that is not consolidated, for a block and itself, for a kind
-    that is no single word in lower case, and for a weight or confidence outside [0, 1].
+    Raises UnknownBlockError, and UsageError for an end that is not consolidated, an edge from a block to itself, a kind
+    that is not a single lower-case word, and a weight or confidence outside [0, 1].
     """
     for name, value in (("weight", weight), ("confidence", confidence)):
         if not 0 <= value <= 1:
@@ -215,7 +214,7 @@ def add_edge(
 
 
 def confirm_edge(storage: Storage, key: EdgeKey, now: datetime) -> Edge:
-    """Set an edge's confidence to 1 and begin its decay anew. Raises UsageError where there is none."""
+    """Set an edge's confidence to 1 and restart its decay. Raises UsageError where there is no such edge."""
     with storage.transaction():
         ends = joinable(storage, *key)
         known = storage.edges.get([key]).get(key)

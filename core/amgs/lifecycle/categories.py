@@ -1,6 +1,7 @@
-"""Find the kind of knowledge of a block by rules that state their reason.
+"""Classify a block by rules over its tags, folder and words, each with a reason (AMGS §8.2).
 
-Tags, folder, and the words it uses (AMGS §8.2).
+The category decides how fast a block fades (`decay_of`). The rules are English; tests/unit/test_lifecycle_categories.py
+and `python -m benchmarks` measure them.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from amgs.text.prose import prose
 from amgs.types.entropy import bits_of
 
 NOTE = "note"
-"""The category of what fits no rule."""
+"""Category of a block that no rule matches."""
 
 PROFILE_OF: Mapping[str, str] = MappingProxyType(
     {
@@ -47,10 +48,10 @@ _RANK = {category: n for n, category in enumerate(CATEGORIES)}
 
 @dataclass(frozen=True, slots=True)
 class CategoryVerdict:
-    """A category, how sure the rules are in [0, 1], and the evidence in a few words.
+    """A category, the rules' confidence in [0, 1], and the evidence in a few words.
 
-    bits: entropy of the decision over all categories (AMGS §7.5): 0 where nothing else comes into question,
-    `MOST_BITS` where nothing decides. further: what the text is besides, the most evidence first.
+    bits: entropy of the decision over all categories (AMGS §7.5): 0 where there is no alternative, `MOST_BITS` where
+    nothing decides. further: other categories of the text, the most evidence first.
     """
 
     category: str
@@ -85,13 +86,13 @@ _TAG, _FOLDER, _KIND, _WHOLE = 3.0, 2.5, 4.0, 1.8
 _DOUBT = 0.8
 _OF_MANUALS = frozenset({"procedure", "task"})
 _ENOUGH = 1.6
-"""What words alone must weigh for a category: one strong cue, or several."""
+"""Weight of words from which they decide a category by themselves: a strong cue, or several."""
 
 _SHARE = 0.2
-"""Of a text's statements so many must hold a cue: one phrase speaks for its own sentence and not for a page."""
+"""Share of a text's statements that must have a cue: a single phrase does not classify a page."""
 
 SURE = 0.6
-"""From this confidence on a category alone says how fast a block fades."""
+"""Confidence from which the category alone decides how fast a block fades."""
 
 
 _STEP = (
@@ -198,14 +199,12 @@ _HEDGES = re.compile(
 
 
 def categorise(content: str, meta: Mapping[str, Any]) -> CategoryVerdict:
-    """Return the category with the most evidence; confidence = evidence for it / (it + weak evidence for others +
-    doubt).
+    """Return the category with the most evidence; its confidence is that evidence over all evidence plus doubt.
 
-    What a source says of itself counts (kind, tags, folder). Words alone need a strong
-    cue or several, in a fifth of the statements of its prose, or a form that speaks for the whole: steps, turns of
-    a talk, an opening that says who or where. A text that says several kinds of things is of each of them: a strong cue
-    is enough for what it is besides. What is said in a talk is the talk's. Manuals and lists of changes are
-    notes unless they tell steps or tasks: "we" is nobody there, and "instead of" no decision.
+    Metadata (kind, tags, folder) counts most. Words need a strong cue or several, in a fifth of the statements, or a
+    form that characterises the whole: steps, turns of a dialogue, an opening that says who or where. A text may have
+    further categories, for which a strong cue is enough. A dialogue stays a dialogue whatever is said in it. Manuals
+    and change logs are notes unless they list steps or tasks: their "we" is nobody, their "instead of" no decision.
     """
     evidence: dict[str, float] = {}
     reasons: dict[str, list[str]] = {}
@@ -227,7 +226,7 @@ def categorise(content: str, meta: Mapping[str, Any]) -> CategoryVerdict:
             add(category, _FOLDER, f"folder {folder}")
     for category, weight, reason in _by_words(content, documents(content, meta), frozenset(evidence)):
         add(category, weight, reason)
-    # Equal evidence goes to the category that the list names first: the longer-lived one.
+    # Ties go to the first category of the list, which fades slower.
     ranked = sorted(evidence, key=lambda c: (-evidence[c], _RANK.get(c, len(_RANK)), c))
     contenders = [c for c in ranked if evidence[c] == 0.0 or evidence[c] >= _ENOUGH]
     if not any(evidence.values()):
@@ -241,9 +240,9 @@ def categorise(content: str, meta: Mapping[str, Any]) -> CategoryVerdict:
 
 
 def _by_words(content: str, manual: bool, named: frozenset[str]) -> Iterator[tuple[str, float, str]]:
-    """Yield (category, weight, reason) of each cue that counts; the weight is 0 where it speaks for its sentence alone.
+    """Yield (category, weight, reason) for each cue; the weight is 0 where too few statements have it.
 
-    named: what the source calls itself: beside that a weak cue may add to it; by itself it is none.
+    named: categories that the metadata gives; only for those does a weak cue count.
     """
     body = prose(content)
     talk = is_talk(body)
@@ -270,26 +269,22 @@ def _by_words(content: str, manual: bool, named: frozenset[str]) -> Iterator[tup
 
 
 def _bits(evidence: Mapping[str, float]) -> float:
-    """Entropy of the decision: what the doubt weighs is spread over all categories alike."""
+    """Return the entropy of the decision in bits, with the doubt spread evenly over all categories."""
     known = {*CATEGORIES, *evidence}
     return round(bits_of(evidence.get(category, 0.0) + _DOUBT / len(known) for category in known), 4)
 
 
 def decay_of(category: str, profiles: ProfileSettings = DEFAULT_PROFILES, sure: float = 1.0) -> float:
-    """λ per hour of a category's profile; unknown categories are standard.
+    """Return λ per hour of a category's decay profile; unknown categories are standard.
 
-    sure: confidence of the category. Under .6 it is one vote and not the verdict: what would fade slower than a note
-    does so by one profile less.
+    sure: confidence of the category. Below SURE, a category that fades slower than a note gets the next faster profile.
     """
     profile = PROFILE_OF.get(category, "standard")
     return profiles.of(profile if sure >= SURE else _LESS.get(profile, profile))
 
 
 def initial_confidence(content: str, verdict: CategoryVerdict) -> float:
-    """Return how far to believe a block at first, in [0.2, 0.95].
-
-    A clear category lifts it, hedging words lower it.
-    """
+    """Return a block's first confidence, in [0.2, 0.95]: a clear category raises it, hedging words lower it."""
     hedges = min(4, len(_HEDGES.findall(content)))
     return round(min(0.95, max(0.2, 0.55 + 0.35 * verdict.confidence - 0.1 * hedges)), 4)
 
@@ -298,12 +293,12 @@ _TURN = re.compile(r"^\W{0,3}([^\W\d_][\w.'’-]+(?: [\w.'’-]+){0,3}):(?=\s+\S
 _SPOKEN = re.compile(r"\b(?:I|[Yy]ou|[Ww]e|[Mm]y|[Mm]e|[Uu]s|[Yy]our|[Oo]ur|[Yy]eah|[Yy]es|[Oo]kay|[Hh]ey)\b|\?|!")
 _FEWEST_TURNS, _FEWEST_SPEAKERS, _OFTEN = 4, 2, 2
 _OF_LINES, _OF_TURNS = 0.4, 0.3
-"""So many of the lines begin a turn, and so many of the turns speak to or of somebody, at least."""
+"""Least share of lines that begin a turn, and of turns that address or mention a person, in a dialogue."""
 
 
 def is_talk(text: str) -> bool:
-    """Return whether at least two names that come again each begin lines of a text, and what they say is speech: "Type:
-    …", "Default: …" of a manual are no names.
+    """Return whether a text is a dialogue: at least two names repeatedly begin lines, followed by speech, unlike
+    "Type: …" and "Default: …" in a manual.
     """
     pairs = [(m[1].lower(), m[2]) for m in _TURN.finditer(text)]
     if len(pairs) < _FEWEST_TURNS:

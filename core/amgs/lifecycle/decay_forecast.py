@@ -1,4 +1,4 @@
-"""Relevance over time: the curve of a block and of a category, and a forecast of the memory (AMGS §7.1)."""
+"""Compute relevance over time: curves of a block and of categories, and a forecast of the memory (AMGS §7.1)."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _LONGEST_DAYS = 36_500.0
 def decay_curve(
     block: Block, events: Sequence[ReinforcementEvent], now: datetime, *, days: float, threshold: float
 ) -> DecayCurve:
-    """Return relevance from the block's creation to `days` after now; each reinforcement lifts it back to 1."""
+    """Return a block's relevance from its creation to `days` after now; each reinforcement raises it to 1."""
     _check_days(days)
     resets = sorted({e.at for e in events if e.at >= block.created_at} | {block.last_reinforced_at})
     starts = [block.created_at, *(r for r in resets if r > block.created_at)]
@@ -62,8 +62,8 @@ def decay_curve(
 def forecast(
     storage: Storage, wanted: BlockFilter, now: datetime, *, days: float, threshold: float, limit: int | None = None
 ) -> Forecast:
-    """Look at the memory `days` ahead, and at the first `limit` blocks that drop below the threshold on the way: what
-    was of use before what never was, the soonest first in each.
+    """Return how many blocks of each category stay above the threshold for `days`, and the first `limit` blocks that
+    fall below it: blocks that were used come first, and the soonest first.
     """
     _check_days(days)
     if not 0 < threshold < 1:
@@ -131,7 +131,7 @@ def category_curves(
         upto = int(np.searchsorted(at, instant, side="right"))
         np.maximum.at(clock, rows[seen:upto], at[seen:upto])
         seen = upto
-        # A clock without an entry in the log counts from the instant it was set to.
+        # A block whose last reinforcement is not in the log counts from that instant.
         reset = np.where(known.reinforced <= instant, np.maximum(clock, known.reinforced), clock)
         born = known.created <= instant
         faded = np.exp(-known.decay_lambda[born] * (instant - reset[born]) / _HOUR)

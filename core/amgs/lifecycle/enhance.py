@@ -1,4 +1,4 @@
-"""The enhancement cycle: what could be better in the graph, as proposals, and carrying chosen ones out (AMGS §8.3)."""
+"""Propose improvements of the graph (merges, splits, edges), and apply those that the operator chooses (AMGS §8.3)."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ from amgs.text.text_model import TextModel
 from amgs.types import Block, BlockFilter, Edge, EdgeKey, JournalEntry, Progress, Vector
 
 SPLIT_WORDS, SPLIT_COSINE = 40, 0.2
-"""A block holds two concepts when its halves, each of at least so many words, are less alike than this cosine."""
+"""A block has two subjects when its halves, each of at least so many words, have a cosine below this."""
 
 SPLIT_PARAGRAPHS = 1024
-"""At most so many paragraphs are embedded to split blocks in one plan, the longest blocks first."""
+"""Paragraphs embedded in a plan to find splits at most, those of the longest blocks first."""
 
 _SURE = 0.98
-"""A merge of at least so much confidence is proposed whatever a model says."""
+"""Confidence of a merge from which a language model is not asked."""
 
 KIND = "enhance"
 _LIVE = BlockFilter(statuses=("consolidated",), current=True)
@@ -56,11 +56,11 @@ _NOUNS = {
     "weaken": "weaker edge",
     "confidence": "new confidence",
 }
-"""What the journal calls proposals whose kind is no noun."""
+"""Plural words of the journal for kinds of proposals whose name is not a noun."""
 
 
 def world(storage: Storage) -> EnhancementInputs:
-    """Return the world as the store holds it now."""
+    """Read the inputs of a plan from the store."""
     blocks = {b.id: b for b in storage.blocks.select(_LIVE, order="arrival")}
     columns = storage.block_columns.embeddings(wanted=_LIVE)
     present = [str(i) for i in columns.ids]
@@ -85,11 +85,10 @@ def plan(
     progress: Progress | None = None,
     model: TextModel | None = None,
 ) -> EnhancementPlan:
-    """Proposals of the kinds asked for, at most `limit` of a kind; changes nothing. Without kinds all of them.
+    """Return the proposals of these kinds (all without any), at most `limit` of a kind; changes nothing.
 
-    No two of them remake the same block. model: is asked whether notes that the rules do not split have two subjects,
-    and whether two that they are not sure to merge say the same.
-    Raises UsageError for an unknown kind.
+    No two of them merge or split the same block. model: asked whether notes that the rules do not split have two
+    subjects, and whether two notes say the same where the rules are unsure. Raises UsageError for an unknown kind.
     """
     for kind in kinds:
         if kind not in KINDS:
@@ -124,6 +123,7 @@ def _edge_of(proposal: Proposal) -> EdgeKey | None:
 
 
 def _limit_proposals(proposals: Iterable[Proposal], limit: int | None) -> tuple[tuple[Proposal, ...], int]:
+    """Return at most `limit` proposals of each kind, the most confident first, and the number of those left out."""
     ordered = sorted(proposals, key=lambda p: (KINDS.index(p.kind), -p.confidence, p.id))
     counts: Counter[str] = Counter()
     selection = []
@@ -135,7 +135,7 @@ def _limit_proposals(proposals: Iterable[Proposal], limit: int | None) -> tuple[
 
 
 def _remade(proposals: Iterable[Proposal]) -> frozenset[str]:
-    """Return blocks that a proposal archives or makes: no other may build on them."""
+    """Return the ids of blocks that proposals archive or create; no other proposal may use them."""
     return frozenset(i for p in proposals if p.kind in ("duplicate", "merge", "split") for i in p.subjects)
 
 
@@ -232,7 +232,7 @@ def _splits(
     asked = [
         b
         for b in seen.blocks
-        # What was merged would be split again at once.
+        # A merged block would be split again at once.
         if len(b.content.split()) >= 2 * SPLIT_WORDS and "derived_from" not in b.meta
     ]
     divided = [merge_split.sections(b.content, SPLIT_WORDS) for b in asked]
@@ -285,8 +285,8 @@ def _splits(
 
 
 def _limit_paragraphs(pieces: Sequence[Sequence[str]], most: int) -> list[Sequence[str]]:
-    """Return paragraphs to look for a break between, at most so many in all: those of the longest texts. A single
-    paragraph has none.
+    """Return each text's paragraphs to search for a split, at most `most` in all, the longest texts first; none for a
+    text with a single paragraph.
     """
     portions: list[Sequence[str]] = [()] * len(pieces)
     left = most
@@ -313,7 +313,7 @@ def _touching(edges: Iterable[Edge]) -> Mapping[str, Sequence[Edge]]:
 
 
 def apply(storage: Storage, proposals: Sequence[Proposal], now: datetime) -> JournalEntry:
-    """Carry proposals of one plan out in one transaction; raises UsageError when the store has moved on."""
+    """Apply proposals of a plan in a single transaction; raise UsageError when the store has changed since."""
     counts = Counter(p.kind for p in proposals)
     summary = ", ".join(plural(counts[kind], _NOUNS.get(kind, kind)) for kind in KINDS if counts[kind])
     if authors := sorted({p.by for p in proposals if p.by}):
@@ -323,9 +323,9 @@ def apply(storage: Storage, proposals: Sequence[Proposal], now: datetime) -> Jou
 
 
 def _settle_edges(change: Change) -> Change:
-    """Return edges between two blocks that are both remade, which each proposal saw as the other's neighbour.
+    """Return the change with the edges between two blocks that are both merged or split redirected to the new blocks.
 
-    A remade block is archived, not gone, so such an edge is sound; it is led on to what the other became.
+    Each proposal saw the other's old block as its neighbour; that block is archived.
     """
     became = {
         before.id: str(after.meta["merged_into"]) for before, after in change.blocks if "merged_into" in after.meta

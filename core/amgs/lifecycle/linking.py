@@ -1,7 +1,7 @@
-"""Edges between a new block and what is there: sequence, links, shared names, likeness (AMGS §8.2 step 4).
+"""Make the edges of new blocks: sequence, links, shared names, similarity (AMGS §8.2 step 4).
 
-A block is held against what could be its neighbour and against nothing else: the piece before, the notes it
-links to, the latest holders of its rare names, and the nearest vectors. The work grows with the new blocks.
+A block is compared only with likely neighbours: the part before it, the notes it links to, the latest blocks with its
+rare names, and the nearest vectors; so the work grows with the new blocks only. `consolidate` calls `link`.
 """
 
 from __future__ import annotations
@@ -32,10 +32,10 @@ from amgs.types import Edge, Vector
 
 @dataclass(frozen=True, slots=True)
 class LinkNode:
-    """Data of a block that linking needs.
+    """What linking needs of a block.
 
-    number: its running number. sources: where it came from. follows: source -> source of the piece before.
-    links: slugs. entities: names. author: who signed it, where it speaks of the self.
+    sources: its sources. follows: the locator of the part before it, by source. links: slugs that it links to.
+    entities: names in it. author: who signed it, if it is about the self.
     """
 
     number: int
@@ -67,7 +67,7 @@ def node(number: int, block_id: str, created_at: datetime, meta: Mapping[str, An
 
 
 class LinkContext:
-    """Blocks by what others may be linked to them for. A block is a row, in the order in which it was added."""
+    """Indexes of the blocks that new ones may be linked to. A block is a row, in the order in which it was added."""
 
     def __init__(self, nodes: Iterable[LinkNode] = ()) -> None:
         self.ids: list[str] = []
@@ -131,7 +131,9 @@ class LinkContext:
 
 
 def places(n: LinkNode) -> Iterator[str]:
-    """Yield the slugs by which a note is linked to: its file and its title; of a split note its first part's."""
+    """Yield the slugs that link to a note: of its file and its title; for a divided note only its first
+    part has them.
+    """
     for source in n.sources:
         path, piece = file_of(source), piece_of(source)
         if piece in ("", "1") and PurePosixPath(path).name:
@@ -149,7 +151,7 @@ _DUPLICATE_OVERLAP = 0.6
 _COMMON_NAME = 12
 _NAME_EDGES = 6
 _NAME_FAN_OUT = 32
-"""Of the holders of a name only the latest so many are considered for a new block."""
+"""Latest blocks with a name that are considered for a new block."""
 
 _WORD = re.compile(r"\w+")
 
@@ -159,8 +161,8 @@ Contents = Callable[[Sequence[str]], Mapping[str, str]]
 
 @dataclass(frozen=True, slots=True)
 class Fresh:
-    """New blocks: n nodes, their texts, matrix (n, d) of unit rows, and near: the nearest of the blocks that
-    are there, by their row in the surroundings.
+    """New blocks: n nodes, their texts and unit vectors (n, d). near: the nearest known blocks, by row of
+    the context.
     """
 
     nodes: tuple[LinkNode, ...]
@@ -172,10 +174,10 @@ class Fresh:
 def link(
     fresh: Fresh, known: LinkContext, read: Contents, settings: ConsolidationSettings, now: datetime
 ) -> dict[str, tuple[Edge, ...]]:
-    """Return the edges that consolidating `fresh` brings, by the fresh block that brings them; each key once.
+    """Return the edges of new blocks, by the new block's id, without repeats; add the blocks to `known`.
 
-    An edge may begin at a known block: a link that was waiting for its target, or the piece before. The fresh
-    blocks become part of `known`. read: gives the texts of known blocks that may be copies.
+    An edge may start at a known block: a link whose target was missing, or the part before. read: reads the texts of
+    known blocks that may be copies.
     """
     first = len(known)
     known.add(fresh.nodes)
@@ -206,7 +208,7 @@ def _edge(
 
 
 def _sequence(nodes: Sequence[LinkNode], known: LinkContext, first: int, now: datetime) -> Iterator[Edge]:
-    """`next` from a turn or part to the one after it."""
+    """Yield `next` edges from a turn or part to the one after it."""
     for n in nodes:
         for source in n.sources:
             for row in known.followers.get(source, ()):
@@ -219,9 +221,8 @@ def _sequence(nodes: Sequence[LinkNode], known: LinkContext, first: int, now: da
 
 
 def _links(nodes: Sequence[LinkNode], known: LinkContext, first: int, now: datetime) -> Iterator[Edge]:
-    """`links_to` for each `[[slug]]`: the note whose file or title has that name.
-
-    Of a split note its first part.
+    """Yield a `links_to` edge for each `[[slug]]`, to the note with that file name or title; to the first part of a
+    divided note.
     """
     for n in nodes:
         for name in places(n):
@@ -238,12 +239,9 @@ def _links(nodes: Sequence[LinkNode], known: LinkContext, first: int, now: datet
 
 
 def _link_shared_names(nodes: Sequence[LinkNode], known: LinkContext, first: int, now: datetime) -> Iterator[Edge]:
-    """`mentions_same` between blocks that share rare names.
-
-    Weight by the rarest name and by how many are shared.
-    """
+    """Yield `mentions_same` edges between blocks that share rare names, weighted by rarity and number."""
     pairs, weights, shared = _pairs_by_names(nodes, known, first)
-    # Strongest first, so that the limit a block keeps its best.
+    # Strongest first, so that the limit for a block drops its weakest edges.
     for at in np.lexsort((pairs[:, 1], pairs[:, 0], -np.round(weights, 9))).tolist():
         a, b = int(pairs[at, 0]), int(pairs[at, 1])
         if known.name_edges[a] < _NAME_EDGES and known.name_edges[b] < _NAME_EDGES:
@@ -256,8 +254,8 @@ def _link_shared_names(nodes: Sequence[LinkNode], known: LinkContext, first: int
 def _pairs_by_names(
     nodes: Sequence[LinkNode], known: LinkContext, first: int
 ) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.int64]]:
-    """Return pairs of rows (m, 2), the earlier row first, of which the second is new; what their names weigh together
-    (noisy or: every further one adds, none takes it over 1), and how many they share: (m,) each.
+    """Return pairs of rows that share names (m, 2), the second of them new; their joint weight (m,), a noisy or; and
+    the number of shared names (m,).
     """
     limit = max(_COMMON_NAME, math.isqrt(len(known)))
     spread = math.log(len(known) + 1)
@@ -291,7 +289,7 @@ def _pairs_by_names(
 def _likeness(
     fresh: Fresh, known: LinkContext, first: int, read: Contents, settings: ConsolidationSettings, now: datetime
 ) -> Iterator[Edge]:
-    """`related` to the nearest blocks by cosine; `duplicates` where also the words agree."""
+    """Yield `related` edges to the nearest blocks by cosine, `duplicates` where the words agree too."""
     if settings.neighbours == 0:
         return
     among = nearest(fresh.matrix, fresh.matrix, settings.neighbours, floor=settings.similarity, own=0)
@@ -317,13 +315,13 @@ def _likeness(
 
 
 def overlap(a: str, b: str) -> float:
-    """Jaccard overlap of two texts' words, in [0, 1]."""
+    """Return the Jaccard overlap of two texts' words, in [0, 1]."""
     first, second = set(_WORD.findall(a.lower())), set(_WORD.findall(b.lower()))
     union = first | second
     return len(first & second) / len(union) if union else 1.0
 
 
 def _by_age(known: LinkContext, a: int, b: int) -> tuple[str, str]:
-    """Return ids of (later, earlier); equal instants are told apart by id: a pair has one direction, whoever asks."""
+    """Return the ids as (later, earlier), ties by id, so that a pair always has the same direction."""
     end, other = (known.created[a], known.ids[a]), (known.created[b], known.ids[b])
     return (end[1], other[1]) if end > other else (other[1], end[1])

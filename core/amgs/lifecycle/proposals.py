@@ -17,11 +17,10 @@ KINDS: tuple[ProposalKind, ...] = get_args(ProposalKind)
 
 @dataclass(frozen=True, slots=True)
 class Proposal:
-    """One thing that could be better.
+    """A proposed improvement, with its change.
 
-    id: made from what it is about, the same whenever it is found again. subjects: ids of blocks. confidence:
-    how sure the finding is, in [0, 1]. effect: what applying it will change, in words. by: the language model that
-    found it, "" for the rules.
+    id: a hash of what it is about, so that it stays the same in the next plan. subjects: ids of blocks. confidence: in
+    [0, 1]. effect: what applying it changes, in words. by: the language model that proposed it; "" for the rules.
     """
 
     id: str
@@ -37,9 +36,8 @@ class Proposal:
 
 @dataclass(frozen=True, slots=True)
 class EnhancementPlan:
-    """Proposals, the surest first within a kind; nothing has happened yet.
-
-    left_out: how many more were found than the limit lets through.
+    """Proposals, the most confident first within a kind; nothing is written yet. left_out: how many
+    exceed the limit.
     """
 
     proposals: tuple[Proposal, ...]

@@ -13,13 +13,16 @@ from amgs.text.text_model import TextModel
 from amgs.types import Vector
 
 MOST_COSINE: Final = 0.45
-"""Halves that are more alike are one subject whatever a model says. It may split where the rules alone do not."""
+"""Cosine of the halves above which they are a single subject whatever a model says; the rules alone split below a lower
+one.
+"""
 
 
 def propose_break(text: str, vectors: Vector, least_words: int, model: TextModel) -> tuple[tuple[str, ...], float]:
-    """Return the text cut where a model says that another subject begins, and the cosine across that cut. One part, and
-    1.0, where it names no place, or one that leaves fewer words than `least_words` on a side, at which the halves are
-    more alike than MOST_COSINE, or beside which another cut would leave them less alike.
+    """Return the text cut where a model says that another subject begins, and the cosine of the halves.
+
+    Returns a single part, and 1.0, where the model names no place, where a half would have fewer than `least_words`
+    words or the cosine exceeds MOST_COSINE, or where another cut has a lower cosine.
 
     vectors: (k, d) embeddings of `paragraphs_of(text)`.
     """

@@ -1,6 +1,4 @@
-"""Secrets that a store holds already: found in every table, masked there, and put back by whoever has the file in which
-they lie.
-"""
+"""Find secrets in every table of a store, mask them, and restore them from the file that keeps the originals."""
 
 from __future__ import annotations
 
@@ -24,7 +22,7 @@ from amgs.types import JournalEntry
 _TEXTS = ("VARCHAR", "JSON")
 _IDS = re.compile(r"(?<![0-9a-f])(?:[0-9a-f]{64}|[0-9a-f]{16})(?![0-9a-f])")
 _DIGITS = 16
-"""Of an id: what was kept of searches and assemblies names blocks by so many."""
+"""Digits of a block's id in the logs of searches and assemblies."""
 _OWN = frozenset({"change_counter", "outbox"})
 
 
@@ -52,9 +50,9 @@ Change = Callable[[Any], Any]
 
 
 def scan(storage: Storage) -> tuple[SecretScan, TakenSecrets]:
-    """Return what secrets stand in a store, and what would be taken out; changes nothing.
+    """Return the secrets in a store, and their originals by mark; changes nothing.
 
-    Their marks are longer than those that the store has, so that putting them back leaves those alone.
+    The marks are longer than those already in the store, so that restoring does not touch those.
     """
     taken, longest = TakenSecrets(), 0
 
@@ -70,16 +68,17 @@ def scan(storage: Storage) -> tuple[SecretScan, TakenSecrets]:
 
 
 def originals_of(storage: Storage, operation: int) -> Path:
-    """Return where the secrets lie that an operation masked: beside the store, of a database in the user's data
-    folder.
+    """Return the file with the originals that an operation masked: beside the store, or for a database in the user's
+    data folder.
     """
     beside = own_folder() / "store" if storage.file is None else storage.file
     return Path(f"{beside}.secrets-{operation}.json")
 
 
 def apply(storage: Storage, now: datetime) -> SecretScan:
-    """Mask what is found, in one transaction with its entry of the journal, when the originals lie in a file that only
-    its owner reads. Raises StoreError where that cannot be written; nothing is changed then.
+    """Write the originals to a file that only its owner can read, then mask the secrets in a journalled transaction.
+
+    Raises StoreError where the file cannot be written; nothing is changed then.
     """
     with storage.transaction():
         report, taken = scan(storage)
@@ -94,8 +93,8 @@ def apply(storage: Storage, now: datetime) -> SecretScan:
 
 
 def restore(storage: Storage, number: int) -> JournalEntry:
-    """Put back what an operation masked, from its file. Raises UsageError for no such operation, and InputError where
-    the file is gone or is not this user's to read.
+    """Restore what an operation masked, from its file. Raises UsageError for an unknown operation, InputError where the
+    file is gone or not readable by this user.
     """
     entry = storage.journal.get(number)
     if entry is None or entry.kind != MASKED or entry.undone:
@@ -125,6 +124,7 @@ def restore(storage: Storage, number: int) -> JournalEntry:
 
 
 def _keep(path: Path, value: Any) -> None:
+    """Write originals to a new file with mode 600, flushed to disk; raise StoreError where that fails."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
@@ -138,7 +138,7 @@ def _keep(path: Path, value: Any) -> None:
 
 
 def _change_cell(kind: str, cell: Any, change: Change) -> Any:
-    """Return a cell as it is after a change; JSON by its members."""
+    """Return a table cell after a change of its texts; JSON is changed member by member."""
     if kind not in _TEXTS or not isinstance(cell, str):
         return cell
     if kind == "VARCHAR":
@@ -149,6 +149,7 @@ def _change_cell(kind: str, cell: Any, change: Change) -> Any:
 
 
 def _count_changed(storage: Storage, change: Change) -> dict[str, int]:
+    """Return the number of rows that a change would alter, by table."""
     counts: dict[str, int] = {}
     for table, columns in storage.tables.schema().items():
         texts = [column for column in columns if column.type in _TEXTS]
@@ -164,7 +165,7 @@ def _count_changed(storage: Storage, change: Change) -> dict[str, int]:
 
 
 def _rewrite(storage: Storage, change: Change) -> None:
-    """Change every text of a store, hash the blocks anew, and name them by their new ids wherever an old one stands."""
+    """Change every text of a store, rehash the blocks, and replace their old ids everywhere."""
     tables = storage.tables
     schema = tables.schema()
     own = [column for column in schema["memory_blocks"] if column.name in ("id", "content")]

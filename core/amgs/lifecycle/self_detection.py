@@ -1,7 +1,4 @@
-"""Find the blocks that are part of the self.
-
-What says who the memory's owner is and what it holds dear (AMGS §10.1).
-"""
+"""Decide whether a block is part of the self: it says who the memory's owner is, or what they value (AMGS §10.1)."""
 
 from __future__ import annotations
 
@@ -18,7 +15,7 @@ _KINDRED = frozenset({"value", "preference"})
 _OF_VALUES = frozenset({"value", "values", "principle", "principles", "preference", "preferences", "belief", "beliefs"})
 _SURE = 0.5
 _STATEMENTS = 3
-"""First-person statements that a note without an author needs."""
+"""First-person statements that a note without an author must have."""
 
 _LASTING = r"\bI(?: (?:\w+ly|much|also|still|do|always))* "
 _PASSING = r"(?!(?:the|this|that|these|those|it|how|what|when|you|your|his|her|their|to (?:hear|see|know))\b)"
@@ -27,18 +24,18 @@ OWN_VALUE = re.compile(
     r"|\bmatters? (?:a lot |much |more |most )?to me\b|\bimportant to me\b|\bmy (?:core |own )?(?:values|principles?)\b"
     r"|\bI (?:never|refuse to) (?!\w+ed\b|saw\b|knew\b|thought\b|had\b|got\b|said\b|heard\b)\w+"
 )
-"""What somebody says of what they hold dear."""
+"""How people state what they value."""
 OWN_PREFERENCE = re.compile(
     rf"{_LASTING}(?:prefer\b|(?:like|love|enjoy|hate|dislike) {_PASSING})|\bI(?:['’]d| would) rather\b"
     rf"|\bI (?:can['’]?t|cannot) stand {_PASSING}|\bI (?:do not|don['’]t) (?:like|enjoy) {_PASSING}"
     r"|\b[Mm]y favou?rites?\b"
 )
-"""What somebody says of what they prefer. "I love this" is said of one thing on one day."""
+"""How people state a preference; "I love this" is about a single occasion and does not count."""
 
 _QUOTED = re.compile(
     r"“[^”]*”|\"[^\"\n]*\"|^>.*$|^\W{0,3}[A-Z][\w.'’-]+(?: [A-Z][\w.'’-]+){0,2}:(?=\s).*$", re.MULTILINE
 )
-"""What others say: quotations, and lines that begin with a name."""
+"""Text of other people: quotations, and lines that begin with a name."""
 
 _FIRST_PERSON = re.compile(r"\bI(?:['’](?:m|ve|d|ll))?\b(?! (?:/|O\b))|\b[Mm]y(?:self)?\b")
 _SENTENCE = re.compile(r"[.!?…]+(?:\s|$)|\n\s*\n|\n\s*[-*]\s")
@@ -58,28 +55,28 @@ _MANUAL_COUNT = 3
 
 
 def is_explicit(meta: Mapping[str, Any]) -> bool:
-    """Return whether the source itself says so, by a tag or its kind."""
+    """Return whether the source marks the block as self, by a tag or its kind."""
     marks = {str(tag).lower() for tag in meta.get("tags") or ()} | {str(meta.get("kind", "")).lower()}
     return bool(marks & _EXPLICIT)
 
 
 def signed(meta: Mapping[str, Any]) -> str:
-    """Return who signed an explicit self note; empty for any other block."""
+    """Return the author of an explicit self note; "" for any other block."""
     return str(meta.get("author") or "") if is_explicit(meta) else ""
 
 
 def owner(authors: Mapping[str, int]) -> str:
-    """Return whose memory this is: who signed most explicit self notes; empty when no note says.
+    """Return the memory's owner: the author of most explicit self notes; "" where there are none.
 
-    authors: how many each has signed.
+    authors: number of such notes by author.
     """
     return min(authors, key=lambda name: (-authors[name], name)) if authors else ""
 
 
 def documents(content: str, meta: Mapping[str, Any]) -> bool:
-    """Return whether a block is of a manual, a list of changes or a licence: nobody in particular speaks there.
+    """Return whether a block is from a manual, a change log or a licence, where nobody in particular speaks.
 
-    Known by its file's name, by how much of it is code and markup, or by what it speaks of.
+    Decided by its file's name, its share of code and markup, or its words.
     """
     name = PurePosixPath(file_of(str(meta.get("source") or ""))).stem
     if _MANUAL.match(name) or code_share(content) >= _MARKUP_SHARE:
@@ -90,12 +87,13 @@ def documents(content: str, meta: Mapping[str, Any]) -> bool:
 def is_self_component(
     category: str, confidence: float, meta: Mapping[str, Any], owner_name: str, content: str = ""
 ) -> bool:
-    """Explicitly marked, or a value or preference that its rules are sure of and that is the operator's own word.
+    """Return whether a block is part of the self: marked so, or a confident value or preference in the owner's own
+    words.
 
-    It is theirs where the owner signed it, where a tag or a folder calls it a value and nobody else signed it, or
-    where it says "I" in several sentences, or in most of them what "I" value or prefer, and is no manual; "we value …"
-    is anybody's. owner_name: the owner; while it is unknown, whoever signed what a source calls a value is taken for
-    them.
+    The words are the owner's where the owner signed them; where a tag or folder calls them a value and nobody else
+    signed them; or where several sentences say "I", or most say what "I" value or prefer, and it is no manual. "We
+    value …" does not count. owner_name: the owner; while it is "", the author of any explicit value counts as the
+    owner.
     """
     if is_explicit(meta):
         return True

@@ -1,4 +1,4 @@
-"""Is the store sound? Every block re-hashed, every reference followed (`amgs verify`)."""
+"""Check the store: rehash every block and follow every reference (`amgs verify`)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _MOST = 100
 
 
 def faults(storage: Storage, progress: Progress | None = None) -> list[Fault]:
-    """Return what is wrong with the tables, at most a hundred of each kind; empty when all is well."""
+    """Return the faults of the tables, at most a hundred of each kind; [] when there are none."""
     listing: list[Fault] = []
     for check in (_blocks(storage, progress), _metadata(storage), _edges(storage), _mentions(storage), _logs(storage)):
         for i, fault in enumerate(check):
@@ -28,7 +28,9 @@ def faults(storage: Storage, progress: Progress | None = None) -> list[Fault]:
 
 
 def _blocks(storage: Storage, progress: Progress | None) -> Iterator[Fault]:
-    """Yield ids against contents, embeddings against the recorded dimension and length 1."""
+    """Yield blocks whose id is not the hash of their content, or whose embedding has another dimension or
+    length than 1.
+    """
     space = storage.meta.embedding_space()
     total, done = sum(storage.blocks.by_status().values()), 0
     for batch in storage.block_columns.contents():
@@ -51,6 +53,7 @@ def _embedding(block: str, embedding: Vector, space: tuple[str, int] | None) -> 
 
 
 def _metadata(storage: Storage) -> Iterator[Fault]:
+    """Yield repeated numbers, fields out of range, and a change counter that is behind."""
     for number in storage.block_columns.repeated():
         yield Fault(f"number {number}", "several blocks have it")
     for block, what in storage.block_columns.out_of_range(STATUSES):

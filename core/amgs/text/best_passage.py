@@ -1,4 +1,4 @@
-"""The passage of a text that speaks for it: the sentences in which most of the words that were asked for stand."""
+"""Choose the passage of a text that matches a query best: the sentences with most of the query's words."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _SHORTEST = 12
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """Characters [start, end) of a text that stand for one thing that was asked for; weight: how much that tells."""
+    """Characters [start, end) of a text that match a term of the query. weight: of the term."""
 
     start: int
     end: int
@@ -21,9 +21,10 @@ class Match:
 
 
 def best_passage(text: str, matches: Sequence[Match], most: int) -> tuple[int, int]:
-    """Characters [start, end), at most `most`, of whole sentences where they are short enough, else of whole words.
+    """Return the characters [start, end) of the best passage of at most `most` characters.
 
-    Those that hold the weightiest different terms, the earliest of equals; without a match the text's beginning.
+    It has whole sentences where they are short enough, else whole words. The best has the greatest weight of distinct
+    terms, ties to the earliest; without a match it is the text's beginning.
     """
     bare = len(text) - len(text.lstrip())
     if len(text.strip()) <= most:

@@ -44,7 +44,7 @@ _STOP = frozenset(
 )
 _MONTHS = "january|february|march|april|may|june|july|august|september|october|november|december"
 _SPAN = r" \d{1,2}(?:st|nd|rd|th)?(?:,? \d{4})?\s*(?:[–—-]|to|through|until)"
-"""What makes "from May" the beginning of a span and no change: "from May 15 to 16"."""
+"""Text after "from May" that makes it a span ("from May 15 to 16") and not a change."""
 CHANGE = re.compile(
     r"\bno longer\b|\bnot any ?more\b|\bany ?more\b|\bany longer\b"
     r"|\bno more\b|\binstead\b|\bfrom (?:now on|today|tomorrow|next \w+)\b"
@@ -65,7 +65,7 @@ CHANGE = re.compile(
     r"|, not [\w'’-]+(?: [\w'’-]+)?\W*$",
     re.IGNORECASE,
 )
-"""Something is otherwise than it was."""
+"""Cues that something has changed."""
 
 END = re.compile(
     r"\b(?:cancel\w*|abolish\w*|discontinu\w*|withdr[ae]w\w*|revoked|expired|ended|sold|closed down|dissolved)\b"
@@ -74,7 +74,7 @@ END = re.compile(
     r"|\b(?:steps?|stepped) down\b|\bresign\w*|\bretir(?:es|ed)\b|\b(?:is|are|has) gone\b",
     re.IGNORECASE,
 )
-"""Something came to its end, or went into other hands."""
+"""Cues that something ended or changed hands."""
 
 CORRECTION = re.compile(
     r"\bcorrect(?:ed|ion|s)\b|\berrat\w+|\bmistake\b|\b(?:scratch|disregard|forget|ignore) (?:that|this|what)\b"
@@ -84,14 +84,14 @@ CORRECTION = re.compile(
     r"|\b(?:is|was|were|are) (?:wrong|mistaken|false|not true|not right)\b",
     re.IGNORECASE,
 )
-"""Something that was said did not hold."""
+"""Cues that an earlier statement was wrong."""
 
 REMAINS = re.compile(
     r"\b(?:the )?rest of\b|\beverything else\b|\botherwise\b|\bunchanged\b|\bas before\b|\bexcept\b|\bhow it was\b"
     r"|\breplac(?:es|ed)\b|\bsuperse\w+\b|\bamend\w*\b|\bmarked as old\b|\b(?:stays?|remains?) (?:\w+ )?as\b",
     re.IGNORECASE,
 )
-"""What an amendment says of that which it amends."""
+"""How an amendment refers to what it amends."""
 
 _PRONOUN = re.compile(
     r"^\W*(?:(?:and|but|so|then)\s+)?(?:it|its|that|this|they|them|these|those|he|she|his|her)\b"
@@ -127,7 +127,7 @@ _ROLES = (
         r"()(?:,|\boffice of|\bas|\belected) (?:the |our |its )?([a-z][\w-]+)(?= (?:of|since|from|shall|will|to)\b)"
     ),
 )
-"""Who holds an office, and an office that is named without its holder."""
+"""Patterns for a person in a role, and for a role without a person."""
 
 _FROM = re.compile(r"\bfrom\s+$", re.IGNORECASE)
 _RUN = re.compile(r"\s*(?:,|and|or|to|until|–|-)\s*(?:and\s+)?", re.IGNORECASE)
@@ -144,15 +144,15 @@ _NEGATION = re.compile(
 
 
 _ANNOUNCED = 5
-"""So many words say no more than that a correction follows: "Scratch that.", "Change of plan:"."""
+"""Words of a sentence up to which it only announces a correction: "Scratch that.", "Change of plan:"."""
 
 
 @dataclass(frozen=True, slots=True)
 class Value:
-    """A value and what it counts or names: words beside it. kind: number, time, code, year, ordinal or day.
+    """A value in a sentence. kind: number, time, code, year, ordinal or day. beside: words next to it (what it counts).
 
-    text: as written. replaced: the sentence says of it that it holds no more ("not 35"). predicate: it stands
-    right after "is". after: the value of the same kind before it in one run ("Monday, Wednesday"), which it belongs to.
+    text: as written. replaced: the sentence says that it is no longer true ("not 35"). predicate: it follows "is"
+    directly. after: the value of the same kind before it in an enumeration ("Monday, Wednesday").
     """
 
     kind: str
@@ -165,13 +165,13 @@ class Value:
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """One statement: values, cues of change, of an end and of correction, and whether it denies.
+    """A statement: its values, its cues of change, end and correction, and whether it denies something.
 
-    subject: its content words, shortened; topic: with those of the statement before, which a pronoun or a colon carries
-    on. moves: it speaks of anything that is otherwise than before. retired: words said to hold no more ("instead of
-    petroleum"). attributes: what gets another value ("the new price", "our landlord is now"). roles: (role, who) of
-    "Ada is the chair", who being empty where nobody is named. others: words that a modifier marks as another one of
-    its kind ("second course"). remains: it speaks of what stays. event: it tells what the writer did.
+    subject: stems of its content words. topic: the same with those of the statement before, where a pronoun or colon
+    continues it. moves: something changes place or time. retired: words that are no longer true ("instead of
+    petroleum"). attributes: what gets a new value ("the new price", "our landlord is now"). roles: (role, person) of
+    "Ada is the chair"; the person is empty where none is named. others: words that a modifier marks as a different one
+    ("second course"). remains: it says what stays. event: it reports what the writer did.
     """
 
     text: str
@@ -231,7 +231,9 @@ _COPULA_WITHIN = re.compile(r"\w (?:is|are|was|were) \w", re.IGNORECASE)
 def _claim(
     sentence: str, subject: frozenset[str], values: tuple[Value, ...], topic: frozenset[str], announced: str
 ) -> Claim:
-    """announced: the words of correction that stand alone before the statement ("Scratch that.", "Correction:")."""
+    """Return the claim of a sentence. announced: a correction announced by the sentence before ("Scratch
+    that."); "".
+    """
     change, end, wrong = (cue.search(sentence) for cue in (CHANGE, END, CORRECTION))
     correction = wrong[0] if wrong else announced
     attributes = {stem(w.lower()) for pair in _REASSIGNED.findall(sentence) for w in pair if w}
@@ -258,7 +260,7 @@ def _claim(
 
 
 def terms(text: str) -> frozenset[str]:
-    """Content words, shortened so that forms of one word meet; numbers and days are values, not terms."""
+    """Return the stems of a text's content words; numbers and days are values and not terms."""
     words = (w.lower().replace("’", "'").removesuffix("'s") for w in _WORD.findall(text))
     return frozenset(
         stem(w)
@@ -274,7 +276,7 @@ def terms(text: str) -> frozenset[str]:
 MEASURES = frozenset(
     ("old", "long", "high", "wide", "deep", "tall", "heavy", "ago", "later", "time", "minut", "hour", "day")
 )
-"""What stands beside a unit and is no subject either: "57 years old"."""
+"""Words beside a unit that are no subject: "57 years old"."""
 
 
 def stem(word: str) -> str:
@@ -286,6 +288,7 @@ def stem(word: str) -> str:
 
 
 def _values(sentence: str) -> tuple[Value, ...]:
+    """Return the values in a sentence, in order: numbers, times, codes, years, spelled numbers, ordinals and days."""
     tokens = [(m.start(), m.end(), m[0]) for m in _WORD.finditer(sentence)]
     value_spans: list[tuple[int, int, Value]] = []
     for m in _NUMBER.finditer(sentence):
@@ -303,8 +306,8 @@ def _values(sentence: str) -> tuple[Value, ...]:
 
 
 def _in_runs(value_spans: list[tuple[int, int, Value]], sentence: str) -> tuple[Value, ...]:
-    """Return the values in the order of the sentence; what is said of the first of a run ("not Tuesday to Thursday") is
-    said of all. "From 30 to 35" is no run.
+    """Return the values in order of the sentence; the first of an enumeration ("not Tuesday to Thursday") decides
+    whether all of it is replaced. "From 30 to 35" is no enumeration.
     """
     values: list[Value] = []
     first = end = 0
@@ -321,6 +324,7 @@ def _in_runs(value_spans: list[tuple[int, int, Value]], sentence: str) -> tuple[
 
 
 def _number(match: re.Match[str]) -> tuple[str, str]:
+    """Return the kind (time, code, year, number) of a number, and its normalised form."""
     if match["time"]:
         return "time", match["time"].lstrip("0")
     if match["code"]:
@@ -336,7 +340,7 @@ def _value(kind: str, amount: str, sentence: str, start: int, end: int, tokens: 
     before = [w for _, e, w in tokens if e <= start and start - e <= 2][-1:]
     beside = frozenset(stem(w.lower()) for w in (*after, *before) if w.lower() not in _STOP)
     replaced = bool(re.search(_INSTEAD + "$", sentence[:start], re.IGNORECASE)) or bool(
-        # "It was 35 and is now 42"; without a cue it is a past value and no more.
+        # "It was 35 and is now 42"; without a cue of change it is only a past value.
         _WAS.search(sentence[:start]) and CHANGE.search(sentence)
     )
     return Value(kind, amount, beside, sentence[start:end], replaced, bool(_COPULA.search(sentence[:start])))

@@ -1,8 +1,8 @@
-"""Decide whether two texts say different things: the only rule for all code that takes one text for another.
+"""Decide whether two texts say different things; every place that treats two texts as equal uses this rule.
 
-Texts say the same where, sentence by sentence, nothing is left between them but case, punctuation, layout, inflection,
-filler words, a unit or a number written otherwise, British or American spelling, and a slip in spelling. What only one
-of them says beside that is no difference, as long as they share a sentence: whoever merges them keeps it.
+Texts say the same where, sentence by sentence, they differ only in case, punctuation, layout, inflection, filler words,
+the form of a unit or number, British or American spelling, or a spelling mistake. A sentence that only one of them has
+is no difference as long as they share another, since a merge keeps it.
 """
 
 from __future__ import annotations
@@ -21,11 +21,13 @@ from amgs.text.intervals import told_days
 from amgs.types import Block
 
 _ABOUT_ONE_THING = 0.34
-"""Sentences that share so much of the shorter one are about one thing, so that they differ in what is left."""
+"""Share of the shorter sentence's words from which two sentences are about the same thing, so that the rest is a
+difference.
+"""
 
 _SURE_DAY = 0.5
 _SLIP = 6
-"""A word of fewer letters is another word where a letter differs."""
+"""Letters from which a word may differ by a spelling mistake; a shorter one is another word."""
 
 _RULER = re.compile(r"^[\s=\-~*_#|:+]*$")
 _MARK = re.compile(r"^\s*(?:(?:#{1,6}|>|[-*+•]|\d{1,3}[.)])\s+)+")
@@ -83,22 +85,20 @@ _FILLERS = frozenset(
     )
 )
 _NOUNS = frozenset(("note", "reminder", "well"))
-"""Fillers at the beginning of a sentence alone."""
+"""Filler words only at the beginning of a sentence."""
 
 _PHRASES = re.compile(
     r"\b(?:by the way|for the record|of course|you know|keep in mind|bear in mind|as a reminder|in fact)\b,?",
     re.IGNORECASE,
 )
 _TITLE = re.compile(r"\b(Dr|Mr|Mrs|Ms|Prof|St|No|Nr|Capt|Sgt|Rev)\.(?=\s)")
-"""An abbreviation whose dot ends no sentence."""
+"""Abbreviations whose dot does not end a sentence."""
 _SAID_ALOUD = frozenset("$€£¥<>=+±≤≥≠→←×÷°✓✔✅✗✘❌~#?")
 Sentence = tuple[str, ...]
 
 
 def say_otherwise(block: Block, other: Block) -> bool:
-    """Return whether two blocks say different things: by their texts, by who speaks, or by the days that their words
-    mean.
-    """
+    """Return whether two blocks say different things: in their texts, their speakers, or the days that they mention."""
     speakers = {str(b.meta.get("speaker") or "") for b in (block, other)}
     mine, theirs = (
         {(t.first, t.last) for t in told_days(b.meta.get("dates") or ()) if t.confidence > _SURE_DAY}
@@ -127,15 +127,13 @@ def differ(text: str, other: str) -> bool:
 
 
 def said(text: str) -> str:
-    """Return the words of a text without what makes no difference; equal for texts that say the same in the same
-    order.
-    """
+    """Return the words of a text, normalised; equal for texts that say the same in the same order."""
     return " ".join(w for sentence in _sentences(text) for w in _forms(sentence))
 
 
 def replaced(statement: str, other: str) -> tuple[tuple[str, Sentence, Sentence, str], ...]:
-    """Return where two statements of one build have other words, as many in each: (the word before, words of the one,
-    of the other, the word after); nothing for statements of different builds.
+    """Return where two statements of the same form have different words, equally many: (word before, words of the
+    first, words of the second, word after); () where their forms differ.
     """
     a, b = (tuple(w for sentence in _sentences(text) for w in _forms(sentence)) for text in (statement, other))
     steps = SequenceMatcher(None, a, b, autojunk=False).get_opcodes()
@@ -154,7 +152,7 @@ def _about_one_thing(s: Sentence, t: Sentence) -> bool:
 
 
 def _alike(s: Sentence, t: Sentence, text: str) -> bool:
-    """Return whether two sentences are one, but for words written apart or a slip in spelling."""
+    """Return whether two sentences are equal, up to words written apart and spelling mistakes."""
     if _join_words(s) == _join_words(t):
         return True
     return len(s) == len(t) and all(
@@ -167,8 +165,8 @@ def _join_words(sentence: Sentence) -> str:
 
 
 def _slip(spelling: str, other: str, text: str) -> bool:
-    """Return whether a word is another misspelt: two letters swapped, one doubled, or a wrong vowel within. What is
-    written with a capital is a name, and no name is misspelt.
+    """Return whether a word is a misspelling of another: two letters swapped, a letter doubled, or a wrong vowel.
+    Capitalised words are names and do not count.
     """
     if min(len(spelling), len(other)) < _SLIP or spelling[0] != other[0] or not (spelling + other).isalpha():
         return False
@@ -182,7 +180,7 @@ def _slip(spelling: str, other: str, text: str) -> bool:
 
 @lru_cache(maxsize=4096)
 def _sentences(text: str) -> tuple[Sentence, ...]:
-    """Return the sentences of a text as words, each in one way of writing; none for layout."""
+    """Return the sentences of a text as normalised words; layout gives none."""
     plain = unicodedata.normalize("NFKC", text).translate(_QUOTES)
     plain = _PHRASES.sub(" ", _LINK.sub(r"\1 \2", plain))
     plain = _TITLE.sub(r"\1", plain)
@@ -248,7 +246,7 @@ def _time(word: str) -> str:
 
 @lru_cache(maxsize=4096)
 def _forms(sentence: Sentence) -> Sentence:
-    """Return the words without their endings; what is not of letters alone is left as it is."""
+    """Return the stems of the words; a word with other characters than letters is unchanged."""
     return tuple(_stems().analyze(w)[0] if w.isalpha() else w for w in sentence)
 
 

@@ -1,4 +1,4 @@
-"""Sentences as unit vectors: the Protocol, and an embedder that needs no model."""
+"""Define what an embedder is (it turns texts into unit vectors), and `HashingEmbedder`, which needs no model."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Embedder(Protocol):
 
 @runtime_checkable
 class QuestionEmbedder(Protocol):
-    """An embedder that reads a question otherwise than the texts that may answer it."""
+    """An embedder that embeds a question differently from the texts that may answer it."""
 
     def embed_question(self, text: str) -> Vector:
         """Return (d,) float32, of length 1."""
@@ -48,7 +48,7 @@ class QuestionEmbedder(Protocol):
 
 @runtime_checkable
 class WeighedEmbedder(Protocol):
-    """An embedder whose cosines count more or less in a search than those of MiniLM, by deviations from their mean."""
+    """An embedder whose cosines, in standard deviations, count more or less in a search than MiniLM's."""
 
     @property
     def meaning_weight(self) -> float: ...
@@ -56,7 +56,7 @@ class WeighedEmbedder(Protocol):
 
 @runtime_checkable
 class LatinEmbedder(Protocol):
-    """An embedder that knows texts in Latin letters only; of others its vectors say nothing."""
+    """An embedder that knows only Latin script; its vectors of other scripts are meaningless."""
 
     @property
     def latin_only(self) -> bool: ...
@@ -76,14 +76,14 @@ def knows_script(embedder: Embedder, text: str) -> bool:
 
 
 def meaning_weight(embedder: Embedder) -> float:
-    """Return how much an embedder's meaning counts beside MiniLM's."""
+    """Return the weight of an embedder's cosines in a search, relative to MiniLM's."""
     return embedder.meaning_weight if isinstance(embedder, WeighedEmbedder) else 1.0
 
 
 class HashingEmbedder:
-    """Words and their letter trigrams hashed into d signed buckets; deterministic, no model, no training.
+    """Embedder that hashes words and their letter trigrams into d signed buckets; deterministic, without a model.
 
-    Similar spelling gives similar vectors; meaning it does not know.
+    Similar spelling gives similar vectors; it knows nothing of meaning.
     """
 
     def __init__(self, dimension: int = 256) -> None:
@@ -121,6 +121,7 @@ def normalised(vectors: Vector) -> Vector:
 
 
 def _features(text: str) -> Iterator[tuple[str, float]]:
+    """Yield the words of a text and their letter trigrams, with weights; common words count a tenth."""
     for match in _WORD.finditer(text.lower()):
         word = match[0]
         weight = 0.1 if word in _COMMON else 1.0

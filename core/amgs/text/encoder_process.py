@@ -1,8 +1,8 @@
-"""A sentence encoder in a process of its own, which many texts are sent to.
+"""Run the sentence encoder in another process, at lower priority, to embed many texts.
 
-Inside this process its threads would share the interpreter, and the cores, with whoever asks the memory something
-meanwhile. There it has a lower priority. It is started by the first batch, not by `multiprocessing`, which would run
-the user's script again; it ends with this process, or with the last encoder that uses it.
+In this process its threads would compete with searches for the interpreter and the cores. The first batch starts it,
+not through `multiprocessing`, which would run the user's script again; it ends with this process, or with the last
+encoder that uses it.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ from amgs.text.library_encoder import LibraryEncoder
 from amgs.types import Vector
 
 NICE: Final = 5
-"""How much lower its priority is: beside a question it gets a quarter of a core, beside other work half its share."""
+"""Its niceness: beside a search it gets a quarter of a core, beside other work half its share."""
 _WAIT: Final = 1.0
-"""Seconds in which it ends by itself, before it is ended."""
+"""Seconds in which it may end by itself before it is killed."""
 _START = "import json, sys; sys.path[:] = json.loads(sys.argv[1]); from amgs.text.encoder_process import serve; serve()"
 _SIZE = struct.Struct("<Q")
 _SHAPE = struct.Struct("<QQ")
@@ -42,7 +42,7 @@ class EncoderLoadError(Exception):
 
 
 class EncoderProcess:
-    """The process for the model in a folder, see `LibraryEncoder`. One batch at a time; others wait for it."""
+    """The process for the model in a folder (`LibraryEncoder`). It takes a batch at a time; other callers wait."""
 
     def __init__(self, folder: str, precision: str) -> None:
         self._arguments = [folder, precision]
@@ -52,14 +52,14 @@ class EncoderProcess:
 
     @property
     def pid(self) -> int | None:
-        """Its process number; None before the first batch, and after it has ended."""
+        """The process id; None before the first batch and after it has ended."""
         return self._child[0].pid if self._child else None
 
     def encode(self, texts: Sequence[str]) -> Vector:
-        """Return (n, d) float32, not scaled to unit length.
+        """Return vectors (n, d), float32, not of unit length.
 
-        Raises EncoderLoadError where the model cannot be read, ModelError where the process ended; the next call begins
-        another.
+        Raises EncoderLoadError where the model cannot be read, ModelError where the process ended; the next call starts
+        a new one.
         """
         with self._lock:
             try:
@@ -83,6 +83,7 @@ class EncoderProcess:
         )
 
     def _running(self) -> subprocess.Popen[bytes]:
+        """Return the process, started where there is none."""
         if not self._child:
             self._child.append(
                 subprocess.Popen(
@@ -98,7 +99,7 @@ class EncoderProcess:
 
 
 def encoder_process(folder: str, precision: str) -> EncoderProcess:
-    """Return the process of this program for a model; there is one, however many encoders use it."""
+    """Return the process for a model; all encoders of this program share it."""
     with _SHARING:
         process = _SHARED.get((folder, precision))
         if process is None:
@@ -107,7 +108,7 @@ def encoder_process(folder: str, precision: str) -> EncoderProcess:
 
 
 def _end(children: list[subprocess.Popen[bytes]], *, wait: float = _WAIT) -> int:
-    """End the process; its exit status, below 0 for a signal."""
+    """End the process and return its exit status; negative for a signal."""
     if not children:
         return 0
     child = children.pop()
@@ -140,7 +141,7 @@ def _send(pipe: IO[bytes] | None, content: bytes) -> None:
 
 
 def _receive(pipe: IO[bytes] | None) -> bytes:
-    """Raises EOFError where the other side has ended."""
+    """Return a message from the pipe; raise EOFError where the other side has ended."""
     return _exactly(pipe, _SIZE.unpack(_exactly(pipe, _SIZE.size))[0])
 
 
@@ -169,6 +170,7 @@ def serve() -> None:
 
 
 def _answer(asked: bytes, folder: str, precision: str) -> bytes:
+    """Return the reply to a batch: `v` with the vectors, `l` with an error of loading, `f` with any other error."""
     try:
         model = _model(folder, precision)
     except (ImportError, OSError, ValueError) as error:

@@ -76,7 +76,7 @@ class RuleRecogniser:
 
 
 def _spans(text: str) -> list[tuple[str, bool, int]]:
-    """Return (name, whether it opens a sentence, where) for every run of capitalised words."""
+    """Return (name, whether it opens a sentence, its start) for every run of capitalised words."""
     runs = []
     for match in _NAME.finditer(text):
         words = match[0].split()

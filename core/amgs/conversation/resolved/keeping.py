@@ -1,7 +1,7 @@
-"""Mentions in the store: what the words' shape tells as messages are added, what the grammar tells when it is asked.
+"""Store the mentions in messages: by their form as messages are added, by grammar when `resolve` is called.
 
-The parser takes three seconds to load and eight milliseconds a message, the rules below one: so `add` keeps what the
-rules tell, and the messages wait for `resolve`.
+The parser takes three seconds to load and eight milliseconds a message, the rules less than a millisecond: so adding
+messages stores what the rules find, and the messages wait for `resolve`.
 """
 
 from __future__ import annotations
@@ -24,16 +24,16 @@ from amgs.types.mentions import ConversationEntity, ConversationResolved, Resolv
 
 KIND = "resolve"
 _CONTEXT = 40
-"""Messages before the first one that waits that are read with it."""
+"""Messages before the first waiting one that are parsed as its context."""
 
 
 def note(storage: Storage, conversation: str, messages: Sequence[Message], operation: int) -> None:
-    """Keep what the shape of the words tells of messages that an operation has just added."""
+    """Store the mentions that rules find in messages that an operation has just added."""
     storage.mentions.add(conversation, _find_by_shape(messages), operation)
 
 
 def resolve(storage: Storage, conversation: str, now: datetime, parser: GrammarParser) -> ConversationResolved:
-    """Read the messages that wait with the parser and keep what they mention, as one journal entry.
+    """Parse the waiting messages and store their mentions, with a journal entry.
 
     Raises ModelError without a parser; nothing is changed then.
     """
@@ -61,15 +61,15 @@ def _find_by_shape(messages: Sequence[Message]) -> tuple[ResolvedMention, ...]:
 
 _OWNED = re.compile(r"(.+?)’s ")
 _TWICE = frozenset({"concept"})
-"""Kinds that a conversation is on only where several messages have them."""
+"""Kinds of entity that count only where several messages mention them."""
 
 
 def gather_entities(
     mentions: Iterable[ResolvedMention], type: MentionType | None = None
 ) -> tuple[ConversationEntity, ...]:
-    """Return the entities of mentions, the most often mentioned first, of equals the one that comes first.
+    """Group mentions to entities, the most often mentioned first, ties by first mention.
 
-    Nothing but the normal form and the type makes two mentions one entity; a pronoun counts for what it means.
+    Two mentions are the same entity when their normal form and type are equal; a pronoun counts for what it means.
     """
     groups: dict[tuple[MentionType, str], list[ResolvedMention]] = defaultdict(list)
     references: list[ResolvedMention] = []
@@ -106,6 +106,6 @@ def _entity(type: MentionType, members: Sequence[ResolvedMention]) -> Conversati
 
 
 def split_by_confidence(mentions: Sequence[ResolvedMention], least: float) -> tuple[tuple[ResolvedMention, ...], int]:
-    """Return those of a confidence of `least` or more, and how many are less sure."""
+    """Return the mentions with a confidence of `least` or more, and the number of the others."""
     sure_mentions = tuple(mention for mention in mentions if mention.confidence >= least)
     return sure_mentions, len(mentions) - len(sure_mentions)

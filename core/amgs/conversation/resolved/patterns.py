@@ -1,6 +1,6 @@
-"""Read the shape of the words: dates, times, amounts, addresses, paths, commands, versions, identifiers.
+"""Find mentions by their form: dates, times, amounts, addresses, paths, commands, versions, identifiers.
 
-No model is read for it, so that it can be done as messages are taken in.
+It needs no model, so that it runs as messages are added. A new form is a line in a table here, with its confidence.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ BY_SHAPE: Mapping[MentionType, float] = {
     "time": 0.9,
     "quantity": 0.9,
 }
-"""How often each shape is right."""
+"""How often each form is right."""
 
 LONGEST = 20_000
-"""Characters of a message that are read: a page of a log names more than anybody asks for."""
+"""Characters of a message that are searched: a page of a log has more than anybody asks for."""
 _OF_TOOL = 2_000
-"""Of what a tool gave so many are read for dates: a log has one in each line, and no one asks by them."""
+"""Characters of a tool's output that are searched for dates: a log has a date in each line."""
 MOST = 200
-"""Mentions of a message that are kept, the first ones."""
+"""Mentions of a message that are stored, the first ones."""
 NAME = "shape"
 
 _UNITS = (
@@ -117,7 +117,7 @@ class _Found:
 
 
 def find_by_shape(message: Message) -> tuple[ResolvedMention, ...]:
-    """Return the mentions of a message that its characters tell, in order; no two of them overlap."""
+    """Return the mentions of a message that the forms find, in order and without overlaps."""
     text = message.text[:LONGEST]
     taken: list[_Found] = []
     free = bytearray(b"\1" * len(text))
@@ -143,11 +143,12 @@ def find_by_shape(message: Message) -> tuple[ResolvedMention, ...]:
 
 
 _FIRST = ("url", "email", "command", "path", "identifier", "version", "money", "percent", "schedule")
-"""Types whose characters a date may be a part of."""
+"""Types that may contain what looks like a date."""
 _LATER = ("time", "quantity")
 
 
 def _find_shapes(text: str, types: tuple[str, ...]) -> Iterator[_Found]:
+    """Yield the matches of these types in a text; they may overlap."""
     for type_, pattern in _SHAPES:
         if type_ in types:
             for match in pattern.finditer(text):
@@ -167,7 +168,7 @@ def _find_dates(message: Message, text: str) -> Iterator[_Found]:
 
 
 def days(date: DateMention) -> str:
-    """Return the days of a date as ISO 8601; `..` for an end that is open."""
+    """Return the days of a date as ISO 8601, with `..` for an open end."""
     interval = date.interval
     if interval.first is None or interval.last is None:
         first, last = ("" if d is None else d.isoformat() for d in (interval.first, interval.last))

@@ -1,7 +1,7 @@
-"""The frozen values that travel between the stages of the memory engine and out to the screen.
+"""Immutable values that travel between the stages of the memory engine and to the screen.
 
-Nothing here computes more than a check or a total; every instant is aware and in UTC; every score is in [0, 1].
-One file per subject; everybody else imports the names from here, which loads the file of a name with its first use.
+They compute no more than checks and sums; all times have a time zone and are in UTC; all scores are in [0, 1]. One file
+per subject; import the names from here, which loads a file when one of its names is first used.
 """
 
 from amgs.lazy_names import lazy

@@ -1,4 +1,4 @@
-"""The block and the edge: what a memory is made of (AMGS §3.1, §3.2)."""
+"""The block and the edge, of which a memory consists (AMGS §3.1, §3.2)."""
 
 from __future__ import annotations
 
@@ -15,19 +15,18 @@ Status = Literal["raw", "consolidated", "archived", "pruned"]
 STATUSES: tuple[Status, ...] = get_args(Status)
 
 Vector = NDArray[np.float32]
-"""(d,) or (n, d) float32; embeddings are unit length."""
+"""(d,) or (n, d) float32; embeddings have unit length."""
 
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """The atom of memory: immutable content under its hash, and metadata that evolves (AMGS §3.1).
+    """The unit of memory: immutable content, identified by its hash, and metadata that changes (AMGS §3.1).
 
-    created_at is in UTC; `utc_offset` in meta ("-06:00") is what its writer's clock was off by, where that is known and
-    not 0; `said_at` in meta when it was said last, with that offset, where that was later; `held_before` from when to
-    when it held before it ended and was said again. meta holds what the source
-    said: `source` (a path, or path#turn), `title`, `headings` (its path, outermost first), `lines`, `tags`, `author`,
-    `entities`; `categories` where it is of several.
-    valid_from, valid_to: from when to when what it says held; None: from its creation, and to this day.
+    created_at is in UTC; in meta, `utc_offset` ("-06:00") is the offset of its writer's clock, if known and not 0;
+    `said_at` when it was last said, with that offset, if later; `held_before` the periods in which it held before it
+    ended and was said again. meta also holds what the source says: `source` (a path, or path#turn), `title`, `headings`
+    (outermost first), `lines`, `tags`, `author`, `entities`; and `categories` if it has several. valid_from, valid_to:
+    period in which its content holds; None: since its creation, until now.
     """
 
     id: str
@@ -46,19 +45,19 @@ class Block:
 
     @property
     def categories(self) -> tuple[str, ...]:
-        """All its kinds of knowledge, `category` first: a note may both decide something and state a preference."""
+        """All its categories, `category` first: a note may both state a decision and a preference."""
         further = self.meta.get("categories")
         kinds = (str(kind) for kind in further) if isinstance(further, list | tuple) else ()
         return tuple(dict.fromkeys((self.category, *kinds)))
 
     @property
     def superseded(self) -> bool:
-        """Return whether its content no longer holds: another block took its place, or its source dropped it."""
+        """Return whether its content no longer holds: another block replaced it, or its source dropped it."""
         return self.valid_to is not None
 
     @property
     def said_at(self) -> datetime:
-        """Time of its latest statement, by that writer's clock: of two statements the later one is the newer."""
+        """When it was last said, by its writer's clock."""
         at = self.meta.get("said_at")
         try:
             return self.written if at is None else max(self.written, datetime.fromisoformat(at))
@@ -67,7 +66,7 @@ class Block:
 
     @property
     def written(self) -> datetime:
-        """Time of writing, by its writer's clock and calendar."""
+        """When it was written, by its writer's clock and calendar."""
         offset = self.meta.get("utc_offset")
         try:
             zone = datetime.strptime(offset, "%z").tzinfo if isinstance(offset, str) else None
@@ -77,8 +76,8 @@ class Block:
 
     @property
     def title(self) -> str:
-        """Headings above it, `Guide › Install`, else the source's title, else the first line with words, without the
-        signs of markup; at most 60 characters.
+        """The headings above it, `Guide › Install`, else the source's title, else the first line with words, without
+        markup; at most 60 characters.
         """
         path = heading_path(self.meta)
         if not path:
@@ -98,14 +97,14 @@ _BETWEEN = " › "
 
 
 def heading_path(meta: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return the headings that a block stands under, outermost first, the last being its title; () without any."""
+    """Return the headings above a block, outermost first, ending with its title; () without any."""
     titles = meta.get("headings") or (meta.get("document"), meta.get("title"))
     headings = (str(h) for h in titles if h) if isinstance(titles, list | tuple) else ()
     return tuple(" ".join(h.split()) for h in headings)
 
 
 def untold(content: str, meta: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return the headings of a block that the beginning of its text does not tell."""
+    """Return the headings of a block that the beginning of its text does not contain."""
     path = heading_path(meta)
     if not path:
         return ()
@@ -121,7 +120,7 @@ _PICTURE = r"!\[[^\]]*\](?:\([^)]*\)|\[[^\]]*\])?"
 _MARKUP = re.compile(rf"<[^<>]*>|\[\s*{_PICTURE}\s*\](?:\([^)]*\)|\[[^\]]*\])?|{_PICTURE}")
 _LINK = re.compile(r"\[([^\[\]]+)\](?:\([^)\s]*(?:\s[^)]*)?\)|\[[^\]]*\])")
 _IDLE = re.compile(r"\.\. |[`~]{3}|\[(?!\^)[^\]]+\]:\s|#\+|:\w[\w-]*:(?:\s|$)|<!--|-->")
-"""Lines that only mark something up: directives, fences, link definitions, comments."""
+"""Lines of markup only: directives, fences, link definitions, comments."""
 
 
 def _first_words(content: str) -> str:
@@ -143,7 +142,7 @@ EdgeKey = tuple[str, str, str]
 
 @dataclass(frozen=True, slots=True)
 class Edge:
-    """A typed, weighted, directed relation between two blocks that decays on its own (AMGS §3.2)."""
+    """A typed, weighted, directed relation between two blocks, with its own decay (AMGS §3.2)."""
 
     source_id: str
     target_id: str
@@ -156,13 +155,13 @@ class Edge:
 
     @property
     def key(self) -> EdgeKey:
-        """Key of an edge: source, target and relation."""
+        """Source, target and relation type."""
         return self.source_id, self.target_id, self.relation_type
 
 
 @dataclass(frozen=True, slots=True)
 class Centrality:
-    """A block's place in the graph; each measure scaled to [0, 1] over the graph."""
+    """A block's centrality in the graph; each measure is scaled to [0, 1] over the graph."""
 
     degree: float = 0.0
     eigenvector: float = 0.0
@@ -172,7 +171,7 @@ class Centrality:
 
 @dataclass(frozen=True, slots=True)
 class LiveEdge:
-    """An edge with its strength at an instant: weight x confidence x relevance."""
+    """An edge with its strength at a time: weight x confidence x relevance."""
 
     edge: Edge
     strength: float
@@ -180,7 +179,7 @@ class LiveEdge:
 
 @dataclass(frozen=True, slots=True)
 class Neighbourhood:
-    """Neighbourhood of a block within `hops`: distance by id, the blocks, and the edges among them."""
+    """Blocks within `hops` of a block, with their distances by id, and the edges among them."""
 
     center: Block
     hops: int
@@ -192,7 +191,7 @@ class Neighbourhood:
 
 @dataclass(frozen=True, slots=True)
 class GraphStats:
-    """Counts and shape of the graph of blocks that are neither archived nor pruned."""
+    """Size and shape of the graph of blocks that are neither archived nor pruned."""
 
     nodes: int
     edges: int

@@ -1,4 +1,4 @@
-"""Forecasts and what came of them (AMGS §7.3)."""
+"""Forecasts and their outcomes (AMGS §7.3)."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Literal
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """A forecast and what came of it; brier = (predicted - actual)². actual is None until the verdict."""
+    """A forecast and its outcome; brier = (predicted - actual)². actual: None until there is a verdict."""
 
     prediction_id: str
     predicted: float
@@ -22,18 +22,15 @@ class Outcome:
 
 
 UseSign = Literal["words", "citation", ""]
-"""By what an answer shows that it used a block: `words` that both have, more than chance gives; a `citation` of its id;
-"" where neither does.
-"""
+"""How an answer shows that it used a block: `words` in common beyond chance; `citation` of its id; "" for neither."""
 
 
 @dataclass(frozen=True, slots=True)
 class BlockUse:
-    """A block that a model had in front of it when it answered, and whether the answer used it.
+    """A block that a model had in its context when it answered, and whether the answer used it.
 
-    chance: the share of blocks it was held beside, itself among them, that explain as much of the answer; 1 where it
-    was not tested or is cited. prediction_id: the forecast that this is the outcome of; "" where there is none. title:
-    "" for a block that has left the memory.
+    chance: share of the compared blocks, including itself, that explain as much of the answer; 1 if not tested, or
+    cited. prediction_id: forecast that this decides, "" for none. title: "" for a block that was removed.
     """
 
     at: datetime
@@ -46,9 +43,9 @@ class BlockUse:
 
 @dataclass(frozen=True, slots=True)
 class Usefulness:
-    """Verdicts on one block: `useful` of `verdicts`; an answer that used it counts as one.
+    """Verdicts on a block: `useful` of `verdicts`; use by an answer counts as one.
 
-    They are no part of the block's confidence, which rates the certainty of its category.
+    They do not affect the block's confidence, which rates its category.
     """
 
     useful: int
@@ -56,18 +53,18 @@ class Usefulness:
 
     @property
     def mean(self) -> float:
-        """Chance that the block proves useful when it is next shown: the mean of the Beta posterior whose prior is one
-        useful and one useless showing.
+        """Probability that the block is useful when next shown: mean of the Beta posterior with one useful and one
+        useless verdict as prior.
         """
         return (self.useful + 1) / (self.verdicts + 2)
 
 
 @dataclass(frozen=True, slots=True)
 class FrameCoverage:
-    """Promise of a frame for its question.
+    """What a frame promises for its question.
 
-    share: the lower bound of the chance that it holds all that the question needs. costs: for each level the tokens
-    that promise it, None where no budget does. questions: labelled ones that it rests on.
+    share: lower bound of the probability that it contains all that the question needs. costs: for each level, the
+    tokens that promise it, None if no budget does. questions: number of labelled questions behind it.
     """
 
     questions: int
@@ -77,8 +74,10 @@ class FrameCoverage:
 
 @dataclass(frozen=True, slots=True)
 class CoverageLevel:
-    """A promise beside what came of it. tokens: that promise the level now, None where none do. held: of so many
-    questions tried, those held within what the questions before them promised.
+    """A promise and how it was kept.
+
+    tokens: that promise the level now, None if none do. held: of `tried` questions, those covered by what the questions
+    before them promised.
     """
 
     level: float
@@ -89,7 +88,9 @@ class CoverageLevel:
 
 @dataclass(frozen=True, slots=True)
 class CoverageReview:
-    """Coverage of a frame by labelled questions. least: fewer questions promise nothing, and then levels is empty."""
+    """Coverage of a frame by labelled questions. least: with fewer questions nothing is promised, and
+    levels is empty.
+    """
 
     frame: str
     questions: int
@@ -99,7 +100,7 @@ class CoverageReview:
 
 @dataclass(frozen=True, slots=True)
 class ReliabilityBin:
-    """Forecasts in [low, high): how many, their mean, the rate at which they came true with a 95 % interval."""
+    """Forecasts in [low, high): their number, mean, and the rate at which they came true, with a 95 % interval."""
 
     low: float
     high: float
@@ -112,7 +113,7 @@ class ReliabilityBin:
 
 @dataclass(frozen=True, slots=True)
 class CoursePoint:
-    """The Brier score and its parts over the `outcomes` verdicts that led up to an instant."""
+    """The Brier score and its components over the last `outcomes` verdicts before a time."""
 
     at: datetime
     outcomes: int
@@ -127,8 +128,8 @@ class CoursePoint:
 class Reliability:
     """The reliability table and the Brier score with its Murphy decomposition.
 
-    brier = reliability - resolution + uncertainty + within_bin, exactly; None where there are no outcomes.
-    course: the same through time, the oldest first. coverage: what frames promise, by frame.
+    brier = reliability - resolution + uncertainty + within_bin, exactly; None without outcomes. course: the same over
+    time, oldest first. coverage: promises by frame.
     """
 
     bins: tuple[ReliabilityBin, ...]
@@ -146,8 +147,10 @@ class Reliability:
 
 @dataclass(frozen=True, slots=True)
 class ForecastCase:
-    """One forecast in full. asked: the query of the assembly that made it. relations: the types of the edges that
-    were walked to the block. made_at: when it was logged; outcome.at is the instant of the verdict.
+    """A forecast in full.
+
+    asked: query of the assembly that made it. relations: types of the edges that led to the block. made_at: when it was
+    made; outcome.at is the time of the verdict.
     """
 
     outcome: Outcome

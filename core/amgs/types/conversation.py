@@ -1,4 +1,4 @@
-"""A conversation as it is kept, and what of it a model is given for one question (context optimiser, L1–L13)."""
+"""A stored conversation, and the part of it that a model is given for a question (context optimiser, L1–L13)."""
 
 from __future__ import annotations
 
@@ -14,26 +14,26 @@ ROLES: tuple[Role, ...] = get_args(Role)
 
 ContextStrategy = Literal["mask", "extractive", "hybrid", "topic", "levels", "abstractive"]
 CONTEXT_STRATEGIES: tuple[ContextStrategy, ...] = get_args(ContextStrategy)
-"""mask: old outputs of tools become one line, then the oldest messages go. extractive: what answers the query stays.
-hybrid: what answers the query, whole or cited in part. topic: each topic in an extract, or not at all. levels: each
-whole, in an extract, as its findings or not at all, by what it is worth. abstractive: as levels, but a language model
-writes what stands for citations, of which only founded sentences stay.
+"""mask: old tool outputs become one line, then the oldest messages are dropped. extractive: what answers the query
+stays. hybrid: what answers the query, whole or as citations. topic: each topic as an extract or not at all. levels:
+each message whole, as an extract, as findings or not at all, by its worth. abstractive: like levels, but a language
+model writes the extracts, of which only supported sentences stay.
 """
 
 SpanFate = Literal["kept", "masked", "digested", "dropped"]
 SPAN_FATES: tuple[SpanFate, ...] = get_args(SpanFate)
-"""What became of a message: whole, its text one line, a few of its sentences, or left out."""
+"""What happened to a message: whole, its text as one line, some of its sentences, or left out."""
 
 RelevanceLayer = Literal["semantic", "lexical", "entity", "temporal", "structure", "around"]
 RELEVANCE_LAYERS: tuple[RelevanceLayer, ...] = get_args(RelevanceLayer)
-"""What speaks for a message: its meaning, its words, whom and what it names, when it was said, who says it and in
-answer to what; and what stands around it, less what its length takes.
+"""What raises a message: its meaning, words, names, time, speaker and what it answers, and its neighbours; less for
+length.
 """
 
 
 @dataclass(frozen=True, slots=True)
 class ToolCall:
-    """A call of a tool. id: by which its result names it, unique in a conversation. arguments: as they were written."""
+    """A call of a tool. id: unique in a conversation; its result refers to it. arguments: as written."""
 
     id: str
     name: str
@@ -42,10 +42,10 @@ class ToolCall:
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """One message of a conversation, as it was said; never changed.
+    """A message of a conversation, verbatim; never changed.
 
-    number: its place, from 1. at: when it was said, None where only the order is known. speaker: a name, else the role.
-    calls: of tools, made by this message. answers: the id of the call whose result this is. pinned: always kept.
+    number: position, from 1. at: None if only the order is known. speaker: a name, else the role. calls: of tools by
+    this message. answers: id of the call whose result this is. pinned: always kept.
     """
 
     number: int
@@ -58,9 +58,7 @@ class Message:
     pinned: bool = False
 
     def as_object(self) -> dict[str, Any]:
-        """Return the message as JSON has it, in the style of OpenAI's chat completions; `add` reads it back as it
-        was.
-        """
+        """Return the message in the format of OpenAI's chat completions; `add` reads it back unchanged."""
         data: dict[str, Any] = chat_object(self)
         if self.at is not None:
             data["at"] = self.at.isoformat()
@@ -71,10 +69,10 @@ class Message:
 
 @dataclass(frozen=True, slots=True)
 class ConversationAdded:
-    """Result of `add`. first, last: numbers of the new messages. blocks: new ones, by which a search finds them.
+    """Result of `add`.
 
-    notes: what was not taken as it was given, in words. operation: of the journal; `undo` takes it back. again: how
-    many of its texts had been set aside and hold again.
+    first, last: numbers of the new messages. blocks: new ones for searching. notes: what was changed or left out of the
+    input. operation: of the journal, for `undo`. again: number of texts that had been hidden and hold again.
     """
 
     conversation: str
@@ -90,8 +88,8 @@ class ConversationAdded:
 class ConversationKept:
     """Handles that every context of a conversation keeps whole on request, in order.
 
-    operation: of the journal, by which `undo` takes the change back; None where nothing changed. impossible: why no
-    context within the budget that was asked about can keep them.
+    operation: of the journal, for `undo`; None if nothing changed. impossible: why no context within the given budget
+    can keep them.
     """
 
     conversation: str
@@ -102,7 +100,7 @@ class ConversationKept:
 
 @dataclass(frozen=True, slots=True)
 class ConversationSummary:
-    """A conversation that is held. first, last: instants of its first and last message, None where unknown."""
+    """A stored conversation. first, last: times of its first and last message, None if unknown."""
 
     name: str
     messages: int
@@ -112,11 +110,11 @@ class ConversationSummary:
 
 @dataclass(frozen=True, slots=True)
 class ContextMessage:
-    """A message as a model is given it.
+    """A message as given to a model.
 
-    numbers: (first, last) of the messages that it stands for. fate: of the message; "dropped" for the line that marks a
-    gap. text: the message's own where it was kept, else marked with the handle under which the originals are restored.
-    cited: the numbers of those of which it cites sentences, all of its own role.
+    numbers: (first, last) of the messages that it stands for. fate: "dropped" for the line that marks a gap. text: the
+    message's own if whole, else with the handle that restores the originals. cited: numbers of the messages, all of its
+    role, of which it cites sentences.
     """
 
     numbers: tuple[int, int]
@@ -130,12 +128,12 @@ class ContextMessage:
     cited: tuple[int, ...] = ()
 
     def as_object(self) -> dict[str, Any]:
-        """Return the message in the form of OpenAI's chat completions."""
+        """Return the message in the format of OpenAI's chat completions."""
         return chat_object(self)
 
 
 def chat_object(message: Message | ContextMessage) -> dict[str, Any]:
-    """Return a message in the style of OpenAI's chat completions."""
+    """Return a message in the format of OpenAI's chat completions."""
     data: dict[str, Any] = {"role": message.role, "content": message.text}
     if message.speaker:
         data["name"] = message.speaker
@@ -151,10 +149,10 @@ def chat_object(message: Message | ContextMessage) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class ContextSpan:
-    """Neighbouring messages with the same fate, and why.
+    """Neighbouring messages with the same fate, and the reason.
 
-    handle: `#12` or `#12-15`; restores them. worth: in [0, 1], how likely the best of them is needed for the query.
-    tokens: of the originals. shown: of what stands in their place; the line that marks a gap counts to the rendering.
+    handle: `#12` or `#12-15`; restores them. worth: probability that the best of them is needed for the query. tokens:
+    of the originals. shown: of what replaces them, without the line that marks a gap.
     """
 
     handle: str
@@ -169,9 +167,9 @@ class ContextSpan:
 
 @dataclass(frozen=True, slots=True)
 class LedgerRow:
-    """Effect of a stage on the tokens: `before - taken + added == after`, and each row begins where the last ended.
+    """Effect of a stage on the tokens: `before - taken + added == after`; each row begins with the last one's end.
 
-    messages: how many stand after it.
+    messages: number after it.
     """
 
     stage: str
@@ -184,12 +182,12 @@ class LedgerRow:
 
 
 class ContextOptions(TypedDict, total=False):
-    """Options of a context, beside its query.
+    """Options of a context, besides its query.
 
-    budget: in tokens; 124,000 unless given. configuration: what is kept and how much of the budget is used; its
-    strategy serves unless another is given. previous: the `plan` of the context that was sent before; it is kept while
-    it fits, so that what a provider has cached stays valid. until: the conversation as it stood after the message of
-    this number. keep: handles of what must stay whole.
+    budget: in tokens; default 124,000. configuration: what is kept, and how much of the budget is used; strategy
+    overrides its strategy. previous: `plan` of the context sent before; it is kept while it fits, so that the
+    provider's cache stays valid. until: number of the last message to consider. keep: handles of messages to keep
+    whole.
     """
 
     budget: int | None
@@ -202,17 +200,15 @@ class ContextOptions(TypedDict, total=False):
 
 @dataclass(frozen=True, slots=True)
 class OptimisedContext:
-    """Part of a conversation that a model should read for a query, in the order of time, and the fate of the rest.
+    """The part of a conversation that a model should read for a query, in order of time, and what happened to the rest.
 
-    messages: to send. spans: every message of the conversation once, in order. ledger: a row a stage; its last `after`
-    is `tokens`. budget, tokens, history: in tokens as `counter` counts; history: of the whole conversation.
-    estimated: whether the count is an estimate, no tokenizer being known. plan: give it back as `previous`, and what
-    was sent stays as it was for as long as it fits. stable_prefix: in [0, 1], how much of what was sent before stands
-    unchanged at the beginning; 1 without a previous plan. replanned: why the previous plan was given up or added to,
-    "" where it was kept or there was none. resent: tokens of what was sent before that stand at the beginning no
-    longer: what a provider has cached of them is lost. costs, worths: of every message, in order: tokens as it was
-    said, and how likely it is needed for the query, in [0, 1]; 0 where nothing had to go. dropped_summary: what the
-    messages that were left out say above all, in their own words, each with its handle.
+    messages: to send. spans: cover every message once, in order. ledger: a row per stage; the last `after` is `tokens`.
+    budget, tokens, history: counted by `counter`; history: of the whole conversation. estimated: no tokenizer is known.
+    plan: given back as `previous`, keeps what was sent unchanged as long as it fits. stable_prefix: share of the
+    previous context that is unchanged at the beginning; 1 without a previous plan. replanned: why the previous plan was
+    dropped or extended, else "". resent: tokens sent before that are no longer at the beginning, so that their caching
+    is lost. costs, worths: by message, in order: tokens, and probability that it is needed for the query, 0 if nothing
+    had to be dropped. dropped_summary: extract of the dropped messages, each sentence with its handle.
     """
 
     conversation: str
@@ -236,9 +232,7 @@ class OptimisedContext:
     dropped_summary: str = ""
 
     def messages_of(self, span: ContextSpan) -> tuple[ContextSpan, ...]:
-        """Return the messages of a span, each as a span of its own. Of several that one text stands for, the first has
-        its tokens.
-        """
+        """Return a span's messages, each as a span; of several with a common text, the first has its tokens."""
         if not self.costs:
             return (span,)
         sent = {message.numbers[0]: message.tokens for message in self.messages if message.fate != "dropped"}
@@ -258,20 +252,20 @@ class OptimisedContext:
         )
 
     def worth_of(self, fate: SpanFate) -> float:
-        """Return which share of all worths the messages of a fate have, in [0, 1]; 0 where no message has any."""
+        """Return the share of all worths that messages with this fate have; 0 if no message has any."""
         start = self.spans[0].first if self.spans else 1
         total = sum(self.worths)
         own = (sum(self.worths[span.first - start : span.last - start + 1]) for span in self.spans if span.fate == fate)
         return sum(own) / total if total else 0.0
 
     def count(self, fate: SpanFate) -> int:
-        """Return how many messages have a fate."""
+        """Return the number of messages with this fate."""
         return sum(span.last - span.first + 1 for span in self.spans if span.fate == fate)
 
 
 @dataclass(frozen=True, slots=True)
 class FateChange:
-    """Neighbouring messages that fare differently in two contexts. tokens: of the originals."""
+    """Neighbouring messages with different fates in two contexts. tokens: of the originals."""
 
     handle: str
     first: int
@@ -283,7 +277,7 @@ class FateChange:
 
 @dataclass(frozen=True, slots=True)
 class ContextComparison:
-    """Two contexts of the same messages for the same query and budget. changes: where they differ, in order."""
+    """Two contexts of the same messages for the same query and budget. changes: their differences, in order."""
 
     a: OptimisedContext
     b: OptimisedContext
@@ -292,13 +286,12 @@ class ContextComparison:
 
 @dataclass(frozen=True, slots=True)
 class SpanReason:
-    """Reason for the fate of messages, and the smallest changes, any of which would keep all of them whole.
+    """Why messages have their fate, and the smallest changes that would keep all of them whole.
 
-    kept: whether they are. spans: those that they belong to. tokens: of the originals. budget_needed: with so many
-    tokens they are kept, with one less they are not; None where they are kept. displaced: what a context that must keep
-    them gives up for it. impossible: why there is no such context within the budget, "" where there is one. layers: how
-    much each layer raises or lowers the log odds of the best of its messages against the mean of the conversation;
-    empty where nothing is weighed.
+    kept: whether they are whole. spans: that contain them. tokens: of the originals. budget_needed: least budget that
+    keeps them; None if they are kept. displaced: what a context that must keep them drops instead. impossible: why
+    there is no such context within the budget, else "". layers: how much each layer changes the log odds of the best of
+    them against the conversation's mean; empty if nothing is weighed.
     """
 
     conversation: str
@@ -318,11 +311,11 @@ class SpanReason:
 
 @dataclass(frozen=True, slots=True)
 class RestoredSpan:
-    """Messages given back at a level.
+    """Messages restored at a level.
 
-    messages: as they were said, byte for byte; only where the level is complete. pieces: of a shorter level, each with
-    the characters that it cites; their texts together are `text`. survival: what of each class is in that text, what
-    its handles bring back, and what is lost. tokens: of `text`, as the memory counts; history: of the messages.
+    messages: verbatim; only at level complete. pieces: of a shorter level, with the characters that they cite; together
+    they are `text`. survival: what of each class is in that text, what its handles restore, and what is lost. tokens:
+    of `text`; history: of the messages.
     """
 
     conversation: str
@@ -347,10 +340,10 @@ class RestoredSpan:
 
 @dataclass(frozen=True, slots=True)
 class ConversationStats:
-    """Content of a conversation. tokens: as `counter` counts. by_role: (role, messages, tokens) of those that occur.
+    """Content of a conversation.
 
-    unconsolidated: blocks of it that a search finds by their words only. kept: handles of what every context keeps.
-    unresolved: messages that `resolve` has not read.
+    tokens: counted by `counter`. by_role: (role, messages, tokens). unconsolidated: its blocks that a search finds by
+    words only. kept: handles that every context keeps. unresolved: messages that `resolve` has not read.
     """
 
     name: str
@@ -374,14 +367,14 @@ ContextConfiguration = Literal["default", "high-compression", "high-fidelity"]
 
 @dataclass(frozen=True, slots=True)
 class ContextSettings:
-    """Settings of a configuration. Shares are in [0, 1].
+    """Settings of a configuration; shares are in [0, 1].
 
-    strategy: unless another is asked for. fill: of the budget, what a context takes at most. soft: of that, what a plan
-    takes that is made because an earlier one no longer fits. recent: so many of the last messages are HIGH;
-    recent_share: of the room beside what is CRITICAL, what they take at most, with `extractive` in proportion less
-    below a room of `full_recent` tokens. preference_share: likewise, for what the user prefers (HIGH). medium_share:
-    likewise, for decisions, goals, commitments and questions that are open (MEDIUM); 0 protects none. recalled: so many
-    atoms that answer a new query come back into a plan that is kept.
+    strategy: default. fill: most of the budget that a context uses. soft: share of that which a new plan uses when an
+    earlier one no longer fits. recent: number of last messages with priority HIGH; recent_share: most of the space
+    besides CRITICAL that they take, less with `extractive` if the space is below `full_recent` tokens.
+    preference_share: the same for the user's preferences (HIGH). medium_share: the same for decisions, goals,
+    commitments and open questions (MEDIUM); 0 protects none. recalled: number of atoms answering a new query that are
+    restored into a kept plan.
     """
 
     strategy: ContextStrategy = "extractive"

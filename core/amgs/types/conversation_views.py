@@ -1,4 +1,4 @@
-"""Views of a conversation: texts generated from it and what survives there; topics, acts, summaries, memories."""
+"""Views of a conversation: generated texts and what survives in them; topics, acts, summaries, memories."""
 
 from __future__ import annotations
 
@@ -12,8 +12,10 @@ SUMMARY_LEVELS: tuple[SummaryLevel, ...] = get_args(SummaryLevel)
 
 @dataclass(frozen=True, slots=True)
 class ConversationTopic:
-    """Neighbouring messages on one topic. handle: restores them. chance: in [0, 1], how likely the topic changed before
-    them, 1 where a sitting begins. terms: words that tell it from the others.
+    """Neighbouring messages on one topic.
+
+    handle: restores them. chance: probability that the topic changed before them, 1 at the beginning of a session.
+    terms: words that distinguish it.
     """
 
     handle: str
@@ -24,7 +26,7 @@ class ConversationTopic:
 
 @dataclass(frozen=True, slots=True)
 class ConversationTopics:
-    """The topics of a conversation in the order of time; every message is in one."""
+    """Topics of a conversation in order of time; every message is in one."""
 
     conversation: str
     topics: tuple[ConversationTopic, ...]
@@ -32,8 +34,10 @@ class ConversationTopics:
 
 @dataclass(frozen=True, slots=True)
 class ConversationAct:
-    """A question, goal or commitment. text: characters [start, end) of the message at the handle. chance: in [0, 1],
-    how likely it is one. closed_by: the handle of the message that closed it, "" while it is open.
+    """A question, goal or commitment.
+
+    text: characters [start, end) of the message. chance: probability that it is one. closed_by: handle of the message
+    that closed it, "" while it is open.
     """
 
     kind: str
@@ -48,7 +52,7 @@ class ConversationAct:
 
 @dataclass(frozen=True, slots=True)
 class ConversationActs:
-    """The questions, goals and commitments of a conversation. closed: how many closed ones are not shown."""
+    """Questions, goals and commitments of a conversation. closed: number of closed ones not shown."""
 
     conversation: str
     acts: tuple[ConversationAct, ...]
@@ -57,8 +61,8 @@ class ConversationActs:
 
 @dataclass(frozen=True, slots=True)
 class SummarySpan:
-    """Characters [start, end) of the message at the handle, of the summarised part. slot: sentence, decision, question,
-    name, number, date, path or command.
+    """Characters [start, end) of a message in the summarised part. slot: sentence, decision, question, name, number,
+    date, path or command.
     """
 
     part: str
@@ -71,7 +75,9 @@ class SummarySpan:
 
 @dataclass(frozen=True, slots=True)
 class ConversationExtract:
-    """A summary in the words of a conversation. level: turn, topic, session or cumulative. parts: how many it has."""
+    """A summary in the conversation's own words. level: turn, topic, session or cumulative. parts: number of summarised
+    parts.
+    """
 
     conversation: str
     level: str
@@ -81,17 +87,17 @@ class ConversationExtract:
 
 MemoryKind = Literal["short-term", "working", "long-term", "episodic"]
 MEMORY_KINDS: tuple[MemoryKind, ...] = get_args(MemoryKind)
-"""short-term: the last messages; working: what is open; long-term: all that is held, by session; episodic: topics."""
+"""short-term: the last messages; working: open items; long-term: everything, by session; episodic: topics."""
 
 MemberKind = Literal["message", "question", "goal", "commitment", "call", "session", "topic"]
 
 
 @dataclass(frozen=True, slots=True)
 class MemoryMember:
-    """Member of a memory: messages, by their handle, which restores them.
+    """Member of a memory: messages, with the handle that restores them.
 
-    text: the open part, or the words that distinguish them. tokens: of the messages, or of the open part. surprise: in
-    [0, 1], of a topic: how likely the talk turned there; 0 for others.
+    text: the open item, or distinguishing words. tokens: of the messages or the open item. surprise: of a topic,
+    probability that the topic changed there; else 0.
     """
 
     memory: MemoryKind
@@ -104,11 +110,11 @@ class MemoryMember:
 
 @dataclass(frozen=True, slots=True)
 class ConversationMemories:
-    """The memories of a conversation, all views of the messages that are held, and its state.
+    """The memories of a conversation, all views of its messages, and its state.
 
-    members: short-term in the order of time; working too, by kind; long-term in the order of time; episodic, the most
-    surprising first. turns: messages of the user. topic: words that tell what is talked of now. calls_done: calls of
-    tools that have their result. asked_back: whether the last message asks the user. tokens as `counter` counts.
+    members: short-term and long-term in order of time, working by kind, episodic by falling surprise. turns: messages
+    of the user. topic: words of the present topic. calls_done: tool calls with a result. asked_back: the last message
+    asks the user. Tokens are counted by `counter`.
     """
 
     conversation: str
@@ -127,21 +133,21 @@ class ConversationMemories:
 
 RestoreLevel = Literal["minimal", "standard", "detailed", "complete"]
 RESTORE_LEVELS: tuple[RestoreLevel, ...] = get_args(RestoreLevel)
-"""minimal: names, numbers and their like; standard: and the sentences that weigh most; detailed: every sentence that
-holds one of them; complete: the messages.
+"""minimal: names, numbers and the like; standard: also the most important sentences; detailed: every sentence with one
+of these; complete: the messages.
 """
 
 SurvivalVerdict = Literal["whole", "one handle away", "lost", "invented"]
 VERDICTS: tuple[SurvivalVerdict, ...] = get_args(SurvivalVerdict)
-"""From the best to the worst."""
+"""Best to worst."""
 
 
 @dataclass(frozen=True, slots=True)
 class TextPiece:
-    """A piece of a text that was made of messages.
+    """A piece of a generated text.
 
-    number: of the message whose characters [start, end) it is, counted in its text and, after it, its calls; 0 where it
-    is no message's: a handle, a label, who speaks.
+    number: of the message whose characters [start, end) it is, in its text followed by its calls; 0 if it comes from
+    none: a handle, a label, a speaker.
     """
 
     text: str
@@ -152,11 +158,11 @@ class TextPiece:
 
 @dataclass(frozen=True, slots=True)
 class ClassSurvival:
-    """Survival of one class, such as all numbers or all paths, in messages: of `there` different ones, the numbers that
-    stand in the window word for word, that only a handle in it brings back, and that are lost.
+    """What survives of a class, such as numbers or paths.
 
-    missing: the latest of those that are not in the window, with the handle of their message. invented: what the window
-    has of this class and the messages do not.
+    Of `there` different ones in the messages: in_window verbatim in the text, one_handle_away restorable by a handle in
+    it, and lost. missing: the latest that are not in the text, with the handles of their messages. invented: in the
+    text but not in the messages.
     """
 
     kind: str
@@ -176,7 +182,7 @@ class ClassSurvival:
 
 
 def worst(classes: Sequence[ClassSurvival]) -> SurvivalVerdict:
-    """Return the verdict of the class that fared worst."""
+    """Return the worst verdict on a class."""
     return max((survival.verdict for survival in classes), key=VERDICTS.index, default="whole")
 
 
@@ -185,9 +191,9 @@ GIVEN_TEXT = "a given text"
 
 @dataclass(frozen=True, slots=True)
 class ConversationSurvival:
-    """Survival of a conversation, or of the messages at a handle, in a window, class by class.
+    """What survives of a conversation, or of some messages, in a window, by class.
 
-    of: what the window is, in words. tokens: of the window; history: of the messages; both as `counter` counts.
+    of: the window, in words. tokens: of the window; history: of the messages; both counted by `counter`.
     """
 
     conversation: str

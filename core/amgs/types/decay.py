@@ -1,4 +1,4 @@
-"""Decay of relevance, and forecasts of what fades."""
+"""Decay of relevance, and its forecasts."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class DecayCurve:
-    """Relevance of a block from its creation to `until`, with the instants at which it was reinforced.
+    """Relevance of a block over time, and when it was reinforced.
 
     hours: (n,) relative to now, negative in the past. relevance: (n,) in [0, 1].
     """
@@ -29,7 +29,7 @@ class DecayCurve:
 class ForecastRow:
     """A block that will drop below the threshold, when, and its relevance now and then.
 
-    uses: how often it was reinforced. useful: how often it was judged useful. links: edges that lead to it.
+    uses: reinforcements. useful: verdicts that it was useful. links: edges to it.
     """
 
     block: Block
@@ -43,7 +43,7 @@ class ForecastRow:
 
 @dataclass(frozen=True, slots=True)
 class CategoryOutlook:
-    """A category now and then: how many of its blocks are at or over the threshold, and their mean relevance."""
+    """A category now and then: number of its blocks at or above the threshold, and their mean relevance."""
 
     category: str
     blocks: int
@@ -55,10 +55,10 @@ class CategoryOutlook:
 
 @dataclass(frozen=True, slots=True)
 class Forecast:
-    """The memory as it will look at as_of + days, if nothing is used until then.
+    """The memory at as_of + days if nothing is used until then.
 
-    rows: what drops below `threshold` on the way, perhaps only the first of `falling`: what was of use comes first,
-    then the rest, the soonest first in each. already_below were under before. categories: the largest first.
+    rows: blocks that drop below `threshold`, maybe only the first of `falling`: useful ones first, then the rest,
+    soonest first in each. already_below: number below it now. categories: largest first.
     """
 
     as_of: datetime
@@ -74,8 +74,9 @@ class Forecast:
 
 @dataclass(frozen=True, slots=True)
 class CategoryCurve:
-    """Mean relevance of a category's blocks over time. hours: (n,) relative to now, from where it has a block.
-    relevance: (n,) in [0, 1].
+    """Mean relevance of a category's blocks over time.
+
+    hours: (n,) relative to now, from its first block on. relevance: (n,) in [0, 1].
     """
 
     category: str
@@ -86,7 +87,7 @@ class CategoryCurve:
 
 @dataclass(frozen=True, slots=True)
 class CategoryCurves:
-    """Past and future decay of the categories, the largest first."""
+    """Past and future decay of the categories, largest first."""
 
     as_of: datetime
     days: float

@@ -1,6 +1,4 @@
-"""Diagnosis of an answer that missed a fact: the request, the one cause, the evidence for it, and a fix that
-was tried.
-"""
+"""Diagnosis of an answer that missed a fact: the request, the cause, the evidence, and a fix that was tried."""
 
 from __future__ import annotations
 
@@ -27,29 +25,30 @@ DiagnosisCause = Literal[
     "collapsed",
     "in the context",
 ]
-"""In the order in which a fact meets them. set aside: archived or pruned. not found: no layer brought its block.
-out-voted: found, and others were taken. over budget: it would fit in the frame's own budget, or in twice the one given.
-collapsed: in the frame, but a gist when the answer was decoded. in the context: the model had it before it.
+"""In the order in which they are checked.
+
+set aside: archived or pruned. not found: by no layer. out-voted: found, but others were chosen. over budget: it would
+fit into the frame's own budget, or twice the given one. collapsed: in the frame, but as a gist when the answer was
+generated. in the context: the model had it in its context.
 """
 
 RequestKind = Literal["assembly", "search", "gateway call", "conversation", "question"]
 FixKind = Literal[
     "add", "consolidate", "reinstate", "restore", "also called", "frame", "budget", "places", "keep", "expand"
 ]
-"""add: take the fact in. reinstate: bring an archived or pruned block back. restore: let a superseded block hold again.
-also called: a block with the words of the question and the fact. frame: another definition. budget, places: ask with
+"""add: ingest the fact. reinstate: restore an archived or pruned block. restore: let a superseded block hold again.
+also called: add a block with the words of question and fact. frame: change its definition. budget, places: ask with
 more. keep: always keep messages of a conversation. expand: pin the block in the working context.
 """
 
 
 class DiagnosisArguments(TypedDict, total=False):
-    """Arguments of `diagnose` beside the answer and the fact, all optional.
+    """Arguments of `diagnose` besides the answer and the fact, all optional.
 
-    question: what was asked; else the latest call, assembly or search in the logs that led to the answer. frame,
-    budget (tokens), weights: of a question that no log has; a session's frame unless given. exchange: the number of a
-    call that the gateway recorded. conversation: a conversation that the question was asked of. block: the block that
-    holds the fact, by the start of its id. questions: so many other logged questions are asked before and after each
-    fix, 20 unless given; with 0 no fix is tried.
+    question: default: the latest call, assembly or search in the logs that led to the answer. frame, budget (tokens),
+    weights: of a question that is in no log; default: a session's frame. exchange: number of a call recorded by the
+    gateway. conversation: in which the question was asked. block: prefix of the id of the block with the fact.
+    questions: number of other logged questions asked before and after each fix, default 20; 0 tries no fix.
     """
 
     question: str
@@ -64,11 +63,11 @@ class DiagnosisArguments(TypedDict, total=False):
 
 @dataclass(frozen=True, slots=True)
 class DiagnosedRequest:
-    """Request whose answer missed the fact. because: the way it was found.
+    """The request whose answer missed the fact.
 
-    id: of the assembly, or the number of the search or of the gateway's call; "" where it is asked now. frame: "" for a
-    search. budget: in tokens; None for the frame's own. places: hits of a search. conversation: whose messages the
-    model read, "" for none.
+    because: how it was found. id: of the assembly, or number of the search or gateway call; "" if it is repeated now.
+    frame: "" for a search. budget: in tokens; None for the frame's own. places: number of hits of a search.
+    conversation: whose messages the model read, "" for none.
     """
 
     kind: RequestKind
@@ -85,8 +84,10 @@ class DiagnosedRequest:
 
 @dataclass(frozen=True, slots=True)
 class FactMatch:
-    """A block that says a fact, or comes near it. how: in the same words, in most of them, or only near, which is not
-    taken to hold it. share: of the fact's words that it holds; cosine: between the two; both in [0, 1].
+    """A block that states a fact, or is near it.
+
+    how: verbatim, in most of its words, or only near, which does not count as containing it. share: of the fact's words
+    in it; cosine: between the two.
     """
 
     block: Block
@@ -97,7 +98,7 @@ class FactMatch:
 
 @dataclass(frozen=True, slots=True)
 class DiagnosisStep:
-    """A link of the chain of evidence. holds: whether the fact came through here; None where nothing was decided."""
+    """A step in the chain of evidence. holds: whether the fact passed it; None if it was not decided."""
 
     step: str
     holds: bool | None
@@ -106,8 +107,8 @@ class DiagnosisStep:
 
 @dataclass(frozen=True, slots=True)
 class ReadSpan:
-    """A part of a block as a working context held it: [start, end) in shares of the block's text. level: 0 for tokens,
-    above that a gist.
+    """A part of a block in a working context: [start, end) as shares of the block's text. level: 0 for tokens, above
+    that a gist.
     """
 
     block: str
@@ -118,7 +119,7 @@ class ReadSpan:
 
 @dataclass(frozen=True, slots=True)
 class DecodedContext:
-    """Blocks in a model's context when it decoded a token. step: of the run, from 0."""
+    """Blocks in a model's context when it generated a token. step: of the run, from 0."""
 
     step: int
     spans: tuple[ReadSpan, ...]
@@ -126,11 +127,11 @@ class DecodedContext:
 
 @dataclass(frozen=True, slots=True)
 class ProposedFix:
-    """One change that should bring the fact in. told: a sentence. applies: whether the memory itself is changed; False
-    for what a caller does otherwise, such as asking with another budget.
+    """A change that should bring the fact in.
 
-    text: to be taken in. block: whose fate changes. definition: a frame as it would be. budget, places: to ask with.
-    conversation, handle: the messages to keep.
+    told: a sentence. applies: whether it changes the memory; False for what the caller does, such as asking with
+    another budget. text: to be ingested. block: that changes. definition: of the frame after the change. budget,
+    places: to ask with. conversation, handle: messages to keep.
     """
 
     kind: FixKind
@@ -147,8 +148,9 @@ class ProposedFix:
 
 @dataclass(frozen=True, slots=True)
 class MovedAnswer:
-    """A logged question whose answer would be another. lost, came: titles of blocks that leave and enter it. first:
-    whether the best of it changes.
+    """A logged question with a different answer after a fix.
+
+    lost, came: titles of blocks that leave and enter it. first: whether its best block changes.
     """
 
     question: str
@@ -160,8 +162,10 @@ class MovedAnswer:
 
 @dataclass(frozen=True, slots=True)
 class FixTrial:
-    """A fix as it was tried in a copy of the memory. works: the fact is in the answer then. questions: how many others
-    were asked before and after; moved: those whose answer lost something or begins with something else.
+    """A fix tried in a copy of the memory.
+
+    works: the fact is in the answer then. questions: number of others asked before and after; moved: those whose answer
+    lost a block or has another best one.
     """
 
     fix: ProposedFix
@@ -172,12 +176,12 @@ class FixTrial:
 
 @dataclass(frozen=True, slots=True)
 class Diagnosis:
-    """Reason that an answer missed a fact.
+    """Why an answer missed a fact.
 
-    verdict: one line. evidence: the chain up to the cause. block: that holds the fact; None where none does. matches:
-    all that may hold it. answered_from: the block that the answer stands in, of those that the request gave.
-    explanation: how the block went through the layers. trial: the fix that is proposed, as it was tried; None where
-    there is nothing to change, or none was asked for. others: fixes that were tried and are not proposed.
+    verdict: one line. evidence: the steps down to the cause. block: that contains the fact; None without one. matches:
+    all that may contain it. answered_from: block in the request's result from which the answer comes. explanation: the
+    block's way through the layers. trial: the proposed fix as tried; None if there is nothing to change or none was
+    wanted. others: fixes tried but not proposed.
     """
 
     answer: str
@@ -196,8 +200,10 @@ class Diagnosis:
 
 @dataclass(frozen=True, slots=True)
 class FixApplied:
-    """A fix that was carried out. operations: of the journal, by which `undo` takes it back, the latest first; none
-    where a frame's definition was changed. before: that definition as it was.
+    """A fix that was applied.
+
+    operations: of the journal, for `undo`, latest first; none if a frame's definition was changed. before: that
+    definition before the change.
     """
 
     fix: ProposedFix

@@ -1,4 +1,4 @@
-"""Entities of a memory: people, organisations, places, projects and topics, read out of its blocks."""
+"""Entities of a memory: people, organisations, places, projects and topics, recognised in its blocks."""
 
 from __future__ import annotations
 
@@ -16,10 +16,11 @@ ENTITY_TYPES: tuple[EntityType, ...] = get_args(EntityType)
 
 @dataclass(frozen=True, slots=True)
 class EntitySummary:
-    """Something that blocks name. name: the form it is mostly written in. aliases: the others, the commonest first.
+    """An entity in a memory.
 
-    type: what several cues agree on, else unknown. mentions: how often it is named, in `blocks` many blocks. first,
-    last: when the earliest and the latest of these were created. because: the cues that speak for the type.
+    name: its most frequent form. aliases: the others, most frequent first. type: by agreement of several cues, else
+    unknown. mentions: in `blocks` blocks. first, last: when the earliest and latest of these were created. because:
+    cues for the type.
     """
 
     name: str
@@ -34,7 +35,7 @@ class EntitySummary:
 
 @dataclass(frozen=True, slots=True)
 class EntityMention:
-    """A block that names an entity, how often, and the passage in which it does."""
+    """A block that mentions an entity, how often, and the passage."""
 
     block: Block
     count: int
@@ -43,7 +44,7 @@ class EntityMention:
 
 @dataclass(frozen=True, slots=True)
 class RelatedEntity:
-    """An entity that stands in the same blocks. shared: how many blocks name both."""
+    """An entity mentioned in the same blocks. shared: number of blocks that mention both."""
 
     name: str
     type: EntityType
@@ -52,10 +53,9 @@ class RelatedEntity:
 
 @dataclass(frozen=True, slots=True)
 class EntityKnowledge:
-    """Knowledge about one entity.
+    """What is known of an entity.
 
-    asked: the name in the request. mentions: the first of its blocks in the requested order; entity.blocks is their
-    number.
+    asked: name in the request. mentions: the first of its blocks in the requested order; entity.blocks is their number.
     """
 
     asked: str

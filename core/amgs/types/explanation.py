@@ -1,4 +1,4 @@
-"""Explanation of a block's admission to an answer, or of the layer where it fell out."""
+"""Why a block was admitted to an answer, or in which layer it dropped out."""
 
 from __future__ import annotations
 
@@ -11,14 +11,13 @@ if TYPE_CHECKING:
     from amgs.types.retrieval import Candidate, Weights
 
 Verdict = Literal["passed", "missed", "skipped", "switched off"]
-"""skipped: there was nothing that the layer could have looked for."""
+"""skipped: the layer had nothing to look for."""
 
 
 @dataclass(frozen=True, slots=True)
 class LayerVerdict:
-    """Verdict of one layer on a block.
-
-    value: of the block; needed: of the last one admitted; None where the layer does not measure.
+    """Verdict of a layer on a block. value: of the block; needed: of the last one admitted; None if the layer does not
+    measure.
     """
 
     layer: str
@@ -30,7 +29,7 @@ class LayerVerdict:
 
 @dataclass(frozen=True, slots=True)
 class WeightChange:
-    """Weights under which a block would be admitted, at which rank, and their L2 distance from those in force."""
+    """Weights that would admit a block, its rank then, and their L2 distance from the present ones."""
 
     weights: Weights
     distance: float
@@ -39,8 +38,8 @@ class WeightChange:
 
 @dataclass(frozen=True, slots=True)
 class MinimumChange:
-    """A minimum of a frame that keeps a block out, and the value, in hundredths, from which down the frame takes it;
-    None where the frame takes others then.
+    """A minimum of a frame that excludes a block. lowered: the highest value, in hundredths, that admits it; None if
+    others would be chosen then.
     """
 
     frame: str
@@ -51,16 +50,15 @@ class MinimumChange:
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """Reason that a block was admitted to an answer, or the layer where it fell out.
+    """Why a block was admitted to an answer, or where it dropped out.
 
-    fell_at: the layer, "selection" for a frame's own choice, empty when it was admitted. by: how much it lacked
-    there, in the unit of that layer. rank: where its score stands among `of` candidates, 1 the best; 0 when the
-    pre-filter turned it away. places: how many are admitted. score, needed: its composite and that of the last
-    admitted. change: the smallest change of weights that would admit it; None where it is admitted, or where no
-    weights can. budget_change: how many more tokens of budget admit what is over it; None for others, and where twice
-    the budget does not. minimum_change: of what a minimum of its frame keeps out. form: of its
-    text, in words; gate: how much its neighbours may say for it, in [0, 1]; both only where evidence was weighed.
-    as_of: the instant of a past assembly that was explained from what is kept of it; None for now.
+    fell_at: the layer, "selection" for a frame's own choice, "" if it was admitted. by: how much it lacked there, in
+    that layer's unit. rank: by score among `of` candidates, from 1; 0 if the pre-filter excluded it. places: number
+    admitted. score, needed: its composite score and that of the last admitted. change: smallest change of weights that
+    would admit it; None if it is admitted or there is none. budget_change: additional tokens that would admit a block
+    over budget; None for others, or if twice the budget does not suffice. minimum_change: if a minimum of its frame
+    excludes it. form: kind of its text, in words; gate: how much its neighbours may count, in [0, 1]; both only if
+    evidence was weighed. as_of: time of a past assembly that is explained from its log; None for now.
     """
 
     query: str

@@ -1,4 +1,4 @@
-"""A frame as it is defined, and as it was assembled (AMGS §4)."""
+"""A frame as defined, and as assembled (AMGS §4)."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ Selection = Literal["budget", "top_k", "threshold", "entropy"]
 Assembly = Literal["raw", "structured", "template", "summary"]
 Gather = Literal["query", "known", "task", "filter", "identity"]
 _ASKING: tuple[Gather, ...] = ("query", "known", "task")
-"""Those by which the question decides what comes into a pool."""
+"""Values with which the question decides what enters the pool."""
 Order = Literal["search", "weights"]
 
 
 @dataclass(frozen=True, slots=True)
 class SelectionRule:
-    """Rule for the blocks that may enter the pool and for the choice of the final ones.
+    """Which blocks may enter the pool, and how the final ones are chosen.
 
-    window_hours: only blocks created or reinforced within it. hops: graph distance walked from the seeds.
-    gather: where the pool comes from: what the query finds, that with what is near it in category and meaning (known)
-    or with what tasks need and edges lead to (task), all that passes the filter (the most recently reinforced first),
-    or the identity of §10. similarity_share: a candidate that a query brought must match it at least this much
-    of the best match, so that recent chatter does not crowd out the answer. order: what decides the order where there
-    is a question, the search's own weights or those of the frame; without one those of the frame do.
+    window_hours: only blocks created or reinforced within it. hops: graph distance from the seeds. gather: source of
+    the pool: what the query finds; that with what is near it in category and meaning (known), or with what tasks need
+    and edges lead to (task); everything that passes the filter, most recently reinforced first; or the identity of §10.
+    similarity_share: a candidate found by a query must match it at least this much of the best match, so that recent
+    chatter does not displace the answer. order: whether a question's results are ordered by the search's weights or the
+    frame's; without a question it is the frame's.
     """
 
     filter: BlockFilter = BlockFilter()  # noqa: RUF009 (frozen)
@@ -53,7 +53,7 @@ class SelectionRule:
 
 @dataclass(frozen=True, slots=True)
 class ChildFrame:
-    """A child of a composite; share is its part of the budget (of what is left, in a priority chain)."""
+    """A child of a composite; share: of the budget (in a priority chain, of the remaining budget)."""
 
     name: str
     share: float
@@ -63,7 +63,7 @@ class ChildFrame:
 class FrameDefinition:
     """ContextFrame = selection rule + scoring function + assembly strategy; with children it is a composite.
 
-    refresh_hours: how long an assembly stays fresh; 0 means every query makes its own.
+    refresh_hours: how long an assembly is reused; 0 means never.
     """
 
     name: str
@@ -84,13 +84,13 @@ class FrameDefinition:
         return bool(self.children)
 
     def weighed(self, weights: Weights) -> FrameDefinition:
-        """Return the definition with weights of its own, which decide with a question too."""
+        """Return the definition with other weights, which then also apply with a question."""
         return replace(self, weights=weights, rule=replace(self.rule, order="weights"))
 
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """Characters [start, end) of a frame's text that came from one block; None for the template's own words."""
+    """Characters [start, end) of a frame's text from one block; None for the template's own words."""
 
     start: int
     end: int
@@ -100,7 +100,7 @@ class Span:
 
 @dataclass(frozen=True, slots=True)
 class LedgerEntry:
-    """Tokens that a child frame was given and used."""
+    """Tokens that a child frame was given, and those it used."""
 
     child: str
     budget: int
@@ -110,9 +110,9 @@ class LedgerEntry:
 
 @dataclass(frozen=True, slots=True)
 class FramePart:
-    """An atomic frame as it took part in an assembly: what its candidates were scored with, and where they came from.
+    """An atomic frame in an assembly: the weights of its candidates, and where they came from.
 
-    gather "identity" in a composite: the question plays no part in its scores.
+    gather "identity" in a composite: the question does not affect its scores.
     """
 
     name: str
@@ -129,10 +129,9 @@ class FramePart:
 class Frame:
     """An assembled context: the text, the block of every span, every candidate with its fate, and the ledger.
 
-    entropy_bits: Shannon entropy of the categories of the selected blocks. remarks: what the frame has to say of
-    itself ("weights of centrality and reinforcement redistributed"). spans tile the text. parts: the atomic frames it
-    was made of, in the order in which they were filled; empty in a frame that an older version kept. coverage: None
-    where no or too few labelled questions tell of it.
+    spans tile the text. entropy_bits: Shannon entropy of the selected blocks' categories. remarks: notes on the frame
+    ("weights of centrality and reinforcement redistributed"). parts: its atomic frames in the order of filling; empty
+    in a frame stored by an older version. coverage: None with too few labelled questions.
     """
 
     id: str

@@ -1,4 +1,4 @@
-"""One request of an agent to its model through the gateway, and what the model had in front of it when it answered."""
+"""A request of an agent to its model through the gateway, and the context that the model had."""
 
 from __future__ import annotations
 
@@ -12,24 +12,24 @@ if TYPE_CHECKING:
     from amgs.types.usage import Usage
 
 GatewayOutcome = Literal["answered", "refused", "unreachable", "broken off"]
-"""answered: by the model's server, whatever it said. refused: by it, with an error. unreachable: there was no answer.
-broken off: while it came.
+"""answered: by the model's server, whatever it said. refused: with an error. unreachable: no answer. broken off: during
+the answer.
 """
 PromptKind = Literal["system prompt", "tools"]
 PrefixPart = Literal["model", "tools", "system prompt", "message"]
 
 
 def prompt_id(text: str) -> str:
-    """SHA-256 of a prompt, by which it is kept."""
+    """Return the SHA-256 of a prompt, under which it is stored."""
     return hashlib.sha256(text.encode()).hexdigest()
 
 
 @dataclass(frozen=True, slots=True)
 class GatewayPrompt:
-    """Part of a request beside its conversation.
+    """Part of a request besides its conversation.
 
-    text: the words of a system prompt, or the definitions of tools as JSON, without keys for servers of tools. after:
-    the number of the message that it stands behind, 0 at the beginning. tokens: 0 where nobody counted.
+    text: a system prompt, or definitions of tools as JSON, without keys of tool servers. after: number of the message
+    before it, 0 at the beginning. tokens: 0 if not counted.
     """
 
     kind: PromptKind
@@ -45,12 +45,11 @@ class GatewayPrompt:
 
 @dataclass(frozen=True, slots=True)
 class PrefixComparison:
-    """Length of the common beginning of a request and the one before it in its conversation: that far a provider's
-    cache can serve.
+    """Common beginning of a request and the previous one of its conversation, which a provider's cache can serve.
 
-    before: the number of that request. changed: what differs first; None where it begins with the whole of it. message:
-    the numbers of the first message that differs, where it is one. same: tokens in front of the difference. again:
-    tokens behind it that the request before had too, so that they had to be read a second time.
+    before: number of the previous request. changed: what differs first; None if the request begins with all of the
+    previous one. message: numbers of the first different message, if it is one. same: tokens before the difference.
+    again: tokens after it that the previous request had too, so that they were read twice.
     """
 
     before: int
@@ -62,24 +61,20 @@ class PrefixComparison:
 
 @dataclass(frozen=True, slots=True)
 class GatewayExchange:
-    """A request that went through the gateway, and its answer.
+    """A request through the gateway, and its answer.
 
-    number: from 1, in the memory. interface: the path it came by. asked: the last message of the user. history: how
-    many messages the agent sent. context: what was sent instead, None where the request went on as it came; untouched:
-    why it did; whole: its messages then, system prompts left out. said: the answer's text, characters its length.
-    status: of HTTP, 0 without an answer. remembered: how many messages the memory took in; memory_ms: what it took
-    before the request went on; first_byte_ms, all_ms: of the model's server.
-
-    until, answered: numbers of the last message of the request and of the answer in the conversation, 0 where it does
-    not hold them. tokens: of the messages that were sent, of tokens_before that the agent sent; 0 where nobody counted.
-    beside: of the system prompts and tools that were sent with them, with what a chat template puts around them.
-    reserved: of the budget, kept free for the answer. counted: of the whole request as the model's server counted, 0
-    where it does not say; usage: the same apart. digest: SHA-256 of the messages that were sent. missing: why they
-    cannot be shown, "" where they can.
-
-    prompts: system prompts and definitions of tools in the order of the request; None where they were not kept.
-    changed: which of them differ from those of the request before it of the same conversation. prefix: how far it
-    begins like that one; None where that cannot be told. A list of exchanges has no context, whole, prompts and prefix.
+    number: from 1, in the memory. interface: path of the request. asked: the user's last message. history: number of
+    messages that the agent sent. context: what was sent instead, None if the request was passed on unchanged;
+    untouched: the reason; whole: its messages then, without system prompts. said: text of the answer, characters its
+    length. status: HTTP status, 0 without an answer. remembered: messages added to the memory; memory_ms: time for that
+    before the request was passed on; first_byte_ms, all_ms: of the model's server. until, answered: numbers of the
+    request's last message and of the answer in the conversation, 0 if they are not in it. tokens: of the messages sent,
+    of tokens_before by the agent; 0 if not counted. beside: of system prompts and tools sent with them, with the chat
+    template. reserved: of the budget, for the answer. counted: of the whole request by the model's server, 0 if not
+    reported; usage: the same in detail. digest: SHA-256 of the messages sent. missing: why they cannot be shown, else
+    "". prompts: system prompts and tool definitions in order; None if not stored. changed: which of them differ from
+    the previous request of the conversation. prefix: common beginning with that request; None if unknown. In a list of
+    exchanges, context, whole, prompts and prefix are empty.
     """
 
     number: int

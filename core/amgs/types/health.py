@@ -1,4 +1,4 @@
-"""One look at the whole memory, and the faults found in it."""
+"""Status of the whole memory, and faults found in it."""
 
 from __future__ import annotations
 
@@ -15,8 +15,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class StoreStatus:
-    """One look at the whole memory. diversity: entropy of the categories of its consolidated blocks. topology: what
-    the store consists of beside one file; None where that is all.
+    """Status of the whole memory.
+
+    diversity: entropy of the consolidated blocks' categories. topology: parts of the store; None if it is a single
+    file.
     """
 
     path: str
@@ -40,7 +42,7 @@ Standing = Literal["well", "watch", "act", "unknown"]
 
 @dataclass(frozen=True, slots=True)
 class HealthLine:
-    """State of one side of the memory. told: in a few words. verb: the command for a closer look or a repair."""
+    """State of one area of the memory. told: in a few words. verb: command that shows more or repairs it."""
 
     side: str
     standing: Standing
@@ -50,7 +52,7 @@ class HealthLine:
 
 @dataclass(frozen=True, slots=True)
 class Health:
-    """State of the memory at an instant, side by side."""
+    """State of the memory by area, at a time."""
 
     as_of: datetime
     lines: tuple[HealthLine, ...]
@@ -58,7 +60,7 @@ class Health:
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """Something `verify` found: where, what, and whether the program can repair it."""
+    """A fault found by `verify`: where, what, and whether the program can repair it."""
 
     where: str
     what: str
@@ -67,8 +69,8 @@ class Fault:
 
 @dataclass(frozen=True, slots=True)
 class Verification:
-    """The result of `amgs verify`; ok when faults is empty. mended: what was wrong with the files and was put right
-    when the store was opened, in words.
+    """Result of `amgs verify`; ok if there are no faults. mended: what was repaired when the store was opened, in
+    words.
     """
 
     blocks: int

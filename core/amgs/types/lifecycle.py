@@ -1,5 +1,5 @@
-"""Reports and plans of ingestion, consolidation and review, and their journal (AMGS §8); and the answers of a served
-memory about it.
+"""Reports and plans of ingestion, consolidation and review, the journal (AMGS §8), and answers of a served memory about
+them.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """An input that was not taken in, and why."""
+    """A rejected input, with the reason."""
 
     source: str
     reason: str
@@ -23,7 +23,7 @@ class Refusal:
 
 @dataclass(frozen=True, slots=True)
 class Skipped:
-    """Files of a folder that no reader takes. ending: ".png", or "" for names without one. names: their paths."""
+    """Files in a folder that no reader accepts. ending: ".png", or "" for names without one. names: their paths."""
 
     ending: str
     files: int
@@ -32,7 +32,7 @@ class Skipped:
 
 @dataclass(frozen=True, slots=True)
 class LikelyReplacement:
-    """A block that a new text may have been written in the place of; nothing was changed. because: in words."""
+    """A block that a new text may replace; nothing was changed. because: in words."""
 
     by: str
     block_id: str
@@ -42,14 +42,14 @@ class LikelyReplacement:
 
 @dataclass(frozen=True, slots=True)
 class IngestReport:
-    """Ids of the blocks that are new, of those already known, and what was refused.
+    """Ids of new blocks and of known ones, and rejected inputs.
 
-    skipped: files that no reader takes, by the ending of their names. warnings: what of a source could not be read
-    though it was taken in. operation: the journal entry, None where nothing changed. links_to_nowhere: links to files
-    that the memory does not hold. again: those of the known that were deleted, pruned, archived or superseded, and hold
-    again because they were said again. repeated: those of the known that held all the time and count as said later now.
-    masked: the kinds of the secrets that were masked, each secret once. replaced: those that no longer hold, because a
-    text was written in their place. may_replace: what a text may correct, where its writer did not say so.
+    skipped: files that no reader accepts, by suffix. warnings: parts of accepted sources that could not be read.
+    operation: journal entry, None if nothing changed. links_to_nowhere: links to files that are not in the memory.
+    again: known ones that were deleted, pruned, archived or superseded and hold again, since they were said again.
+    repeated: known ones that held and now count as said later. masked: kinds of masked secrets, each secret once.
+    replaced: blocks that no longer hold, since a text was written to replace them. may_replace: what a text may
+    correct, if its writer did not say so.
     """
 
     added: tuple[str, ...]
@@ -68,9 +68,9 @@ class IngestReport:
 
 @dataclass(frozen=True, slots=True)
 class IngestReceipt(IngestReport):
-    """Receipt of a served memory for ingested texts: the report, and the times from which they can be relied upon.
+    """Answer of a served memory to ingested texts: the report, and from when they are available.
 
-    durable_at: when the journal was on disk. searchable: by what they are found, and from when on.
+    durable_at: when the journal was on disk. searchable: how they are found, and from when on.
     """
 
     durable_at: datetime | None = None
@@ -78,18 +78,18 @@ class IngestReceipt(IngestReport):
 
     @property
     def ids(self) -> tuple[str, ...]:
-        """Blocks of the texts, the new ones first."""
+        """Blocks of the texts, new ones first."""
         return (*self.added, *self.known)
 
     @property
     def id(self) -> str:
-        """Block of a text; the first, where a long text became several."""
+        """Block of a text; the first if a long text became several."""
         return self.ids[0]
 
 
 @dataclass(frozen=True, slots=True)
 class ConsolidationItem:
-    """Planned consolidation of one raw block."""
+    """Planned consolidation of a raw block."""
 
     block: Block
     category: str
@@ -105,8 +105,8 @@ class ConsolidationItem:
 
 @dataclass(frozen=True, slots=True)
 class ConsolidationPlan:
-    """A proposal, bound to the store's change counter it was made at; nothing has happened yet. elsewhere: how many
-    blocks more were asked for, that somebody else consolidated meanwhile.
+    """A proposed consolidation, valid only at the store's change counter at which it was made. elsewhere: requested
+    blocks that another program consolidated meanwhile.
     """
 
     items: tuple[ConsolidationItem, ...]
@@ -116,12 +116,12 @@ class ConsolidationPlan:
 
 
 MADE_BY: Final = ", made by "
-"""Between what a change did and the program that made it unasked."""
+"""In a summary, precedes the program that made a change without being asked."""
 
 
 @dataclass(frozen=True, slots=True)
 class JournalEntry:
-    """A journal entry: one applied lifecycle change, which can be undone while it is the latest on its blocks."""
+    """An applied change, which can be undone while it is the latest on its blocks."""
 
     id: int
     kind: str
@@ -133,17 +133,17 @@ class JournalEntry:
 
     @property
     def unasked_by(self) -> str:
-        """Program that made the change where nobody asked for it, such as `the gateway`; else empty."""
+        """Program that made the change without being asked, such as `the gateway`; else ""."""
         by = self.summary.rpartition(MADE_BY)[2]
         return by if by in ("the gateway", "the service") else ""
 
 
 @dataclass(frozen=True, slots=True)
 class ConsolidationSummary:
-    """Result of a consolidation: counts of blocks and edges, and of blocks by category, largest first.
+    """Result of a consolidation: numbers of blocks and edges, and of blocks by category, largest first.
 
-    operations: its journal entries, which `undo` takes back; one, unless other changes came between its batches, and
-    none where nothing was raw.
+    operations: journal entries, for `undo`; one, unless other changes came between its batches; none if nothing was
+    raw.
     """
 
     blocks: int
@@ -154,7 +154,7 @@ class ConsolidationSummary:
 
 @dataclass(frozen=True, slots=True)
 class BlockChange:
-    """Effect of an operation on one block. title: the current one, empty where the block has left."""
+    """Effect of an operation on a block. title: the present one, "" if the block was removed."""
 
     id: str
     title: str
@@ -163,9 +163,9 @@ class BlockChange:
 
 @dataclass(frozen=True, slots=True)
 class JournalEntryDetail:
-    """Details of an operation: the first of its blocks, and the numbers of edges that it created, changed and removed.
+    """Details of an operation: the first of its blocks, and the numbers of created, changed and removed edges.
 
-    later: operations that stand on it and have to be undone first.
+    later: operations that depend on it and must be undone first.
     """
 
     operation: JournalEntry
@@ -178,10 +178,9 @@ class JournalEntryDetail:
 
 @dataclass(frozen=True, slots=True)
 class UndoPlan:
-    """Changes that undoing an operation would take back; nothing has happened yet.
+    """What undoing an operation would revert; nothing has been changed.
 
-    corrected: how many corrections made by hand would go with it. later: operations that stand on it and have to be
-    undone first.
+    corrected: number of manual corrections among it. later: operations that depend on it and must be undone first.
     """
 
     operation: JournalEntry
@@ -191,10 +190,9 @@ class UndoPlan:
 
 @dataclass(frozen=True, slots=True)
 class Review:
-    """A finding that waits for the operator: the newer block may supersede the older one, contradict it, or say the
-    same, so that both may be merged.
+    """A finding for the operator: the newer block may supersede the older, contradict it, or be a duplicate to merge.
 
-    operation: the journal entry of the verdict; None while it is open.
+    operation: journal entry of the verdict; None while it is open.
     """
 
     id: int
@@ -210,7 +208,7 @@ class Review:
 
 @dataclass(frozen=True, slots=True)
 class ReinforcementEvent:
-    """One entry of the reinforcement log."""
+    """An entry of the reinforcement log."""
 
     block_id: str
     event_type: str
@@ -220,7 +218,7 @@ class ReinforcementEvent:
 
 @dataclass(frozen=True, slots=True)
 class JournalPage:
-    """A page of the journal, the newest first. more: whether another page follows."""
+    """A page of the journal, newest first. more: whether another page follows."""
 
     operations: tuple[JournalEntry, ...]
     offset: int
@@ -229,7 +227,7 @@ class JournalPage:
 
 @dataclass(frozen=True, slots=True)
 class ServedPlan:
-    """A plan that waits to be applied under its id. change_counter: of the memory it was made from."""
+    """A plan that can be applied by its id. change_counter: of the memory for which it was made."""
 
     id: str
     kind: str
@@ -240,7 +238,7 @@ class ServedPlan:
 
 @dataclass(frozen=True, slots=True)
 class PlanApplied:
-    """A plan that was carried out: its journal entry, and what came of it."""
+    """A plan that was carried out, with its journal entry and result."""
 
     id: str
     kind: str

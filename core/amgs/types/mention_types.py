@@ -1,12 +1,12 @@
-"""The kinds and types of what words in a conversation mean."""
+"""Kinds and types of mentions in a conversation."""
 
 from __future__ import annotations
 
 from typing import Literal, get_args
 
 MentionKind = Literal["person", "entity", "personal", "date", "reference", "concept", "alias"]
-"""personal: what is somebody's, as "my car". reference: words that mean people named elsewhere, as "she". alias: of
-older stores alone, where two names were made one; nothing reads it.
+"""personal: something of a person, such as "my car". reference: words for people named elsewhere, such as "she". alias:
+two names joined, in older stores only; not read any more.
 """
 
 MentionType = Literal[
@@ -35,6 +35,6 @@ MentionType = Literal[
     "concept",
 ]
 MENTION_TYPES: tuple[MentionType, ...] = get_args(MentionType)
-"""group: a nationality, faith or party. work: a book, film or song. deadline: a date by which; schedule: one that comes
-again. concept: a term of several common nouns.
+"""group: a nationality, faith or party. work: a book, film or song. deadline: a date by which; schedule: a recurring
+date. concept: a term of several common nouns.
 """

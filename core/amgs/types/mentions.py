@@ -1,4 +1,4 @@
-"""Meanings of words in a conversation, resolved at ingestion and stored beside the text (L9–L11)."""
+"""What words in a conversation refer to, resolved at ingestion and stored besides the text (L9–L11)."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from amgs.types.mention_types import MentionKind, MentionType
 
 @dataclass(frozen=True, slots=True)
 class ResolvedMention:
-    """Words of a message and what they mean. The message itself stays as it was said.
+    """Words of a message and what they mean; the message itself is unchanged.
 
-    number: of the message; start, end: characters of its text. means: the name or normal form, several names for "we";
-    of a date the days as ISO 8601, `2026-03-02` or `2026-03-02/2026-03-08`, `..` for an open end. antecedent: the
-    message and characters by which it was found, where another mention told. confidence: in [0, 1], how often such a
-    reading is right. because: by what; detector: which of them found it.
+    number: of the message; start, end: characters of its text. means: name or normal form, several names for "we"; for
+    a date the days in ISO 8601, `2026-03-02` or `2026-03-02/2026-03-08`, `..` for an open end. antecedent: message and
+    characters of the mention that explains it. confidence: how often such a reading is right. because: the reason;
+    detector: that found it.
     """
 
     number: int
@@ -37,10 +37,8 @@ class ResolvedMention:
 
 @dataclass(frozen=True, slots=True)
 class ConversationResolved:
-    """Result of `resolve`.
-
-    messages: those that had waited; mentions: those in them. operation: `undo` takes it back; None where nothing
-    waited.
+    """Result of `resolve`. messages: that were waiting; mentions: in them. operation: for `undo`; None if nothing was
+    waiting.
     """
 
     conversation: str
@@ -51,10 +49,10 @@ class ConversationResolved:
 
 @dataclass(frozen=True, slots=True)
 class ConversationEntity:
-    """Something that a conversation speaks of. name: the form it is known by; type: what its mentions say most surely.
+    """An entity in a conversation.
 
-    mentions: in order, those of pronouns too. owner: whose it is, of a personal entity. confidence: in [0, 1], of its
-    surest mention.
+    name: its usual form; type: of its most certain mentions. mentions: in order, including pronouns. owner: of a
+    personal entity. confidence: of its most certain mention.
     """
 
     name: str
@@ -65,16 +63,16 @@ class ConversationEntity:
 
     @property
     def handles(self) -> tuple[str, ...]:
-        """Handles of the messages that speak of it, without repeats."""
+        """Handles of the messages that mention it, each once."""
         return tuple(dict.fromkeys(mention.handle for mention in self.mentions))
 
 
 @dataclass(frozen=True, slots=True)
 class ConversationEntities:
-    """Entities in a conversation, the most often mentioned first.
+    """Entities in a conversation, most frequent first.
 
-    withheld: mentions that were less sure than `least`. waiting: messages that `resolve` has not read: of them only
-    what rules find is here.
+    withheld: number of mentions less certain than `least`. waiting: messages that `resolve` has not read, of which only
+    findings by rules are included.
     """
 
     conversation: str

@@ -8,10 +8,10 @@ from amgs.errors import Cancelled
 
 
 class Progress:
-    """Handed into every long action: it reports, and asks whether to stop.
+    """Passed to long actions, which report progress and check for cancellation by it.
 
-    report(done, total, doing) is called from the working thread. A cancelled action raises Cancelled at its next
-    report and leaves the store as it was.
+    report(done, total, doing) is called in the working thread. A cancelled action raises Cancelled at its next report
+    and leaves the store unchanged.
     """
 
     def __init__(self, report: Callable[[int, int, str], None] | None = None) -> None:
@@ -26,7 +26,7 @@ class Progress:
         return self._cancelled
 
     def __call__(self, done: int, total: int, doing: str = "") -> None:
-        """Say how far it is; raises Cancelled when the operator has asked to stop."""
+        """Report progress; raises Cancelled if the action was cancelled."""
         if self._cancelled:
             raise Cancelled("It was stopped before its end.", way_out="What was done by then is kept.")
         if self._report is not None:

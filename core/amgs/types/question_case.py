@@ -1,4 +1,4 @@
-"""A question with what its answer must rest on: what a file of questions holds, and a test of a memory asks."""
+"""A question and what its answer must contain: an entry in a file of questions, asked by a test of a memory."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from datetime import datetime
 
 @dataclass(frozen=True, slots=True)
 class QuestionCase:
-    """One question and what must hold of what the memory gives for it.
+    """A question and the requirements on its answer.
 
-    must_contain, must_not_contain: texts, found whatever their case and punctuation. rank: the best block that contains
-    all of must_contain is among so many; None does not ask. answerable: whether the memory should hold an answer; None
-    does not ask. as_of: asked of what held then. frame: by which it is asked; "" for a search. session: a file of an
-    agent's session, of whose window at its end it is asked instead of the memory; "" for none.
+    must_contain, must_not_contain: texts, compared without case and punctuation. rank: the best block with all of
+    must_contain has at most this rank; None: any. answerable: whether the memory should have an answer; None: any.
+    as_of: ask for what held then. frame: to ask; "" for a search. session: file of an agent's session, whose last
+    window is asked instead of the memory; "" for none.
     """
 
     question: str
@@ -28,8 +28,10 @@ class QuestionCase:
 
 @dataclass(frozen=True, slots=True)
 class CaseHit:
-    """A block that was given for a case, the first at rank 1. layers: that found it. parts: the raw scores of the
-    layers and the components of its score, each in [0, 1]. wanted: whether it contains one of the wanted texts.
+    """A block that was found for a case; rank from 1.
+
+    layers: that found it. parts: raw scores of the layers and components of its score. wanted: whether it contains one
+    of the required texts.
     """
 
     block: str
@@ -43,10 +45,10 @@ class CaseHit:
 
 @dataclass(frozen=True, slots=True)
 class CaseOutcome:
-    """Outcome of a case. faults: what does not hold of the answer, in words; none where all does.
+    """Outcome of a case.
 
-    rank: the best block that contains all of must_contain, from 1; None where none does, or nothing is wanted. hits:
-    the blocks that were given, the best first.
+    faults: requirements that are not met, in words. rank: of the best block with all of must_contain, from 1; None if
+    there is none or nothing is required. hits: blocks found, best first.
     """
 
     case: QuestionCase
@@ -57,7 +59,7 @@ class CaseOutcome:
 
 @dataclass(frozen=True, slots=True)
 class CaseChange:
-    """A case whose outcome is another than before. because: what changed for the block that holds the wanted text, and
+    """A case with a different outcome than before. because: what changed for the block with the required text, and
     which blocks came before it, in words.
     """
 
@@ -68,8 +70,10 @@ class CaseChange:
 
 @dataclass(frozen=True, slots=True)
 class CaseComparison:
-    """The cases of a file beside an earlier run of them. same: how many hold or fail as before, at the same rank.
-    moved: the others. added, gone: questions that only this run, or only the earlier one, asked.
+    """The cases of a file compared with an earlier run.
+
+    same: number with the same outcome and rank. moved: the others. added, gone: questions only in this run, or only in
+    the earlier one.
     """
 
     same: int

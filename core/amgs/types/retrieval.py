@@ -1,4 +1,4 @@
-"""Requests and results of a search (AMGS §6), and the components of its scores (AMGS §3.3, §7.2)."""
+"""Requests and results of a search (AMGS §6), and the components of scores (AMGS §3.3, §7.2)."""
 
 from __future__ import annotations
 
@@ -28,17 +28,17 @@ class ScoreParts:
     reinforcement: float = 0.0
 
     def weigh_parts(self, weights: Weights) -> ScoreParts:
-        """Return the parts times their weights: the stacked bar whose total is the score."""
+        """Return the components times their weights, which sum to the score."""
         return ScoreParts(*(getattr(self, name) * getattr(weights, name) for name in COMPONENTS))
 
     def total(self) -> float:
-        """Return the sum of the parts, clipped to [0, 1]: rounding must not lift a score over its range."""
+        """Return the sum of the components, clipped to [0, 1] against rounding."""
         return min(1.0, max(0.0, sum(float(getattr(self, name)) for name in COMPONENTS)))
 
 
 @dataclass(frozen=True, slots=True)
 class Weights:
-    """Weight of each component in a frame; not negative, sum 1 (raises WeightsError otherwise)."""
+    """Weights of the components in a frame; not negative, with sum 1 (else raises WeightsError)."""
 
     recency: float
     centrality: float
@@ -56,7 +56,7 @@ class Weights:
 
     @classmethod
     def normalised(cls, **weights: float) -> Weights:
-        """Return weights from any not-negative numbers by dividing by their sum; missing ones are 0."""
+        """Return weights from non-negative numbers divided by their sum; missing ones are 0."""
         total = sum(weights.values())
         if not math.isfinite(total) or total <= 0:
             raise WeightsError("All weights are 0.", way_out="Give at least one a positive value.")
@@ -68,10 +68,10 @@ LAYERS = ("prefilter", "keyword", "fuzzy", "vector", "graph", "score")
 
 @dataclass(frozen=True, slots=True)
 class BlockFilter:
-    """Conditions of the pre-filter; None means no condition. since/until bound created_at, half open.
+    """Conditions of the pre-filter; None means no condition.
 
-    categories: of any of these. without: what is of this category alone stays out; "" for none. current: only what
-    holds to this day. as_of: only what held at that instant, also what was archived since.
+    since, until: bounds of created_at, until exclusive. categories: any of these. without: excludes blocks of only this
+    category; "" for none. current: only what holds now. as_of: only what held then, including what was archived since.
     """
 
     statuses: tuple[Status, ...] = ("consolidated",)
@@ -88,7 +88,7 @@ class BlockFilter:
 
 @dataclass(frozen=True, slots=True)
 class LayerReport:
-    """Report on one layer of the waterfall: candidates in and out, number of new ones, milliseconds."""
+    """Report on a layer of the search: candidates in and out, new ones, milliseconds."""
 
     layer: str
     candidates_in: int
@@ -103,8 +103,8 @@ Fate = Literal["selected", "over_budget", "duplicate", "below_threshold", "not_i
 
 @dataclass(frozen=True, slots=True)
 class PassageSpan:
-    """Characters [start, end) of a block's content. matches: where words of the query stand in the content, [start,
-    end) each, within the passage.
+    """Characters [start, end) of a block's content. matches: [start, end) of words of the query within the passage, in
+    the content.
     """
 
     start: int
@@ -114,12 +114,12 @@ class PassageSpan:
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A block under consideration: its parts before weighting, its score, where it came from and what became of it.
+    """A block considered for an answer: its score and components, its origin and its fate.
 
-    layers: the layers that found it, in waterfall order. because: a few words for the fate ("duplicate of 3f2a…").
-    child: the atomic frame that brought it. lexical, vector, graph: the raw layer scores in [0, 1]. evidence:
-    what each feature adds to the linear score behind the similarity (hits of a search only). passage: of a hit what
-    answers the query; in a frame what of a block too long for it is written, None for all of it.
+    layers: that found it, in order. because: a few words on the fate ("duplicate of 3f2a…"). child: the atomic frame
+    that found it. lexical, vector, graph: raw scores of the layers in [0, 1]. evidence: contributions of features to
+    the linear score behind the similarity (only for hits of a search). passage: of a hit, what answers the query; in a
+    frame, the written part of a long block, None for all of it.
     """
 
     block: Block
@@ -138,12 +138,12 @@ class Candidate:
 
     @property
     def source(self) -> str:
-        """Source of the block, on one line; empty where it is unknown."""
+        """Source of the block on one line; "" if unknown."""
         return " ".join(str(self.block.meta.get("source") or "").split())
 
     @property
     def excerpt(self) -> str:
-        """Passage, with … where the content goes on; the whole content where there is none."""
+        """The passage, with … where the content continues; the whole content without a passage."""
         if self.passage is None:
             return self.block.content
         content, start, end = self.block.content, self.passage.start, self.passage.end
@@ -153,7 +153,7 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True)
 class StemReading:
-    """A word of the query that no block holds, and the stem it was read as; closeness in (0, 1)."""
+    """A word of the query that is in no block, and the stem it was read as; closeness in (0, 1)."""
 
     written: str
     read_as: str
@@ -162,12 +162,11 @@ class StemReading:
 
 @dataclass(frozen=True, slots=True)
 class SearchResult:
-    """Hits in falling score, and the report of each layer.
+    """Hits by falling score, and a report on each layer.
 
-    readings: the words that were taken for typos. answerable: the chance that the memory holds an answer at all; None
-    where the layers that ran cannot tell, or question or best hit are of a kind on which such estimates were not right,
-    and unestimated says which. unheld: the words of the query that no block holds, however spelt, as they were written;
-    function words are left out.
+    readings: words taken as typos. answerable: probability that the memory has an answer; None if the layers that ran
+    cannot tell, or such estimates were not right for this kind of question or best hit; unestimated says which. unheld:
+    words of the query in no block in any spelling, without function words.
     """
 
     query: str
@@ -183,7 +182,7 @@ class SearchResult:
 
 @dataclass(frozen=True, slots=True)
 class PastSearch:
-    """A search that is kept: its number, when it was made, how many hits it gave at most and had candidates."""
+    """A logged search: its number and time, most hits wanted, and number of candidates."""
 
     number: int
     at: datetime

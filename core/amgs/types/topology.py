@@ -1,4 +1,4 @@
-"""Parts of a store in a database, and a change of a store that several programs share."""
+"""Parts of a store in a database, and changes of a store that several programs share."""
 
 from __future__ import annotations
 
@@ -7,9 +7,10 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class NamespaceSize:
-    """A namespace of a database. blocks: of the open one as they are, of another as PostgreSQL last estimated them,
-    None where it never did. bytes: of its tables and their indexes. changes: the change counter of the open one; that
-    of another is not asked.
+    """A namespace of a database.
+
+    blocks: actual for the open one, else PostgreSQL's estimate, None without one. bytes: of tables and indexes.
+    changes: change counter of the open one, else None.
     """
 
     name: str
@@ -20,16 +21,17 @@ class NamespaceSize:
 
 @dataclass(frozen=True, slots=True)
 class StoreTopology:
-    """namespace: where the memory lies in a database."""
+    """namespace: where the memory is in a database."""
 
     namespace: NamespaceSize
 
 
 @dataclass(frozen=True, slots=True)
 class StoreChange:
-    """revision: the change counter after it. program: the process that made it, and its machine. operation, caller,
-    client, server: what was carried out, who asked for it, under which id of the client, of which server; "" where it
-    was not said.
+    """A change of a shared store.
+
+    revision: change counter after it. program: process that made it, and its machine. operation, caller, client,
+    server: what was done, by whom, the client's id for it, and the server; "" if unknown.
     """
 
     revision: int

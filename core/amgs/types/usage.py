@@ -1,4 +1,4 @@
-"""Cost of a request, in tokens."""
+"""Tokens of a request."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """Tokens of one request, as the model's server counts them; the three of the input exclude each other.
+    """Tokens of a request as the model's server counts them; each input token is in one of the first three.
 
-    fresh: read at full price. written: put into the cache. cached: read from the cache. output: written by the model.
+    fresh: read at full price. written: to the cache. cached: read from the cache. output: written by the model.
     """
 
     fresh: int = 0

@@ -1,1 +1,1 @@
-"""Interface to one open memory: a facade for each part of the engine, over one shared context."""
+"""Interface of an open memory: a class for each part of the engine, over one shared context."""

@@ -1,4 +1,4 @@
-"""Assembling frames in one open memory: with the children's pools that are still fresh, reinforced, logged, kept."""
+"""Assemble frames in an open memory: reuse fresh pools of children, reinforce, log and store."""
 
 from __future__ import annotations
 
@@ -39,11 +39,10 @@ class Assembler(MemoryPart):
         reinforce: bool = True,
         as_of: datetime | None = None,
     ) -> Frame:
-        """Assemble a frame. Its scores are logged as forecasts; nothing that orders a later frame changes, unless
+        """Assemble a frame and log its scores as forecasts. Nothing that orders a later frame changes, unless
         `frames.reinforce_shown` is set.
 
-        reinforce: False for a look that leaves no trace; so it is in a memory opened for reading only, and so is a look
-        at what held as of an instant.
+        reinforce: False leaves no trace, as do a memory opened for reading only, and as_of.
         """
         check_storable(query)
         query = self._context.settings.ingest.mask(query)
@@ -67,7 +66,7 @@ class Assembler(MemoryPart):
         return self._log_assembly(frame, asked, pools, known, fitted.curve, walked) if logged else frame
 
     def _rewrite_summary(self, frame: Frame, definition: FrameDefinition, model: TextModel) -> Frame:
-        """Return a summary in the words of the user's language model, as far as they are founded."""
+        """Return a summary in the words of the user's language model, as far as it is supported."""
         chosen = [candidate.block for candidate in frame.selected]
         summaries = (
             summarise_notes([block.content for block in chosen], frame.query, frame.budget, model) if chosen else {}
@@ -84,8 +83,9 @@ class Assembler(MemoryPart):
         curve: str | None,
         walked: Sequence[EdgeKey],
     ) -> Frame:
-        """Log the frame with its forecasts, mapped along a curve; return it. One that reinforced says so, and in which
-        operation. walked: the edges by which its blocks were reached.
+        """Log the frame with its forecasts, calibrated by a curve; return it.
+
+        A frame that reinforced its blocks names the operation. walked: edges that led to its blocks.
         """
         chosen = {c.block.id: c for c in frame.selected}
         with self._storage.log():
@@ -101,8 +101,8 @@ class Assembler(MemoryPart):
     def _build_frame(
         self, definition: FrameDefinition, request: pipeline.FrameRequest, known: Definitions, sources: Sources
     ) -> tuple[Frame, dict[str, ChildPool]]:
-        """Return a frame, and the pools of those children that have a refresh cadence: fresh ones are taken over, and
-        the frame's remarks say so.
+        """Return a frame, and the pools of children with a refresh time; fresh pools are reused, which the frame's
+        remarks say.
         """
         context = self._context
         requests = {
@@ -169,7 +169,7 @@ class Assembler(MemoryPart):
         return cache.stale_reason(cached_state, now, definition, hours=definition.refresh_hours, of_self=of_self)
 
     def _identity(self) -> dict[str, float]:
-        """Return the centrality of every self-tagged block, by id."""
+        """Return the centrality of every block of the self, by id."""
         with self._context.derived.reading() as state:
             numbers = state.blocks.numbers(BlockFilter(self_only=True, current=True))
             importance = state.graph.importances(numbers)
@@ -178,7 +178,7 @@ class Assembler(MemoryPart):
     def _record(
         self, frame: Frame, request: pipeline.FrameRequest, pools: Mapping[str, ChildPool], known: Definitions
     ) -> None:
-        """Log an assembly, and keep it; inside the transaction that logs its use."""
+        """Log and store an assembly, inside the transaction that logs its use."""
         storage = self._storage
         definition = registry.find(frame.name, known)
         version = version_of(registry.tree(definition, known))
@@ -225,7 +225,7 @@ class Assembler(MemoryPart):
         serial: int,
         at: datetime,
     ) -> None:
-        """Keep the pools that this assembly scored, each in place of the one before."""
+        """Store the pools scored by this assembly, replacing earlier ones."""
         storage = self._storage
         for name, pool in pools.items():
             if pool.made_by is not None:
@@ -246,11 +246,11 @@ class Assembler(MemoryPart):
 
 
 def _blocks(ids: Sequence[str], sources: Sources) -> dict[str, Block]:
-    """Return the blocks with these ids, as far as there are such; by id."""
+    """Return the blocks with these ids that exist, by id."""
     numbers = list(sources.blocks.numbers_of(ids).values())
     return {stored_block.block.id: stored_block.block for stored_block in sources.blocks.stored(numbers)}
 
 
 def _span(hours: float) -> str:
-    """Minutes below an hour, else hours."""
+    """Return a time in minutes if below an hour, else in hours."""
     return f"{hours * 60:.0f} min" if hours < 1 else f"{hours:.1f} h"

@@ -36,19 +36,19 @@ class Calibration(MemoryPart):
     # --- outcomes (AMGS §7.3) ---------------------------------------------------------------------------
 
     def verdicts(self, frame: str, query: str) -> Mapping[str, float]:
-        """Return the verdicts on the blocks that a frame selects for a query, by id: 1 useful, 0 useless. A block whose
-        latest forecast there is still open has none.
+        """Return the verdicts on the blocks that a frame selects for a query, by id: 1 useful, 0 useless; none for
+        blocks whose latest forecast there is open.
         """
         return self._storage.forecasts.verdicts(frame, query)
 
     def usefulness(self, ids: Sequence[str]) -> Mapping[str, Usefulness]:
-        """Return what verdicts say of these blocks, by id; one without a verdict is left out."""
+        """Return the usefulness of these blocks by verdicts, by id; without those that have none."""
         return forecasts.usefulness(self._storage, [self._context.whole_id(i) for i in ids])
 
     def settle(
         self, verdicts: Mapping[str, bool], *, reinforced: Sequence[str], event_type: str, source: str
     ) -> tuple[Outcome, ...]:
-        """Verdicts on several blocks (id: useful) and reinforcements together, as one operation of the journal."""
+        """Give verdicts on several blocks (id: useful) and reinforce others, as one operation of the journal."""
         return forecasts.record_verdicts(
             self._storage,
             {self._context.whole_id(i): useful for i, useful in verdicts.items()},
@@ -59,11 +59,11 @@ class Calibration(MemoryPart):
         )
 
     def note_answer(self, answer: str, *, query: str = "") -> tuple[BlockUse, ...]:
-        """Return log which blocks of the latest frame for a query an answer used: those that it cites by their ids, and
-        those with which it shares more words than chance gives.
+        """Log and return which blocks of the latest frame for a query an answer used: those whose ids it cites, and
+        those with which it shares more words than chance.
 
-        query: the question; its words count for no block. Nothing in a memory opened for reading only, or where
-        `memory.calibration.answers` is 0. Raises UsageError where no frame was assembled for the query.
+        query: its words do not count. Does nothing in a memory opened for reading only, or if
+        `memory.calibration.answers` is 0. Raises UsageError if no frame was assembled for the query.
         """
         context = self._context
         storage, keep = context.storage, context.settings.calibration.answers
@@ -76,8 +76,8 @@ class Calibration(MemoryPart):
         return self._add_titles(answers.log_uses(storage, answer, query, frame.selected, (), keep=keep, now=self._now))
 
     def answers(self, limit: int = 100) -> tuple[BlockUse, ...]:
-        """Return the latest blocks that models had in front of them when they answered, the newest first: with a
-        forecast whether they were used or not, else those that were.
+        """Return the latest blocks in models' contexts when they answered, newest first: those with a forecast, used or
+        not, else only the used ones.
         """
         return self._add_titles(self._storage.block_uses.latest(bounds.count("A limit", limit)))
 
@@ -94,9 +94,8 @@ class Calibration(MemoryPart):
         value: str | None = None,
         limit: int = 2000,
     ) -> tuple[ForecastCase, ...]:
-        """Return forecasts in full, the latest first: of one bin of the reliability table (its place from 0 and how
-        many bins it has), of one frame, category or relation type; settled ones, those that wait for a verdict, or
-        both.
+        """Return forecasts in full, latest first: of one bin of the reliability table (number from 0, count of bins),
+        of a frame, category or relation type; settled: with a verdict, without one, or both.
         """
         limit = bounds.count("A limit", limit)
         if in_bin is not None:
@@ -115,7 +114,7 @@ class Calibration(MemoryPart):
     # --- recalibration ----------------------------------------------------------------------------------
 
     def groups(self) -> OutcomeGroups:
-        """Forecasts and outcomes by frame, category and relation type of the edges walked."""
+        """Return forecasts and outcomes by frame, category and relation type of the edges walked."""
         rows = self._storage.forecasts.groups()
         return OutcomeGroups(tuple(OutcomeGroup(*row) for row in rows))
 
@@ -125,11 +124,11 @@ class Calibration(MemoryPart):
         return planning.plan_from_store(context.storage, method, context.settings.calibration, context.clock.now())
 
     def apply(self, plan: CalibrationPlan) -> Calibrated:
-        """Carry a plan out, journalled; raises UsageError when it is out of date."""
+        """Apply a plan, journalled; raises UsageError if it is outdated."""
         return Calibrated(plan, planning.apply_plan(self._storage, plan, self._now))
 
     def forecast(self, scores: Sequence[float]) -> list[float]:
-        """Return the chances of being useful that blocks with these composite scores have, by what is known now."""
+        """Return the present probabilities of being useful for these composite scores."""
         return forecasts.forecast_scores(self._storage, scores)
 
     # --- tuning -----------------------------------------------------------------------------------------
@@ -145,8 +144,8 @@ class Calibration(MemoryPart):
         seed: int = 0,
         progress: Progress | None = None,
     ) -> Tuning:
-        """Search for better weights of an atomic frame, or compare those of `against` with its own; a proposal, applied
-        only by defining the frame so.
+        """Search for better weights of an atomic frame, or compare `against` with its own; a proposal, applied by
+        defining the frame with them.
         """
         definition, asked = self._asked(frame, questions, progress)
         return tuning.tune(
@@ -156,7 +155,7 @@ class Calibration(MemoryPart):
     def _asked(
         self, frame: str, questions: Sequence[Question], progress: Progress | None
     ) -> tuple[FrameDefinition, list[tuning.ScoredQuestion]]:
-        """Return the frame, and every question that has an answer in the store with its candidates."""
+        """Return the frame, and every question with an answer in the store with its candidates."""
         context = self._context
         definition = registry.find(frame, context.definitions())
         if definition.is_composite:
@@ -165,7 +164,7 @@ class Calibration(MemoryPart):
                 f"{definition.name} is made of {children}, which have weights of their own.",
                 way_out=f"Tune {definition.children[0].name} or another of them.",
             )
-        # The pool is cut by score: whole, it is the same for all weights.
+        # Uncut, the pool is the same for all weights; a cut would depend on the score.
         whole = replace(definition, rule=replace(definition.rule, pool=_WHOLE_POOL))
         labelled = label_questions(questions, self._blocks_of)
         scored_questions = []
@@ -183,8 +182,10 @@ class Calibration(MemoryPart):
     # --- metrics and monitors ---------------------------------------------------------------------------
 
     def metrics(self, questions: Sequence[Question] = (), *, seed: int = 0, record: bool = False) -> Metrics:
-        """Return the six success metrics (AMGS §13.1) and the monitors (§13.3), each beside what was recorded last;
-        precision and recall need labelled questions. record: keep the values for the next look.
+        """Return the six success metrics (AMGS §13.1) and the monitors (§13.3), each with its last record; precision
+        and recall need labelled questions.
+
+        record: store the values for the next comparison.
         """
         storage, now = self._storage, self._now
         every = storage.assemblies.latest()
@@ -231,6 +232,6 @@ class Calibration(MemoryPart):
 
 
 def _count_nothing(text: str) -> int:
-    """Tokens play no part in an order."""
+    """Return 0, since tokens do not affect an order."""
     del text
     return 0

@@ -1,4 +1,4 @@
-"""`memory.changes`: what is changed in a memory that several programs share, whichever of them does it."""
+"""`memory.changes`: changes of a memory that several programs share, by any of them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from amgs.types import StoreChange
 
 
 class Changes:
-    """See the module. The latest 4,096 changes can be told; they hold no text of the memory."""
+    """See the module. The latest 4,096 changes are available; they contain no text of the memory."""
 
     def __init__(self, context: MemoryContext) -> None:
         self._storage = context.storage
@@ -19,11 +19,13 @@ class Changes:
         return self._storage.shared
 
     def since(self, counter: int, limit: int = 500) -> tuple[StoreChange, ...]:
-        """Return the first changes after a value of the change counter, as far as they are kept; in a file none are."""
+        """Return the first available changes after a value of the change counter; none for a file."""
         return self._storage.changes(counter, bounds.count("A limit", limit) or 0)
 
     def wait(self, seconds: float) -> None:
-        """Return when a change is announced, by whatever program, or after some seconds: an announcement may be missed,
-        so ask `since` either way. For one thread of a shared memory. Raises StoreError where the database is gone.
+        """Wait until any program announces a change, or `seconds` have passed; call `since` either way, since
+        announcements may be missed.
+
+        For a single thread, in a shared memory. Raises StoreError if the database is gone.
         """
         self._storage.hear(seconds)

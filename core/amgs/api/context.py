@@ -1,4 +1,4 @@
-"""Shared context of an open memory, and the base class of an API part."""
+"""Shared context of an open memory, and the base class of its parts."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ if TYPE_CHECKING:
 _ID_LENGTH = 64
 _HEX = re.compile(r"[0-9a-f]+")
 _PREFIX = re.compile(r"[0-9a-f]{4,64}")
-"""Less than four digits of an id match by chance."""
+"""With fewer than four digits, ids would match by chance."""
 
 
 @dataclass(frozen=True, slots=True)
 class MemoryContext:
-    """One open memory from inside: its store, what is derived from it, and what it was opened with. model: the language
-    model that the user has, which reads notes.
+    """The internals of an open memory: its store, derived state, and what it was opened with. model: the user's
+    language model, if any.
     """
 
     storage: Storage
@@ -50,13 +50,13 @@ class MemoryContext:
     model: TextModel | None = None
 
     def definitions(self, state: State | None = None) -> Definitions:
-        """Return the registered frames by name, children before their parents. state: as of it, from memory."""
+        """Return the registered frames by name, children before their parents. state: if given, as of it, cached."""
         registered = self.storage.frames.everything() if state is None else state.blocks.frames()
         known = registry.by_name(registered or shipping.DEFAULTS)
         return {name: known[name] for name in registry.order(known)}
 
     def whole_id(self, prefix: str) -> str:
-        """Return the only id that begins so; raises UnknownBlockError, or AmbiguousIdError naming those that match."""
+        """Return the only id with this prefix; raises UnknownBlockError, or AmbiguousIdError with the matching ids."""
         wanted = prefix.strip().lower()
         matches = self.storage.blocks.expand(wanted, 6) if _PREFIX.fullmatch(wanted) else ()
         if not matches:
@@ -77,13 +77,13 @@ class MemoryContext:
         return matches[0]
 
     def block(self, id_or_prefix: str) -> Block:
-        """Return the block with an id or with the only id that begins so, with its embedding; raises like whole_id."""
+        """Return the block with this id or unique prefix, with its embedding; raises like whole_id."""
         whole = self.whole_id(id_or_prefix)
         return self.storage.blocks.get([whole], embeddings=True)[whole]
 
 
 class MemoryPart:
-    """It stands by itself, over the context that it is given, or is one of those that `Memory` is made of."""
+    """A part of a memory, used by itself over a context, or as a base class of `Memory`."""
 
     def __init__(self, context: MemoryContext) -> None:
         self._opened = context

@@ -1,4 +1,4 @@
-"""`memory.conversation`: conversations that are kept whole, and what of one a model should read for a question."""
+"""`memory.conversation`: conversations, stored in full, and the part of one that a model should read for a question."""
 
 from __future__ import annotations
 
@@ -35,13 +35,13 @@ from amgs.types.conversation_views import GIVEN_TEXT, RESTORE_LEVELS, Conversati
 
 
 class Conversations(ConversationContexts):
-    """See the module. Reading writes nothing; `undo` takes back what `add` and `clear` did."""
+    """See the module. Reading writes nothing; `undo` reverts `add` and `clear`."""
 
     def add(self, conversation: str, messages: Sequence[GivenMessage]) -> ConversationAdded:
-        """Keep messages that follow on those that are held, and take them in as raw blocks.
+        """Append messages to a stored conversation, and ingest them as raw blocks.
 
-        messages: `Message`, or objects in the style of OpenAI or Anthropic, or `{"speaker": …, "text": …}`.
-        Raises MessageError for what is no conversation; nothing is changed then.
+        messages: `Message`, objects in the format of OpenAI or Anthropic, or `{"speaker": …, "text": …}`. Raises
+        MessageError if they are no conversation; then nothing is changed.
         """
         storage, now = self._storage, local_now(self._context.clock)
         keeping.check_name(conversation)
@@ -56,23 +56,21 @@ class Conversations(ConversationContexts):
             return keeping.add_messages(storage, conversation, reading.messages, now, before, notes)
 
     def list(self) -> tuple[ConversationSummary, ...]:
-        """Return the conversations that are held, by name."""
+        """Return the stored conversations, by name."""
         return self._storage.messages.conversations()
 
     def show(self, conversation: str, handle: str = "") -> tuple[Message, ...]:
-        """Return the messages of a conversation, or those that a handle names."""
+        """Return the messages of a conversation, or those of a handle."""
         first, last = citing.numbers(handle) if handle else (1, None)
         return tuple(
             stored_message.message for stored_message in keeping.read_held(self._storage, conversation, first, last)
         )
 
     def validate(self, conversation: str, text: str, handle: str = "") -> ConversationSurvival:
-        """Return what of a conversation is in a text that somebody else made of it, as a summary, and what that makes
-        up.
+        """Return what of a conversation is in another's text about it, such as a summary, and what that text invents.
 
-        A handle (`#12-15`) in the text brings its messages back. handle: of the messages that the text stands for; all
-        unless given. Names, numbers, dates, paths, commands and ids that no message has are invented; sentences are
-        looked for word for word.
+        A handle (`#12-15`) in the text restores its messages. handle: messages that the text stands for; default: all.
+        Names, numbers, dates, paths, commands and ids that are in no message are invented; sentences must be verbatim.
         """
         history = self.show(conversation)
         chosen = sorted(self._numbers(conversation, [handle], history)) if handle else range(1, len(history) + 1)
@@ -93,11 +91,11 @@ class Conversations(ConversationContexts):
     def restore(
         self, conversation: str, handle: str, level: RestoreLevel = "complete", *, most: int = 12
     ) -> RestoredSpan:
-        """Return the messages that a handle names: byte for byte as they were said, or at a shorter level in their own
-        words, each piece cited and every class of words held against the originals.
+        """Return the messages of a handle: verbatim, or at a shorter level in their own words, with every piece cited
+        and every class compared with the originals.
 
-        most: of a shorter level, sentences of a session and findings of a class. Raises UsageError for another level,
-        UnknownConversationError for a handle that names no messages.
+        most: sentences of a session and findings of a class, at a shorter level. Raises UsageError for an unknown
+        level, UnknownConversationError for a handle without messages.
         """
         if level not in RESTORE_LEVELS:
             raise UsageError(f"There is no level {level!r}.", way_out=f"The levels are {', '.join(RESTORE_LEVELS)}.")
@@ -135,11 +133,11 @@ class Conversations(ConversationContexts):
     def keep(
         self, conversation: str, handle: str = "", *, drop: bool = False, budget: int | None = None
     ) -> ConversationKept:
-        """Keep messages whole in every context of a conversation from now on, the gateway's next request too, as long
-        as the budget holds them. drop: no longer; all of them without a handle. `undo` takes it back. budget: of a
-        context, in tokens, of which it is said whether it can hold them.
+        """Keep messages whole in every context of a conversation from now on, including the gateway's, while they fit
+        into its budget; `undo` reverts it.
 
-        Raises UnknownConversationError.
+        drop: stop keeping them; without a handle, all. budget: report whether a context of so many tokens can hold
+        them. Raises UnknownConversationError.
         """
         storage, now = self._storage, local_now(self._context.clock)
         with storage.transaction():
@@ -157,7 +155,7 @@ class Conversations(ConversationContexts):
         return result
 
     def stats(self, conversation: str) -> ConversationStats:
-        """Return what a conversation holds, by role and in tokens."""
+        """Return the content of a conversation, by role and in tokens."""
         storage = self._storage
         stored = keeping.read_held(storage, conversation)
         counter = MessageCounter.of(self._context.count_tokens)
@@ -191,7 +189,7 @@ class Conversations(ConversationContexts):
         )
 
     def clear(self, conversation: str) -> JournalEntry:
-        """Drop a conversation: its messages go, and what no other source holds of them is archived."""
+        """Delete a conversation: its messages, and blocks of it that no other source holds are archived."""
         storage, now = self._storage, local_now(self._context.clock)
         with storage.transaction():
             size = len(keeping.read_held(storage, conversation))

@@ -1,5 +1,5 @@
-"""Context of a conversation for a question: the part a model should read, its survival, and the reasons; and the
-content of the conversation: topics, open points, summaries, the four memories, word meanings.
+"""Contexts of a conversation for a question: the part that a model should read, what survives, and why; and its
+content: topics, open items, summaries, the four memories, mentions.
 """
 
 from __future__ import annotations
@@ -50,33 +50,33 @@ from amgs.types.mentions import ConversationEntities, ConversationResolved, Reso
 
 
 def _check_confidence(least: float) -> float:
-    """Raise UsageError for what is no confidence."""
+    """Raise UsageError for a number that is no confidence."""
     if not 0.0 <= least <= 1.0:
         raise UsageError(f"{least:g} is no confidence.", way_out="Give a number from 0 to 1.")
     return least
 
 
 def _check(what: str, name: str, known: Sequence[str], several: str) -> None:
-    """Raise UsageError for a name that there is not."""
+    """Raise UsageError for an unknown name."""
     if name not in known:
         raise UsageError(f"There is no {what} {name!r}.", way_out=f"The {several} are {', '.join(known)}.")
 
 
 class ConversationContents(MemoryPart):
-    """The part of `memory.conversation` that reads one conversation whole; only `resolve` writes."""
+    """The part of `memory.conversation` that analyses a whole conversation; only `resolve` writes."""
 
     def topics(self, conversation: str) -> ConversationTopics:
-        """Return what is talked of, in the order of time, and which topics are on the same thing."""
+        """Return the topics in order of time, and which of them are on the same subject."""
         with self._storage.snapshot():
             stored = keeping.read_held(self._storage, conversation)
             vectors = self._vectors(stored)
         return views.topics(conversation, stored, vectors)
 
     def memories(self, conversation: str, *, recent: int = 20) -> ConversationMemories:
-        """Return what is at hand, what is open, what is held for long and which episodes there were; and the state of
-        the conversation: turns, topic, calls that are done, whether the user is asked back. Writes nothing.
+        """Return the four memories of a conversation, and its state: turns, topic, finished calls, whether the user is
+        asked. Writes nothing.
 
-        recent: messages at hand.
+        recent: number of messages in the short-term memory.
         """
         most = bounds.count("recent", recent)
         storage = self._storage
@@ -95,17 +95,17 @@ class ConversationContents(MemoryPart):
         )
 
     def acts(self, conversation: str, *, closed: bool = False) -> ConversationActs:
-        """Questions, goals and commitments that are open; the closed ones too where they are asked for."""
+        """Return the open questions, goals and commitments; closed: also the closed ones."""
         stored = keeping.read_held(self._storage, conversation)
         return views.acts_of(conversation, stored, closed=closed)
 
     def summary(
         self, conversation: str, level: SummaryLevel = "cumulative", *, sentences: int = 5
     ) -> ConversationExtract:
-        """Return a summary in the words of a conversation, by turn, topic, session or of all; always from the
+        """Return a summary in the conversation's own words, by turn, topic or session, or cumulative; always from the
         originals.
 
-        sentences: of a part, at most. Raises UsageError for another level.
+        sentences: most per part. Raises UsageError for an unknown level.
         """
         _check("level", level, SUMMARY_LEVELS, "levels")
         most = bounds.count("sentences", sentences)
@@ -118,11 +118,11 @@ class ConversationContents(MemoryPart):
         return views.vectors_of(stored, self._storage, self._context.embedder)
 
     def resolve(self, conversation: str) -> ConversationResolved:
-        """Read the messages that were added since the last time with the parser, and keep what they mention beside
-        them, as one journal entry: names with their types, whose something is, whom pronouns mean. `add` itself keeps
-        what needs no parser: dates, amounts, addresses, paths. `undo` takes it back.
+        """Parse messages added since the last time, and store what they mention, as one journal entry: names with
+        types, owners, and antecedents of pronouns.
 
-        Raises UnknownConversationError, or ModelError without spaCy's model; nothing is changed then.
+        `add` itself stores what needs no parser: dates, amounts, addresses, paths. `undo` reverts it. Raises
+        UnknownConversationError, or ModelError without spaCy's model; then nothing is changed.
         """
         storage = self._storage
         keeping.read_held(storage, conversation, 1, 1)
@@ -131,11 +131,10 @@ class ConversationContents(MemoryPart):
     def mentions(
         self, conversation: str, handle: str = "", *, least: float = ABSTAINS_BELOW
     ) -> tuple[ResolvedMention, ...]:
-        """Return what words of a conversation mean, of all its messages or of those a handle names, in the order of the
-        words.
+        """Return what words of a conversation, or of a handle's messages, refer to, in order.
 
-        least: confidence in [0, 1] below which nothing is said. Raises UnknownConversationError, or UsageError for
-        another confidence.
+        least: confidence below which mentions are withheld. Raises UnknownConversationError, or UsageError for an
+        invalid confidence.
         """
         first, last = citing.numbers(handle) if handle else (1, None)
         with self._storage.snapshot():
@@ -151,10 +150,10 @@ class ConversationContents(MemoryPart):
     def entities(
         self, conversation: str, *, type: MentionType | None = None, least: float = ABSTAINS_BELOW
     ) -> ConversationEntities:
-        """Return what a conversation speaks of, the most often mentioned first, with each mention; writes nothing.
+        """Return the entities in a conversation, most frequent first, with their mentions; writes nothing.
 
-        type: only entities of this type. least: as in `mentions`. What only the parser finds is told of messages that
-        `resolve` has read. Raises what `mentions` raises, and UsageError for a type that is none.
+        type: only this type. least: as in `mentions`. Findings of the parser are included only for messages that
+        `resolve` has read. Raises like `mentions`, and UsageError for an unknown type.
         """
         _check("type", type or MENTION_TYPES[0], MENTION_TYPES, "types")
         storage = self._storage
@@ -167,12 +166,12 @@ class ConversationContents(MemoryPart):
 
 
 BUDGET = 124_000
-"""Tokens unless given: a window of 128,000 less room for an answer."""
+"""Default budget in tokens: a window of 128,000 less space for an answer."""
 
 
 @dataclass(frozen=True)
 class _Asked:
-    """Request for a context. budget: in tokens, as `counter` counts. must: numbers of messages that stay."""
+    """Request for a context. budget: in tokens by `counter`. must: numbers of messages to keep."""
 
     conversation: str
     stored: Sequence[StoredMessage]
@@ -190,13 +189,14 @@ class _Asked:
 
 
 class ConversationContexts(ConversationContents):
-    """The part of `memory.conversation` that chooses what is read for a question; writes nothing."""
+    """The part of `memory.conversation` that selects what is read for a question; writes nothing."""
 
     def optimise(self, conversation: str, query: str = "", **options: Unpack[ContextOptions]) -> OptimisedContext:
-        """Choose what of a conversation a model should read for a query, in at most `budget` tokens; writes nothing.
+        """Select the part of a conversation that a model should read for a query, in at most `budget` tokens; writes
+        nothing.
 
-        query: the last message of the user unless given. options: see there. Raises UnknownConversationError,
-        ImpossibleBudgetError, or UsageError for another strategy, configuration or no plan.
+        query: default: the user's last message. options: see there. Raises UnknownConversationError,
+        ImpossibleBudgetError, or UsageError for an unknown strategy or configuration, or an invalid plan.
         """
         start = self._context.clock.perf()
         asked = self._ask(conversation, query, **options)
@@ -212,8 +212,8 @@ class ConversationContexts(ConversationContents):
         strategies: tuple[ContextStrategy, ContextStrategy] = ("mask", "extractive"),
         **options: Unpack[ContextOptions],
     ) -> ContextComparison:
-        """Make the contexts of two strategies for the same query and budget, and find where they differ. Takes and
-        raises what `optimise` does.
+        """Compare the contexts of two strategies for the same query and budget. Arguments and errors as
+        in `optimise`.
         """
         options["strategy"] = strategies[0]
         a = self.optimise(conversation, query, **options)
@@ -222,10 +222,8 @@ class ConversationContexts(ConversationContents):
         return ContextComparison(a, b, why.find_changes(a, b))
 
     def why(self, conversation: str, handle: str, query: str = "", **options: Unpack[ContextOptions]) -> SpanReason:
-        """Say why the messages of a handle are kept or not, and the smallest changes that would keep them: how many
-        tokens more, or what else would go. Every answer is a plan that was made.
-
-        Takes and raises what `optimise` does.
+        """Return why the messages of a handle are kept or not, and the smallest changes that would keep them: more
+        tokens, or what would be dropped instead, by computing such plans. Arguments and errors as in `optimise`.
         """
         asked = self._ask(conversation, query, **options)
         wanted = self._numbers(conversation, [handle], asked.messages)
@@ -241,8 +239,8 @@ class ConversationContexts(ConversationContents):
         return replace(reason, layers=tuple(layers) if any(worths) else ())
 
     def survival(self, conversation: str, query: str = "", **options: Unpack[ContextOptions]) -> ConversationSurvival:
-        """Count what of each class of words (numbers, paths, commitments, …) a context has in its window, what is one
-        handle away, and what is lost. Takes and raises what `optimise` does.
+        """Count for each class (numbers, paths, commitments, …) what is in a context's window, what is one handle away,
+        and what is lost. Arguments and errors as in `optimise`.
         """
         context = self.optimise(conversation, query, **options)
         messages = [stored_message.message for stored_message in self._read(conversation, options.get("until"))]
@@ -270,7 +268,7 @@ class ConversationContexts(ConversationContents):
         until: int | None = None,
         keep: Sequence[str] = (),
     ) -> _Asked:
-        """Read what a context is asked for; raises UsageError for what there is not."""
+        """Return the parsed request for a context; raises UsageError for unknown values."""
         _check("strategy", strategy or CONTEXT_STRATEGIES[0], CONTEXT_STRATEGIES, "strategies")
         _check("configuration", configuration, tuple(CONTEXT_CONFIGURATIONS), "configurations")
         settings = CONTEXT_CONFIGURATIONS[configuration]
@@ -292,9 +290,7 @@ class ConversationContexts(ConversationContents):
         worths: Callable[[], Sequence[float]],
         previous: str = "",
     ) -> OptimisedContext:
-        """Plan a context. must: numbers of messages that stay, beside those that every context keeps as far as they
-        fit.
-        """
+        """Plan a context. must: numbers of messages to keep, besides those that every context keeps if they fit."""
         choose = partial(
             optimise.optimise,
             asked.conversation,
@@ -313,12 +309,12 @@ class ConversationContexts(ConversationContents):
         return protection.keep_what_fits(choose, frozenset(must), stays)
 
     def _read(self, conversation: str, until: int | None) -> Sequence[StoredMessage]:
-        """Read the messages of a conversation as it stood after one of them."""
+        """Read the messages of a conversation up to the message `until`."""
         with self._storage.snapshot():
             return keeping.read_held(self._storage, conversation, 1, until)
 
     def _relevance(self, asked: _Asked) -> Relevance:
-        """Weigh each message for a query; nothing where the strategy does not ask."""
+        """Weigh each message for a query; nothing if the strategy does not need it."""
         context = self._context
         if asked.strategy == "mask":
             return Relevance.none(len(asked.stored))
@@ -328,7 +324,7 @@ class ConversationContexts(ConversationContents):
             return rate_messages(asked.query, asked.stored, costs, context.storage, sources, context.settings)
 
     def _standing(self, conversation: str, messages: Sequence[Message]) -> frozenset[int]:
-        """Read the numbers of messages that every context keeps, of these messages."""
+        """Return the numbers of these messages that every context keeps."""
         standing = self._storage.messages.kept_whole(conversation)
         return frozenset(number for number in standing if number <= len(messages))
 
@@ -336,7 +332,7 @@ class ConversationContexts(ConversationContents):
         return views.find_topics(stored, self._vectors(stored))
 
     def _numbers(self, conversation: str, handles: Sequence[str], messages: Sequence[Message]) -> frozenset[int]:
-        """Read the numbers that handles name; raises UnknownConversationError for one beyond the messages."""
+        """Return the message numbers of handles; raises UnknownConversationError for a number beyond the messages."""
         numbers = frozenset[int]()
         for handle in handles:
             first, last = citing.numbers(handle)

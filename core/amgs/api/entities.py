@@ -1,6 +1,6 @@
-"""`memory.entities`: what the memory knows by name, and what it knows of one of these.
+"""`memory.entities`: what the memory knows by name.
 
-Nothing of it is stored: names, aliases and types are read out of the blocks when they are first asked for.
+Nothing is stored: names, aliases and types are computed from the blocks when first needed.
 """
 
 from __future__ import annotations
@@ -27,15 +27,15 @@ EntityOrder = Literal["relevance", "time"]
 
 _PASSAGE = 240
 _MOST = 20_000
-"""Characters of a content that are looked through."""
+"""Characters of a content that are searched."""
 _LONGEST_NAME = 100
 _NEAR, _NEAR_ENOUGH = 5, 70.0
 _SATURATION = 1.2
-"""How soon another mention in the same block adds nothing (k1 of BM25)."""
+"""How fast further mentions in a block stop to count (k1 of BM25)."""
 
 
 class Entities(MemoryPart):
-    """People, organisations, places, projects and topics that the live blocks name."""
+    """People, organisations, places, projects and topics in the live blocks."""
 
     def list(
         self,
@@ -45,9 +45,8 @@ class Entities(MemoryPart):
         *,
         progress: Progress | None = None,
     ) -> tuple[EntitySummary, ...]:
-        """Return the entities that are named at least so often, the most often named first.
-
-        Raises UsageError for a type that is none.
+        """Return the entities with at least `min_mentions`, most frequent first. Raises UsageError for an
+        unknown type.
         """
         limit = bounds.count("A limit", limit)
         least = bounds.count("The number of mentions", min_mentions)
@@ -58,7 +57,7 @@ class Entities(MemoryPart):
             return tuple(_summary(thing, known) for thing in things[:limit])
 
     def count(self, type: EntityType | None = None, min_mentions: int = 2) -> int:
-        """Return how many entities are named at least so often."""
+        """Return the number of entities with at least `min_mentions`."""
         with self._open_entity_state() as known:
             return sum(t.mentions >= min_mentions and type in (None, t.type) for t in known.index.things)
 
@@ -71,11 +70,11 @@ class Entities(MemoryPart):
         related: int = 10,
         progress: Progress | None = None,
     ) -> EntityKnowledge:
-        """Return what is known of an entity, by its name or an alias: the blocks that name it, each with the passage,
-        and the entities beside it.
+        """Return what is known of an entity by name or alias: blocks that mention it, with passages, and related
+        entities.
 
-        order: relevance (often named in a short text and what still holds first) or time (the earliest first). Raises
-        UnknownEntityError, which tells names near to it.
+        order: relevance (frequent mentions in short texts, and valid blocks, first) or time (earliest first). Raises
+        UnknownEntityError, which lists similar names.
         """
         limit = bounds.count("A limit", limit)
         with self._open_entity_state(progress) as known:
@@ -92,9 +91,9 @@ class Entities(MemoryPart):
             return EntityKnowledge(name, _summary(thing, known), mentions, beside)
 
     def names(self, start: str = "", limit: int = 50) -> tuple[str, ...]:
-        """Return names and aliases that begin so, whatever their case, those of what is most often named first.
+        """Return names and aliases with this prefix, ignoring case, of the most frequent entities first.
 
-        They are of the entities as they were last asked for, none before: completing a word reads nothing.
+        They are from the last computed state, none before, so that completion reads nothing.
         """
         seen, begun = self._context.derived.entities.seen, start.casefold()
         every = () if seen is None else (form for thing in seen.index.things for form in thing.forms)
@@ -138,7 +137,7 @@ def _by_time(blocks: list[tuple[Block, int]]) -> list[tuple[Block, int]]:
 
 
 def _by_relevance(blocks: list[tuple[Block, int]]) -> list[tuple[Block, int]]:
-    """By BM25's weight of the mentions, of equals the latest; what was superseded last."""
+    """Sort by BM25's weight of the mentions, then latest first; superseded blocks last."""
     mean = sum(len(block.content) for block, _ in blocks) / max(1, len(blocks))
 
     def weight(block: Block, count: int) -> float:

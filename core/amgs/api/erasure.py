@@ -1,4 +1,4 @@
-"""`memory.erasure`: blocks taken out of the memory so that nothing of their text is left in it."""
+"""`memory.erasure`: remove blocks so that nothing of their text remains."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ from amgs.types import JournalEntry, Progress
 
 
 class Erasure(MemoryPart):
-    """Erasure in one open memory. It cannot be undone: `plan` says beforehand what it takes."""
+    """Erasure in an open memory. It cannot be undone; `plan` previews it."""
 
     def plan(self, ids: Sequence[str]) -> ErasurePlan:
-        """Return what erasing blocks would take; changes nothing."""
+        """Return what erasing blocks would remove; changes nothing."""
         return erasing.plan(self._storage, self._whole(ids), self._size())
 
     def erase(self, ids: Sequence[str], progress: Progress | None = None) -> ErasureReceipt:
-        """Erase blocks so that their texts are nowhere in the store: not in its tables, its journal or its logs, nor in
-        an index or a freed page of its file. It cannot be undone.
+        """Erase blocks so that their texts are nowhere in the store: tables, journal, logs, indexes, freed pages of its
+        file. It cannot be undone.
 
-        Writes the whole file and the keyword index anew, which takes as much room beside them for that time. Blocks
-        that were merged from these or split from them stay, and the receipt names them. Raises StoreError where the
-        disk is full: the tables are without them then, and the file is written anew when the memory is closed.
+        Rewrites the file and the keyword index, which needs as much additional space meanwhile. Blocks merged or split
+        from these stay; the receipt names them. Raises StoreError if the disk is full: then the tables no longer
+        contain them, and the file is rewritten when the memory is closed.
         """
         context, storage = self._context, self._storage
         before, sizes = self._size(), context.derived.sizes()
@@ -53,15 +53,13 @@ class Erasure(MemoryPart):
         )
 
     def finish(self) -> bool:
-        """Write anew the files that still hold bytes of what was erased; False where a reader of another thread did not
-        let go of them.
-        """
+        """Rewrite files that still contain erased content; return False if another thread did not stop reading them."""
         self._context.derived.rewrite()
         return self._storage.erasure.compact()
 
     @property
     def unfinished(self) -> bool:
-        """Return whether files still hold bytes of erased content; they are rewritten on closing and on opening."""
+        """Return whether files still contain erased content; they are rewritten on closing and opening."""
         return self._storage.erasure.unfinished
 
     def _whole(self, ids: Sequence[str]) -> list[str]:
@@ -72,12 +70,14 @@ class Erasure(MemoryPart):
         return 0 if file is None else file.stat().st_size
 
     def scan_secrets(self) -> SecretScan:
-        """Return what secrets stand in the store; changes nothing."""
+        """Return the secrets in the store; changes nothing."""
         return masking.scan(self._storage)[0]
 
     def mask_secrets(self) -> SecretScan:
-        """Mask every secret of the store, as one operation that only `restore_secrets` takes back. They are kept in a
-        file beside the store that nobody but its owner reads. Raises StoreError where that cannot be written.
+        """Mask every secret in the store, as one operation that only `restore_secrets` reverts.
+
+        They are stored in a file beside the store that only its owner can read. Raises StoreError if it cannot be
+        written.
         """
         context = self._context
         with context.storage.transaction():
@@ -88,12 +88,12 @@ class Erasure(MemoryPart):
         return done
 
     def restore_secrets(self, operation: int) -> JournalEntry:
-        """Put back the secrets that an operation masked, and take the file away in which they lay."""
+        """Restore the secrets that an operation masked, and delete their file."""
         entry = masking.restore(self._storage, operation)
         self.finish()
         self.forget_secrets(operation)
         return entry
 
     def forget_secrets(self, operation: int) -> None:
-        """Delete the file of what an operation masked: nothing brings the secrets back then."""
+        """Delete the file with the secrets that an operation masked; they cannot be restored then."""
         masking.originals_of(self._storage, operation).unlink(missing_ok=True)

@@ -1,4 +1,4 @@
-"""`memory.exchange`: the whole memory written to a file, and read back from one."""
+"""`memory.exchange`: export a whole memory to a file, and import it."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ from amgs.types import Progress
 Form = Literal["json", "graphml"]
 
 _OWN = ("store_id", "schema_version")
-"""Keys of `meta` that belong to a store and not to what it holds."""
+"""Keys of `meta` that belong to a store, not to its content."""
 
 
 @dataclass(frozen=True, slots=True)
 class Exported:
-    """Result of an export: rows by table are in the file itself. replaced: whether a file was there before."""
+    """Result of an export. replaced: whether a file was replaced."""
 
     path: str
     form: Form
@@ -59,10 +59,10 @@ class Imported:
 
 @dataclass(frozen=True, slots=True)
 class RecordCount:
-    """Counts of the records of a kind in a foreign file: found = taken + left out.
+    """Numbers of records of a kind in a foreign file: found = taken + left out.
 
-    blocks: how many different texts they are, after long ones were split. stored: how many of these the memory holds;
-    None where nothing was imported yet.
+    blocks: different texts, after splitting long ones. stored: how many of these the memory contains; None if nothing
+    was imported yet.
     """
 
     kind: str
@@ -75,14 +75,13 @@ class RecordCount:
 
 @dataclass(frozen=True, slots=True)
 class ForeignImport:
-    """Content of files of another memory, an agent or a chat program, and the part that the memory took.
+    """Content of files of another memory, agent or chat program, and what was imported.
 
-    path: of the file or the folder, or how many files they are. format: several with commas between. added, known:
-    blocks that are new here, and that were here before. undated: blocks whose source tells no time; they are dated when
-    they are taken in. superseded: blocks that the source says no longer hold. left_out: what was not taken over, each
-    with its place and why. conversations: the names of those that are made or go on. operation: the journal entry; None
-    for a dry run, or where all was known. again: how many of the known had been set aside and hold again.
-    masked: the kinds of the secrets that were masked, each secret once.
+    path: the file or folder, or the number of files. format: several separated by commas. added, known: new blocks, and
+    those already present. undated: blocks whose source has no time; they are dated at ingestion. superseded: blocks
+    that the source marks as no longer valid. left_out: what was not imported, with place and reason. conversations:
+    those created or continued. operation: journal entry; None for a dry run, or if everything was known. again: number
+    of known ones that had been hidden and hold again. masked: kinds of masked secrets, each secret once.
     """
 
     path: str
@@ -104,7 +103,7 @@ class Exchange(MemoryPart):
     """See the module."""
 
     def export(self, path: Path, form: Form = "json") -> Exported:
-        """Write the whole store to a file, whole or not at all; raises InputError when it cannot be written."""
+        """Write the whole store to a file, completely or not at all; raises InputError if it cannot be written."""
         storage = self._storage
         header = Header(storage.schema_version, storage.change_counter, self._now)
         replaced = path.exists()
@@ -116,16 +115,16 @@ class Exchange(MemoryPart):
 
     @staticmethod
     def is_export(path: Path) -> bool:
-        """Return whether a file begins as those that `export` writes; raises InputError for one that cannot be read."""
+        """Return whether a file begins like an export; raises InputError if it cannot be read."""
         return _looks_like_xml(path) or document.is_document(path)
 
     def load(self, path: Path, progress: Progress | None = None) -> Imported:
-        """Take a file that `export` wrote into this empty store, in one transaction.
+        """Import an export into this empty store, in one transaction.
 
-        Every value is held against its type and range before the first row is written; then every block is hashed
-        again, every reference followed. Raises UsageError when the store holds blocks,
-        StoreTooNewError for a file of a later version, StoreCorruptError for a block that does not hash to its id,
-        InputError for any other file; nothing is imported then.
+        Types and ranges of all values are checked before the first row is written; then blocks are hashed again and
+        references checked. Raises UsageError if the store contains blocks, StoreTooNewError for a file of a later
+        version, StoreCorruptError for a block whose hash is not its id, InputError for any other file; then nothing is
+        imported.
         """
         storage = self._storage
         if storage.tables.count("memory_blocks"):
@@ -149,7 +148,7 @@ class Exchange(MemoryPart):
                 storage.tables.set_counter(counter)
                 _check_whole(path, storage, progress)
         except (StoreError, UsageError) as error:
-            # A value that its column or its reader refuses; a full disk or a changed block has an error of its own.
+            # An invalid value; a full disk or a changed block raises another error.
             if error.title in (StoreError.title, StoreCorruptError.title) or isinstance(error, UsageError):
                 raise damaged(path, error.message.rstrip(".")) from error
             raise
@@ -166,13 +165,11 @@ class Exchange(MemoryPart):
         conversations: bool = True,
         progress: Progress | None = None,
     ) -> ForeignImport:
-        """Take in what another memory, an agent or a chat program wrote; into any store, as one ingest that can be
-        undone.
+        """Import files of another memory, agent or chat program into any store, as one ingest that can be undone.
 
-        path: a file, a folder of files, or several of them. format: what the files are; else it is recognised by what
-        stands in them. dry_run: only count. conversations: keep the conversations too, as `conversation.add` does.
-        Raises InputError for a file that cannot be read, is of no known format or of several, and where nothing is
-        taken; nothing is imported then.
+        path: a file, a folder, or several of them. format: default: recognised by content. dry_run: only count.
+        conversations: also store the conversations, like `conversation.add`. Raises InputError for a file that cannot
+        be read, for unknown or several formats, or if nothing can be imported; then nothing is.
         """
         paths = [path] if isinstance(path, Path) else list(path)
         return self.load_foreign_documents(
@@ -194,7 +191,7 @@ class Exchange(MemoryPart):
         conversations: bool = True,
         progress: Progress | None = None,
     ) -> ForeignImport:
-        """Take in documents that are parsed already. path: what they are called in the journal. See `load_foreign`."""
+        """Import parsed documents; see `load_foreign`. path: their name in the journal."""
         storage, now = self._storage, local_now(self._context.clock)
         settings = self._context.settings.ingest
         records = records_of(settings.mask(tuple(documents)), settings, format)
@@ -258,7 +255,7 @@ class Exchange(MemoryPart):
 
 
 def _nothing(path: str, records: ForeignRecords) -> InputError:
-    """Return what is raised where no record of files becomes a block."""
+    """Return the error for files in which no record becomes a block."""
     reasons = list(dict.fromkeys(f"{omission.kind}: {omission.reason}" for omission in records.left_out))
     more = f"; {len(reasons) - 5:,} more reasons" if len(reasons) > 5 else ""
     why = f": {'; '.join(reasons[:5])}{more}" if reasons else ": no file is there"
@@ -270,13 +267,13 @@ def _nothing(path: str, records: ForeignRecords) -> InputError:
 
 
 def _still_valid(drafts: Sequence[RawBlock]) -> list[RawBlock]:
-    """Return the drafts, where a text that one record says is over and another says holds is one that holds."""
+    """Return the drafts; a text that one record ends and another states is valid."""
     holds = {block_id(draft.content) for draft in drafts if draft.valid_to is None}
     return [replace(draft, valid_to=None) if block_id(draft.content) in holds else draft for draft in drafts]
 
 
 def _counts(records: ForeignRecords, stored: set[str] | None) -> tuple[RecordCount, ...]:
-    """Return the records of each kind. stored: the ids of those blocks of them that the memory holds."""
+    """Return the numbers of records of each kind. stored: ids of their blocks that the memory contains."""
     counts: list[RecordCount] = []
     for kind, count in records.found.items():
         ids = {block_id(draft.content) for draft in records.drafts[kind]}
@@ -296,7 +293,7 @@ def _looks_like_xml(path: Path) -> bool:
 
 
 def _check_whole(path: Path, storage: Storage, progress: Progress | None) -> None:
-    """Refuse what would not pass `verify`; inside the transaction that brought it."""
+    """Raise an error if the imported store would not pass `verify`; inside the importing transaction."""
     shipping.check_definitions(storage)
     faults = verify.faults(storage, progress)
     if faults:
@@ -305,7 +302,7 @@ def _check_whole(path: Path, storage: Storage, progress: Progress | None) -> Non
 
 
 def _check(path: Path, store_document: StoreDocument, schema: dict[str, tuple[TableColumn, ...]], latest: int) -> None:
-    """Refuse a file with a table or column that the schema does not have."""
+    """Raise an error for a file with tables or columns that the schema lacks."""
     if store_document.schema > latest:
         raise StoreTooNewError(
             f"The file has schema {store_document.schema}; this program knows schemas up to {latest}.",

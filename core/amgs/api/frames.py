@@ -1,4 +1,4 @@
-"""`memory.frames`, what has been assembled: caches, history, comparisons, and the user's own frames."""
+"""`memory.frames`: cached and past assemblies, comparisons, and the user's own frames."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _LAST = "frame:last"
 
 @dataclass(frozen=True, slots=True)
 class ComparisonSide:
-    """One side of a comparison: a frame by name."""
+    """One side of a comparison: a frame, with query, budget and weights."""
 
     name: str
     query: str = ""
@@ -49,10 +49,10 @@ class Frames(MemoryPart):
     def cached(
         self, name: str, *, query: str = "", budget: int | None = None, weights: Weights | None = None
     ) -> CachedFrame:
-        """Return the kept assembly of a frame while it is fresh, else a new one (AMGS §10.2).
+        """Return the stored assembly of a frame while it is fresh, else a new one (AMGS §10.2).
 
-        Each frame is fresh for its refresh_hours; SELF for the hours in the settings, whatever changes but the
-        identity itself. A memory opened for reading only is not written to.
+        A frame is fresh for its refresh_hours; SELF for the hours in the settings, unless the identity changes. Writes
+        nothing in a memory opened for reading only.
         """
         known = self._context.definitions()
         definition = registry.find(name, known)
@@ -76,7 +76,7 @@ class Frames(MemoryPart):
         )
 
     def _decode_frame(self, text: str, definition: FrameDefinition, known: Definitions) -> Frame | None:
-        """Return the kept frame; None when one of its blocks would no longer be a candidate."""
+        """Return the stored frame; None if one of its blocks would no longer be a candidate."""
         statuses = {s for atom in registry.leaves(definition, known) for s in atom.rule.filter.statuses}
         try:
             frame = cache.decode_frame(text, lambda ids: self._storage.blocks.get(ids))
@@ -86,15 +86,15 @@ class Frames(MemoryPart):
         return frame if fit else None
 
     def remember(self, frame: Frame) -> None:
-        """Keep a frame, with the candidates that did not get in, as the one assembled last; nothing in a memory
-        opened for reading only.
+        """Store a frame, with its rejected candidates, as the one assembled last; does nothing in a memory opened for
+        reading only.
         """
         if not self._storage.read_only:
             with self._storage.log():
                 self._storage.meta.keep(_LAST, cache.encode_frame(frame, whole=True))
 
     def last(self) -> Frame | None:
-        """Return the frame that was remembered; None where there is none, or where one of its blocks has left."""
+        """Return the frame assembled last; None without one, or if one of its blocks was removed."""
         text = self._storage.meta.kept(_LAST).get(_LAST)
         if text is None:
             return None
@@ -106,7 +106,7 @@ class Frames(MemoryPart):
     # --- definitions ------------------------------------------------------------------------------------
 
     def define(self, definition: FrameDefinition) -> None:
-        """Register a frame or change one; raises FrameCycleError when it would contain itself. `undo` takes it back."""
+        """Create or change a frame; raises FrameCycleError if it would contain itself. `undo` reverts it."""
         known = self._context.definitions()
         registry.register(definition, known)
         before = known.get(definition.name)
@@ -121,8 +121,8 @@ class Frames(MemoryPart):
         journal.write(self._storage, "frame", self._now, f"{name} {done}", [row])
 
     def delete(self, name: str) -> FrameDefinition:
-        """Take a frame of the user's own out; past assemblies of it stay in the history. A frame that ships with the
-        engine gets its shipped definition back, which is returned.
+        """Delete a user's frame; its past assemblies stay in the history. A changed shipped frame gets its shipped
+        definition back, which is returned.
 
         Raises UnknownFrameError, and UsageError for a frame that another contains.
         """
@@ -143,16 +143,12 @@ class Frames(MemoryPart):
         return definition
 
     def origins(self) -> tuple[shipping.Origin, ...]:
-        """Return where each registered definition comes from: shipped, shipped and changed here, or the operator's
-        own.
-        """
+        """Return the origin of each definition: shipped, shipped and changed here, or the user's own."""
         return shipping.origins(self._storage, self._context.definitions(), shipping.DEFAULTS)
 
     def reset(self, name: str) -> FrameDefinition:
-        """Give a shipped frame its shipped definition back.
-
-        Raises UnknownFrameError, UsageError for a frame of the operator's own, FrameCycleError where the shipped one
-        would now contain itself.
+        """Restore the shipped definition of a frame. Raises UnknownFrameError, UsageError for a user's own frame,
+        FrameCycleError if the shipped one would now contain itself.
         """
         known = self._context.definitions()
         wanted = registry.find(name, known).name
@@ -173,7 +169,7 @@ class Frames(MemoryPart):
     # --- the past ---------------------------------------------------------------------------------------
 
     def history(self, name: str | None = None, limit: int = 20) -> History:
-        """Return the latest assemblies, of one frame when it is named."""
+        """Return the latest assemblies, of one frame if given."""
         limit = bounds.count("A limit", limit)
         wanted = None if name is None else name.strip().upper()
         log = self._storage.assemblies
@@ -208,10 +204,10 @@ class Frames(MemoryPart):
         child: str | None = None,
         frame: Frame | None = None,
     ) -> Explanation:
-        """Return why a block is in a frame, or where it fell out. Leaves no trace.
+        """Return why a block is in a frame, or where it dropped out; leaves no trace.
 
-        child: the part of a composite that is asked about. frame: the frame as it was made for this request, which
-        is explained; else it is assembled again, and what was reinforced meanwhile may stand elsewhere.
+        child: part of a composite. frame: the assembly to explain; without it the frame is assembled again, and
+        reinforcement since then may have moved blocks.
         """
         context = self._context
         wanted = context.block(block)
@@ -234,9 +230,9 @@ class Frames(MemoryPart):
             )
 
     def why_then(self, assembly_id: str, block: str) -> Explanation:
-        """Return why a block was in a past assembly or not, from the candidates that were kept of it. Leaves no trace.
+        """Return why a block was in a past assembly or not, from its stored candidates; leaves no trace.
 
-        Raises UsageError for an id that no assembly or more than one has, and where its candidates are not kept.
+        Raises UsageError if the id matches no assembly or several, or its candidates are not stored.
         """
         record = self._find(assembly_id)
         waterfall = self._storage.waterfalls.get(record.serial)
@@ -250,7 +246,7 @@ class Frames(MemoryPart):
         return why.explain(record, waterfall, self._context.block(block))
 
     def compare(self, left: ComparisonSide, right: ComparisonSide) -> FrameComparison:
-        """Compare two assemblies, by name, query and weights. Nothing is reinforced."""
+        """Compare two assemblies by name, query and weights. Nothing is reinforced."""
         return compare(self._side(left), self._side(right), labels=(left.label, right.label))
 
     def _side(self, asked: ComparisonSide) -> Frame:

@@ -1,4 +1,4 @@
-"""`memory.gateway`: what agents asked their model through the gateway, and what the model read when it answered."""
+"""`memory.gateway`: agents' requests through the gateway, and what the model read for each."""
 
 from __future__ import annotations
 
@@ -18,21 +18,22 @@ from amgs.types.calibration import BlockUse
 from amgs.types.gateway import GatewayExchange, PromptKind
 
 _QUOTED = re.compile(r'<note id=\\?"([0-9a-f]{12})')
-"""Where the tools of MCP quote a note; within JSON the quotation mark has a backslash."""
+"""How MCP tools quote a note; in JSON the quotation mark has a backslash."""
 _EARLIER = 300
-"""So many messages back are looked at to tell what an answer used; each takes a millisecond at most."""
+"""Number of earlier messages compared with an answer, each in at most a millisecond."""
 _LATEST = 20
-"""So many requests back a plan is looked for: those between went on whole."""
+"""Number of earlier requests in which a plan is searched, since those between may have been passed on whole."""
 
 
 class GatewayLog(MemoryPart):
-    """See the module. The latest requests are kept, without the texts of the conversation; with it they outlive the
-    gateway. They are a log: not journalled, not undone, and no change of the memory. System prompts and definitions of
-    tools are kept once each, whatever number of requests has them.
+    """See the module.
+
+    The latest requests are stored without texts of the conversation, so they outlive the gateway. They are a log: not
+    journalled, cannot be undone, and no change of the memory. System prompts and tool definitions are stored once each.
     """
 
     def exchanges(self, limit: int = 50) -> tuple[GatewayExchange, ...]:
-        """Return the latest requests, the newest first, without what was sent."""
+        """Return the latest requests, newest first, without what was sent."""
         storage = self._storage
         with storage.snapshot():
             rows = storage.exchanges.latest(bounds.count("A limit", limit))
@@ -49,8 +50,10 @@ class GatewayLog(MemoryPart):
         return tuple(replace(exchange, changed=changed.get(exchange.number, ())) for exchange in summaries)
 
     def exchange(self, number: int) -> GatewayExchange:
-        """Return a request with what its model read, put together from the conversation and held against the digest of
-        what was sent, and beside the request before it. Raises NotFoundError for a request that is not kept.
+        """Return a request with what its model read, reconstructed from the conversation, checked against the digest of
+        what was sent, and compared with the previous request.
+
+        Raises NotFoundError if the request is not stored.
         """
         storage = self._storage
         counter = MessageCounter.of(self._context.count_tokens)
@@ -71,7 +74,7 @@ class GatewayLog(MemoryPart):
         return replace(exchange, changed=changed, prefix=prefix)
 
     def note(self, exchange: GatewayExchange) -> None:
-        """Keep a request, and of all the latest that the settings say."""
+        """Store a request, keeping as many of the latest as the settings say."""
         storage, keep = self._storage, self._context.settings.conversation.exchanges
         if not keep:
             return
@@ -93,9 +96,10 @@ class GatewayLog(MemoryPart):
     def log_uses(
         self, conversation: str, answer: str, until: int, *, quoted: str, read: Collection[int]
     ) -> tuple[BlockUse, ...]:
-        """Return log which blocks an answer used: of the notes that a text quotes under their ids, as the tools of MCP
-        do, and of the messages before the last question. until: the number of the request's last message. read: the
-        numbers of those that were sent whole.
+        """Log and return which blocks an answer used: notes quoted with their ids by MCP tools, and messages before the
+        last question.
+
+        until: number of the request's last message. read: numbers of messages that were sent whole.
         """
         from amgs.calibration import answers
 
@@ -115,7 +119,7 @@ class GatewayLog(MemoryPart):
         shown = [ids[0] for ids in notes if len(ids) == 1]
         beside: list[str] = []
         for stored_message in stored_messages:
-            # An output of a tool may quote the very notes; what follows the question is no memory yet.
+            # Tool output may quote the same notes; messages after the question are no memory yet.
             if stored_message.message.role == "tool" or stored_message.message.number >= asked.number:
                 beside += stored_message.blocks
             elif stored_message.message.number in read:
@@ -123,9 +127,7 @@ class GatewayLog(MemoryPart):
         return answers.log_uses(storage, answer, asked.text, shown, beside, keep=keep, now=context.clock.now())
 
     def last_plan(self, conversation: str) -> str:
-        """Return the plan of what was sent last of a conversation, which `optimise` takes as `previous`; "" for
-        none.
-        """
+        """Return the plan last sent for a conversation, for `optimise`'s `previous`; "" without one."""
         rows = self._storage.exchanges.latest(_LATEST, conversation)
         return next((plan for row in rows if (plan := exchanges.plan(row))), "")
 
@@ -140,9 +142,7 @@ class GatewayLog(MemoryPart):
         return count_prompts(replace(exchange, prompts=prompts), counter)
 
     def _map_changed_prompts(self, rows: Sequence[ExchangeRow]) -> dict[int, tuple[PromptKind, ...]]:
-        """Return which prompts of requests differ from those of the request before, by number; those of which they were
-        kept of both.
-        """
+        """Return which prompts differ from the previous request's, by request number, if both were stored."""
         named = {row.conversation for row in rows} - {""}
         by_number: dict[int, tuple[PromptKind, ...]] = {}
         for prompt_ids in self._storage.exchanges.prompt_ids(named).values():

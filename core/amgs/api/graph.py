@@ -1,4 +1,4 @@
-"""`memory.graph`: what lies around a block, the path between two, the communities, the centralities."""
+"""`memory.graph`: surroundings of a block, paths, communities, centrality."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ from amgs.types import Block, Edge, LiveEdge, Neighbourhood
 
 @dataclass(frozen=True, slots=True)
 class GraphPath:
-    """The strongest way between two blocks. blocks: from the one to the other, empty when there is none.
+    """The strongest path between two blocks.
 
-    edges: the strongest between each two that follow each other. strength: their product.
+    blocks: in order; empty without a path. edges: the strongest between neighbours. strength: product of theirs.
     """
 
     start: Block
@@ -36,8 +36,8 @@ class GraphPath:
 
 @dataclass(frozen=True, slots=True)
 class Community:
-    """Blocks that hang together. centre: by PageRank, the highest first. inside: share of the edges' strength
-    at its blocks that stays within.
+    """Blocks that are closely linked. centre: highest PageRank first. inside: share of its edges' strength that stays
+    within.
     """
 
     number: int
@@ -49,7 +49,7 @@ class Community:
 
 @dataclass(frozen=True, slots=True)
 class Communities:
-    """The largest communities first. modularity: how far the parting is from chance, in [-0.5, 1]."""
+    """The largest communities first. modularity: deviation of the partition from chance, in [-0.5, 1]."""
 
     found: tuple[Community, ...]
     total: int
@@ -57,7 +57,7 @@ class Communities:
 
 
 class Graph(MemoryPart):
-    """The graph of the live blocks as it is now."""
+    """The present graph of the live blocks."""
 
     def neighbourhood(
         self,
@@ -68,9 +68,9 @@ class Graph(MemoryPart):
         relations: Collection[str] = (),
         since: datetime | None = None,
     ) -> Neighbourhood:
-        """Return what lies within `hops` of a block, the nearest and strongest `limit` of it.
+        """Return the `limit` nearest and strongest blocks within `hops` of a block.
 
-        relations: only edges of these types; () for all. since: only edges made or reinforced then or later.
+        relations: only edges of these types; () for all. since: only edges created or reinforced since then.
         """
         hops, limit = bounds.count("A distance", hops), bounds.count("A limit", limit, least=1)
         with self._context.derived.reading() as state:
@@ -91,7 +91,7 @@ class Graph(MemoryPart):
         )
 
     def path(self, start: str, goal: str) -> GraphPath:
-        """Return the path from one block to another with the greatest product of edge strengths."""
+        """Return the path between two blocks with the greatest product of edge strengths."""
         with self._context.derived.reading() as state:
             first, last = self._context.block(start), self._context.block(goal)
             view = state.graph.view()
@@ -106,7 +106,7 @@ class Graph(MemoryPart):
         return GraphPath(first, last, tuple(blocks[number] for number in numbers), tuple(edges), strength)
 
     def communities(self, limit: int = 12, central: int = 3) -> Communities:
-        """Return the blocks parted by Louvain's method on the strengths of the edges, the largest part first."""
+        """Return the communities by Louvain's method on edge strengths, largest first."""
         limit = bounds.count("A limit", limit)
         central = bounds.count("The number of central blocks", central)
         with self._context.derived.reading() as state:
@@ -124,8 +124,8 @@ class Graph(MemoryPart):
         return Communities(tuple(rows), len(parted.parts), parted.modularity)
 
     def confirm_edge(self, source: str, target: str, *, kind: str = "related") -> Edge:
-        """Confirm that an edge is right: its confidence is 1, and its decay begins anew; journalled. Raises UsageError
-        where there is none.
+        """Confirm an edge: set its confidence to 1 and restart its decay; journalled. Raises UsageError if it does not
+        exist.
         """
         key = (self._context.whole_id(source), self._context.whole_id(target), kind)
         return annotate.confirm_edge(self._storage, key, self._now)
@@ -138,7 +138,7 @@ class Graph(MemoryPart):
 
 
 def _only(view: GraphView, relations: Collection[str], since: datetime | None) -> GraphView:
-    """Return the view with the edges of these types and times alone."""
+    """Return the view restricted to edges of these types and times."""
     if not relations and since is None:
         return view
     mask: NDArray[np.bool_] = np.ones(view.source.size, dtype=np.bool_)

@@ -1,4 +1,4 @@
-"""Health of a whole memory: its content and its faults."""
+"""Status, health and verification of a whole memory."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ from amgs.types.health import Standing
 from amgs.types.topology import StoreTopology
 
 _DAYS = 7.0
-"""How far ahead the health of decay looks."""
+"""Days ahead considered for decay."""
 _FULL = 0.95
 """Share of its budget from which a frame counts as full."""
 _SPLIT = 0.25
-"""Share of lone blocks, or of faded edges, from which the graph wants a look."""
+"""Share of isolated blocks, or of faded edges, from which the graph needs attention."""
 
 
 def status(context: MemoryContext) -> StoreStatus:
-    """Return one look at the whole memory."""
+    """Return the status of the whole memory."""
     now = context.clock.now()
     _, outcomes, score = context.storage.forecasts.counts()
     categories = context.storage.blocks.by_category()
@@ -57,9 +57,7 @@ def status(context: MemoryContext) -> StoreStatus:
 
 
 def health(context: MemoryContext) -> Health:
-    """Return how each side of the memory stands: inbox, consolidation, graph, diversity, decay, review, calibration,
-    budget.
-    """
+    """Return the health of each area: inbox, consolidation, graph, diversity, decay, review, calibration, budget."""
     now, storage, threshold = context.clock.now(), context.storage, context.settings.decay.threshold
     due = Lifecycle(context).due()
     _, outcomes, score = storage.forecasts.counts()
@@ -81,14 +79,14 @@ def health(context: MemoryContext) -> Health:
 
 
 def of_inbox(due: Due) -> HealthLine:
-    """Return whether something waits, and whether it has waited too long."""
+    """Report whether blocks wait in the inbox, and whether for too long."""
     standing: Standing = "act" if due.due else "watch" if due.waiting else "well"
     finding = due.because if due.waiting else "empty"
     return HealthLine("inbox", standing, finding, "consolidate plan" if due.waiting else "ingest")
 
 
 def of_consolidation(due: Due, now: datetime) -> HealthLine:
-    """Return when the inbox was worked on last."""
+    """Report the time of the last consolidation."""
     if due.last is None:
         return HealthLine("consolidation", "act" if due.waiting else "unknown", "never", "consolidate")
     return HealthLine("consolidation", "watch" if due.due else "well", _ago(due.last, now), "operations")
@@ -100,7 +98,7 @@ def _ago(at: datetime, now: datetime) -> str:
 
 
 def of_graph(blocks: int, edges: int, alone: int, faded: int) -> HealthLine:
-    """Return whether blocks hang together: those that no edge touches, and the edges too weak to lead anywhere."""
+    """Report how connected the blocks are: isolated ones, and edges too weak to be walked."""
     if not blocks:
         return HealthLine("graph", "unknown", "no blocks yet", "consolidate")
     if not edges:
@@ -111,9 +109,7 @@ def of_graph(blocks: int, edges: int, alone: int, faded: int) -> HealthLine:
 
 
 def of_diversity(categories: Mapping[str, int]) -> HealthLine:
-    """Return how evenly the blocks are spread over their categories, by the entropy and the most it could be (AMGS
-    §7.5).
-    """
+    """Report how evenly the blocks are distributed over categories, by entropy and its maximum (AMGS §7.5)."""
     if not categories:
         return HealthLine("diversity", "unknown", "no blocks yet", "consolidate")
     spread, blocks = entropy(categories.values()), sum(categories.values())
@@ -124,8 +120,8 @@ def of_diversity(categories: Mapping[str, int]) -> HealthLine:
 
 
 def of_decay(ahead: Forecast, blocks: int) -> HealthLine:
-    """Return how much is above the threshold, and what drops below it next: worth a look if it was of use, or if more
-    has faded than not.
+    """Report what is above the threshold and what drops below it next; it needs attention if useful blocks drop or most
+    have faded.
     """
     if not blocks:
         return HealthLine("decay", "unknown", "no blocks yet", "consolidate")
@@ -141,7 +137,7 @@ def of_decay(ahead: Forecast, blocks: int) -> HealthLine:
 
 
 def of_centrality(context: MemoryContext) -> tuple[HealthLine, ...]:
-    """Report the graph of the centrality that scores a large memory; nothing of a small one, which is measured."""
+    """Report on the graph whose centrality scores a large memory; None for a small one, which is always computed."""
     stored = context.derived.centrality
     with context.storage.snapshot():
         if not stored.large():
@@ -155,14 +151,16 @@ def of_centrality(context: MemoryContext) -> tuple[HealthLine, ...]:
 
 
 def of_review(waiting: int) -> HealthLine:
-    """Return findings that wait for a verdict."""
+    """Report findings that wait for a verdict."""
     if not waiting:
         return HealthLine("review", "well", "nothing to review", "review --scan")
     return HealthLine("review", "watch", f"{waiting:,} finding{'' if waiting == 1 else 's'} to review", "review")
 
 
 def of_calibration(score: float | None, outcomes: int, fewest: int) -> HealthLine:
-    """Return whether forecasts come true, by the Brier score and its goal; fewer than `fewest` verdicts say nothing."""
+    """Report whether forecasts are right, by the Brier score and its target; with fewer than `fewest` verdicts it is
+    unknown.
+    """
     if score is None:
         return HealthLine("calibration", "unknown", "no verdict yet", "feedback useful")
     if outcomes < fewest:
@@ -174,7 +172,7 @@ def of_calibration(score: float | None, outcomes: int, fewest: int) -> HealthLin
 
 
 def of_budget(last: AssemblyRecord | None) -> HealthLine:
-    """Return how full the frame assembled last was."""
+    """Report how full the last frame was."""
     if last is None:
         return HealthLine("budget", "unknown", "no frame yet", "frame assemble SESSION")
     share = last.tokens / max(1, last.budget)
@@ -183,7 +181,7 @@ def of_budget(last: AssemblyRecord | None) -> HealthLine:
 
 
 def verify(context: MemoryContext, progress: Progress | None = None) -> Verification:
-    """Re-hash every block, follow every reference, compare the indexes; names each fault."""
+    """Hash every block again, check every reference, compare the indexes; return each fault."""
     faults = _list_losses(context.storage) + sound.faults(context.storage, progress)
     faults += rows.faults(context.storage)
     faults += context.derived.faults()
@@ -197,7 +195,7 @@ def verify(context: MemoryContext, progress: Progress | None = None) -> Verifica
 
 
 def _list_losses(storage: Storage) -> list[Fault]:
-    """Return what was gone when the store was opened; it was accepted, so the next look is clean."""
+    """Return what had been lost when the store was opened; it was accepted, so the next check passes."""
     return (
         [Fault("store", f"{storage.lost} are gone; what is left was accepted", repairable=True)] if storage.lost else []
     )
@@ -212,7 +210,7 @@ def _frame_faults(storage: Storage) -> list[Fault]:
 
 
 def topology(context: MemoryContext, blocks: int) -> StoreTopology | None:
-    """Give what a memory in a database consists of; None for one in a file."""
+    """Return the parts of a memory in a database; None for a file."""
     storage = context.storage
     own = storage.namespaces(own=True)
     return StoreTopology(replace(own[0], blocks=blocks, changes=storage.change_counter)) if own else None

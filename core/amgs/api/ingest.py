@@ -1,4 +1,4 @@
-"""Taking in: texts, files and folders become raw blocks of one memory (AMGS §8.1)."""
+"""Ingest texts, files and folders as raw blocks of a memory (AMGS §8.1)."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ if TYPE_CHECKING:
 
 _ID = re.compile(r"[0-9a-f]{4,64}")
 _FEW = 3
-"""Corrections are looked for where an intake adds at most so many texts,"""
+"""Corrections are searched if an ingest adds at most this many texts,"""
 _LONGEST = 600
-"""in texts of at most so many characters,"""
+"""of at most this many characters,"""
 _NEAR = 12
-"""each of which is compared with so many hits."""
+"""each compared with this many hits."""
 _LIKELY = 50
-"""Hits among which what a correction quotes is looked for."""
+"""Number of hits among which the quotation in a correction is searched."""
 
 
 def mark_correction(reading: FolderContents, replaced: tuple[str, ...]) -> FolderContents:
-    """Return the drafts of one text, of which the first stands in the place of what the text corrects."""
+    """Return the drafts of a text, the first marked as replacing what the text corrects."""
     if not replaced or not reading.drafts:
         return reading
     first, *rest = reading.drafts
@@ -41,7 +41,7 @@ def mark_correction(reading: FolderContents, replaced: tuple[str, ...]) -> Folde
 
 
 class Intake(MemoryPart):
-    """Intake of texts; each piece is one transaction."""
+    """Ingests texts; each call is one transaction."""
 
     def add(
         self,
@@ -51,15 +51,14 @@ class Intake(MemoryPart):
         meta: Mapping[str, Any] | None = None,
         progress: Progress | None = None,
     ) -> IngestReport:
-        """Take in a text, a file or a folder of notes, as raw blocks for the next `consolidate`.
+        """Ingest a text, a file or a folder of notes as raw blocks for the next `consolidate`.
 
-        what: a str is the text itself (markdown, split when it is long), never a path; a Path is a file, or a folder
-        whose notes (`.md`, `.txt` and what docs/store.md lists) are all taken in. created_at: when a text was written;
-        now unless it says so itself. meta: of a text: its source and whatever else belongs to it.
-
-        What is there already is left alone and reported as known, and counts as said now where it is said again; what
-        was deleted, pruned, archived or superseded holds again. Raises InputError for a text or file that cannot be
-        taken in; what is unfit in a folder is named in the report. Raises UsageError for a date or meta of a path.
+        what: a str is the text itself (Markdown, split if long), never a path; a Path is a file, or a folder whose
+        notes (`.md`, `.txt` and others, see docs/store.md) are all ingested. created_at: when a text was written;
+        default: as it says, else now. meta: of a text: its source and others. Known texts are reported as such, and
+        count as said now if they are said again; deleted, pruned, archived and superseded ones hold again. Raises
+        InputError for a text or file that cannot be ingested; unfit files in a folder are named in the report. Raises
+        UsageError for a date or metadata of a path.
         """
         if isinstance(what, str):
             return self.ingest_text(what, created_at=created_at, meta=meta)
@@ -77,10 +76,10 @@ class Intake(MemoryPart):
         meta: Mapping[str, Any] | None = None,
         replaces: Sequence[str] = (),
     ) -> IngestReport:
-        """Take in one piece of markdown, split when it is long; raises InputError when it is unfit.
+        """Ingest a Markdown text, split if long; raises InputError if it is unfit.
 
-        replaces: what the text corrects, each an id or what it said; that is superseded from when the text was written,
-        in the same transaction. Raises UsageError for one that fits no block, or several.
+        replaces: what the text corrects, each by id or wording; it is superseded from the text's date on, in the same
+        transaction. Raises UsageError for one that matches no block, or several.
         """
         from amgs.ingest.reading import read_note
         from amgs.ingest.source_names import NamedReading
@@ -99,9 +98,8 @@ class Intake(MemoryPart):
         return self._add_likely_corrections(report)
 
     def resolve_corrected(self, named: Sequence[str]) -> tuple[str, ...]:
-        """Return the ids of what corrections name, each by its id or by what it said.
-
-        Raises UsageError where that fits no block, or several.
+        """Return the ids of corrected blocks, named by id or wording. Raises UsageError if a name matches no block, or
+        several.
         """
         return tuple(self._find_corrected(name.strip()) for name in named)
 
@@ -130,8 +128,8 @@ class Intake(MemoryPart):
         )
 
     def _add_likely_corrections(self, report: IngestReport) -> IngestReport:
-        """Return the report with what its new texts may correct; as it is where they are many or the
-        writer named what they correct.
+        """Return the report with blocks that its new texts may correct; unchanged if there are many texts or the writer
+        named the corrected ones.
         """
         from amgs.api.retrieval import Retrieval
         from amgs.lifecycle.supersede import find_likely_replaced
@@ -153,10 +151,10 @@ class Intake(MemoryPart):
     def ingest_texts(
         self, texts: Sequence[tuple[str, datetime | None, Mapping[str, Any]]], replaces: Sequence[Sequence[str]] = ()
     ) -> IngestReport:
-        """Take in texts, each with when it was written (None: now) and its metadata, all in one transaction or none;
-        raises InputError for one that is unfit.
+        """Ingest texts, each with its date (None: now) and metadata, in one transaction; raises InputError if one is
+        unfit.
 
-        replaces: what each text corrects, as for `ingest_text`.
+        replaces: what each text corrects, as in `ingest_text`.
         """
         corrected = [self.resolve_corrected(named) for named in replaces] or [()] * len(texts)
         from amgs.ingest import raw_blocks
@@ -189,7 +187,7 @@ class Intake(MemoryPart):
     def ingest_file(
         self, path: Path, *, created_at: datetime | None = None, meta: Mapping[str, Any] | None = None
     ) -> IngestReport:
-        """Take in one file; a file that is missing or unfit raises InputError. created_at, meta: as for a folder."""
+        """Ingest a file; raises InputError if it is missing or unfit. created_at, meta: as for a folder."""
         from amgs.ingest import source_names
         from amgs.ingest.reading import read_file
 
@@ -211,12 +209,11 @@ class Intake(MemoryPart):
         created_at: datetime | None = None,
         meta: Mapping[str, Any] | None = None,
     ) -> IngestReport:
-        """Take in every file below a folder that has a reader (notes, pages, PDFs, Office files, chats, code),
-        sorted; what is unfit is refused by name, the rest goes on. A folder that is looked through again says nothing
-        anew: what was set aside of it stays so.
+        """Ingest every file below a folder that has a reader (notes, pages, PDFs, Office files, chats, code), sorted;
+        unfit files are listed, the others are ingested.
 
-        created_at: the instant of every text, whatever its file says. meta: metadata of every text, over what its file
-        says; `tags` are added to the file's own.
+        Reading a folder again is not a new saying: its hidden texts stay hidden. created_at: date of every text,
+        whatever its file says. meta: metadata of every text, overriding its file's; `tags` are added.
         """
         from amgs.ingest import source_names
         from amgs.ingest.reading import read_folder
@@ -227,7 +224,7 @@ class Intake(MemoryPart):
         return self._ingest(named, real_path(folder).name, progress, reread="folder")
 
     def ingest_many(self, drafts: Iterable[RawBlock], progress: Progress | None = None) -> IngestReport:
-        """Take in drafts as they are, without splitting, in one transaction."""
+        """Ingest drafts as they are, without splitting, in one transaction."""
         from amgs.ingest import raw_blocks
 
         masked_drafts = self._context.settings.ingest.mask(tuple(drafts))
@@ -264,7 +261,7 @@ class Intake(MemoryPart):
         )
 
     def _to_nowhere(self, reading: FolderContents) -> int:
-        """Return how many of the links in what was read lead to no file that the memory holds."""
+        """Return the number of links to files that are not in the memory."""
         from amgs.text.links import list_references, slugs_of
 
         wanted = [target for draft in reading.drafts for target in list_references(draft.meta)]
@@ -275,7 +272,7 @@ class Intake(MemoryPart):
 
 
 def attach_metadata(reading: FolderContents, metadata: Mapping[str, Any]) -> FolderContents:
-    """Return what was read, with metadata that is given beside."""
+    """Return what was read with additional metadata."""
     if not metadata:
         return reading
     from amgs.ingest.metadata import change_tags

@@ -1,6 +1,5 @@
-"""`memory.lifecycle`: what becomes of blocks once they are ingested.
-
-Each change is a plan first, then one transaction with a journal entry that `undo` takes back.
+"""`memory.lifecycle`: what happens to blocks after ingestion. Each change is a plan first, then a transaction with a
+journal entry that `undo` reverts.
 """
 
 from __future__ import annotations
@@ -44,12 +43,12 @@ from amgs.types import (
 
 
 class Lifecycle(MemoryPart):
-    """The lifecycle of one open memory, from the inbox on."""
+    """The lifecycle of a memory, from the inbox on."""
 
     # --- consolidation and its trigger (AMGS §8.2) -------------------------------------------------------
 
     def due(self) -> Due:
-        """Return whether the inbox should be consolidated now, by its volume and by the time since the last one."""
+        """Return whether the inbox should be consolidated, by its size and the time since the last consolidation."""
         raw = BlockFilter(statuses=("raw",))
         earliest = self._storage.blocks.select(raw, order="arrival", limit=1)
         last = self._storage.journal.last_of(consolidate.KIND)
@@ -64,11 +63,9 @@ class Lifecycle(MemoryPart):
     def draft_consolidation(
         self, *, limit: int | None = None, before: PlanDraft | None = None, progress: Progress | None = None
     ) -> PlanDraft:
-        """Return what consolidating the inbox (its `limit` oldest arrivals) would do, open for corrections; changes
-        nothing.
+        """Return an editable plan for consolidating the inbox (its `limit` oldest blocks); changes nothing.
 
-        before: an earlier draft, which is kept while the same blocks wait, and
-        whose corrections go over into the new one where they still fit.
+        before: an earlier draft, kept if the same blocks wait; else its corrections are carried over where they fit.
         """
         counter, limit = self._storage.change_counter, bounds.count("A limit", limit)
         waiting = self._waiting(limit).tolist()
@@ -89,7 +86,7 @@ class Lifecycle(MemoryPart):
         )
 
     def _number_draft_blocks(self, draft: PlanDraft) -> list[int]:
-        """Running numbers of a draft's blocks, rising."""
+        """Return the running numbers of a draft's blocks, rising."""
         ids = [item.block.id for item in draft.proposed.items]
         return sorted(self._storage.blocks.numbers_of(ids).values())
 
@@ -106,8 +103,8 @@ class Lifecycle(MemoryPart):
         keep: Sequence[str] = (),
         sure: Mapping[str, float] | None = None,
     ) -> PlanDraft:
-        """Return the draft with one block corrected, see `revise.edited`; nothing is written. new: the category may be
-        one that no block has yet.
+        """Return the draft with one block corrected, see `revise.edited`; nothing is written. new: allow a new
+        category.
         """
         return plan_editing.edit_draft(
             draft,
@@ -123,17 +120,20 @@ class Lifecycle(MemoryPart):
         )
 
     def known_categories(self) -> frozenset[str]:
-        """Return the names of the categories that a consolidation finds, and of those that a block has."""
+        """Return the categories that a consolidation assigns, and those of existing blocks."""
         return frozenset({*CATEGORIES, *self._storage.blocks.categories()})
 
     def find_categories(self, names: Sequence[str], *, adds: bool = False) -> tuple[str, ...]:
-        """Return names of categories. Raises UsageError for one that is not known; adds: it could be allowed."""
+        """Return the canonical names of categories. Raises UsageError for an unknown one; adds: say in it that it can
+        be allowed.
+        """
         known = self.known_categories() if names else frozenset[str]()
         return tuple(plan_editing.find_category(name, known, adds=adds) for name in names)
 
     def apply_draft(self, draft: PlanDraft) -> JournalEntry:
-        """Carry a draft out with its corrections, in one transaction with one journal entry; what is left out of
-        it stays raw. Raises UsageError when its blocks are no longer raw.
+        """Apply a draft with its corrections, in one transaction with one journal entry; excluded blocks stay raw.
+
+        Raises UsageError if its blocks are no longer raw.
         """
         check_space(self._storage, self._context.embedder)
         return consolidate.apply_plan(
@@ -149,7 +149,7 @@ class Lifecycle(MemoryPart):
         return self._storage.block_columns.numbers(consolidate.RAW)[:limit]
 
     def means(self) -> ConsolidationInputs:
-        """Return what consolidation plans with; raises StoreError where the store was embedded by another embedder."""
+        """Return the inputs for consolidation; raises StoreError if the store was embedded by another encoder."""
         check_space(self._storage, self._context.embedder)
         settings = self._context.settings.consolidation
 
@@ -169,9 +169,8 @@ class Lifecycle(MemoryPart):
         )
 
     def keep_derived(self, progress: Progress | None = None) -> bool:
-        """Work out what falls due while a memory stays open for long: write the vectors that came beside the store,
-        from where they are read from then on, and the centrality of a large graph. Whether vectors were written.
-        Raises Cancelled where progress is.
+        """Do the work due while a memory stays open for long: save new vectors beside the store and read them from
+        there, and update the centrality of a large graph. Return whether vectors were saved. Raises Cancelled.
         """
         self._context.derived.settle_centrality()
         return self._context.derived.keep_vectors(progress)
@@ -181,7 +180,7 @@ class Lifecycle(MemoryPart):
     def plan_enhancement(
         self, *, kinds: Sequence[str] = (), limit: int | None = None, progress: Progress | None = None
     ) -> EnhancementPlan:
-        """Return what could be better: of the kinds asked for, at most `limit` of each; changes nothing."""
+        """Return proposals of these kinds, at most `limit` of each; changes nothing."""
         check_space(self._storage, self._context.embedder)
         counter = self._storage.change_counter
         return enhance.plan(
@@ -196,19 +195,19 @@ class Lifecycle(MemoryPart):
         )
 
     def choose(self, plan: EnhancementPlan, only: Sequence[str]) -> tuple[Proposal, ...]:
-        """Return the proposals with these ids, all without any; raises UsageError for an unknown one."""
+        """Return the proposals with these ids, all if none is given; raises UsageError for an unknown one."""
         return chosen(plan, only)
 
     def apply_enhancement(self, plan: EnhancementPlan, only: Sequence[str] = ()) -> JournalEntry:
-        """Carry a plan or a part of it out; raises UsageError when the store has moved on under it."""
+        """Apply a plan or part of it; raises UsageError if the store has changed since."""
         return enhance.apply(self._storage, chosen(plan, only), self._now)
 
     def walks(self) -> dict[tuple[str, str, str], int]:
-        """Return how often each edge (source, target, relation) led to a block that a verdict calls useful."""
+        """Return how often each edge (source, target, relation) led to a block that was useful by a verdict."""
         return self._storage.reinforcements.walks()
 
     def list_most_used(self, limit: int = 20) -> tuple[tuple[Block, int], ...]:
-        """Return the blocks that were reinforced most often, with how often; ties in the order of their ids."""
+        """Return the most often reinforced blocks with their counts; ties by id."""
         storage = self._storage
         counts = storage.reinforcements.counts()
         best = sorted(counts, key=lambda block_id: (-counts[block_id], block_id))[: bounds.count("A limit", limit)]
@@ -218,24 +217,24 @@ class Lifecycle(MemoryPart):
     # --- supersession and contradiction -----------------------------------------------------------------
 
     def plan_review(self, *, progress: Progress | None = None) -> ReviewPlan:
-        """Return what may be superseded, contradicted or merged and is not in the queue yet; changes nothing."""
+        """Return what may be superseded, contradicted or merged and is not queued yet; changes nothing."""
         counter, now = self._storage.change_counter, self._now
         return supersede.plan(self._storage, now=now, change_counter=counter, progress=progress)
 
     def apply_review(self, plan: ReviewPlan) -> JournalEntry:
-        """Put the findings into the queue."""
+        """Add the findings to the queue."""
         return supersede.enqueue(self._storage, plan, self._now)
 
     def reviews(self, *, every: bool = False, limit: int | None = None) -> tuple[ReviewItem, ...]:
-        """Return the queue: open findings, the surest first; every: also those decided."""
+        """Return the queue: open findings, most certain first; every: also decided ones."""
         return supersede.queue(self._storage, every=every, limit=bounds.count("A limit", limit))
 
     def accept(self, review_id: int) -> JournalEntry:
-        """Carry a finding out; raises UsageError for one that is not open."""
+        """Apply a finding; raises UsageError if it is not open."""
         return supersede.accept(self._storage, review_id, self._now, self._context.embedder)
 
     def reject(self, review_id: int) -> JournalEntry:
-        """Say that a finding is none; raises UsageError for one that is not open."""
+        """Reject a finding; raises UsageError if it is not open."""
         return supersede.reject(self._storage, review_id, self._now)
 
     # --- pruning (AMGS §8.5) ----------------------------------------------------------------------------
@@ -243,9 +242,8 @@ class Lifecycle(MemoryPart):
     def plan_pruning(
         self, *, hard: bool = False, limit: int | None = None, threshold: float | None = None
     ) -> PrunePlan:
-        """Return blocks that are faded, peripheral, unused and doubted; hard: pruned blocks that would leave the store.
-
-        threshold: stands in for `relevance` of the settings.
+        """Return the blocks that are faded, peripheral, unused and doubtful; hard: pruned blocks that would be deleted.
+        threshold: replaces `relevance` of the settings.
         """
         counter, now = self._storage.change_counter, self._now
         if hard:
@@ -260,7 +258,7 @@ class Lifecycle(MemoryPart):
         )
 
     def explain_pruning(self, block_id: str, *, threshold: float | None = None) -> PruneAssessment:
-        """Return how a block stands to the four limits: which of them keep it, and when it will have faded."""
+        """Return how a block compares with the four limits: which of them keep it, and when it will have faded."""
         limits, wanted = self._pruning(threshold), self._context.whole_id(block_id)
         return prune.explain(self._storage, wanted, self._centrality(), limits, now=self._now)
 
@@ -271,22 +269,22 @@ class Lifecycle(MemoryPart):
         return self._context.settings.pruning.model_copy(update=changed)
 
     def _centrality(self) -> dict[int, float]:
-        """Centrality of every live block by running number."""
+        """Return the centrality of every live block by running number."""
         with self._context.derived.reading() as state:
             view, scores = state.graph.view(), state.graph.measures().importance()
         return dict(zip(view.nodes.tolist(), scores.tolist(), strict=True))
 
     def apply_pruning(self, plan: PrunePlan) -> Pruned:
-        """Carry a plan out; what a hard one deletes is kept in the table `deleted_blocks`."""
+        """Apply a plan; blocks deleted by a hard one are stored in the table `deleted_blocks`."""
         return prune.apply_plan(self._storage, plan, self._now)
 
     def delete(self, ids: Sequence[str]) -> JournalEntry:
-        """Set blocks aside as pruned, whatever their signs; `undo` brings them back. `memory.erasure` erases."""
+        """Mark blocks as pruned, whatever their state; `undo` restores them. `memory.erasure` erases blocks."""
         whole = [self._context.whole_id(prefix) for prefix in ids]
         return erasing.delete(self._storage, whole, self._now)
 
     def preview_decay(self, block_id: str, decay_lambda: float, *, days: float = 30.0) -> DecayPreview:
-        """Return what another λ (0 pins) would do to a block; changes nothing."""
+        """Return the effect of another λ (0 pins) on a block; changes nothing."""
         wanted = self._context.whole_id(block_id)
         return preview(
             self._storage.blocks.get([wanted])[wanted],
@@ -300,18 +298,18 @@ class Lifecycle(MemoryPart):
     # --- journal ----------------------------------------------------------------------------------------
 
     def operation(self, operation_id: int, limit: int = 200) -> JournalEntryDetail:
-        """Return what an operation did to its first `limit` blocks and to edges, and which ones stand on it."""
+        """Return what an operation did to its first `limit` blocks and to edges, and which operations depend on it."""
         return journal.detail(self._storage, operation_id, bounds.count("A limit", limit) or 0)
 
     def plan_undo(self, operation_id: int | None = None) -> UndoPlan:
-        """Return what undoing an operation (the latest that stands) would take back; changes nothing."""
+        """Return what undoing an operation (default: the latest) would revert; changes nothing."""
         return undoing.plan(self._storage, operation_id)
 
     # --- decay (AMGS §7.1) ------------------------------------------------------------------------------
 
     def forecast(self, *, days: float = 30, threshold: float | None = None, limit: int | None = None) -> Forecast:
-        """Look at the memory `days` ahead: its categories then, and what falls under the threshold on the way, the
-        soonest `limit` of it.
+        """Forecast the memory `days` ahead: its categories then, and the soonest `limit` blocks that drop below the
+        threshold.
         """
         least = self._context.settings.decay.threshold if threshold is None else threshold
         most = bounds.count("A limit", limit)
@@ -321,7 +319,7 @@ class Lifecycle(MemoryPart):
             )
 
     def category_curves(self, *, days: float = 30) -> CategoryCurves:
-        """Return mean relevance of each category from `days` ago to `days` ahead."""
+        """Return the mean relevance of each category from `days` ago to `days` ahead."""
         threshold = self._context.settings.decay.threshold
         with self._storage.snapshot():
             return decay_forecast.category_curves(

@@ -1,4 +1,4 @@
-"""Asking the memory: the six layers of one open memory, and why a block is among their hits (AMGS §6)."""
+"""Search in a memory: the six layers, and why a block is among the hits (AMGS §6)."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from amgs.text.loading import load
 from amgs.types import BlockFilter, Explanation, PastSearch, SearchResult, Weights
 
 SEARCHED = BlockFilter(statuses=("consolidated", "raw"))
-"""What a search looks through unless told: raw blocks too, which only their words can find."""
+"""Blocks searched by default: raw ones too, which are found by words only."""
 
 
 class Retrieval(MemoryPart):
-    """See the module; each question reads one committed state, whatever is written meanwhile."""
+    """See the module; each question reads one committed state, even while others write."""
 
     def search(
         self,
@@ -35,16 +35,14 @@ class Retrieval(MemoryPart):
         as_of: datetime | None = None,
         keep: bool = False,
     ) -> SearchResult:
-        """Return the blocks that answer a query best, `.hits` in falling score, each with the passage that does;
-        changes nothing.
+        """Return the blocks that answer a query best, `.hits` by falling score, each with its passage; changes nothing.
 
-        Raw blocks are found by their words until they are consolidated; `hit.block.status` tells them. What was
-        superseded ranks behind, and `hit.block.superseded` tells it. top_k: how many at most. layers: of prefilter,
-        keyword, fuzzy, vector, graph and score only these. filter: only blocks that pass it; raw and consolidated ones
-        unless given. weights: other weights of the five parts of a score. as_of: only what held at that instant, also
-        what was superseded or archived since. keep: the search is kept, so that `why_then` explains it later by its
-        number; it is written with the next assembly or on closing, never in a memory opened for reading only.
-        Raises UsageError for a layer there is not, WeightsError for weights that do not sum to one.
+        Raw blocks are found by words only (`hit.block.status`); superseded ones rank last (`hit.block.superseded`).
+        top_k: most hits. layers: only these of prefilter, keyword, fuzzy, vector, graph and score. filter: default: raw
+        and consolidated blocks. weights: of the five components of a score. as_of: only what held then, including what
+        was superseded or archived since. keep: log the search, so that `why_then` explains it by number later; written
+        with the next assembly or on closing, never in a memory opened for reading only. Raises UsageError for an
+        unknown layer, WeightsError for weights that do not sum to one.
         """
         check_storable(query)
         query = self._context.settings.ingest.mask(query)
@@ -55,7 +53,7 @@ class Retrieval(MemoryPart):
         request = waterfall.RetrievalRequest(query, wanted, weights or waterfall.search_weights(asked), asked)
         words_alone = not request.layers & {"vector", "graph"}
         if not words_alone:
-            load(self._context.embedder, "the encoder")  # before the clock of its layer starts
+            load(self._context.embedder, "the encoder")  # so that its layer's time excludes loading
         with self._context.derived.searching(words_alone=words_alone) as sources:
             if wanted.as_of is not None:
                 sources = replace(sources, clock=ShiftedClock(wanted.as_of, base=sources.clock))
@@ -72,14 +70,14 @@ class Retrieval(MemoryPart):
             return result
 
     def searches(self, limit: int = 20) -> tuple[PastSearch, ...]:
-        """Return the latest searches that were kept, the newest first."""
+        """Return the latest logged searches, newest first."""
         rows = self._context.searches.latest(bounds.count("A limit", limit))
         return tuple(PastSearch(row.serial, row.at, row.query, row.places, row.pool) for row in rows)
 
     def why_then(self, number: int, block: str) -> Explanation:
-        """Return why a block was a hit of a search that was kept or not: its scores, rank and finders of then.
+        """Return why a block was a hit of a logged search or not: its scores, rank and layers then.
 
-        Raises UsageError for a number that is not kept, UnknownBlockError or AmbiguousIdError for the block.
+        Raises UsageError if the search is not logged, UnknownBlockError or AmbiguousIdError for the block.
         """
         row = self._context.searches.get(number)
         if row is None:
@@ -94,7 +92,7 @@ class Retrieval(MemoryPart):
     def gather(
         self, query: str, *, layers: Sequence[str] | None = None, weights: Weights | None = None
     ) -> waterfall.Gathered:
-        """Return everything that the layers find for a query, with its evidence; no block is read. For measuring."""
+        """Return all candidates of the layers for a query, with evidence, without reading blocks; for measurements."""
         asked = waterfall.check_layers(layers)
         request = waterfall.RetrievalRequest(
             query, weights=weights or waterfall.search_weights(asked), layers=asked, most=0
@@ -103,7 +101,7 @@ class Retrieval(MemoryPart):
             return waterfall.gather(request, sources)
 
     def nearest(self, query: str, limit: int = 10) -> list[tuple[str, float]]:
-        """Return ids and cosines of the blocks nearest in meaning, as the vector layer finds them."""
+        """Return ids and cosines of the blocks nearest in meaning, by the vector layer."""
         with self._context.derived.searching() as sources:
             hits = sources.vectors.search(sources.embed(query), limit)
             ids = {
@@ -115,7 +113,7 @@ class Retrieval(MemoryPart):
     def why(
         self, query: str, block: str, *, top_k: int, filter: BlockFilter | None, weights: Weights | None
     ) -> Explanation:
-        """Return why a block is among the `top_k` hits, or at which layer it fell out. Leaves no trace."""
+        """Return why a block is among the `top_k` hits, or in which layer it dropped out. Leaves no trace."""
         context = self._context
         asked = waterfall.RetrievalRequest(query, filter or SEARCHED, weights or SEARCH_WEIGHTS)
         with context.derived.searching() as sources:

@@ -1,4 +1,4 @@
-"""`memory.simulate`: what proposed edges, a pruning, a new block or other decay would come to; nothing is written."""
+"""`memory.simulate`: the effect of proposed edges, a pruning, a new block or other decay; nothing is written."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ from amgs.types import Block, BlockFilter, Edge, Progress
 _LIVE = BlockFilter(statuses=("raw", "consolidated"))
 _MEASURED_DAYS = 30.0
 _UNUSED = 5.0
-"""Uses a day where the log of the last thirty days has none."""
+"""Uses per day if the log of the last thirty days has none."""
 _POINTS = 8
-"""Insertion points that are compared."""
+"""Number of insertion points compared."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,14 +36,14 @@ class Pruning:
 
 @dataclass(frozen=True, slots=True)
 class Insertion:
-    """Add this text, with each link that consolidation would make alone, and with all of them."""
+    """Add this text, with each single link that consolidation would create, and with all of them."""
 
     text: str
 
 
 @dataclass(frozen=True, slots=True)
 class Decay:
-    """Let everything fade at these multiples of its pace."""
+    """Let everything decay at these multiples of its rate."""
 
     paces: Sequence[float] = (1.0, 0.5, 2.0, 4.0)
 
@@ -53,7 +53,7 @@ SimulatedChange = Change | Pruning | Insertion | Decay
 
 @dataclass
 class _Scene:
-    """The blocks and edges of all scenarios, by id and by what they are."""
+    """Blocks and edges of all scenarios."""
 
     blocks: dict[str, Block]
     edges: dict[Edge, None] = field(default_factory=dict)
@@ -107,7 +107,7 @@ def simulate(
     rate: float | None,
     progress: Progress | None,
 ) -> Simulation:
-    """Draw what a change comes to after some days of use; see `Memory.simulate`."""
+    """Simulate a change and days of use; see `Memory.simulate`."""
     now, storage, pruning = context.clock.now(), context.storage, context.settings.pruning
     live = {b.id: b for b in storage.blocks.select(_LIVE, order="arrival")}
     scene = _Scene(dict(live))
@@ -161,21 +161,21 @@ def simulate(
     )
     if points:
         reach = {row.scenario: row.median for row in rows if row.measure == "within two steps"}
-        rows = tuple(sorted(rows, key=lambda row: -reach[row.scenario]))  # all links together reach most
+        rows = tuple(sorted(rows, key=lambda row: -reach[row.scenario]))  # the scenario with all links reaches most
         best = sorted(range(len(points)), key=lambda at: -reach[scenarios[at + 1].name])
         points = [points[at] for at in best]
     return Simulation(days, draws, seed, rate, rows, tuple(points))
 
 
 def _build_scenarios(scene: _Scene, live: Mapping[str, Block], here: Sequence[Edge], change: Change) -> list[Scenario]:
-    """Without the change and with it."""
+    """Return the scenarios without and with the change."""
     gone = {b.id for _, b in change.blocks if b.status in ("archived", "pruned")} | {b.id for b in change.taken}
     back = {b.id: b for _, b in change.blocks if b.status in ("raw", "consolidated")}
     scene.blocks |= back | {b.id: b for b in change.made}
     edges = {e.key: e for e in here}
     for old, new in change.edges:
         if new is not None:
-            # A merge hands on edges that its block may have already.
+            # A merge may hand on edges that its block has already.
             edges[new.key] = new if old is not None else edges.get(new.key, new)
         elif old is not None:
             edges.pop(old.key, None)
@@ -191,9 +191,7 @@ def _plan_insertion(
     live: Mapping[str, Block],
     now: datetime,
 ) -> tuple[Block, Sequence[Edge]]:
-    """Return the block that a text would be and the links that consolidation would give it; no new ones where it is
-    there.
-    """
+    """Return the block for a text and the links that consolidation would give it; no new links if it exists."""
     if not (content := canonical(text)):
         raise UsageError("An empty text cannot be inserted.", way_out="Give some words.")
     key = block_id(content)

@@ -1,6 +1,5 @@
-"""`memory.sources`: where texts came from, and what becomes of them when their sources say something else.
-
-Each change is a plan first, then one transaction with a journal entry that `undo` takes back.
+"""`memory.sources`: where texts came from, and what happens if their sources change. Each change is a plan first, then
+a transaction with a journal entry that `undo` reverts.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ from amgs.types import Progress
 
 @dataclass(frozen=True, slots=True)
 class SourceSummary:
-    """A source as it is held. place: the file, or "" for a text without one. since: the earliest of its pieces."""
+    """A source. place: its file, or "" for a text without one. since: date of its earliest piece."""
 
     name: str
     place: str
@@ -39,12 +38,12 @@ class SourceSummary:
 
 
 class SourceLibrary(MemoryPart):
-    """The sources of one open memory."""
+    """The sources of a memory."""
 
     # --- looking ----------------------------------------------------------------------------------------
 
     def list(self, below: str = "") -> tuple[SourceSummary, ...]:
-        """Return the sources that hold something, by name; below: of those, the ones whose name begins so."""
+        """Return the sources that have pieces, by name; below: only names with this prefix."""
         places = {source.name: source.place for source in self._storage.sources.names()}
         by_source: dict[str, list[SourcePiece]] = {}
         for piece in self._storage.sources.held():
@@ -56,11 +55,11 @@ class SourceLibrary(MemoryPart):
         )
 
     def pieces(self, name: str) -> tuple[SourcePiece, ...]:
-        """Return what a source holds now, in order; raises UsageError for one that holds nothing."""
+        """Return the present pieces of a source in order; raises UsageError if there are none."""
         return self._storage.sources.held([self._resolve_source(name)])
 
     def file_of(self, name: str) -> Path:
-        """Return the file of a source; raises UsageError for one that has none."""
+        """Return the file of a source; raises UsageError if there is none."""
         known = self._resolve_source(name)
         place = next((source.place for source in self._storage.sources.names() if source.name == known), "")
         if not place:
@@ -68,11 +67,11 @@ class SourceLibrary(MemoryPart):
         return Path(place)
 
     def history(self, name: str) -> tuple[SourcePiece, ...]:
-        """Return what a source ever held, the earliest first; raises UsageError for one that holds nothing."""
+        """Return all pieces that a source ever had, earliest first; raises UsageError if there are none."""
         return self._storage.sources.history(self._resolve_source(name))
 
     def knows(self, path: Path) -> bool:
-        """Return whether a file, or something in a folder, is a source already."""
+        """Return whether a file, or a file in a folder, is a source already."""
         whole = str(real_path(path))
         sources = {piece.source for piece in self._storage.sources.held()}
         return any(
@@ -83,8 +82,8 @@ class SourceLibrary(MemoryPart):
     # --- plans ------------------------------------------------------------------------------------------
 
     def follow(self, folder: Path) -> int:
-        """Take a folder for the one of its name that is gone: its files lie here now. Gives how many; 0 where the
-        folder is known, or none of its name is gone.
+        """Treat a folder as the moved one of the same name that no longer exists; return the number of its files; 0 if
+        the folder is known or none of its name is gone.
         """
         storage = self._storage
         moved = source_names.follow_move(storage.sources.names(), real_path(folder))
@@ -94,10 +93,9 @@ class SourceLibrary(MemoryPart):
         return len(moved)
 
     def plan_folder(self, folder: Path, progress: Progress | None = None) -> RevisionPlan:
-        """Return what taking in a folder again would do: its files as they are now, and those that are gone.
+        """Return what reading a folder again would change: present files, and those that are gone.
 
-        A file that cannot be read is refused by name, and what it said stays. Raises InputError for a folder that is
-        missing.
+        Unreadable files are listed, and their pieces stay. Raises InputError for a missing folder.
         """
         reading = read_folder(folder, self._context.settings.ingest, progress)
         named = source_names.of_folder(self._storage, folder, reading)
@@ -115,7 +113,7 @@ class SourceLibrary(MemoryPart):
         return self._plan(named, whole.name, file_of, gone)
 
     def plan_file(self, path: Path) -> RevisionPlan:
-        """Return what taking in a file again would do; raises InputError for one that is missing or unfit."""
+        """Return what reading a file again would change; raises InputError if it is missing or unfit."""
         reading = read_file(path, path.name, self._context.settings.ingest)
         if reading.refused:
             raise InputError(
@@ -126,7 +124,7 @@ class SourceLibrary(MemoryPart):
         return self._plan(named, path.name, lambda _: named.names[0].name)
 
     def plan_text(self, name: str, text: str) -> RevisionPlan:
-        """Return what giving a source another text would do; raises UsageError for a source that holds nothing."""
+        """Return what another text for a source would change; raises UsageError if the source has no pieces."""
         known, now = self._resolve_source(name), local_now(self._context.clock)
         reading = read_note(text, known, now, self._context.settings.ingest)
         if reading.refused:
@@ -137,18 +135,17 @@ class SourceLibrary(MemoryPart):
         return self._plan(NamedReading(reading, ()), known, lambda _: known)
 
     def plan_delete(self, names: Sequence[str]) -> RevisionPlan:
-        """Return what taking sources out would do: what no other source holds is archived."""
+        """Return what deleting sources would change: pieces of no other source are archived."""
         known = [self._resolve_source(name) for name in names]
         return self._plan(NamedReading(FolderContents(()), ()), ", ".join(known), file_of, known)
 
     def apply(self, plan: RevisionPlan) -> Revision:
-        """Carry a plan out in one transaction; raises UsageError when the store has moved on under it."""
+        """Apply a plan in one transaction; raises UsageError if the store has changed since."""
         return revision.apply_plan(self._storage, plan, self._now)
 
     def watch(self, folder: Path, wait: Callable[[], bool], *, rounds: int | None = None) -> Iterator[Revision]:
-        """Take in what changes below a folder, look by look: `rounds` of them, or until `wait` between two says False.
-
-        Gives each revision that changed something.
+        """Apply changes below a folder again and again: `rounds` times, or until `wait` returns False; yield each
+        revision that changed something.
         """
         seen: frozenset[tuple[str, int, int]] | None = None
         for number in itertools.count(1):
@@ -188,11 +185,11 @@ class SourceLibrary(MemoryPart):
         )
 
     def _names(self, path: Path) -> tuple[SourceName, ...]:
-        """Return the sources, those of a folder that was moved at its new place."""
+        """Return all source names; if their folder was moved here, with its new place."""
         return source_names.names_after_move(self._storage, real_path(path))
 
     def _resolve_source(self, name: str) -> str:
-        """Return the source with a name, or the only one at a place or whose name ends so."""
+        """Return the source with this name, or the only one with this file, or whose name ends so."""
         sources = {piece.source for piece in self._storage.sources.held()}
         if name in sources:
             return name
@@ -208,9 +205,7 @@ class SourceLibrary(MemoryPart):
 
 
 def _files(folder: Path) -> frozenset[tuple[str, int, int]]:
-    """Return (path, time of the last change, size) of every file below a folder: another set where something
-    changed.
-    """
+    """Return (path, time of change, size) of every file below a folder, to detect changes."""
     files = set()
     for directory, below, names in os.walk(folder):
         below[:] = [subfolder for subfolder in below if not subfolder.startswith(".")]
@@ -222,7 +217,7 @@ def _files(folder: Path) -> frozenset[tuple[str, int, int]]:
 
 
 def _read_write_time(place: str) -> datetime | None:
-    """Return when a file was last written; None where there is none."""
+    """Return when a file was last changed; None if it does not exist."""
     try:
         return changed_at(Path(place).stat().st_mtime) if place else None
     except OSError:

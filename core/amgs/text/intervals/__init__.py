@@ -1,4 +1,8 @@
-"""When: the intervals of days that a text names, told from the day it was written."""
+"""Find the intervals of days that a text names ("last Friday", "in two weeks"), relative to the day it was written.
+
+`grammar.dates_in` is the entry. Each rule is a function (reading, index of a token) that returns the days and where the
+phrase ends, or None.
+"""
 
 from amgs.text.intervals.grammar import DateMention, dates_in
 from amgs.text.intervals.interval import DayInterval, Grain, Modality

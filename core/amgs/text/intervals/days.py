@@ -15,11 +15,11 @@ from amgs.text.intervals.written import date_fields, weekday_at
 _BEGINNINGS = {words[0] for words in HOLIDAYS}
 NAMED_DAYS: Mapping[str, int] = DATES["named"]
 _TOLD_DAYS: Mapping[str, int] = DATES["told"]
-"""Days only where the writer is known to speak of one."""
+"""Words that mean a day only where the context expects one."""
 
 
 def holiday(r: Reading, i: int) -> Found | None:
-    """Return a holiday, of a year where one is told."""
+    """Read a holiday, of a certain year where one is given: "Christmas 2019"."""
     return _holiday(r, i, r.side)
 
 
@@ -44,7 +44,7 @@ def _holiday(r: Reading, i: int, side: int) -> Found | None:
 
 
 def read_named_day(r: Reading, i: int) -> Found | None:
-    """Today, yesterday, the day after tomorrow."""
+    """Read "today", "yesterday", "the day after tomorrow"."""
     for days, sure in ((NAMED_DAYS, True), (_TOLD_DAYS, False)):
         for phrase, shift in days.items():
             end = r.after(i, phrase)
@@ -56,7 +56,7 @@ def read_named_day(r: Reading, i: int) -> Found | None:
 
 
 def read_pointed_weekday(r: Reading, i: int) -> Found | None:
-    """Return last Friday, next Mon, this coming Sunday, Tuesday of next week, next week Monday, a week from Friday."""
+    """Read "last Friday", "next Mon", "this coming Sunday", "Tuesday of next week", "a week from Friday"."""
     j = r.skip(i, "the", "on")
     word = r.at(j)
     if word in LAST | NEXT | THIS:
@@ -77,10 +77,10 @@ def read_pointed_weekday(r: Reading, i: int) -> Found | None:
 
 
 def _weekday_by(r: Reading, weekday: tuple[int, int], word: str, *, of_week: bool) -> Found:
-    """Return the weekday that "last" and its like point to.
+    """Return the weekday that a word such as "last" selects.
 
-    "Last" is the nearest one before today. "Next" is that of the coming week, for the nearer one is "this". "Coming"
-    is the nearest one after today, and "previous" that of the week before.
+    "Last": the nearest before today. "Next": that of the coming week, since the nearer one is "this". "Coming": the
+    nearest after today. "Previous": that of the week before.
     """
     end, wanted = weekday
     monday = r.today - timedelta(days=r.today.weekday())
@@ -95,7 +95,7 @@ def _weekday_by(r: Reading, weekday: tuple[int, int], word: str, *, of_week: boo
 
 
 def read_pointed_date(r: Reading, i: int) -> Found | None:
-    """Return next 6th of April, this Friday 5/12, last Christmas."""
+    """Read "next 6th of April", "this Friday 5/12", "last Christmas"."""
     word = r.at(i)
     if word not in LAST | NEXT | THIS:
         return None

@@ -1,5 +1,5 @@
-"""Dates by their parts, and what one with parts left out means: the nearest day that has them, on the side of the
-verb's tense.
+"""Complete a date of which parts are left out: it means the nearest day with the given parts, in the past or the future
+by the verb's tense.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ class Fields:
 
 
 WRITTEN, BY_TENSE, NEAREST = 1.0, 0.9, 0.75
-"""How sure a date is that is written in full, one chosen by the tense, and one that is only the nearest."""
+"""Confidence of a date that is written in full, chosen by the tense, or only the nearest."""
 
 
 _NEAR = 7
-"""A day of a month this near is meant whatever the verb: the other one is a year away."""
+"""Days within which a day of a month is meant whatever the tense, since the other one is a year away."""
 
 
 def settled(
@@ -39,9 +39,9 @@ def settled(
 ) -> DayInterval | None:
     """Return the days that the parts mean; None where no day has them.
 
-    after: the first day that it may be, for the end of a range; else the nearest occurrence to today, of the past
-    (side -1) or the future (1). A month or weekday that holds today is that of today on either side, and so is a
-    day of a month near today unless a word points away from it ("next 5/19").
+    side: -1 for the nearest in the past, 1 in the future, 0 on either side. after: the first possible day, for the end
+    of a range. pointed: a word points away from today ("next 5/19"). A month or weekday that includes today means
+    today's on either side, and so does a day of a month near today unless `pointed`.
     """
     if fields.year is None and after is not None:
         return _first_after(fields, after)
@@ -78,7 +78,7 @@ def _distance(days: Days, today: date, side: int, *, near: int) -> tuple[bool, i
 
 
 def _candidates(fields: Fields, today: date) -> Iterator[Days]:
-    """Yield the days nearest to today that have the parts, on both sides of it where the year is not written."""
+    """Yield the days nearest to today with these parts, on both sides of it where no year is given."""
     year, month, day, weekday = fields.year, fields.month, fields.day, fields.weekday
     if year is not None:
         if month is None:
@@ -112,7 +112,7 @@ def _candidates(fields: Fields, today: date) -> Iterator[Days]:
 
 
 def near_century(two_digits: int, near: int) -> int:
-    """Return a year told by its last two digits: that of the century nearest to a year."""
+    """Return the full year for two digits: the one nearest to the year `near`."""
     year = near - near % 100 + two_digits
     return year - 100 if year > near + 50 else year + 100 if year <= near - 50 else year
 
@@ -126,9 +126,7 @@ def _exists(year: int, month: int, day: int) -> bool:
 
 
 def joined(first: Fields, last: Fields) -> tuple[Fields, Fields]:
-    """Return both ends of a range, each with the parts that only the other one has ("9 to 12 June", "May 5 to 7,
-    2020").
-    """
+    """Return both ends of a range, each completed from the other ("9 to 12 June", "May 5 to 7, 2020")."""
     begin, end = first.day, last.day
     if begin is not None and end is not None and first.weekday is None and last.weekday is None:
         if last.month is None and first.month is not None:

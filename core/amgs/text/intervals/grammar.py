@@ -1,4 +1,7 @@
-"""The whole grammar: the kinds of rules by name, and how a text is read with them."""
+"""Read the dates in a text: lists all rules by name, and applies them at each token that may begin a date.
+
+`dates_in` is called for every ingested text and every query, so it must stay linear in the text's length.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +22,7 @@ from amgs.text.intervals.vocabulary import DATES, DECADES, MONTHS, SEASONS, SHOR
 from amgs.text.intervals.written import date_fields
 from amgs.text.language_tables import table_of
 
-# The rules for words that say hardly when: each a wide interval, vague and of low confidence, and no day.
+# Rules for vague words ("recently"): each gives a wide interval of low confidence and no certain day.
 
 
 _AROUND_TODAY: Mapping[str, tuple[int, int, float]] = DATES["vague"]
@@ -38,7 +41,7 @@ def _vague(r: Reading, i: int) -> Found | None:
 
 VAGUE = (_vague,)
 VAGUE_WORDS = {"recently", "lately", "nowadays", "other", "ago", "back", "recent", "soon", "future", "coming"}
-"""One word of each phrase at least."""
+"""At least one word of each vague phrase."""
 
 
 RULES: dict[str, tuple[Rule, ...]] = {
@@ -48,7 +51,7 @@ RULES: dict[str, tuple[Rule, ...]] = {
     "range": RANGES,
 }
 _FARTHEST_HINT = 5
-"""How many words may stand before the first hint of a date ("in about twenty - five years")."""
+"""Tokens of a date that may come before its first typical word ("in about twenty - five years")."""
 IN_TEXT = ("range", "point", "period")
 _HOLIDAY_WORDS = {ending for words in HOLIDAYS for ending in (words[0], f"{words[0]}s")}
 HINTS = (
@@ -68,11 +71,11 @@ class DateMention:
 
 
 def dates_in(text: str, written: date | datetime) -> tuple[DateMention, ...]:
-    """Return the dates that a text names, told from the day it was written; of two that overlap, the one that begins
-    first, else the longer one.
+    """Return the dates that a text names, relative to when it was written; of two that overlap, the one that begins
+    first, else the longer.
 
-    What is a date only where one is expected ("may", "2.5", "the day", a bare number) is passed over. Time: linear in
-    the length of the text. A text in another language has the phrases of its table.
+    Words that are dates only where one is expected ("may", "2.5", "the day", a bare number) are skipped. Takes time
+    linear in the text's length. Texts in other languages are read by the phrases of their table.
     """
     phrases = sorted(table_of(text).dates(text))
     if phrases:
@@ -114,7 +117,9 @@ def longest(r: Reading, i: int, kinds: tuple[str, ...], *, sure: bool) -> Settle
 
 
 def _near_dates(r: Reading) -> bytearray:
-    """For each token whether a word that dates are made of stands there or a few words on: elsewhere none begins."""
+    """Return for each token whether a typical word of dates is there or within the next few: no date
+    begins elsewhere.
+    """
     near = bytearray(len(r))
     for i, word in enumerate(r.words):
         if word in HINTS or word[0].isdigit():
@@ -151,16 +156,16 @@ _BACK = re.compile(
 )
 _STOP = re.compile(r"[.!?]\s+(?=[\"'“‘(]?[A-Z])|\n\s*\n|[!?]\s|;|:\s")
 _DEADLINE = re.compile(r"\b(?:by|until|till)\s+(?:the\s+)?\S+(?:\s+\S+){0,3}$", re.IGNORECASE)
-"""What a sentence without any other cue sets an end to, ending with the date: `ship by the 15th of March`."""
+"""A deadline, in a sentence without any other cue: `ship by the 15th of March`."""
 _ABBREVIATED = re.compile(r"\b(?:Mr|Mrs|Ms|Dr|St|No|Corp|Inc|Co|Ltd|Jan|Feb|Aug|Sept|Oct|Nov|Dec|[A-Z])\.\s+$")
 
 
 def side_of(text: str, start: int, end: int) -> int:
-    """-1 past, 1 future, 0 undecided, for what stands in characters [start, end) of a text.
+    """Return whether the date at characters [start, end) is past (-1), future (1) or undecided (0).
 
-    The nearest cue of its sentence decides; what stands before it is read first. A sentence without one sets a
-    deadline, or goes on in the time of the sentences before. A cue for what is to come wins over a past form that
-    overlaps it ("expected", "was scheduled to").
+    The nearest cue in its sentence decides, those before the date first. Without a cue, a deadline is future, and any
+    other date follows the sentences before. A cue of the future wins over an overlapping past form ("was scheduled
+    to").
     """
     earlier, after = text[max(0, start - _CUE_REACH) : start], text[end : end + _CUE_REACH]
     before = earlier
@@ -191,5 +196,5 @@ def _first_cue(text: str) -> int:
 
 
 def _without_ahead(text: str) -> str:
-    """Return the text with its cues for the future blanked, so that 'was expected' is not read as past."""
+    """Return the text with its cues of the future replaced by spaces, so that "was expected" is not read as past."""
     return _AHEAD.sub(lambda m: " " * len(m[0]), text)

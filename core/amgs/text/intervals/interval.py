@@ -1,4 +1,4 @@
-"""An interval of days that a text names."""
+"""Define `DayInterval`, the days that a text names, with unit and confidence."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from amgs.text.intervals.calendar import around
 
 
 class Grain(StrEnum):
-    """The calendar unit in which a date was told."""
+    """The calendar unit in which a date is given."""
 
     DAY = "day"
     WEEKEND = "weekend"
@@ -36,11 +36,11 @@ class Modality(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class DayInterval:
-    """Days [first, last], both counted; None where an end is open ("before 2019", "since May").
+    """Days from first to last, inclusive; None for an open end ("before 2019", "since May").
 
-    grain: the unit in which it was told. "Two months ago" is one day by the calendar, told in months: `whole` is
-    what it may mean. confidence: in [0, 1], how often such a reading is the meant one; low for vague words
-    ("recently"), which give a wide interval and no day.
+    grain: the unit in which they are given. "Two months ago" is a single day by the calendar, but given in months:
+    `whole` is what it may mean. confidence: in [0, 1], how often such a reading is right; low for vague words
+    ("recently"), which give a wide interval.
 
     Raises ValueError where last is before first, or both ends are open.
     """
@@ -59,13 +59,13 @@ class DayInterval:
 
     @property
     def whole(self) -> tuple[date, date]:
-        """Calendar units of its grain that it touches; an open end takes the other one."""
+        """First and last day of the calendar units that it touches; an open end equals the other one."""
         first, last = self.first or self.last, self.last or self.first
         assert first is not None and last is not None
         return around(first, self.grain)[0], around(last, self.grain)[1]
 
     def closed(self, written: date) -> tuple[date, date]:
-        """Return its days with an open end closed by the day of writing: "since May" until then."""
+        """Return first and last day, with an open end closed by the day of writing: "since May" ends then."""
         if self.first is None:
             assert self.last is not None
             return min(self.last, written), self.last

@@ -1,4 +1,4 @@
-"""The rules for days told by their distance: "two weeks ago", "in 3 days", "a week from Friday", "two weekends ago"."""
+"""Rules for days given by their distance: "two weeks ago", "in 3 days", "a week from Friday", "two weekends ago"."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _TO_TODAY = {
 _TO_A_DAY = {"before": _BACK, "prior to": _BACK, "after": _AHEAD, "from": _AHEAD, "since": _AHEAD, "following": _AHEAD}
 _GRAINS = {"fortnight": Grain.WEEK, "workday": Grain.DAY}
 _ROUGH = 0.8
-"""How sure an exact count of units is; "two months ago" is seldom meant to the day."""
+"""Confidence of a count of units: "two months ago" is seldom meant to the day."""
 
 
 def counted(r: Reading, i: int) -> tuple[int, list[tuple[Count, str]]] | None:
@@ -52,7 +52,7 @@ def counted(r: Reading, i: int) -> tuple[int, list[tuple[Count, str]]] | None:
 
 
 def _move_day(day: date, counts: list[tuple[Count, str]], sign: int) -> DayInterval:
-    """Return the day that far off; where a count is not exact, all the days it may be, and vague."""
+    """Return the day at that distance; for an inexact count, all days it may be, marked as vague."""
     near = far = day
     for count, unit in counts:
         near, far = shifted(near, sign * count.low, unit), shifted(far, sign * count.high, unit)
@@ -85,7 +85,7 @@ def _weekends(r: Reading, end: int, count: Count, sign: int) -> Found:
 
 
 def _read_offset_ahead(r: Reading, i: int) -> Found | None:
-    """In two weeks, in a year's time, in 3 days on Friday."""
+    """Read "in two weeks", "in a year's time", "in 3 days on Friday"."""
     j = r.after(i, "in another", "in about", "in just", "in around", "in")
     duration = counted(r, j) if j is not None else None
     if duration is None:
@@ -101,7 +101,7 @@ def _read_offset_ahead(r: Reading, i: int) -> Found | None:
 
 
 def _from_a_day(r: Reading, i: int) -> Found | None:
-    """Return two days before yesterday, 2 weeks from January 15, a week on Friday, two months from today on Tuesday."""
+    """Read "two days before yesterday", "2 weeks from January 15", "a week on Friday", "two months from today"."""
     j = r.skip(i, "in") if r.at(i) == "in" else i
     is_single = r.at(j) == "the" and r.at(j + 1) in ("day", "week", "month", "year")
     duration = (j + 2, [(Count(1, 1), UNITS[r.at(j + 1)])]) if is_single else counted(r, j)
@@ -125,7 +125,7 @@ def _from_a_day(r: Reading, i: int) -> Found | None:
 
 
 def season_near(today: date, word: str, step: int) -> tuple[date, date]:
-    """Return a season: the one that holds the day or else the nearest (step 0), or the nth wholly before or after."""
+    """Return a season: the one that includes today or else the nearest (step 0), or the nth wholly before or after."""
     starts = [
         date(year, SEASONS[word], 1) for year in range(max(today.year - 1 - abs(step), 1), today.year + 2 + abs(step))
     ]

@@ -15,7 +15,7 @@ _LATE = {"late", "later", "end", "ending", "tail"}
 
 
 def _part(r: Reading, i: int) -> Found | None:
-    """Early March, mid-November, the end of 2008, later this week, earlier in the year."""
+    """Read "early March", "mid-November", "the end of 2008", "later this week", "earlier in the year"."""
     j = r.skip(i, "the")
     word = r.at(j)
     if word not in _EARLY | _MID | _LATE:
@@ -74,7 +74,7 @@ def _cut(days: Days, grain: Grain, which: int, *, halves: bool) -> Days:
 
 
 def _week_of(r: Reading, i: int) -> Found | None:
-    """Return the week of the 18th, week beginning Feb 4, w/c Feb 4, the weekend of Halloween, Labor Day weekend."""
+    """Read "the week of the 18th", "week beginning Feb 4", "w/c Feb 4", "Labor Day weekend"."""
     j = r.skip(i, "the")
     if r.at(j) == "w" and r.at(j + 1) == "/" and r.at(j + 2) in ("c", "b", "e", "o"):
         unit, k = "week", j + 3
@@ -99,7 +99,7 @@ def _around_day(day: date, unit: str) -> Days:
 
 
 def _read_numbered_week(r: Reading, i: int) -> Found | None:
-    """Week 31, week 3 of 2027."""
+    """Read "week 31", "week 3 of 2027"."""
     j = r.skip(i, "the")
     number = r.number(j + 1) if r.at(j) == "week" else None
     if number is None or not 1 <= number[1] <= 53:
@@ -111,7 +111,7 @@ def _read_numbered_week(r: Reading, i: int) -> Found | None:
 
 
 def _nth_week(r: Reading, i: int) -> Found | None:
-    """Return the last week of July, 3rd week of Jan, the first weekend of August, the first 2 weeks of 2021."""
+    """Read "the last week of July", "3rd week of Jan", "the first weekend of August", "the first 2 weeks of 2021"."""
     j = r.skip(i, "the")
     ordinal = (j + 1, -1) if r.at(j) in ("last", "final") else r.ordinal(j)
     if ordinal is None:
@@ -161,7 +161,7 @@ def _nth(first: date, last: date, grain: Grain, unit: str, nth: int) -> Days:
 
 
 def _from_start(r: Reading, i: int) -> Found | None:
-    """3 days starting next Monday, a week from tomorrow on, for 1 week, from 20th Dec."""
+    """Read "3 days starting next Monday", "a week from tomorrow on", "for 1 week, from 20th Dec"."""
     j = r.skip(i, "for")
     duration = counted(r, j)
     if duration is None or not all(count.exact for count, _ in duration[1]):

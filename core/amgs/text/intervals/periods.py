@@ -46,7 +46,7 @@ def _of_year(r: Reading, i: int) -> tuple[int, int, float] | None:
 
 
 def _month(r: Reading, i: int) -> Found | None:
-    """March, March 2019, June of next year."""
+    """Read "March", "March 2019", "June of next year"."""
     month = r.month(i)
     if month is None:
         return None
@@ -59,7 +59,7 @@ def _month(r: Reading, i: int) -> Found | None:
 
 
 def _year(r: Reading, i: int) -> Found | None:
-    """2008, the year 2008, calendar year 2008, cy18."""
+    """Read "2008", "the year 2008", "calendar year 2008", "cy18"."""
     j = r.skip(i, "the", "calendar")
     if r.at(j) == "cy" and len(r.at(j + 1)) == 2 and r.at(j + 1).isdigit():
         return Found(j + 2, Fields(near_century(int(r.at(j + 1)), r.today.year)))
@@ -83,7 +83,7 @@ def _year(r: Reading, i: int) -> Found | None:
 
 
 def _decade(r: Reading, i: int) -> Found | None:
-    """Return the 1990s, the 90s, the nineties, the 18th century."""
+    """Read "the 1990s", "the 90s", "the nineties", "the 18th century"."""
     j = r.skip(i, "the")
     tens = DECADES.get(r.at(j))
     if tens is not None:
@@ -106,7 +106,7 @@ def _latest(two_digits: int, year: int) -> int:
 
 
 def _quarter(r: Reading, i: int) -> Found | None:
-    """Q1 2019, 2019-Q1, the third quarter of last year, H2, the first half of 2020."""
+    """Read "Q1 2019", "2019-Q1", "the third quarter of last year", "H2", "the first half of 2020"."""
     year = r.year(i) if r.at(i).isdigit() else None
     j = r.skip(r.skip(year[0], "-", "/"), "'s", "’s") if year else r.skip(i, "the")
     if r.at(j) in ("q", "h") and r.is_glued(j + 1) and r.at(j + 1).isdigit():
@@ -145,7 +145,7 @@ def _away(days: Days, today: date, side: int) -> tuple[bool, int]:
 
 
 def _season(r: Reading, i: int) -> Found | None:
-    """Return last summer, this winter, summer 2010, the spring of 2019."""
+    """Read "last summer", "this winter", "summer 2010", "the spring of 2019"."""
     j = r.skip(i, "the")
     point = r.at(j) if r.at(j) in LAST | NEXT | THIS else ""
     j += bool(point)
@@ -168,7 +168,7 @@ def _step(word: str) -> int:
 
 
 def _unit(r: Reading, i: int) -> Found | None:
-    """Return last week, this month, the coming quarter, next year, the weekend, the following decade."""
+    """Read "last week", "this month", "the coming quarter", "next year", "the weekend", "the following decade"."""
     j = r.skip(i, "the", "that")
     point = r.at(j) if r.at(j) in LAST | NEXT | THIS else ""
     strictly = point in THIS and r.at(j + 1) in NEXT | LAST
@@ -201,7 +201,7 @@ def _whole(r: Reading, end: int, unit: str, step: int, *, bare: bool) -> Found:
 
 
 def _units(r: Reading, i: int) -> Found | None:
-    """Return the last 3 months, the next couple weeks, 2 upcoming months, the past two quarters, within two weeks."""
+    """Read "the last 3 months", "the next couple weeks", "2 upcoming months", "within two weeks"."""
     j = r.skip(r.skip(i, "over", "within"), "the")
     if r.at(j) in LAST | NEXT:
         point = r.at(j)
@@ -221,7 +221,7 @@ def _units(r: Reading, i: int) -> Found | None:
 
 
 def run(today: date, count: int, unit: str, step: int, *, exact: bool = True) -> DayInterval:
-    """So many units before today or after it. Quarters, decades and weekends are those of the calendar."""
+    """Return so many units before or after today; quarters, decades and weekends are those of the calendar."""
     grain = {"fortnight": "week", "workweek": "week", "workday": "day"}.get(unit, unit)
     modality, sure = (Modality.ON, 0.85) if exact else (Modality.VAGUE, 0.6)
     if unit in ("quarter", "decade", "weekend", "century"):
@@ -235,7 +235,7 @@ def run(today: date, count: int, unit: str, step: int, *, exact: bool = True) ->
 
 
 def _beyond(r: Reading, i: int) -> Found | None:
-    """Return the week before last, the weekend after next, the year before last."""
+    """Read "the week before last", "the weekend after next", "the year before last"."""
     j = r.skip(i, "the")
     unit = UNITS.get(r.at(j))
     if unit is None or unit == "day":

@@ -14,7 +14,7 @@ _TO = {"to", "until", "till", "til", "through", "thru", "-", "–", "—", "~"}
 
 
 def _range(r: Reading, i: int) -> Found | None:
-    """From A to B, between A and B, A - B, 9 to 12 June, May 5-7, from March to date."""
+    """Read "from A to B", "between A and B", "A - B", "9 to 12 June", "May 5-7", "from March to date"."""
     between = r.at(i) == "between"
     j = i + 1 if between or r.at(i) in ("from", "on", "during", "starting") else i
     j = r.skip(j, "in", "on", "the") if r.at(j) in ("in", "on") else j
@@ -23,7 +23,7 @@ def _range(r: Reading, i: int) -> Found | None:
 
 
 def _from(r: Reading, first: Found, *, between: bool, led: bool) -> Found | None:
-    """Return a range that begins so. led: whether a word such as "from" leads it."""
+    """Read the rest of a range that begins with `first`. led: a word such as "from" precedes it."""
     k = r.skip(first.end, ",")
     if r.at(k) not in _TO | ({"and"} if between else set()):
         return None

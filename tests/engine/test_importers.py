@@ -311,3 +311,26 @@ def test_whatever_was_taken_from_a_document_lies_in_the_store(data: st.DataObjec
                 continue
             assert adds_up(done)
         assert memory.verify().ok
+
+
+def test_a_project_of_claude_brings_its_instructions_and_documents() -> None:
+    document = {"filename": "piers.md", "content": "Pier 7 is ours.", "created_at": "2026-09-01T10:00:00Z"}
+    project = {
+        "name": "Ferry",
+        "prompt_template": "Be short.",
+        "docs": [document],
+        "created_at": "2026-08-01T10:00:00Z",
+    }
+    records = read_document([project], IngestSettings())
+    assert records.found == {"instructions": 1, "document": 1}
+    drafts = [draft for kind in records.drafts.values() for draft in kind]
+    assert [draft.content for draft in drafts] == ["Be short.", "Pier 7 is ours."]
+    assert [draft.created_at for draft in drafts] == [datetime(2026, month, 1, 10, tzinfo=UTC) for month in (8, 9)]
+
+
+def test_parts_of_claude_that_nobody_says_leave_nothing() -> None:
+    parts = [{"type": "token_budget"}, {"type": "text", "text": "Pier 7."}, {"type": "flag", "flag": "x"}]
+    message = {"uuid": "m", "sender": "assistant", "content": parts, "created_at": "2026-09-01T10:00:00Z"}
+    records = read_document([{"uuid": "k", "chat_messages": [message]}], IngestSettings())
+    assert [one.text for conversation in records.conversations for one, _ in conversation.messages] == ["Pier 7."]
+    assert records.left_out == ()

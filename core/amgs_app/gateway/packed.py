@@ -19,10 +19,7 @@ def unpack(content: bytes, encoding: str) -> bytes | None:
             if name == "zstd":
                 content = zstd.ZstdFile(io.BytesIO(content)).read(LARGEST + 1)
             elif name in ("gzip", "x-gzip", "deflate"):
-                unpacking = zlib.decompressobj(32 + zlib.MAX_WBITS)
-                content = unpacking.decompress(content, LARGEST + 1)
-                if not unpacking.eof:
-                    return None
+                content = _inflate(content)
             elif name != "identity":
                 return None
             if len(content) > LARGEST:
@@ -30,3 +27,25 @@ def unpack(content: bytes, encoding: str) -> bytes | None:
     except (zstd.ZstdError, EOFError, zlib.error):
         return None
     return content
+
+
+def _inflate(content: bytes) -> bytes:
+    """Return what gzip, in one part or several, or deflate, with its head or bare, holds; up to a byte too much. Raises
+    EOFError and zlib.error.
+    """
+    parts: list[bytes] = []
+    left, size = content, 0
+    while left and size <= LARGEST:
+        unpacking = zlib.decompressobj(32 + zlib.MAX_WBITS)
+        try:
+            parts.append(unpacking.decompress(left, LARGEST + 1 - size))
+        except zlib.error:
+            if parts:
+                raise
+            unpacking = zlib.decompressobj(-zlib.MAX_WBITS)
+            parts.append(unpacking.decompress(left, LARGEST + 1))
+        size += len(parts[-1])
+        if not unpacking.eof and size <= LARGEST:
+            raise EOFError
+        left = unpacking.unused_data
+    return b"".join(parts)

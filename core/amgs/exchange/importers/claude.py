@@ -1,4 +1,5 @@
-"""Claude: `conversations.json` of its data export, a list of messages for each conversation, and `memories.json`.
+"""Claude: `conversations.json` of its data export, a list of messages for each conversation, `memories.json`, and
+`projects.json`.
 
 A question that was edited and an answer that was given anew stand in that list beside what replaced them, each under
 `parent_message_uuid`; `current_leaf_message_uuid`, where it is there, names the last message of the branch that is
@@ -29,7 +30,10 @@ class ClaudeImporter:
 
     def recognises(self, data: Any) -> bool:
         """Return whether a conversation has messages, or a memory notes, under the names that Claude gives them."""
-        return some(data, lambda record: isinstance(record.get("chat_messages"), list) or _holds_notes(record))
+        kinds = (_holds_notes, _holds_documents)
+        return some(
+            data, lambda record: isinstance(record.get("chat_messages"), list) or any(fits(record) for fits in kinds)
+        )
 
     def read(self, data: Any, settings: IngestSettings) -> ForeignRecords:
         """Read a block for each message of the branch that each conversation ended on, each result of a tool, the text
@@ -40,6 +44,9 @@ class ClaudeImporter:
         for path, record in records.objects("conversation", whole, ""):
             if _holds_notes(record):
                 _take_notes(records, record, path)
+                continue
+            if _holds_documents(record):
+                _take_documents(records, record, path)
                 continue
             messages = record.get("chat_messages")
             if not isinstance(messages, list):
@@ -119,10 +126,35 @@ def _take_notes(records: Records, memory: dict[str, Any], path: str) -> None:
         )
 
 
+def _holds_documents(record: Mapping[str, Any]) -> bool:
+    return isinstance(record.get("docs"), list) and "prompt_template" in record
+
+
+def _take_documents(records: Records, project: dict[str, Any], path: str) -> None:
+    """Read what a project holds: its instructions, and its documents."""
+    title = name(project.get("name"))
+    at = records.instant(project.get("created_at"), f"{path}.created_at")
+    if project["prompt_template"]:
+        source = records.source("project", title)
+        records.fact(
+            "instructions", f"{path}.prompt_template", project["prompt_template"], source=source, at=at, meta={}
+        )
+    for here, document in records.objects("document", project["docs"], f"{path}.docs"):
+        file, dated = name(document.get("filename")), records.instant(document.get("created_at"), here)
+        source = records.source("project", title, file)
+        meta = {"project": title}
+        records.fact("document", here, document.get("content"), source=source, at=dated or at, meta=meta, title=file)
+
+
+_NOT_SAID = ("token_budget", "flag")
+"""Parts that tell how an answer was made."""
+
+
 def _divide(records: Records, message: dict[str, Any], path: str) -> Iterator[tuple[str, dict[str, Any]]]:
     """Divide a message into what it says and, apart from it, what tools gave in the course of it."""
     content = message.get("content")
     parts = content if isinstance(content, list) else [content] if content else []
+    parts = [None if isinstance(part, dict) and part.get("type") in _NOT_SAID else part for part in parts]
     own = {
         key: value for key, value in message.items() if key not in ("content", "text", "sender", "attachments", "files")
     }

@@ -13,18 +13,29 @@ _OWN: Final = re.compile(
     rf"(?<=[{_BREAK}])(?={_BLANK}(?:"
     r"\#\#|\#\d|\[\d{4}-\d\d-\d\d\]|\[\#\d"  # a section, a message; the day of a group, messages left out
     rf"|\((?:[^(){_BREAK}]*,\s*)?[0-9a-f]{{8,}}\s*[,)]"  # a citation
-    r"|```|~~~|<[/!?]?[a-z])"
-    rf"|(?![ ]{{4}}|\t){_BLANK}\#\s)",  # a title; further in, # is a comment of code
+    r"|```|~~~|<[/!?]?[a-z]|<!--"
+    rf"|(?:={{2,}}|-{{2,}})[^\S{_BREAK}]*(?=[{_BREAK}]|\Z))"  # what makes a heading of the line above
+    rf"|(?![ ]{{4}}|\t){_BLANK}\#\s"  # a title; further in, # is a comment of code
+    r"|(?:(?<=\n\n)|(?<=\n\r\n))(?:human|user|assistant|system|developer)[ ]?:)",  # another speaker
     re.IGNORECASE,
 )
-_TAG: Final = re.compile(r"<(?=\s*/?\s*(?:memory|note|system)\b|\|\w+\|>)", re.IGNORECASE)
+_TAG: Final = re.compile(
+    r"<(?=\s*/?\s*(?:memory|note|system|function_\w+|tool_(?:result|use|call|response)s?|antml:\w+)\b"
+    r"|\|\w+\|>|<?/?SYS>>)",
+    re.IGNORECASE,
+)
+_TURN: Final = re.compile(r"\[(?=/?INST\])")
+_CONTROL: Final = re.compile(r"[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\u202a-\u202e\u2066-\u2069]")
+"""What a terminal obeys, and what turns the order of letters around."""
 
 
 def quote_text(text: str, *, opens_line: bool = True) -> str:
-    """Return a text of a note with "> " before its lines that begin like a heading, a day, a citation, a fence or a
-    tag, and with the tags of quotations and of chat templates as `&lt;`. To quote it again changes nothing.
+    """Return a text of a note with "> " before its lines that begin like a heading, a day, a citation, a fence, a tag
+    or another speaker, with the tags of quotations, tools and chat templates as `&lt;`, and control characters made
+    visible. To quote it again changes nothing.
 
     opens_line: whether the text begins a line; its first one is left where it does not.
     """
     lines = _OWN.sub("> ", f"\n{text}")[1:] if opens_line else _OWN.sub("> ", text)
-    return _TAG.sub("&lt;", lines)
+    shown = _CONTROL.sub(lambda found: chr(0x2400 + ord(found[0])) if found[0] < " " else "\ufffd", lines)
+    return _TURN.sub("&#91;", _TAG.sub("&lt;", shown))

@@ -46,6 +46,12 @@ def days(memory: Memory) -> dict[str, str]:
         ("2026-03-03T09:30:00Z", "Pacific/Pago_Pago", "Today the gate was oiled.", "2026-03-02"),
         ("2026-07-02T22:30:00Z", "Europe/Berlin", "Today the gate was oiled.", "2026-07-03"),
         ("2026-01-02T22:30:00Z", "Europe/Berlin", "Today the gate was oiled.", "2026-01-02"),
+        ("2026-03-29T00:30:00Z", "Europe/Berlin", "Yesterday the gate was oiled.", "2026-03-28"),
+        ("2026-11-01T05:30:00Z", "America/New_York", "Yesterday the gate was oiled.", "2026-10-31"),
+        ("2026-03-02T22:30:00-06:00", "", "Vorgestern wurde das Tor geölt.", "2026-02-28"),
+        ("2026-03-02T22:30:00-06:00", "", "Letzte Nacht wurde das Tor geölt.", "2026-03-01"),
+        ("2026-03-02T22:30:00-06:00", "", "Ayer llovió.", "2026-03-01"),
+        ("2026-03-02T22:30:00-06:00", "", "Hier soir on a huilé la porte.", "2026-03-01"),
         ("2026-03-06T23:30:00-06:00", "", "Last Friday the gate was oiled.", "2026-02-27"),
     ],
 )

@@ -62,10 +62,26 @@ class LanguageTable:
         return written
 
 
+_DAY_WORDS = {
+    "german": re.compile(
+        r"\b(?:vor)?gestern\b|\bheute\b|\bübermorgen\b|\b(?:letzte|vergangene) nacht\b", re.IGNORECASE
+    ),
+    "spanish": re.compile(r"\b(?:ante)?ayer\b|\banoche\b|\bhoy\b|\besta (?:mañana|tarde|noche)\b", re.IGNORECASE),
+    "french": re.compile(
+        r"\bavant-hier\b|\bhier (?:soir|matin|après-midi)\b|\baujourd['’]hui\b|\bdemain\b|\bce (?:matin|soir)\b"
+        r"|\bla nuit dernière\b",
+        re.IGNORECASE,
+    ),
+}
+"""Words that tell the language of a text too short for its function words to tell it."""
+
+
 def table_of(text: str) -> LanguageTable:
     """Return the table of a text's language; of one without a table, the English one."""
     counts = function_words(text)
     name = counts.language if counts.other > max(counts.english, 1) else ENGLISH
+    if name == ENGLISH and counts.english <= counts.other:
+        name = next((language for language, words in _DAY_WORDS.items() if words.search(text)), ENGLISH)
     name = "spanish" if "¿" in text else spaceless_language(text) or name
     return language_table(name if name in TABLES else ENGLISH)
 

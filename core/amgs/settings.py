@@ -46,10 +46,10 @@ class ConsolidationSettings(SettingsSection):
     transaction: int = Field(
         default=2048, gt=0, description="Blocks consolidated in one transaction; stopping loses at most this many."
     )
-    neighbours: int = Field(default=5, ge=0, description="At most this many `related` edges per new block.")
+    neighbours: int = Field(default=5, ge=0, le=1000, description="At most this many `related` edges per new block.")
     similarity: float = Field(default=0.45, ge=0, le=1, description="Minimum cosine of two `related` blocks.")
     interval_minutes: float = Field(
-        default=15.0, gt=0, description="A block that waits this long makes a consolidation due."
+        default=15.0, gt=0, le=5_256_000, description="A block that waits this long makes a consolidation due."
     )
     volume: int = Field(default=50, gt=0, description="This many raw blocks in the inbox make a consolidation due.")
     automatic: bool = Field(

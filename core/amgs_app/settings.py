@@ -30,6 +30,8 @@ _SHORT = MappingProxyType({"AMGS_DATA": "data", "AMGS_CACHE": "cache"})
 """Variables that stand for a field of `[paths]`."""
 _SECRETS = frozenset({"AMGS_TOKEN", "AMGS_MODEL_KEY"})
 """Variables that hold secrets. They are not settings, so that they never stand in a file."""
+_LARGEST: Final = 10**12
+"""Maximum of any number in the settings: a database, a calendar and an array hold it."""
 
 
 class ModelSettings(SettingsSection):
@@ -157,7 +159,7 @@ def check_settings(given: Mapping[str, Any]) -> tuple[WorkstationSettings, dict[
     return settings, {
         key: f"{key} takes {form}, not {value!r}."
         for key, value, default, _ in _walk("", settings, plain)
-        if key in _FORMS and value != default and (form := _FORMS[key](value))
+        if value != default and (form := _FORMS.get(key, _require_storable_number)(value))
     }
 
 
@@ -184,6 +186,11 @@ def _say_fault(fault: Any) -> tuple[str, str]:
     while len(steps) > 1 and is_section(below := kind.model_fields[steps[0]].annotation):
         kind, steps = below, steps[1:]
     return key, say_domain(key, kind, {**fault, "loc": steps[:1]} if len(steps) == 1 else {**fault, "loc": []})
+
+
+def _require_storable_number(value: object) -> str:
+    huge = isinstance(value, int | float) and value > _LARGEST
+    return f"a number of {_LARGEST:,} at most" if huge else ""
 
 
 def _require_server(address: str) -> str:

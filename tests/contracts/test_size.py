@@ -11,7 +11,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 BUDGETS = {
-    "amgs": 12_500,
+    "amgs": 12_600,
     "amgs/api": 28_000,
     "amgs/calibration": 9_900,
     "amgs/client": 5_900,

@@ -219,6 +219,8 @@ def test_a_file_that_is_no_toml_is_refused_with_its_line(
         ("paths.data", __file__, "takes the path of a folder"),
         ("memory.time_zone", "Mars/Phobos", "takes the name of a time zone, such as Europe/Berlin"),
         ("forgetting.half_lives.log", "-5", "takes more than 0"),
+        ("memory.retrieval.searches", "9" * 25, "takes a number of 1,000,000,000,000 at most"),
+        ("memory.consolidation.interval_minutes", "1e308", "takes a number above 0 of 5256000 or less"),
     ],
 )
 def test_a_text_of_a_known_form_is_refused_where_it_is_set_and_where_it_is_read(
@@ -229,7 +231,8 @@ def test_a_text_of_a_known_form_is_refused_where_it_is_set_and_where_it_is_read(
     assert f"{key} {says}" in amgs.err and "KEY" not in amgs.err
     assert file.read_bytes() == b""
     section, _, name = key.rpartition(".")
-    file.write_text(f"[{section}]\n{name} = {value if value == '-5' else repr(value)}\n", encoding="utf-8")
+    literal = value if re.fullmatch(r"-?\d[\de]*", value) else repr(value)
+    file.write_text(f"[{section}]\n{name} = {literal}\n", encoding="utf-8")
     with pytest.raises(UsageError, match=re.escape(f"{key} {says}")):
         load_settings(file)
 

@@ -75,10 +75,10 @@ def say_usage(message: str) -> str:
 _TYPES: Final = {"integer": "a whole number", "number": "a number", "boolean": "true or false"}
 
 _BOUNDS: Final = {
-    "minimum": "of {:g} or more",
-    "exclusiveMinimum": "above {:g}",
-    "maximum": "of {:g} or less",
-    "exclusiveMaximum": "below {:g}",
+    "minimum": "of {:.12g} or more",
+    "exclusiveMinimum": "above {:.12g}",
+    "maximum": "of {:.12g} or less",
+    "exclusiveMaximum": "below {:.12g}",
 }
 
 
@@ -105,7 +105,7 @@ def say_domain(key: str, model: type[BaseModel], fault: Any) -> str:
         domain = f"one of {', '.join(map(str, kind['enum']))}"
     elif kind.get("type") in _TYPES:
         if "minimum" in kind and "maximum" in kind:
-            bounds = [f"from {kind['minimum']:g} to {kind['maximum']:g}"]
+            bounds = [f"from {kind['minimum']:.12g} to {kind['maximum']:.12g}"]
         else:
             bounds = [words.format(kind[bound]) for bound, words in _BOUNDS.items() if bound in kind]
         domain = " ".join((_TYPES[kind["type"]], *bounds))

@@ -103,6 +103,35 @@ def test_a_preserved_segment_is_found_in_both_spellings_and_not_said_again(tmp_p
     assert session.evidence == {"user, written again": 2, "assistant, written again": 2}
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        "This session is being continued from a previous conversation that ran out of context. Never print.",
+        "Stop hook feedback:\n- Never stop before the tests pass.",
+        "PreToolUse:Bash hook feedback: never",
+        "Base directory for this skill: /x\n\nAlways paint.",
+        "<task-notification>done</task-notification>\nRead the output file to retrieve the result: /tmp/x",
+        "<cross-session-message from='tide'>No.</cross-session-message>\nIMPORTANT: This is NOT from your user.",
+    ],
+)
+def test_what_the_program_writes_in_the_users_place_is_put_in(words: str, tmp_path: Path) -> None:
+    session = opened(tmp_path / "a.jsonl", [claude(1, "user", words), claude(2, "user", "Paint buoy 9.")])
+    assert {turn.kind for turn in session.turns[:-1]} == {"injected"}
+    assert said(session)[-1] == ("said", "Paint buoy 9.")
+
+
+def test_a_task_of_a_program_of_clines_family_is_told_by_its_folder(tmp_path: Path) -> None:
+    for folder, agent in (
+        ("kilocode.kilo-code", "Kilo Code"),
+        ("rooveterinaryinc.roo-cline", "Roo Code"),
+        ("x", "Cline"),
+    ):
+        path = tmp_path / folder / "tasks/1/api_conversation_history.json"
+        path.parent.mkdir(parents=True)
+        path.write_text(json.dumps([{"role": "user", "content": "<task>Count.</task>"}]))
+        assert open_session(path).agent == agent
+
+
 INIT = {"type": "system", "subtype": "init", "session_id": "s", "cwd": "/x", "model": "m"}
 ANSWER = {"type": "assistant", "session_id": "s", "message": {"role": "assistant", "content": "14."}}
 

@@ -7,14 +7,16 @@ import io
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from rich.cells import cell_len, set_cell_size
-from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
 from rich.text import Text
 
 from amgs_app.render.passage import Run, in_lines, join_text
 from amgs_app.terminal.printable import printable, printable_line
+
+if TYPE_CHECKING:
+    from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
 
 Kind = Literal["text", "line", "id", "number", "score", "milliseconds", "instant", "day", "age"]
 """Kind of values in a column. line: text whose blanks matter. age: a time, shown as an age and filtered by days."""

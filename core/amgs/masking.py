@@ -321,6 +321,7 @@ def _classify_assigned(text: str, start: int, match: re.Match[str]) -> str:
 
 @cache
 def _library_rules() -> tuple[tuple[str, re.Pattern[str]], ...]:
+    """Return (kind, pattern) of the rules of `detect-secrets` that are used here."""
     from importlib import import_module
     from inspect import getmembers, isclass
 

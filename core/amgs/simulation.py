@@ -231,6 +231,7 @@ class _Life:
 def _measures(
     graph: UncertainGraph, scenario: Scenario, here: Mask, strength: Floats, today: Places
 ) -> dict[str, float]:
+    """Return the measures of a scenario's graph. today: indexes of the blocks that are most central now."""
     view = graph.view(strength)
     top = _top(measure(view).importance(), here)
     return {

@@ -76,6 +76,9 @@ def _mapping(value: Mapping[Any, Any]) -> dict[str, Any]:
 
 
 def _rarer(value: Any) -> Any:
+    """Return a value of a rarer type (time, duration, set, path, bytes, array) as a tagged object; raise
+    TypeError for others.
+    """
     if isinstance(value, datetime):
         return {"$at": value.isoformat()}
     if isinstance(value, timedelta):
@@ -109,6 +112,7 @@ def decode(value: Any) -> Any:
 
 
 def _decode_tagged(tag: str, value: dict[str, Any]) -> Any:
+    """Return the value of a tagged object; raise ValueError for an unknown tag."""
     content = value[tag]
     match tag:
         case "$type":

@@ -148,6 +148,7 @@ def rebuild(row: ExchangeRow, originals: Mapping[int, Message]) -> GatewayExchan
 
 
 def _exchange(row: ExchangeRow, originals: Mapping[int, Message]) -> GatewayExchange:
+    """Return the exchange of a row without the messages that were sent; older rows lack some fields."""
     data = _read(row)
     fields: dict[str, Any] = {
         "interface": "",
@@ -183,6 +184,7 @@ def _list_content(message: ContextMessage) -> _Said:
 
 
 def _is_original(sent: ContextMessage, originals: Mapping[int, Message]) -> bool:
+    """Return whether a sent message equals the stored one, so that its text need not be stored again."""
     original = originals.get(sent.numbers[0])
     return (
         sent.fate == "kept"
@@ -193,6 +195,7 @@ def _is_original(sent: ContextMessage, originals: Mapping[int, Message]) -> bool
 
 
 def _message(entry: Sequence[Any], originals: Mapping[int, Message]) -> ContextMessage:
+    """Return a sent message from its entry in a row, with the text of the stored message where it has none."""
     first, last, fate, tokens, *fields = entry
     if fields:
         role, text, calls, answers = fields

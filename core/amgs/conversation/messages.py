@@ -114,6 +114,7 @@ class _Reading:
         self._left.setdefault(reason, []).append((place, example))
 
     def _message(self, utterance: SaidMessage, item: Mapping[str, Any], place: int) -> Message:
+        """Return an input message without number and time; raise MessageError where it is malformed."""
         if any(not call.name for call in utterance.calls):
             raise _wrong(place, "makes a call that names no tool", "Name the function that is called.")
         return Message(

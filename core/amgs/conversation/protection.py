@@ -61,6 +61,7 @@ def protect_messages(
     personal = find_personal(messages)
 
     def protect(place: int, message: Message) -> Protected:
+        """Return the protection of a message: the highest level that applies."""
         critical = {
             "system prompt": message.role == "system",
             "pinned": message.pinned,

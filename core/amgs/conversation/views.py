@@ -182,6 +182,7 @@ def memories(
         return sum(costs.get(number, 0) for number in range(first, last + 1))
 
     def members() -> Iterator[MemoryMember]:
+        """Yield what each memory contains, kind by kind."""
         for message in messages[-recent:]:
             here = handle(message.number, message.number)
             text = " ".join(source(message).split())[:_TOLD]

@@ -98,6 +98,7 @@ def _find_founded_sentences(text: str, sources: Sequence[str]) -> Iterator[tuple
     originals = [Message(number, "user", source) for number, source in enumerate(sources, 1)]
 
     def source_of(sentence: str) -> int | None:
+        """Return the index of the source that founds a sentence; None where none does."""
         words = frozenset(stems(sentence))
         # A name that opens a sentence is not told from another word there.
         capital = frozenset(stems(" ".join(_CAPITAL.findall(sentence))))

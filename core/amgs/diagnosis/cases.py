@@ -86,6 +86,7 @@ class _Answered:
 
 
 def _answer_case(case: QuestionCase, memory: Answering) -> _Answered:
+    """Return what answers a case: the last window of a session, a frame, or the hits of a search."""
     if case.session:
         session = open_session(Path(case.session).expanduser())
         turns = window_at(session, len(session.turns)).turns if session.turns else ()

@@ -248,6 +248,7 @@ def _in_memory(request: DiagnosedRequest) -> DiagnosedRequest:
 
 
 def _request_step(request: DiagnosedRequest) -> DiagnosisStep:
+    """Return the step that says which request was diagnosed, and why that one."""
     named = {
         "assembly": f"{request.frame} {request.id[:12]}",
         "search": f"search {request.id}",

@@ -144,6 +144,7 @@ def decode_frame(text: str, blocks: Callable[[list[str]], Mapping[str, Block]]) 
 
 
 def _decode_fields(data: dict[str, Any], blocks: Callable[[list[str]], Mapping[str, Block]]) -> Frame:
+    """Return the frame of decoded JSON. blocks: reads blocks by id."""
     rows = data.pop("candidates")
     stored_blocks = blocks([row["block"] for row in rows])
     return Frame(

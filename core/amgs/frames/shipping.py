@@ -204,6 +204,7 @@ def origins(storage: Storage, known: Definitions, shipped: Sequence[FrameDefinit
 
 
 def _origin(definition: FrameDefinition, ours: FrameDefinition | None, version: str | None) -> Origin:
+    """Return where a definition comes from. ours: the shipped one, None for the operator's own frame."""
     if ours is None:
         return Origin(definition.name, "own", "yours")
     if definition == ours:

@@ -216,6 +216,7 @@ class KeywordIndex(LexicalIndex):
         self._known = union(rest, np.sort(np.array(added, dtype=np.int64)))
 
     def _document(self, number: int, content: str) -> Document:
+        """Return the tantivy document of a block: its number and its terms by field."""
         text = extract_terms(content)
         document = Document()
         document.add_unsigned("number", number)

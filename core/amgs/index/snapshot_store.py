@@ -161,6 +161,7 @@ def _differing(folder: Path) -> list[str]:
 
 
 def _checksum(path: Path) -> int:
+    """Return the CRC-32 of a file; -1 where it cannot be read."""
     total = 0
     try:
         with path.open("rb") as file:

@@ -88,6 +88,7 @@ def with_categories(block: Block, categories: Sequence[str]) -> Block:
 
 
 def _check_meta(meta: Mapping[str, str]) -> dict[str, str]:
+    """Return metadata with clean keys and values; raise UsageError for a reserved or too long one."""
     for key, value in meta.items():
         if of_the_engine(key) or key in _OF_THEIR_OWN or not key.isprintable() or not key.strip():
             raise UsageError(
@@ -124,6 +125,7 @@ def check_confidence(value: float) -> float:
 
 
 def _status(before: Block, status: Status) -> Status:
+    """Return the new status; raise UsageError where it cannot be set by hand."""
     if status == before.status:
         return status
     if status not in _BY_HAND or (status == "consolidated" and before.embedding is None):

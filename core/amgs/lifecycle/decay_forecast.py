@@ -157,6 +157,7 @@ def category_curves(
 def _by_category(
     known: FadingColumns, before: NDArray[np.float64], after: NDArray[np.float64], threshold: float
 ) -> tuple[CategoryOutlook, ...]:
+    """Return for each category how many blocks are above the threshold before and after, and their means."""
     kinds = len(known.names)
     sizes = np.bincount(known.category, minlength=kinds)
     alive = [np.bincount(known.category, values >= threshold, kinds) for values in (before, after)]

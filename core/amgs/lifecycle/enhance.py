@@ -147,6 +147,7 @@ def _alike(
     progress: Progress | None,
     model: TextModel | None,
 ) -> list[Proposal]:
+    """Propose to merge similar blocks, and to link accounts of the same event."""
     proposals: list[Proposal] = []
     asked = 0
     busy: set[str] = set()
@@ -183,6 +184,7 @@ def _alike(
 
 
 def _of_pair(pair: Pair, effect: str, change: Change, by: str) -> Proposal:
+    """Return the proposal for a pair of similar blocks. by: the model that confirmed it, or ""."""
     measures = f"wording {pair.wording:.2f}, meaning {pair.cosine:.2f}, {pair.hours:.0f} h apart"
     return Proposal(
         proposal_id(pair.kind, pair.a.id, pair.b.id),
@@ -224,6 +226,7 @@ def _splits(
     progress: Progress | None,
     model: TextModel | None,
 ) -> list[Proposal]:
+    """Propose to split blocks with two subjects, except those in `busy`."""
     proposals = []
     touching = _touching(seen.edges)
     # Next to a block that is remade, edges would lead to what is archived: it waits for the next plan.

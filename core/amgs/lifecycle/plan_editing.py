@@ -188,6 +188,7 @@ def find_category(category: str, known: Collection[str], *, adds: bool = False) 
 def _set_category(
     edit: ItemEdit, item: ConsolidationItem, category: str, owner_name: str, profiles: ProfileSettings
 ) -> ItemEdit:
+    """Return the edit with a category and what follows from it; without them where it is the proposed one."""
     if category == item.category:
         return replace(edit, category=None, decay_lambda=None, is_self_component=None)
     return replace(

@@ -255,6 +255,7 @@ def _norm(weights: Any, name: str, epsilon: float) -> _Norm:
 
 
 def _layer(weights: Any, number: int, epsilon: float, product: _Product) -> _Layer:
+    """Return a layer of the model: a function from its input to its output, with these weights."""
     at = f"encoder.layer.{number}"
     return _Layer(
         _linear(weights, product, *(f"{at}.attention.self.{name}" for name in ("query", "key", "value"))),

@@ -205,6 +205,7 @@ _QUOTES = str.maketrans({"’": "'", "‘": "'", "“": '"', "”": '"', "–": 
 
 
 def _words(sentence: str) -> Sentence:
+    """Return the words of a sentence in normal form: numbers, times, units and spelled numbers alike."""
     words: list[str] = []
     number = False
     for m in _TOKEN.finditer(sentence):

@@ -114,6 +114,7 @@ def read_names(content: str) -> tuple[NameReading, Counter[str]]:
 
 
 def _uses(line: str) -> Iterator[NameUse]:
+    """Yield the uses of names in a line."""
     heading = line.lstrip().startswith("#")
     tokens = [m for m in _TOKEN.finditer(line) if not m[0].endswith(("'", "’"))]
     small = sum(t[0].islower() and t[0] not in _LINKING for t in tokens)

@@ -176,6 +176,7 @@ def readable(text: str) -> str:
 
 
 def _strip_markup(part: str, code: bool) -> str:
+    """Return a part of a text as it reads when rendered. code: the part is a fenced code block."""
     if code:
         return "\n".join(part.split("\n")[1:-1])
     bare = _HIDDEN.sub(" ", _COMMENT.sub(" ", without_plumbing(part)))

@@ -76,6 +76,7 @@ def spaced(text: str, *, singles: bool) -> str:
 
 
 def _terms(run: str, *, singles: bool) -> list[str]:
+    """Return the pairs of characters of a run, each with its combining marks; with `singles` the characters too."""
     letters: list[str] = []
     for c in run:
         if letters and unicodedata.category(c).startswith("M"):

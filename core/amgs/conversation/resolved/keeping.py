@@ -95,6 +95,7 @@ def gather_entities(
 
 
 def _entity(type: MentionType, members: Sequence[ResolvedMention]) -> ConversationEntity:
+    """Return the entity of mentions with the same normal form and type."""
     ordered = tuple(sorted(members, key=lambda mention: (mention.number, mention.start)))
     forms = Counter(mention.means[0] for mention in ordered if len(mention.means) == 1)
     name = max(forms, key=lambda form: (forms[form], form)) if forms else " and ".join(ordered[0].means)

@@ -97,6 +97,7 @@ def week_of_month(year: int, month: int, nth: int) -> Days:
 
 
 def _over_workdays(day: date, count: int) -> date:
+    """Return the day so many workdays (Monday to Friday) later, or earlier for a negative count."""
     step = 1 if count > 0 else -1
     weeks, rest = divmod(abs(count), 5)
     day += timedelta(weeks=step * weeks)

@@ -24,6 +24,7 @@ def holiday(r: Reading, i: int) -> Found | None:
 
 
 def _holiday(r: Reading, i: int, side: int) -> Found | None:
+    """Read a holiday; without a year the nearest on this side of today."""
     if not _BEGINNINGS.issuperset(stem([r.at(i)])):
         return None
     for length in range(min(7, len(r) - i), 0, -1):

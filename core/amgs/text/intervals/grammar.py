@@ -87,6 +87,7 @@ def dates_in(text: str, written: date | datetime) -> tuple[DateMention, ...]:
 
 
 def _english_dates(text: str, written: date | datetime) -> tuple[DateMention, ...]:
+    """Return the dates in an English text; see `dates_in`."""
     today = day_of(written)
     reading = Reading(text, today, RULES)
     mentions: list[DateMention] = []

@@ -64,6 +64,7 @@ def _move_day(day: date, counts: list[tuple[Count, str]], sign: int) -> DayInter
 
 
 def _read_offset_ago(r: Reading, i: int) -> Found | None:
+    """Read "two weeks ago", "3 days earlier", "a year from now"."""
     duration = counted(r, r.skip(i, "about", "around", "some", "almost", "nearly", "over", "just"))
     if duration is None:
         return None

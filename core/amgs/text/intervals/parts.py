@@ -142,6 +142,7 @@ def _nth_week(r: Reading, i: int) -> Found | None:
 
 
 def _nth(first: date, last: date, grain: Grain, unit: str, nth: int) -> Days:
+    """Return the nth unit (day, week, weekend or month) of a period; the last for -1."""
     if unit == "day":
         return (last, last) if nth < 0 else (first, first)
     if unit == "month":

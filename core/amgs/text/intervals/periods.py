@@ -187,6 +187,7 @@ def _unit(r: Reading, i: int) -> Found | None:
 
 
 def _whole(r: Reading, end: int, unit: str, step: int, *, bare: bool) -> Found:
+    """Return the unit (week, month, …) `step` units from the current one. bare: no word such as "last" selects it."""
     grain = {"workweek": "week", "fortnight": "week"}.get(unit, unit)
     if unit == "weekend" and bare:
         step = -1 if r.side < 0 and r.today.weekday() < 5 else 0

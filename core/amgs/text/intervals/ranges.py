@@ -87,6 +87,7 @@ def _between(r: Reading, first: Fields | DayInterval, last: Fields | DayInterval
 
 
 def _span(r: Reading, first: Fields | DayInterval, last: Fields | DayInterval, side: int) -> DayInterval | None:
+    """Return the days from the beginning of one date to the end of another; None where the second is earlier."""
     begin = settled(first, r.today, side) if isinstance(first, Fields) else first
     if begin is None or begin.first is None:
         return None

@@ -81,6 +81,7 @@ def _numeric(r: Reading, i: int) -> Found | None:
 
 
 def _from_parts(r: Reading, end: int, parts: list[str], sep: str) -> Found | None:
+    """Read a date of two or three numbers or month names joined by a sign: "2018-03-04", "4/3/18", "Mar-18"."""
     named = [k for k, part in enumerate(parts) if not part.isdigit()]
     if len(named) > 1 or any(len(part) not in (1, 2, 4) for part in parts if part.isdigit()):
         return None
@@ -109,6 +110,7 @@ def _from_parts(r: Reading, end: int, parts: list[str], sep: str) -> Found | Non
 
 
 def _two_parts(end: int, numbers: list[int], named: list[int], long: list[int], sep: str) -> Found | None:
+    """Read a date of two parts: day and month, or month and year."""
     if named:
         month, other = numbers[named[0]], 1 - named[0]
         if long:
@@ -182,6 +184,7 @@ def _words_only(r: Reading, i: int, number: tuple[int, int] | None) -> tuple[int
 
 
 def _with_year(r: Reading, end: int, month: int, day: int) -> Found | None:
+    """Read the rest of a date that begins with a month and day: its year, if any."""
     after_clock = _clock(r, end)
     for j in (end, after_clock):
         k = r.skip(j, ",", "-", "/", ".")

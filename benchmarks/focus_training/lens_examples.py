@@ -20,11 +20,11 @@ from amgs_focus.lens.lensnet import LensInput, LensReader
 from amgs_focus.lens.scoring import LensView
 from amgs_focus.model.base_model import BaseModel
 from amgs_focus.tree.gist_tree import LifetimeTree
-from amgs_focus.window.layout import assemble, spread
+from amgs_focus.window.layout import assemble
 from amgs_focus.window.working_context import WorkingContext
 from benchmarks.focus_training.counterfactuals import Label
 from benchmarks.focus_training.lens_labels import JointLabel, LabelledSnapshot
-from benchmarks.focus_training.lens_runs import LensRuns, LensText, fact_lifetime, stirred, text_of
+from benchmarks.focus_training.lens_runs import LensRuns, LensText, fact_lifetime, spread, stirred, text_of
 
 UNIT = 0.05  # nats a position
 TOLD = 0.6  # utility of a block that holds all of the fact asked about, in the warm start

@@ -20,8 +20,8 @@ from amgs_focus.runtime.step import refocus
 from amgs_focus.settings import FocusSettings
 from amgs_focus.tree.gist_tree import LifetimeTree
 from amgs_focus.window.allocator import make_room
-from amgs_focus.window.layout import assemble, spread
-from amgs_focus.window.working_context import WorkingContext
+from amgs_focus.window.layout import assemble, coarsest
+from amgs_focus.window.working_context import TreeShape, WorkingContext
 from benchmarks.focus_training.counterfactuals import LabelSnapshot, candidates
 from benchmarks.focus_training.facts import fact_text
 
@@ -256,3 +256,22 @@ class _Still:
 
     def perf(self) -> float:
         return 0.0
+
+
+def spread(tree: TreeShape, window: int, tail_blocks: int, *, headroom: int = 0) -> WorkingContext:
+    """Detail for the coarsest first, then for the latest: as much of the lifetime as fits at one level.
+
+    A layout in which every block's worth can be measured; nothing is decided in it yet. headroom and errors
+    as in `assemble`.
+    """
+    context = coarsest(tree, window, tail_blocks)
+    for level in range(max((entry.level for entry in context.items), default=0), 0, -1):
+        # latest first, so that the places still to come do not shift
+        for place in reversed([at for at, entry in enumerate(context.items) if entry.level == level]):
+            entry = context.items[place]
+            if context.free - headroom < context.expand_cost(place):
+                break
+            if not tree.is_sealed(entry.node):
+                context, _ = context.expand(place)
+    context.check()
+    return context

@@ -222,13 +222,13 @@ def describe_dependence(depends: AnswerDependence, view: FocusView) -> str:
     lit, names = number_blocks(depends), Names(view)
     gains = {block.index: gain for block, gain in zip(depends.blocks, depends.gains, strict=True)}
     clauses = [
-        f"[{lit[index]}] {names.name_at(index * view.block_size)}: {gains[index]:+.1f}"
+        f"[{lit[index]}] {names.name_at(index * view.block_size)} {gains[index]:+.1f}"
         for index in sorted(lit, key=lambda index: -gains[index])[:3]
     ]
     control = sum(word.control for word in depends.words)
-    beside = f"A block that was not open: {control:+.1f} nats" if depends.control else "No block to compare with"
+    beside = f"a block that was not open {control:+.1f}" if depends.control else "no block to compare with"
     clauses = clauses or ["no word depends on an open block"]
-    return " · ".join([beside, *clauses, "one nat: 2.7 times as likely"])
+    return f"Gains in nats: {' · '.join([beside, *clauses])}"
 
 
 def draw_answer(region: Region, view: FocusView, depends: AnswerDependence | None) -> None:

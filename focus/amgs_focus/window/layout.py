@@ -110,25 +110,6 @@ def open_down_to(node: NodeRef, context: WorkingContext, tree: TreeShape) -> Wor
     return layout
 
 
-def spread(tree: TreeShape, window: int, tail_blocks: int, *, headroom: int = 0) -> WorkingContext:
-    """Detail for the coarsest first, then for the latest: as much of the lifetime as fits at one level.
-
-    A layout in which every block's worth can be measured; nothing is decided in it yet. headroom and errors
-    as in `assemble`.
-    """
-    context = coarsest(tree, window, tail_blocks)
-    for level in range(max((entry.level for entry in context.items), default=0), 0, -1):
-        # latest first, so that the places still to come do not shift
-        for place in reversed([at for at, entry in enumerate(context.items) if entry.level == level]):
-            entry = context.items[place]
-            if context.free - headroom < context.expand_cost(place):
-                break
-            if not tree.is_sealed(entry.node):
-                context, _ = context.expand(place)
-    context.check()
-    return context
-
-
 def too_small(context: WorkingContext) -> WindowBudgetError:
     """Return the error for a window that cannot hold the sinks, the coarsest cover and the tail."""
     return WindowBudgetError(

@@ -137,7 +137,7 @@ def of_decay(ahead: Forecast, blocks: int) -> HealthLine:
 
 
 def of_centrality(context: MemoryContext) -> tuple[HealthLine, ...]:
-    """Report on the graph whose centrality scores a large memory; None for a small one, which is always computed."""
+    """Report on the graph whose centrality scores a large memory; nothing for a small one, which is always computed."""
     stored = context.derived.centrality
     with context.storage.snapshot():
         if not stored.large():

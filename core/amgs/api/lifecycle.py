@@ -124,8 +124,8 @@ class Lifecycle(MemoryPart):
         return frozenset({*CATEGORIES, *self._storage.blocks.categories()})
 
     def find_categories(self, names: Sequence[str], *, adds: bool = False) -> tuple[str, ...]:
-        """Return the canonical names of categories. Raises UsageError for an unknown one; adds: say in it that it can
-        be allowed.
+        """Return the canonical names of categories. Raises UsageError for an unknown one; adds: mention in it how to
+        allow a new one.
         """
         known = self.known_categories() if names else frozenset[str]()
         return tuple(plan_editing.find_category(name, known, adds=adds) for name in names)

@@ -1,4 +1,4 @@
-"""The client of a served memory, over HTTP. The clients are loaded on first use."""
+"""HTTP clients of a served memory, loaded on first use."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A request as a value. Every call of the service is described once, as a function from its arguments to an `Ask`."""
+"""Requests as values: every call of the service is a function from its arguments to an `Ask`."""
 
 from __future__ import annotations
 
@@ -14,17 +14,18 @@ from amgs.storable import check_storable
 R = TypeVar("R")
 Method = Literal["GET", "POST", "PUT", "PATCH", "DELETE"]
 Read = Callable[[Any], R]
-"""What makes the answer's values from its JSON."""
+"""Converts the answer's JSON to values."""
 
 _SAFE: Final[frozenset[str]] = frozenset({"GET"})
 
 
 @dataclass(frozen=True, slots=True)
 class Ask(Generic[R]):
-    """One request. arguments: by name, in the query of GET and DELETE, else in the body; None is left out.
+    """A request.
 
-    repeatable: asking twice does no more than asking once. A request that is not gets an idempotency key.
-    exact: whether the answer is in values that read back as they were, else in plain JSON. headers: other headers.
+    arguments: by name, in the query for GET and DELETE, else in the body; None is omitted. repeatable: repeating it has
+    no further effect; other requests get an idempotency key. exact: whether the answer is in values that read back
+    exactly, else plain JSON. headers: additional headers.
     """
 
     method: Method
@@ -37,26 +38,26 @@ class Ask(Generic[R]):
 
 
 whole: Final[Read[Any]] = wire.decode
-"""Reads the answer as it is."""
+"""Decodes the whole answer."""
 
 
 def plain(answer: Any) -> Any:
-    """Leave the answer in plain JSON."""
+    """Return the answer as plain JSON."""
     return answer
 
 
 def part(name: str) -> Read[Any]:
-    """Return a reader of one field of the answer, whose own class stays on the server."""
+    """Return a function that decodes one field of the answer; the answer's class exists only on the server."""
     return lambda answer: wire.decode(answer["fields"][name])
 
 
 def asking(path: str, read: Read[Any] = whole, /, **arguments: Any) -> Ask[Any]:
-    """Return a request that changes nothing, answered by GET."""
+    """Return a GET request that changes nothing."""
     return Ask("GET", path, given(arguments), read, repeatable=True)
 
 
 def operation(identifier: str, read: Read[Any] = whole, /, *, writes: bool = False, **arguments: Any) -> Ask[Any]:
-    """Return the request for an operation of the table by its identifier, such as `frame_compare`."""
+    """Return the request for an operation by its identifier, such as `frame_compare`."""
     path = f"/v1/operations/{identifier}"
     return Ask("POST", path, given(arguments), read, repeatable=not writes)
 
@@ -64,12 +65,12 @@ def operation(identifier: str, read: Read[Any] = whole, /, *, writes: bool = Fal
 def sending(
     method: Method, path: str, read: Read[Any] = whole, /, *, repeatable: bool = False, **arguments: Any
 ) -> Ask[Any]:
-    """Return a request under a name of its own."""
+    """Return a request to a path of its own."""
     return Ask(method, path, given(arguments), read, repeatable=repeatable or method in _SAFE)
 
 
 def given(arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the arguments that say something, as JSON knows them."""
+    """Return the arguments that are not None, as JSON values."""
     check_storable(arguments)
     return {name: _json(value) for name, value in arguments.items() if value is not None}
 

@@ -1,7 +1,7 @@
-"""Send a request, read its answer and retry it: one set of rules for both clients.
+"""Send a request, read its answer and retry it, by the same rules for both clients.
 
-The rules are a generator that yields what to do (send this, wait so long) and is told what came of it, so that one
-client carries the steps out at once and the other awaits them.
+The rules are a generator that yields steps (send this, wait) and receives their results, so that one client can block
+and the other await.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ R = TypeVar("R")
 AGAIN: Final = frozenset({429, 502, 503, 504})
 """Status codes after which the same request may succeed."""
 LONGEST_WAIT: Final = 30.0
-"""Seconds that a client waits at most before it tries again, whatever the service says."""
+"""Most seconds before a retry, whatever the service says."""
 
 
 @dataclass(frozen=True, slots=True)
 class Sent:
-    """A request as HTTP has it."""
+    """An HTTP request."""
 
     method: str
     path: str
@@ -39,14 +39,14 @@ class Sent:
 
 @dataclass(frozen=True, slots=True)
 class Wait:
-    """Wait so many seconds."""
+    """Wait this long."""
 
     seconds: float
 
 
 @dataclass(frozen=True, slots=True)
 class Lost:
-    """No answer came. arrived: whether the service may have got the request."""
+    """There was no answer. arrived: whether the service may have received the request."""
 
     why: str
     arrived: bool
@@ -58,17 +58,17 @@ Outcome = "httpx2.Response | Lost | None"
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """Retry policy of a request.
+    """Retry policy.
 
-    attempts: how many in all. first_wait: seconds before the second; each further wait is twice as long, and drawn at
-    random between half of that and all of it.
+    attempts: in all. first_wait: seconds before the second; each further wait is twice as long, randomly reduced by up
+    to half.
     """
 
     attempts: int = 4
     first_wait: float = 0.2
 
     def wait(self, tried: int, chance: float, retry_after: str = "") -> float:
-        """Return seconds to wait after so many attempts. retry_after: what the service says in Retry-After."""
+        """Return the seconds to wait after `tried` attempts. retry_after: value of the Retry-After header."""
         if retry_after.strip().isdecimal():
             return min(float(retry_after), LONGEST_WAIT)
         longest = min(self.first_wait * 2.0 ** (tried - 1), LONGEST_WAIT)
@@ -78,10 +78,9 @@ class Rules:
 def steps(
     ask: Ask[R], headers: Mapping[str, str], rules: Rules, chance: Callable[[], float], address: str
 ) -> Generator[Step, httpx2.Response | Lost | None, R]:
-    """Yield the steps that carry a request out; the generator returns the answer, or raises what the engine would
-    raise.
+    """Yield the steps of a request; the generator returns the answer, or raises what the engine would raise.
 
-    A request that may not be repeated is sent again only where it cannot have arrived.
+    A request that is not repeatable is sent again only if it cannot have arrived.
     """
     request = _as_http(ask, headers)
     repeatable = ask.repeatable or "Idempotency-Key" in headers
@@ -124,7 +123,7 @@ def _read(ask: Ask[R], got: httpx2.Response) -> R:
 
 
 def refused(status: int, content: bytes) -> AmgsError:
-    """Return the error that the answer to a refused request stands for."""
+    """Return the error for a refused request."""
     problem = _json(content)
     if isinstance(problem, dict) and "type" in problem:
         error = problems.error_of(problem)
@@ -145,7 +144,7 @@ def _json(content: bytes) -> Any:
 
 
 def _decode_entries(entries: Any) -> tuple[Any, ...]:
-    """Return the journal entries named in a refusal; none where they are of another version: its sentence stands."""
+    """Return the journal entries in a refusal; none if they are of another version, since its message is complete."""
     try:
         return tuple(wire.decode(entries)) if isinstance(entries, list) else ()
     except (ValueError, TypeError, KeyError, AttributeError, ImportError):
@@ -157,7 +156,7 @@ def _foreign() -> ServiceError:
 
 
 def unreachable(address: str, lost: Lost) -> UnreachableError:
-    """Return the error for a request that nobody answered."""
+    """Return the error for a request without an answer."""
     return UnreachableError(
         f"{address} does not answer: {lost.why}.", way_out="Start it with `amgs serve`, or check the address."
     )

@@ -1,4 +1,4 @@
-"""Clients of a served memory, for programs that wait for each answer and for those that await it."""
+"""Blocking and asynchronous clients of a served memory."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ T = TypeVar("T", BlockingTransport, AwaitedTransport)
 
 
 class _Methods(Generic[T]):
-    """Base of classes whose methods send. T: the transport, blocking or awaited."""
+    """Base of classes with request methods. T: the transport, blocking or asynchronous."""
 
 
 class _Method(Generic[P, R]):
-    """A method that sends a request and gives its answer, in the way of the client that it belongs to."""
+    """A method that sends a request and returns its answer by its client's transport."""
 
     def __init__(self, request: Callable[P, Ask[R]]) -> None:
         self._request = request
@@ -45,7 +45,7 @@ class _Method(Generic[P, R]):
 
 
 class _Part(_Methods[T]):
-    """Some methods of a client, by subject."""
+    """Methods of a client on one subject."""
 
     def __init__(self, client: Any) -> None:
         self.send: Final = client.send
@@ -115,38 +115,34 @@ class _Client(_Methods[T]):
 
     @property
     def lifecycle(self) -> _Lifecycle[T]:
-        """Consolidation, and what the memory holds."""
+        """Consolidation, and the status of the memory."""
         return _Lifecycle(self)
 
     @property
     def plans(self) -> _Plans[T]:
-        """Changes that are looked at first, applied if nothing else has changed since, and taken back."""
+        """Changes that are planned first, applied if nothing else has changed since, and undone."""
         return _Plans(self)
 
     @property
     def conversation(self) -> _Conversation[T]:
-        """Conversations that are kept whole, and what of one a model should read for a question."""
+        """Conversations, stored in full, and the part of one that a model should read for a question."""
         return _Conversation(self)
 
     @property
     def diagnosis(self) -> _Diagnosis[T]:
-        """Reasons why an answer missed a fact, and ways to include it."""
+        """Why an answer missed a fact, and ways to include it."""
         return _Diagnosis(self)
 
 
 class MemoryClient(BlockingTransport, _Client[BlockingTransport]):
-    """A served memory, over HTTP. `call` reaches every operation that has no method here.
+    """HTTP client of a served memory. `call` reaches operations that have no method here.
 
-    Answers are the engine's own frozen values, and what the engine would raise is raised here; a service that does not
-    answer raises UnreachableError. Requests that may be repeated are tried again, with growing waits that chance
-    spreads; one that changes the memory carries an idempotency key, so that trying again does nothing twice.
-
-    Use it as a context manager, or close it. It may be called from any thread.
+    Answers are the engine's values, and the engine's errors are raised; if the service does not answer,
+    UnreachableError is raised. Repeatable requests are retried with growing random waits; requests that change the
+    memory have an idempotency key, so that a retry has no second effect. Use it as a context manager, or close it. It
+    may be called from any thread.
     """
 
 
 class AsyncMemoryClient(AwaitedTransport, _Client[AwaitedTransport]):
-    """The same as `MemoryClient`, for a program that does other things while it waits: every method is a coroutine.
-
-    Use it as an asynchronous context manager, or `aclose` it.
-    """
+    """Like `MemoryClient`, with coroutines as methods. Use it as an asynchronous context manager, or `aclose` it."""

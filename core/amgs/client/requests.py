@@ -1,4 +1,4 @@
-"""Requests of the clients: a function for each method, from its arguments to a request whose answer has a type."""
+"""Requests of the clients: a function for each method, from its arguments to a request with a typed answer."""
 
 from __future__ import annotations
 
@@ -38,10 +38,10 @@ if TYPE_CHECKING:
 
 
 def call(name: str, /, *, exact: bool = False, writes: bool = True, **arguments: Any) -> Ask[Any]:
-    """Ask any operation of the service by its name, such as `frame compare`, with its parameters.
+    """Call any operation of the service by name, such as `frame compare`, with its parameters.
 
-    Answers in plain JSON, as the command line prints with `--format json`; with exact, in the frozen
-    values of the engine. writes: False for a request that changes nothing, which needs no idempotency key.
+    The answer is plain JSON, as from `--format json`; with exact, the engine's values. writes: False for a request that
+    changes nothing and needs no idempotency key.
     """
     path = f"/v1/operations/{'_'.join(name.split())}"
     read = whole if exact else plain
@@ -58,12 +58,12 @@ def ingest(
     meta: Mapping[str, Any] | None = None,
     replaces: Sequence[str] = (),
 ) -> Ask[IngestReceipt]:
-    """Take in a text or many, all of them or none; they wait in the inbox for `consolidate`.
+    """Ingest one or more texts, all or none; they wait in the inbox for `consolidate`.
 
-    content: a text, or a list of texts, each a str or a mapping with `content` and any of what follows. occurred_at:
-    when it happened or was written, now unless given. replaces: what it corrects, blocks by their ids or by what they
-    said. What is known already is left alone, so that a request can be
-    repeated. Returns only after the memory has it on disk. Raises InputError for a text that cannot be taken in.
+    content: a text, or a list of texts, each a str or a mapping with `content` and any of the following. occurred_at:
+    when it happened or was written; default: now. replaces: what it corrects, blocks by id or wording. Known texts are
+    not changed, so a request can be repeated. Returns once it is on disk. Raises InputError for a text that cannot be
+    ingested.
     """
     return sending(
         "POST",
@@ -88,10 +88,10 @@ def search(
     weights: Weights | None = None,
     as_of: datetime | None = None,
 ) -> Ask[SearchResult]:
-    """Search the memory, the best hit first.
+    """Search the memory, best hit first.
 
-    Raises UsageError for a filter with a condition that the service does not take: it filters by status, category,
-    date, metadata and the self.
+    Raises UsageError for a filter that the service does not support: it filters by status, category, date, metadata and
+    the self.
     """
     return operation(
         "search",
@@ -105,7 +105,7 @@ def search(
 
 
 def why(query: str, block_id: str, *, top_k: int | None = None, weights: Weights | None = None) -> Ask[Explanation]:
-    """Explain why a search brings a block, or why not."""
+    """Return why a search finds a block, or why not."""
     return operation("why", query=query, block=block_id, top_k=top_k, weights=weights)
 
 
@@ -118,7 +118,7 @@ def assemble_frame(
     reinforce: bool = True,
     as_of: datetime | None = None,
 ) -> Ask[Frame]:
-    """Assemble a frame. reinforce: False leaves no trace of it in the memory; neither does as_of."""
+    """Assemble a frame. reinforce: False leaves no trace in the memory, nor does as_of."""
     look = None if reinforce and as_of is None else True
     return operation(
         "frame_assemble",
@@ -133,24 +133,24 @@ def assemble_frame(
 
 
 def read_context(query: str, *, frame: str = "SESSION", budget: int | None = None) -> Ask[Frame]:
-    """Assemble the frame for a question; its `text` is what a model reads."""
+    """Assemble the frame for a question; its `text` is for the model."""
     return assemble_frame(frame, query=query, budget=budget)
 
 
 def show_block(block_id: str) -> Ask[Block]:
-    """Show a block by its id or the beginning of it. Raises UnknownBlockError."""
+    """Return a block by id or prefix. Raises UnknownBlockError."""
     return operation("block_show", part("block"), block=block_id)
 
 
 def find_blocks(text: str = "", *, limit: int | None = None) -> Ask[tuple[Block, ...]]:
-    """Find blocks whose title or text has these words, the newest first."""
+    """Return blocks whose title or text contains these words, newest first."""
     return operation("block_find", part("blocks"), text=text or None, limit=limit)
 
 
 def add_edge(
     source: str, target: str, *, kind: str = "related", weight: float = 0.8, confidence: float = 1.0
 ) -> Ask[Edge]:
-    """Draw an edge between two blocks."""
+    """Add an edge between two blocks."""
     return operation(
         "edge_add",
         part("edge"),
@@ -164,14 +164,14 @@ def add_edge(
 
 
 def reinforce_blocks(ids: Sequence[str]) -> Ask[tuple[Block, ...]]:
-    """Restart the decay clock of blocks, one logged event each; returns them as they are then."""
+    """Restart the decay clock of blocks, with one logged event each; return the blocks after that."""
     return operation("block_reinforce", part("blocks"), writes=True, blocks=list(ids))
 
 
 def give_feedback(
     block_id: str, *, useful: bool, assembly_id: str | None = None, prediction_id: str | None = None
 ) -> Ask[Outcome]:
-    """Say whether a block was useful: the forecast of its frame gets its outcome, and a useful block is reinforced."""
+    """Record whether a block was useful: its frame's forecast is decided, and a useful block is reinforced."""
     return operation(
         "feedback",
         writes=True,
@@ -188,32 +188,32 @@ def consolidate(*, limit: int | None = None) -> Ask[ConsolidationSummary]:
 
 
 def read_status() -> Ask[StoreStatus]:
-    """Read what the memory holds. Its path is told only to who may operate it."""
+    """Return the status of the memory. Its path is only shown to those who may operate it."""
     return operation("status", part("store"))
 
 
 def list_operations(limit: int = 20) -> Ask[tuple[JournalEntry, ...]]:
-    """List the latest changes of the journal."""
+    """Return the latest operations."""
     return operation("operations", part("operations"), limit=limit)
 
 
 def undo(operation_id: int) -> Ask[JournalEntry]:
-    """Take a change back. Raises UsageError where it cannot be taken back."""
+    """Undo an operation. Raises UsageError if that is not possible."""
     return operation("undo", writes=True, operation=operation_id)
 
 
 def find_neighbours(block_id: str, hops: int = 1, limit: int = 60) -> Ask[Neighbourhood]:
-    """Find the blocks around a block, by edges that are alive."""
+    """Return the blocks around a block, by live edges."""
     return operation("graph_neighbours", block=block_id, hops=hops, limit=limit)
 
 
 def find_path(start: str, goal: str) -> Ask[GraphPath]:
-    """Find the strongest way between two blocks."""
+    """Return the strongest path between two blocks."""
     return operation("graph_path", start=start, goal=goal)
 
 
 def add_messages(conversation: str, messages: Sequence[GivenMessage]) -> Ask[ConversationAdded]:
-    """Add messages to a conversation, which is made where there is none."""
+    """Add messages to a conversation, which is created if necessary."""
     from amgs.types.conversation import Message
 
     objects = [message.as_object() if isinstance(message, Message) else dict(message) for message in messages]
@@ -222,66 +222,66 @@ def add_messages(conversation: str, messages: Sequence[GivenMessage]) -> Ask[Con
 
 
 def show_messages(conversation: str, *, limit: int = 1_000_000) -> Ask[tuple[Message, ...]]:
-    """Show the messages of a conversation."""
+    """Return the messages of a conversation."""
     return operation("conversation_show", part("messages"), conversation=conversation, limit=limit)
 
 
 def optimise_context(
     conversation: str, query: str = "", *, budget: int | None = None, strategy: str | None = None
 ) -> Ask[OptimisedContext]:
-    """Choose what of a conversation a model should read for a question, within a budget of tokens."""
+    """Select the part of a conversation that a model should read for a question, within a budget in tokens."""
     return operation(
         "conversation_optimise", conversation=conversation, query=query or None, budget=budget, strategy=strategy
     )
 
 
 def diagnose(answer: str, missed: str, **asked_of: Unpack[DiagnosisArguments]) -> Ask[Diagnosis]:
-    """Find out why an answer missed a fact, and what would bring it in."""
+    """Find out why an answer missed a fact, and what would include it."""
     return operation("diagnose", answer=answer, missed=missed, **_drop_empty(asked_of))
 
 
 def apply_fix(answer: str, missed: str, **asked_of: Unpack[DiagnosisArguments]) -> Ask[FixApplied]:
-    """Carry out the fix that `diagnose` proposes; `undo` takes it back."""
+    """Apply the fix that `diagnose` proposes; `undo` reverts it."""
     return operation("diagnose", writes=True, answer=answer, missed=missed, apply=True, **_drop_empty(asked_of))
 
 
 def plan_consolidation(*, limit: int | None = None) -> Ask[ServedPlan]:
-    """Plan a consolidation of the inbox, which the service keeps for an hour; changes nothing."""
+    """Plan a consolidation of the inbox; the service stores the plan for an hour; changes nothing."""
     return sending("POST", "/v1/plans/consolidate", repeatable=True, limit=limit)
 
 
 def plan_enhancement(*, kinds: Sequence[str] = (), limit: int | None = None) -> Ask[ServedPlan]:
-    """Plan what could be better, which the service keeps for an hour; changes nothing."""
+    """Plan an enhancement; the service stores the plan for an hour; changes nothing."""
     return sending("POST", "/v1/plans/enhance", repeatable=True, kind=list(kinds) or None, limit=limit)
 
 
 def plan_pruning(*, limit: int | None = None) -> Ask[ServedPlan]:
-    """Plan a pruning, which the service keeps for an hour; changes nothing."""
+    """Plan a pruning; the service stores the plan for an hour; changes nothing."""
     return sending("POST", "/v1/plans/prune", repeatable=True, limit=limit)
 
 
 def plan_revision(source: str, text: str) -> Ask[ServedPlan]:
-    """Plan what a source's new text would change, which the service keeps for an hour; changes nothing."""
+    """Plan the changes by a source's new text; the service stores the plan for an hour; changes nothing."""
     return sending("POST", "/v1/plans/revision", repeatable=True, source=source, text=text)
 
 
 def apply_plan(plan: ServedPlan, *, even_if_changed: bool = False) -> Ask[PlanApplied]:
-    """Carry a plan out, in one transaction that `undo` takes back.
+    """Apply a plan, in one transaction that `undo` reverts.
 
-    even_if_changed: apply it if it still fits, whatever else has changed. Where the memory is not the one that it was
-    made from, the answer is a StaleError, whose `changed` are the journal entries since.
+    even_if_changed: apply it if it still fits, even if the memory has changed; otherwise that raises StaleError, whose
+    `changed` are the journal entries since.
     """
     wanted = "*" if even_if_changed else f'"{plan.change_counter}"'
     return replace(sending("POST", f"/v1/plans/{plan.id}/apply"), headers={"If-Match": wanted})
 
 
 def read_journal(limit: int = 50, offset: int = 0) -> Ask[JournalPage]:
-    """Read a page of what was changed, the newest first."""
+    """Return a page of the journal, newest first."""
     return asking("/v1/journal", limit=limit, offset=offset)
 
 
 def _write_conditions(filter: BlockFilter | None) -> dict[str, Any]:
-    """Write a filter as the conditions that the service takes; raises UsageError for others."""
+    """Return a filter as the service's conditions; raises UsageError for others."""
     if filter is None:
         return {}
     from amgs.types import BlockFilter
@@ -310,7 +310,7 @@ def _read_summary(answer: Any) -> ConsolidationSummary:
     from amgs.types import ConsolidationSummary
 
     if "operations" not in answer["fields"]:
-        return ConsolidationSummary(0, 0, {}, ())  # nothing waited
+        return ConsolidationSummary(0, 0, {}, ())  # the inbox was empty
     entries = wire.decode(answer["fields"]["operations"])
     operations = tuple(entry for entry in entries if entry.blocks)
     categories = wire.decode(answer["fields"]["categories"])

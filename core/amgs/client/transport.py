@@ -1,4 +1,4 @@
-"""Connect each client to its service: the address, the token, the namespace, and a request sent at once or awaited."""
+"""Connection to the service: address, token, namespace, and sending requests, blocking or asynchronously."""
 
 from __future__ import annotations
 
@@ -22,16 +22,17 @@ if TYPE_CHECKING:
 
 
 ADDRESS: Final = "http://127.0.0.1:8420"
-"""Where `amgs serve` listens unless it is told otherwise."""
+"""Default address of `amgs serve`."""
 TIMEOUT: Final = 60.0
-"""Seconds to wait for an answer; a consolidation of many texts takes longer."""
+"""Seconds to wait for an answer; consolidating many texts takes longer."""
 
 
 @dataclass(frozen=True, slots=True)
 class ServiceConnection:
-    """Connection settings of requests. timeout: seconds for one attempt, None to wait without end.
+    """Connection settings.
 
-    chance: numbers in [0, 1) that spread the waits of many clients. new_key: an idempotency key nobody used before.
+    timeout: seconds for one attempt, None for none. chance: returns numbers in [0, 1) that randomise waits. new_key:
+    returns a new idempotency key.
     """
 
     base_url: str
@@ -44,15 +45,13 @@ class ServiceConnection:
     key: str = ""
 
     def using(self, namespace: str | None, key: str | None) -> ServiceConnection:
-        """Return the same for another namespace, or with a key of the caller's own."""
+        """Return the settings for another namespace, or with the caller's own key."""
         return replace(
             self, namespace=self.namespace if namespace is None else namespace, key=self.key if key is None else key
         )
 
     def headers(self, ask: Ask[Any]) -> dict[str, str]:
-        """Return the headers of a request: who asks, in which namespace, and the key of one that must not be done
-        twice.
-        """
+        """Return the headers of a request: token, namespace, and the idempotency key, if it needs one."""
         fields = {}
         if self.token:
             fields["Authorization"] = f"Bearer {self.token}"
@@ -66,7 +65,7 @@ class ServiceConnection:
 def connection(
     base_url: str, token: str, namespace: str, timeout: float | None, retries: int, chance: Callable[[], float] | None
 ) -> ServiceConnection:
-    """Return what the arguments of a client say; raises UsageError for an address that is none."""
+    """Return connection settings for a client's arguments; raises UsageError for an invalid address."""
     check_address(base_url, "a service", f"It looks like {ADDRESS}; give the token apart.")
     if retries < 0:
         raise UsageError("Retries cannot be fewer than none.", way_out="Give 0 to try once.")
@@ -75,7 +74,7 @@ def connection(
 
 
 def lost(error: httpx2.TransportError | httpx2.InvalidURL) -> Lost:
-    """Return what an exception of the HTTP library says; raises UsageError for an address that is none."""
+    """Return the result for an exception of the HTTP library; raises UsageError for an invalid address."""
     import httpx2
 
     if isinstance(error, httpx2.InvalidURL):
@@ -92,14 +91,14 @@ R = TypeVar("R")
 
 
 class _Transport:
-    """Base of both transports: a connection, a wait function, and the HTTP library's client, which only one user
-    closes.
+    """Base of both transports: connection settings, a wait function, and the HTTP library's client, which is closed
+    only by its creator.
     """
 
     _waits: Callable[[float], Any]
-    """What waits so many seconds."""
+    """Waits for some seconds."""
     _library: str
-    """The name of the HTTP library's client."""
+    """Name of the HTTP library's client class."""
 
     def __init__(
         self,
@@ -112,10 +111,11 @@ class _Transport:
         sleep: Callable[[float], Any] | None = None,
         chance: Callable[[], float] | None = None,
     ) -> None:
-        """base_url: where `amgs serve` listens. token: from `amgs token new`; none is needed where the service asks for
-        none. namespace: the token's first unless given. timeout: seconds for one attempt, None to wait without end.
-        retries: how often a request is tried again. sleep, chance: what waits, and numbers in [0, 1) that spread the
-        waits. Raises UsageError for an address that is none, MissingExtraError without the extra `client`.
+        """base_url: address of `amgs serve`. token: from `amgs token new`; only if the service needs one. namespace:
+        default: the token's first. timeout: seconds for one attempt, None for none. retries: number of further
+        attempts. sleep, chance: wait function, and random numbers in [0, 1) for waits.
+
+        Raises UsageError for an invalid address, MissingExtraError without the extra `client`.
         """
         self._connection = connection(base_url, token, namespace, timeout, retries, chance)
         self._sleep = sleep or self._waits
@@ -127,8 +127,8 @@ class _Transport:
         self._owns = True
 
     def using(self, *, namespace: str | None = None, idempotency_key: str | None = None) -> Self:
-        """This client for another namespace, or with a key of one's own for one request that must not be done twice,
-        even when this program ends before the answer comes and sends it again. Closing it closes nothing.
+        """Return this client for another namespace, or with your own key for one request, so that it has no second
+        effect even if a restarted program sends it again. Closing it closes nothing.
         """
         client = object.__new__(type(self))
         client._connection = self._connection.using(namespace, idempotency_key)
@@ -137,12 +137,12 @@ class _Transport:
 
 
 class BlockingTransport(_Transport):
-    """For a program that waits for each answer."""
+    """Waits for each answer."""
 
     _waits, _library = staticmethod(time.sleep), "Client"
 
     def send(self, ask: Ask[R]) -> R:
-        """Return the answer to a request; raises what the engine in the process would raise, or ServiceError."""
+        """Return the answer to a request; raises the engine's errors, or ServiceError."""
         service = self._connection
         run = steps(ask, service.headers(ask), service.rules, service.chance, service.base_url)
         try:
@@ -178,12 +178,12 @@ class BlockingTransport(_Transport):
 
 
 class AwaitedTransport(_Transport):
-    """For a program that does other things while it waits."""
+    """Awaits answers."""
 
     _waits, _library = staticmethod(asyncio.sleep), "AsyncClient"
 
     async def send(self, ask: Ask[R]) -> R:
-        """Return the answer to a request; raises what the engine in the process would raise, or ServiceError."""
+        """Return the answer to a request; raises the engine's errors, or ServiceError."""
         service = self._connection
         run = steps(ask, service.headers(ask), service.rules, service.chance, service.base_url)
         try:

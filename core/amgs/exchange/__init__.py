@@ -1,1 +1,1 @@
-"""The whole memory as a file that others can read, and back without loss."""
+"""Export of a whole memory to a file that other programs can read, and lossless import."""

@@ -1,4 +1,4 @@
-"""A store as one JSON document: every table, every row, one row a line."""
+"""A store as one JSON document: all rows of all tables, one row per line."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _LONGEST_OPENING = 200
 
 
 def lines(storage: Storage, header: Header) -> Iterator[str]:
-    """Yield the document in pieces; a million blocks never lie in memory at once."""
+    """Yield the document in pieces, so that a large memory need not fit into RAM."""
     opening = {
         "form": FORM,
         "version": VERSION,
@@ -54,7 +54,7 @@ def lines(storage: Storage, header: Header) -> Iterator[str]:
 
 
 def is_document(path: Path) -> bool:
-    """Return whether a file begins as those that `lines` makes."""
+    """Return whether a file begins like such a document."""
     try:
         with path.open("rb") as file:
             return bool(_OPENING.match(file.read(_LONGEST_OPENING)))
@@ -63,7 +63,7 @@ def is_document(path: Path) -> bool:
 
 
 def read(path: Path) -> StoreDocument:
-    """Return the document in a file; raises InputError for a file that is none."""
+    """Return the document in a file; raises InputError for any other file."""
     try:
         data = json.loads(path.read_text(encoding="utf-8"))
     except OSError as error:

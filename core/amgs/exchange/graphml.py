@@ -1,5 +1,5 @@
-"""A store as GraphML: blocks are nodes, edges are edges, each with all their columns; the other tables ride along
-as data of the graph, so that nothing is lost.
+"""A store as GraphML: blocks are nodes, edges are edges, with all columns; other tables are data of the graph, so that
+nothing is lost.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _SPACE = "http://graphml.graphdrawing.org/xmlns"
 _TYPES = {"BIGINT": "long", "INTEGER": "int", "DOUBLE": "double", "BOOLEAN": "boolean"}
 _UNSAFE = re.compile("[^\t\n\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _CODED = "json:"
-"""Opens a text that XML cannot hold as it is, such as one with a null byte: JSON follows."""
+"""Prefix of a JSON string, for texts that XML cannot contain, such as one with a null byte."""
 
 _NODES, _EDGES = "memory_blocks", "edges"
 
@@ -73,7 +73,7 @@ def lines(storage: Storage, header: Header) -> Iterator[str]:
 
 
 def read(path: Path) -> StoreDocument:
-    """Return the store in a file; raises InputError for a file that is no such GraphML."""
+    """Return the store in a file; raises InputError for any other file."""
     try:
         root = ElementTree.parse(path).getroot()
     except OSError as error:

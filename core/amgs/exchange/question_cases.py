@@ -25,7 +25,7 @@ _TEXTS = ("must_contain", "must_not_contain")
 
 
 def read_cases(path: Path) -> tuple[QuestionCase, ...]:
-    """Return the cases of a file. Raises InputError for a file that cannot be read or holds something else."""
+    """Return the cases in a file. Raises InputError if it cannot be read or contains anything else."""
     import yaml
 
     text = read_text(path, "Give a YAML list of questions.")
@@ -43,10 +43,9 @@ def read_cases(path: Path) -> tuple[QuestionCase, ...]:
 
 
 def append_case(path: Path, case: QuestionCase) -> int:
-    """Write a case at the end of a file, which is made where there is none; what stands there stays as it is. Returns
-    how many cases it has then.
+    """Append a case to a file, creating it if necessary; return the number of cases then.
 
-    Raises InputError for a file that holds something else, or cannot be written.
+    Raises InputError if the file contains anything else, or cannot be written.
     """
     import yaml
 
@@ -68,7 +67,7 @@ def append_case(path: Path, case: QuestionCase) -> int:
 
 
 def as_plain(case: QuestionCase) -> dict[str, Any]:
-    """Return a case as the file has it, without what it does not ask."""
+    """Return a case as in the file, without empty requirements."""
     record: dict[str, Any] = {}
     for name in _NAMES:
         value = getattr(case, name)
@@ -80,7 +79,7 @@ def as_plain(case: QuestionCase) -> dict[str, Any]:
 
 
 def case_of(record: Any, where: str) -> QuestionCase:
-    """Return a case as the file has it; raises InputError, which says where, for anything else."""
+    """Parse a case; raises InputError with `where` for anything else."""
     if not isinstance(record, dict) or not str(record.get("question") or "").strip():
         raise InputError(f"{where} has no question.", way_out="Give it the key “question” with a text.")
     unknown = [str(name) for name in record if name not in _NAMES]
@@ -132,7 +131,7 @@ FORMAT = "amgs questions 1"
 
 
 def write_run(path: Path, outcomes: Sequence[CaseOutcome]) -> None:
-    """Keep what became of the cases, in place of what the file held. Raises InputError where it cannot be written."""
+    """Write the outcomes of the cases, replacing the file. Raises InputError if it cannot be written."""
     run = {
         "format": FORMAT,
         "outcomes": [
@@ -154,7 +153,7 @@ def write_run(path: Path, outcomes: Sequence[CaseOutcome]) -> None:
 
 
 def read_run(path: Path) -> tuple[CaseOutcome, ...]:
-    """Return the outcomes of a kept run. Raises InputError for a file that cannot be read or holds something else."""
+    """Return the outcomes of a stored run. Raises InputError if it cannot be read or contains anything else."""
     try:
         run = json.loads(read_text(path, "Give the file of a kept run."))
         if run["format"] != FORMAT:

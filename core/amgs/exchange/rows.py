@@ -1,4 +1,4 @@
-"""The rows of an import, each value held against its type and its range before the first row is written."""
+"""Check types and ranges of all values of an import before the first row is written."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ from amgs.types.mention_types import MentionKind, MentionType
 
 
 class _BlockState(BaseModel):
-    """A block as the journal keeps it."""
+    """State of a block in the journal."""
 
     model_config = ConfigDict(extra="allow", strict=True)
 
@@ -78,7 +78,7 @@ class _BlockState(BaseModel):
 
 
 class _EdgeState(BaseModel):
-    """An edge as the journal keeps it."""
+    """State of an edge in the journal."""
 
     model_config = ConfigDict(extra="allow", strict=True)
 
@@ -102,7 +102,7 @@ def _check_instants(*texts: str | None) -> None:
 
 
 class _ClockState(BaseModel):
-    """A reinforcement as the journal keeps it."""
+    """A reinforcement in the journal."""
 
     model_config = ConfigDict(extra="forbid", strict=True)
 
@@ -118,9 +118,7 @@ class _ClockState(BaseModel):
 
 
 class _VerdictState(BaseModel):
-    """A verdict as the journal keeps it; of a forecast that is open there is nothing to keep but the clock of a block
-    that the verdict reinforced.
-    """
+    """A verdict in the journal; before it, only the clock of a block that it reinforced."""
 
     model_config = ConfigDict(extra="forbid", strict=True)
 
@@ -139,7 +137,7 @@ class _VerdictState(BaseModel):
 
 
 class _FrameState(BaseModel):
-    """A definition as the journal keeps it."""
+    """A frame's definition in the journal."""
 
     model_config = ConfigDict(extra="allow")
 
@@ -159,13 +157,13 @@ _STATES: Mapping[str, type[BaseModel]] = {
 
 
 class Row(BaseModel):
-    """Any row: a column that the schema does not have was refused before."""
+    """Any row; unknown columns were refused before."""
 
     model_config = ConfigDict(extra="forbid", strict=True)
 
 
 class _JournalRow(Row):
-    """A row of the journal, whose states are those of what it names."""
+    """A row of the journal, with states of its kind of target."""
 
     @model_validator(mode="after")
     def _states(self) -> _JournalRow:
@@ -194,7 +192,7 @@ class _PromptRow(Row):
 
 
 class _Definition(BaseModel):
-    """A frame's definition whose fields, and those of its rule, are what their types say."""
+    """A frame's definition; types of its fields and of its rule's are checked."""
 
     model_config = ConfigDict(revalidate_instances="always", strict=True)
 
@@ -219,7 +217,7 @@ def _check_definitions(data: Any) -> None:
 
 
 class _FrameRow(Row):
-    """A frame's definition; its children stand in another table."""
+    """A frame's definition; its children are in another table."""
 
     @model_validator(mode="after")
     def _defines(self) -> _FrameRow:
@@ -245,7 +243,7 @@ TYPES: Mapping[str, Any] = {
     "JSON": Json,
     "FLOAT[]": Embedding,
 }
-"""What a column of this type may hold, where nothing more is known of it."""
+"""Type of the values in a column by its SQL type, by default."""
 
 _KINDS: tuple[tuple[Any, str], ...] = (
     (Share, "actual brier_score budget_allocation chance confidence outcome predicted semantic_threshold weight"),
@@ -276,8 +274,8 @@ _KINDS: tuple[tuple[Any, str], ...] = (
     (Annotated[str, readable(lambda data: read_curve(json.dumps(data)), "curve")], "curve"),
 )
 NAMED: Mapping[str, Any] = {name: kind for kind, names in _KINDS for name in names.split()}
-"""What a column of this name holds in every table but those of `OF_TABLE`; of a wing's tables too, which are exported
-and read back whether it is there or not, as `amgs.storage.migrations` says.
+"""Type of the values in a column by its name, in all tables but those of `OF_TABLE`, including wings' tables, which are
+exported and imported whether the wing is installed or not (see `amgs.storage.migrations`).
 """
 OF_TABLE: Mapping[str, Mapping[str, Any]] = {
     "memory_blocks": {"id": Id},
@@ -304,13 +302,11 @@ _LONGEST_VALUE = 40
 
 
 Tables = Mapping[str, tuple[tuple[TableColumn, ...], Sequence[Sequence[Any]]]]
-"""Columns and rows by table, as a file gives them."""
+"""Columns and rows by table, as in a file."""
 
 
 def complaints(tables: Tables, schema: Mapping[str, tuple[TableColumn, ...]]) -> list[str]:
-    """Return what is wrong with the rows, the first few of it, each in one short line; empty when they may be
-    written.
-    """
+    """Return the first faults of the rows, each on a short line; empty if they may be written."""
     every = (
         f"{table}, row {number}: {why}"
         for table, (columns, rows) in tables.items()
@@ -320,9 +316,9 @@ def complaints(tables: Tables, schema: Mapping[str, tuple[TableColumn, ...]]) ->
 
 
 def faults(storage: Storage) -> list[Fault]:
-    """Return what an import would refuse of the rows of a store, the first few of each table.
+    """Return what an import would refuse of a store's rows, the first few per table.
 
-    `amgs.lifecycle.verify` looks at the embeddings of blocks, of which a value each would be an object here.
+    Embeddings are checked by `amgs.lifecycle.verify`, without an object for each value.
     """
     row_faults: list[Fault] = []
     for table, columns in storage.tables.schema().items():
@@ -342,7 +338,7 @@ def faults(storage: Storage) -> list[Fault]:
 def _find_refused_rows(
     model: type[Row], columns: Sequence[TableColumn], rows: Iterable[Sequence[Any]]
 ) -> Iterator[tuple[int, str]]:
-    """Yield the rows that may not be written, each by its number from 1, and why."""
+    """Yield the number, from 1, and the fault of each row that may not be written."""
     names, adapter = [column.name for column in columns], TypeAdapter(model)
     for number, row in enumerate(rows, 1):
         try:
@@ -352,7 +348,7 @@ def _find_refused_rows(
 
 
 def _describe_first_error(error: ValidationError) -> str:
-    """Return the first thing that is wrong with a row."""
+    """Return the first fault of a row."""
     first = error.errors(include_url=False)[0]
     place = ".".join(str(part) for part in first["loc"] if isinstance(part, str))[:_LONGEST_VALUE]
     reason = first["msg"].removeprefix("Value error, ").replace("Input should", "it should")
@@ -364,7 +360,7 @@ def _describe_first_error(error: ValidationError) -> str:
 
 
 def _together(tables: Tables) -> list[str]:
-    """Return what is wrong between rows that are each well formed."""
+    """Return inconsistencies between well-formed rows."""
     columns, rows = tables["memory_blocks"]
     names = [column.name for column in columns]
     ids = [row[names.index("id")] for row in rows]
@@ -382,7 +378,7 @@ def _together(tables: Tables) -> list[str]:
 
 
 def _of_meta(meta: Mapping[str, str]) -> list[str]:
-    """Return what is wrong with what a store keeps about itself, by key."""
+    """Return the faults of a store's data about itself, by key."""
     return [
         f"{key} is {meta[key][:_LONGEST_VALUE]!r}, not a count"
         for key in (DIMENSION, "highest_number")
@@ -395,7 +391,7 @@ def _of_meta(meta: Mapping[str, str]) -> list[str]:
 
 
 def _model(table: str, columns: Sequence[TableColumn]) -> type[Row]:
-    """Return what a row of the table must be: each column by what is known of it, else by its type."""
+    """Return the type of the table's rows, each column by its name, else by its SQL type."""
     fields: dict[str, Any] = {}
     for column in columns:
         kind = OF_TABLE.get(table, {}).get(column.name) or NAMED.get(column.name, TYPES[column.type])

@@ -1,4 +1,4 @@
-"""Kinds of values that the rows of an import hold: texts, ids, counts, instants, and JSON as what it is read for."""
+"""Types of values in an import: texts, ids, counts, times, and JSON by its use."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from amgs.types import Weights
 _DEEPEST = 64
 _NORM_TOLERANCE = 1e-3
 LARGEST = 2**53
-"""No counter or running number of a real memory comes near it; what is above overflows somewhere."""
+"""No counter of a real memory comes near this; larger numbers would overflow somewhere."""
 
 
 def _text(value: str) -> str:
@@ -29,7 +29,7 @@ def _text(value: str) -> str:
 
 
 def _json(text: str) -> Any:
-    """Return the value that a text of JSON holds; raises ValueError for one that nothing here may hold."""
+    """Return the value of a JSON text; raises ValueError for one that is not allowed."""
     try:
         value = json.loads(text, parse_constant=_no_number)
     except RecursionError:
@@ -53,14 +53,14 @@ def _check_depth(value: Any, depth: int) -> None:
 
 
 def _texts(data: Any, width: int) -> None:
-    """Raise ValueError where the data are no lists of so many texts."""
+    """Raise ValueError unless the data are lists of `width` texts."""
     for row in data:
         if not isinstance(row, list) or len(row) != width or not all(isinstance(t, str) for t in row):
             raise ValueError("it is another kind of list")
 
 
 def _numbers(data: Any, count: int) -> None:
-    """Raise ValueError where the data are not so many whole numbers."""
+    """Raise ValueError unless the data are `count` integers."""
     if not isinstance(data, list) or len(data) != count or not all(type(n) is int and n >= 0 for n in data):
         raise ValueError("it is no list of numbers")
 
@@ -85,7 +85,7 @@ def _unit_vector(values: list[float]) -> list[float]:
 
 
 def readable(read: Any, what: str) -> AfterValidator:
-    """Holds a text against the reader that will read it."""
+    """Return a type that checks a text by the function that will read it."""
 
     def check(text: str) -> str:
         value = _json(text)
@@ -122,7 +122,7 @@ Scores = Annotated[str, readable(lambda data: Weights(**data), "set of weights")
 
 
 class _Metadata(BaseModel):
-    """Metadata of a block that the engine reads; the rest may be any JSON."""
+    """Metadata of a block that the engine reads; other keys may be any JSON."""
 
     model_config = ConfigDict(extra="allow", strict=True)
 

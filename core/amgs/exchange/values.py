@@ -1,4 +1,4 @@
-"""Values of the tables as text knows them: exact both ways."""
+"""Exact conversion of table values to and from text."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from amgs.errors import InputError
 from amgs.storage.tables import TableColumn
 
 VERSION = 1
-"""Of the file's form, not of the schema."""
+"""Version of the file's format, not of the schema."""
 _AGAIN = "Nothing was imported; export it again from the store it came from."
 _LONGEST = 400
-"""Characters of a complaint: a few lines."""
+"""Most characters of a complaint: a few lines."""
 _MOST = 2**53
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -26,7 +26,7 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 @dataclass(frozen=True, slots=True)
 class StoreDocument:
-    """A whole store as read from a file. counter: where the change counter stood."""
+    """A whole store as read from a file. counter: its change counter."""
 
     schema: int
     counter: int
@@ -40,7 +40,7 @@ class StoreDocument:
 
 @dataclass(frozen=True, slots=True)
 class Header:
-    """Header of a file: its facts before the rows."""
+    """Header of a file."""
 
     schema: int
     counter: int
@@ -48,7 +48,7 @@ class Header:
 
 
 def outward(value: Any, kind: str) -> Any:
-    """Return a value as JSON knows it: instants as ISO 8601 to the microsecond, embeddings as base64 of float32."""
+    """Return a value as JSON: times as ISO 8601 to the microsecond, embeddings as base64 of float32."""
     if value is None:
         return None
     if kind == "TIMESTAMP":
@@ -59,7 +59,7 @@ def outward(value: Any, kind: str) -> Any:
 
 
 def inward(value: Any, kind: str) -> Any:
-    """Return the value that `outward` wrote; raises InputError when it is none of its kind."""
+    """Return the value from `outward`; raises InputError for anything else."""
     if value is None:
         return None
     try:
@@ -73,7 +73,7 @@ def inward(value: Any, kind: str) -> Any:
 
 
 def _short(why: object) -> str:
-    """Return a reason on one line; some repeat the whole value."""
+    """Return a reason on one line, shortened, since some repeat the whole value."""
     reason = " ".join(str(why).split())
     return reason if len(reason) <= _LONGEST else f"{reason[: _LONGEST - 1]}…"
 
@@ -88,24 +88,24 @@ def unreadable(path: Path, error: OSError) -> InputError:
 
 
 def say_gap(error: Exception) -> str:
-    """Say of an export that does not hold together what it lacks."""
+    """Describe what is missing in an inconsistent export."""
     return f"it lacks {error.args[0]!r}" if isinstance(error, KeyError) else "a value in it has another form"
 
 
 def damaged(path: Path, why: object) -> InputError:
-    """Return the error for a file that is an export, or should be one, and does not hold together."""
+    """Return the error for an inconsistent or damaged export."""
     return InputError(f"{path} is damaged: {_short(why)}.", way_out=_AGAIN)
 
 
 def of_another_form(path: Path, form: object) -> InputError:
-    """Return the error for an export in a form that this program does not read."""
+    """Return the error for an export in an unknown format."""
     return InputError(
         f"{path} has format version {form}; this program reads {VERSION}.", way_out="Update whichever program is older."
     )
 
 
 def written(path: Path, lines: Iterator[str]) -> int:
-    """Write a file whole or not at all: beside its place first, then put there. Returns its bytes."""
+    """Write a file completely or not at all, by way of a temporary file; return its size."""
     import os
 
     beside = path.with_name(f"{path.name}.part")

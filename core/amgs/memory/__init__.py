@@ -1,4 +1,4 @@
-"""The engine's public face, by subject; `Memory` is all of it."""
+"""The engine's public interface, by subject; `Memory` combines them."""
 
 from amgs.memory.memory import Memory
 

@@ -1,4 +1,4 @@
-"""Blocks and edges: looked up, and changed by hand."""
+"""Look up blocks and edges, and change them by hand."""
 
 from __future__ import annotations
 
@@ -17,9 +17,8 @@ class BlockMethods(OpenMemory):
     """Methods that look up and change blocks and edges."""
 
     def block(self, id_or_prefix: str) -> Block:
-        """Return the block with an id or with the only id that begins so.
-
-        Raises UnknownBlockError or AmbiguousIdError, which names the blocks that match.
+        """Return the block with this id or unique prefix. Raises UnknownBlockError, or AmbiguousIdError with the
+        matching blocks.
         """
         return self._context.block(id_or_prefix)
 
@@ -31,25 +30,25 @@ class BlockMethods(OpenMemory):
         limit: int | None = None,
         offset: int = 0,
     ) -> tuple[Block, ...]:
-        """Return blocks that pass a filter, the latest first unless ordered by id."""
+        """Return blocks that pass a filter, latest first unless ordered by id."""
         most = bounds.count("A limit", limit)
         skipped = bounds.count("An offset", offset)
         return self._storage.blocks.select(filter, order=order, limit=most, offset=skipped)
 
     def earliest(self, filter: BlockFilter) -> datetime | None:
-        """Return the creation time of the oldest block that passes a filter; None where none does."""
+        """Return the creation time of the oldest block that passes a filter; None without one."""
         return self._storage.blocks.earliest(filter)
 
     def count(self, filter: BlockFilter) -> int:
-        """Return how many blocks pass a filter."""
+        """Return the number of blocks that pass a filter."""
         return self._storage.blocks.count(filter)
 
     def titles(self, ids: Iterable[str]) -> dict[str, str]:
-        """Return the titles of the blocks with these ids, by id; unknown ids are missing from the answer."""
+        """Return the titles of blocks by id, without unknown ids."""
         return {block.id: block.title for block in self._storage.blocks.get(ids).values()}
 
     def find(self, text: str, limit: int = 20) -> tuple[Block, ...]:
-        """Return blocks whose title, first words or id fit what was typed, the best first."""
+        """Return blocks whose title, first words or id resemble a text, best first."""
         from amgs.text import finder
 
         ids = finder.find(self._storage.blocks.outlines(), text, bounds.count("A limit", limit))
@@ -57,15 +56,15 @@ class BlockMethods(OpenMemory):
         return tuple(blocks[i] for i in ids if i in blocks)
 
     def resolve_source(self, source: str) -> tuple[str, ...]:
-        """Return ids of the blocks that came from a source: a file, or `file#n` for a part or turn of it."""
+        """Return the ids of the blocks of a source: a file, or `file#n` for a part or turn of it."""
         return self._storage.blocks.with_source(source)
 
     def has_source(self, sources: Sequence[str]) -> bool:
-        """Return whether a block came from one of these sources, whole or as a part."""
+        """Return whether a block came from one of these sources, or a part of them."""
         return self._storage.blocks.has_source(sources) or bool(self._storage.sources.held(sources))
 
     def edges(self, block_id: str | None = None) -> tuple[Edge, ...]:
-        """Return the edges of one block, both directions; of the whole memory without one."""
+        """Return the edges of a block in both directions; without one, of the whole memory."""
         if block_id is None:
             return self._storage.edges.everything()
         return self._storage.edges.touching([self._context.whole_id(block_id)])
@@ -82,8 +81,9 @@ class BlockMethods(OpenMemory):
         status: Status | None = None,
         meta: Mapping[str, str] | None = None,
     ) -> Block:
-        """Change a block's metadata; journalled, so that it can be undone. categories: of a block of several, the first
-        being its `category`. meta: an empty value takes a key away.
+        """Change a block's metadata; journalled, so it can be undone.
+
+        categories: for several, the first becoming its `category`. meta: an empty value removes a key.
         """
         from amgs.lifecycle import annotate
 
@@ -101,8 +101,8 @@ class BlockMethods(OpenMemory):
         )
 
     def tag(self, id: str, add: Sequence[str] = (), remove: Sequence[str] = (), *, note: str | None = None) -> Block:
-        """Add tags to a block, take others away, and write a note (an empty one removes it); journalled, and kept when
-        its source is read again.
+        """Add and remove tags of a block, and set its note (an empty one removes it); journalled. They stay when its
+        source is read again.
         """
         whole = self._context.whole_id(id)
         from amgs.lifecycle import annotate as annotating
@@ -110,13 +110,13 @@ class BlockMethods(OpenMemory):
         return annotating.annotate(self._storage, whole, self._now, add=add, remove=remove, note=note)
 
     def note(self, id: str, text: str) -> Block:
-        """Write a note on a block, in place of the one before; an empty one removes it. Journalled."""
+        """Set a block's note; an empty one removes it. Journalled."""
         return self.tag(id, note=text)
 
     def add_edge(
         self, source: str, target: str, *, kind: str = "related", weight: float = 0.8, confidence: float = 1.0
     ) -> Edge:
-        """Add an edge between two consolidated blocks, or change the one of that kind; journalled."""
+        """Add an edge between two consolidated blocks, or change the existing one of that kind; journalled."""
         start, goal = (self._context.whole_id(short_id) for short_id in (source, target))
         from amgs.lifecycle import annotate as annotating
 
@@ -125,7 +125,7 @@ class BlockMethods(OpenMemory):
         )
 
     def remove_edge(self, source: str, target: str, *, kind: str | None = None) -> JournalEntry:
-        """Remove the edges from one block to another, of one kind or of all; journalled."""
+        """Remove the edges from a block to another, of one kind or all; journalled."""
         start, goal = (self._context.whole_id(short_id) for short_id in (source, target))
         from amgs.lifecycle import annotate as annotating
 

@@ -25,14 +25,14 @@ if TYPE_CHECKING:
 
 
 class LifecycleMethods(OpenMemory):
-    """Methods that work blocks into the memory and manage their life in it."""
+    """Methods for the lifecycle of blocks."""
 
     def consolidate(self, *, limit: int | None = None, progress: Progress | None = None) -> ConsolidationSummary:
-        """Work what was added into the memory: category, embedding, entities, edges, decay profile.
+        """Consolidate new blocks: category, embedding, entities, edges, decay profile.
 
-        limit: only so many of the raw blocks, the oldest arrivals first. Each batch is one transaction. progress:
-        Cancelled by way of it keeps the batches that were committed. Without raw blocks nothing is written.
-        Raises StoreError where another embedder made the store's embeddings, ModelError where a model cannot be loaded.
+        limit: most raw blocks, oldest first. Each batch is one transaction. progress: if it is cancelled, committed
+        batches stay. Without raw blocks nothing is written. Raises StoreError if the store was embedded by another
+        encoder, ModelError if a model cannot be loaded.
         """
         from collections import Counter
 
@@ -52,11 +52,11 @@ class LifecycleMethods(OpenMemory):
         )
 
     def plan_consolidation(self, *, limit: int | None = None, progress: Progress | None = None) -> ConsolidationPlan:
-        """Plan the consolidation of the inbox (its `limit` oldest arrivals); change nothing."""
+        """Plan the consolidation of the inbox (its `limit` oldest blocks); changes nothing."""
         return self.lifecycle.draft_consolidation(limit=limit, progress=progress).proposed
 
     def apply_consolidation(self, plan: ConsolidationPlan) -> JournalEntry:
-        """Carry a plan out in one transaction; raises UsageError when its blocks are no longer raw."""
+        """Apply a plan in one transaction; raises UsageError if its blocks are no longer raw."""
         from amgs.lifecycle.plan_editing import PlanDraft
 
         return self.lifecycle.apply_draft(PlanDraft(plan))
@@ -64,10 +64,10 @@ class LifecycleMethods(OpenMemory):
     def consolidate_in_batches(
         self, *, limit: int | None = None, progress: Progress | None = None
     ) -> Iterator[tuple[ConsolidationPlan, JournalEntry]]:
-        """Consolidate the inbox (its `limit` oldest arrivals) batch by batch, each in a transaction of its own.
+        """Consolidate the inbox (its `limit` oldest blocks) in batches, each in its own transaction.
 
-        Gives each batch's plan and the journal entry as it then stands, which one `undo` takes back. Stopping
-        keeps the batches that were committed.
+        Yields each batch's plan and the journal entry so far, which one `undo` reverts. Stopping keeps committed
+        batches.
         """
         return self._run_consolidation(bounds.count("A limit", limit), progress)
 
@@ -89,21 +89,21 @@ class LifecycleMethods(OpenMemory):
             )
 
     def operations(self, limit: int = 20) -> tuple[JournalEntry, ...]:
-        """Return the latest operations, the newest first."""
+        """Return the latest operations, newest first."""
         return self._storage.journal.latest(bounds.count("A limit", limit))
 
     def last_event(self) -> datetime | None:
-        """Return the time of the latest event: an operation, a forecast, the assembly of a frame; None without one."""
+        """Return the time of the latest operation, forecast or assembly; None without any."""
         return self._storage.journal.last_event()
 
     def undo(self, operation_id: int) -> JournalEntry:
-        """Take an operation back; raises UsageError when a later one stands on it."""
+        """Undo an operation; raises UsageError if a later one depends on it."""
         from amgs.log import undo as undoing
 
         return undoing.undo(self._storage, operation_id)
 
     def reinforce(self, ids: Sequence[str], *, event_type: str, source: str) -> None:
-        """Restart the decay clock of blocks, one logged event each."""
+        """Restart the decay clock of blocks, with one logged event each."""
         from amgs.log import reinforcement as reinforcing
 
         wanted, now = [self._context.whole_id(i) for i in ids], self._now
@@ -123,17 +123,17 @@ class LifecycleMethods(OpenMemory):
         )
 
     def forecast(self, *, days: float = 30, threshold: float | None = None) -> Forecast:
-        """Return what will fall under the threshold within `days`, soonest first."""
+        """Return the blocks that will drop below the threshold within `days`, soonest first."""
         return self.lifecycle.forecast(days=days, threshold=threshold)
 
     def feedback(
         self, block_id: str, *, useful: bool, assembly_id: str | None = None, prediction_id: str | None = None
     ) -> Outcome:
-        """Say whether a block that `context` selected was useful; its score was a forecast of that.
+        """Record whether a block selected by `context` was useful; its score was a forecast of that.
 
-        block_id: an id, or the only one that begins so. Without more, the verdict is on the latest open forecast of
-        the block. assembly_id: on that of one frame (`frame.id`). prediction_id: on this one.
-        Raises UsageError where no such forecast is open, UnknownBlockError or AmbiguousIdError for the id.
+        block_id: an id or unique prefix. The verdict is on the block's latest open forecast; with assembly_id
+        (`frame.id`), that of this frame; with prediction_id, this one. Raises UsageError if there is no such open
+        forecast, UnknownBlockError or AmbiguousIdError for the id.
         """
         from amgs.calibration import forecasts
 
@@ -147,12 +147,12 @@ class LifecycleMethods(OpenMemory):
         )
 
     def outcomes(self, limit: int = 100) -> tuple[Outcome, ...]:
-        """Return the latest forecasts, with their outcome where there is one."""
+        """Return the latest forecasts, with their outcomes if decided."""
         return self._storage.forecasts.latest(bounds.count("A limit", limit))
 
     def reliability(self, bins: int = 10, *, by: ForecastGroup | None = None, value: str | None = None) -> Reliability:
-        """Return the reliability table and the Brier score with its parts, of all forecasts or of one frame, category
-        or relation type; of all, with what came of the promises of coverage.
+        """Return the reliability table and the Brier score with its components, of all forecasts or of one frame,
+        category or relation type; for all, also how promises of coverage were kept.
         """
         from amgs.calibration import brier, coverage
 

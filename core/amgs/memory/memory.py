@@ -1,5 +1,5 @@
-"""Memory: the engine's public face. It opens the store, hands the stages what they need, and holds no rules
-itself.
+"""Memory: the engine's public interface. It opens the store and provides the stages with what they need; it contains no
+rules itself.
 """
 
 from __future__ import annotations
@@ -40,8 +40,8 @@ _COUNTS_KEPT = 4096
 
 
 def _embedder_of(storage: Storage, at_hand: Embedder | None) -> Embedder | None:
-    """Return the embedder that the store's embeddings come from, which may be the one at hand; in a store without any,
-    the one at hand.
+    """Return the embedder of the store's embeddings, which may be the given one; for a store without any, the given
+    one.
     """
     space = storage.meta.embedding_space()
     if space is None or (at_hand is not None and space == (at_hand.name, at_hand.dimension)):
@@ -50,14 +50,12 @@ def _embedder_of(storage: Storage, at_hand: Embedder | None) -> Embedder | None:
 
 
 class Memory(BlockMethods, LifecycleMethods, RetrievalMethods, Intake):
-    """One open memory, made by `amgs.open` or `Memory.open`; close it, or use it as a context manager.
+    """An open memory, from `amgs.open` or `Memory.open`; close it, or use it as a context manager.
 
-    A round takes four calls: `add` takes texts in, `consolidate` works them into the memory, `context` assembles what
-    a model should read for a question, `feedback` says what of it was useful.
-
-    Every method may be called from any thread. One thread writes at a time; others read meanwhile, each call one
-    committed state, and wait for the writer only while indexes catch up. Long methods take a Progress by which they
-    are watched and stopped.
+    Four calls make a cycle: `add` ingests texts, `consolidate` processes them, `context` assembles what a model should
+    read for a question, `feedback` records what of it was useful. All methods may be called from any thread. One thread
+    writes at a time; others read one committed state per call meanwhile, and wait only while indexes catch up. Long
+    methods take a Progress, which reports and cancels.
     """
 
     def __init__(
@@ -73,7 +71,7 @@ class Memory(BlockMethods, LifecycleMethods, RetrievalMethods, Intake):
         model: TextModel | None = None,
     ) -> None:
         derived = Derived(storage, embedder, clock, settings)
-        # A block that stands in the pool of one frame stands in that of the next.
+        # Pools of successive frames contain the same blocks.
         counted = lru_cache(maxsize=_COUNTS_KEPT)(count_tokens)
         searches = SearchLog(storage)
         if summariser is not None:
@@ -104,17 +102,14 @@ class Memory(BlockMethods, LifecycleMethods, RetrievalMethods, Intake):
         create: bool = True,
         accept_loss: bool = False,
     ) -> Memory:
-        """Open or create the memory at a path (":memory:" for one that is gone on close), with the models that are
-        given; `amgs.open` chooses them.
+        """Open or create a memory (":memory:" for one in RAM) with the given models; `amgs.open` chooses them.
 
-        Without an embedder, the one that made the store's embeddings is taken; in a store that has none yet,
-        `new_embedder`. For models that are not given, deterministic ones that need none serve. create: False
-        where a missing store is an error. accept_loss: open a store that has lost its last changes, and go on with
-        what is left. summariser: writes the digests of conversations in words of its own, marked as such. model: says
-        what kinds and names notes hold, whether two are one and where one turns to another subject, and writes the
-        frames that are summaries; rules check what it says.
-        Raises StoreLockedError, StoreTooNewError, StoreCorruptError or StoreError; ModelError for a store whose
-        embedder is not installed.
+        embedder: default: the one that made the store's embeddings; in a store without any, `new_embedder`.
+        Deterministic replacements are used for missing models. create: if False, a missing store is an error.
+        accept_loss: open a store that has lost its last changes. summariser: writes digests of conversations in its own
+        words, marked as such. model: proposes categories, names, duplicates and changes of topic in notes, and writes
+        frames that are summaries; rules check its answers. Raises StoreLockedError, StoreTooNewError, StoreCorruptError
+        or StoreError; ModelError if the store's embedder is not installed.
         """
         storage = open_storage(path, read_only=read_only, create=create, accept_loss=accept_loss)
         try:
@@ -133,8 +128,9 @@ class Memory(BlockMethods, LifecycleMethods, RetrievalMethods, Intake):
             raise
 
     def close(self, progress: Progress | None = None) -> None:
-        """Write what was kept of searches, seal the indexes and close the store. Texts that nobody has searched since
-        they came are indexed first, which takes a second for some thousands of them.
+        """Write the log of searches, save the indexes and close the store.
+
+        New texts that nobody has searched yet are indexed first, which takes about a second for some thousands of them.
         """
         if self._storage.closed:
             return
@@ -148,13 +144,13 @@ class Memory(BlockMethods, LifecycleMethods, RetrievalMethods, Intake):
             self._storage.close()
 
     def _finish_erasure(self) -> None:
-        """Write anew the files that an erasure has left behind; on a full disk the next opening tries again."""
+        """Rewrite files that still contain erased content; if the disk is full, the next opening tries again."""
         if not self._storage.read_only and self._storage.erasure.unfinished:
             with contextlib.suppress(StoreError):
                 self.erasure.finish()
 
     def discard(self) -> None:
-        """Close the memory and, where opening it made it and nothing was done in it, remove its file or namespace."""
+        """Close the memory; if opening created it and nothing was done in it, delete its file or namespace."""
         empty = self._storage.made and self._storage.tables.untouched()
         self.close()
         if empty:
@@ -168,65 +164,61 @@ class Memory(BlockMethods, LifecycleMethods, RetrievalMethods, Intake):
 
     @property
     def path(self) -> str:
-        """Location of the store; `:memory:` for one that is gone on close."""
+        """Place of the store; `:memory:` for one in RAM."""
         return self._storage.path
 
     @property
     def read_only(self) -> bool:
-        """Return whether it is open for reading alone."""
+        """Return whether it was opened for reading only."""
         return self._storage.read_only
 
     @property
     def change_counter(self) -> int:
-        """Rises by one with every committed change."""
+        """Number that increases by one with every committed change."""
         return self._storage.change_counter
 
     @property
     def committed_changes(self) -> int:
-        """Change counter after the last commit, whatever state this thread reads; needs no access to a file."""
+        """Change counter after the last commit, whatever state this thread reads; reads no file."""
         return self._storage.committed_changes
 
     def transaction(self) -> AbstractContextManager[None]:
-        """All that is changed inside, by this thread, is committed together or not at all; others wait to write."""
+        """Commit all changes of this thread while the block runs together, or none; other writers wait."""
         return self._storage.transaction()
 
     def keep(self, name: str, value: str | None) -> None:
-        """Remember a text under a name, in the store itself: a layout, a bookmark; None forgets it."""
+        """Store a text under a name in the store, such as a layout or bookmark; None deletes it."""
         with self._storage.transaction():
             self._storage.meta.keep(name, value)
 
     def kept(self, prefix: str = "") -> dict[str, str]:
-        """Return what is remembered under names that begin so, by name."""
+        """Return the texts from `keep` under names with this prefix, by name."""
         return self._storage.meta.kept(prefix)
 
     # --- health -----------------------------------------------------------------------------------------
 
     def counts(self) -> Mapping[str, int]:
-        """Return how many blocks are raw, consolidated, archived and pruned; of a state without any there is no
-        entry.
-        """
+        """Return the numbers of raw, consolidated, archived and pruned blocks; without entries for 0."""
         return self._storage.blocks.by_status()
 
     def status(self) -> StoreStatus:
-        """Return one look at the whole memory."""
+        """Return the status of the whole memory."""
         from amgs.api import health
 
         return health.status(self._context)
 
     def namespaces(self) -> tuple[NamespaceSize, ...]:
-        """Return the namespaces of the database that this memory lies in, those that whoever is connected may use;
-        nothing for a memory in a file.
-        """
+        """Return the namespaces of this memory's database that the connected role may use; none for a file."""
         return self._storage.namespaces()
 
     def health(self) -> Health:
-        """Return how each side of the memory stands, and what looks closer or mends it."""
+        """Return the state of each area of the memory, with commands that show more or repair it."""
         from amgs.api import health
 
         return health.health(self._context)
 
     def verify(self, progress: Progress | None = None) -> Verification:
-        """Re-hash every block, follow every reference, compare the indexes; names each fault."""
+        """Hash every block again, check every reference, compare the indexes; return each fault."""
         from amgs.api import health
 
         return health.verify(self._context, progress)

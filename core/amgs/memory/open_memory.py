@@ -1,4 +1,4 @@
-"""OpenMemory: what the public face works on, and the parts by which more can be asked of it."""
+"""OpenMemory: the basis of the public interface, with the parts of the engine."""
 
 from __future__ import annotations
 
@@ -30,9 +30,7 @@ if TYPE_CHECKING:
 
 
 class OpenMemory(WingParts):
-    """One open memory. A part is imported when it is asked for: a command that asks one question and ends pays for no
-    other.
-    """
+    """An open memory. Parts are imported on first use, so that a command that asks one question loads no others."""
 
     def __init__(self, opened: MemoryContext) -> None:
         super().__init__(opened)
@@ -41,21 +39,21 @@ class OpenMemory(WingParts):
 
     @property
     def _context(self) -> MemoryContext:
-        # The clock and the settings may have been set anew since the memory was opened.
+        # Clock and settings may have been replaced since the memory was opened.
         return replace(self._opened, clock=self.clock, settings=self.settings)
 
     @property
     def space(self) -> tuple[str, int]:
-        """Name and dimension of the embedder that vectors are computed with."""
+        """Name and dimension of the present embedder."""
         return self._opened.embedder.name, self._opened.embedder.dimension
 
     def embed(self, texts: Sequence[str], progress: Progress | None = None) -> Vector:
-        """Embed texts by the memory's own embedder, as unit vectors (n, d)."""
+        """Return unit vectors (n, d) of texts by the memory's embedder."""
         return self._opened.embedder.embed(texts, progress)
 
     @property
     def sources(self) -> SourceLibrary:
-        """Sources of texts, and the treatment of texts whose sources now differ."""
+        """Sources of texts, and changes when they are read again."""
         from amgs.api.sources import SourceLibrary
 
         return SourceLibrary(self._context)
@@ -69,28 +67,28 @@ class OpenMemory(WingParts):
 
     @property
     def frames(self) -> Frames:
-        """Assembled frames: cached, compared; and frames of the user's own."""
+        """Frames: cached, compared, and the user's own."""
         from amgs.api.frames import Frames
 
         return Frames(self._context)
 
     @property
     def entities(self) -> Entities:
-        """Names that the memory knows: people, organisations, places, projects, topics, with its knowledge of them."""
+        """Entities in the memory: people, organisations, places, projects, topics."""
         from amgs.api.entities import Entities
 
         return Entities(self._context)
 
     @property
     def conversation(self) -> Conversations:
-        """Conversations that are kept whole, and what of one a model should read for a question."""
+        """Conversations, stored in full, and the part of one that a model should read for a question."""
         from amgs.api.conversation import Conversations
 
         return Conversations(self._context)
 
     @property
     def gateway(self) -> GatewayLog:
-        """Requests of agents to their model through the gateway, with the text the model read for an answer."""
+        """Agents' requests through the gateway, with what the model read for each answer."""
         from amgs.api.gateway import GatewayLog
 
         return GatewayLog(self._context)
@@ -104,14 +102,14 @@ class OpenMemory(WingParts):
 
     @property
     def changes(self) -> Changes:
-        """Changes to a memory that several programs share, whoever makes them."""
+        """Changes of a memory that several programs share, by any of them."""
         from amgs.api.changes import Changes
 
         return Changes(self._context)
 
     @property
     def graph(self) -> Graph:
-        """Neighbourhood of a block, ways between blocks, communities, centralities."""
+        """Surroundings of a block, paths, communities, centrality."""
         from amgs.api.graph import Graph
 
         return Graph(self._context)
@@ -133,8 +131,8 @@ class OpenMemory(WingParts):
         rate: float | None = None,
         progress: Progress | None = None,
     ) -> Simulation:
-        """Draw what a change would come to after some days (AMGS §7.6): a `Change` of blocks and edges as `enhance`
-        proposes it, a `Pruning`, an `Insertion` or a `Decay`. rate: uses a day, as in the last month without one.
+        """Simulate the effect of a change after some days (AMGS §7.6): a `Change` of blocks and edges as from
+        `enhance`, a `Pruning`, an `Insertion` or a `Decay`. rate: uses per day; default: as in the last month.
         """
         from amgs.api.simulation import simulate
 
@@ -143,7 +141,7 @@ class OpenMemory(WingParts):
 
     @property
     def erasure(self) -> Erasure:
-        """Blocks erased so that nothing of their text is left in the store."""
+        """Erasure of blocks, so that nothing of their text remains in the store."""
         from amgs.api.erasure import Erasure
 
         return Erasure(self._context)

@@ -27,8 +27,8 @@ class RetrievalMethods(OpenMemory, Retrieval):
     """Methods that answer questions."""
 
     def load(self, progress: Progress | None = None) -> None:
-        """Bring the encoder into memory, which the first search does otherwise and which may take seconds; nothing
-        when it is there.
+        """Load the encoder, as the first search would otherwise, which may take seconds; does nothing if
+        it is loaded.
         """
         load(self._opened.embedder, "the encoder", progress)
 
@@ -44,10 +44,10 @@ class RetrievalMethods(OpenMemory, Retrieval):
         budget: int | None = None,
         child: str | None = None,
     ) -> Explanation:
-        """Return why a block is among the `top_k` hits or in a frame, or at which layer it fell out: by how much, and
-        the smallest change of weights that would admit it. Leaves no trace.
+        """Return why a block is among the `top_k` hits or in a frame, or in which layer it dropped out, by how much,
+        and the smallest change of weights that would admit it; leaves no trace.
 
-        child: the part of a composite frame that is asked about.
+        child: part of a composite frame.
         """
         if frame is not None:
             return self.frames.why(frame, query, block, budget=budget, weights=weights, child=child)
@@ -63,10 +63,9 @@ class RetrievalMethods(OpenMemory, Retrieval):
         reinforce: bool = True,
         as_of: datetime | None = None,
     ) -> Frame:
-        """Assemble a frame. Its scores are logged as forecasts that feedback settles.
+        """Assemble a frame and log its scores as forecasts, which feedback decides.
 
-        reinforce: False for a look that leaves no trace; so it is in a memory opened for reading only.
-        as_of: of what held at that instant; a look, too.
+        reinforce: False leaves no trace, as do a memory opened for reading only, and as_of: what held at that time.
         Raises UnknownFrameError, BudgetError or WeightsError.
         """
         from amgs.api.assembler import Assembler
@@ -84,21 +83,18 @@ class RetrievalMethods(OpenMemory, Retrieval):
         weights: Weights | None = None,
         reinforce: bool = True,
     ) -> Frame:
-        """Return what a model should read for a query: the assembled frame, `.text` to put into a prompt and
-        `.selected` with the blocks that are in it, the best first.
+        """Return what a model should read for a query: the assembled frame, with `.text` for a prompt and `.selected`
+        blocks, best first.
 
         frame: SESSION (who the agent is, what answers the query, what was last), ATTENTION (only what answers it) or
-        any other that is defined. budget: at most so many tokens; the frame's own unless given. weights: other weights
-        of the five parts of a score. reinforce: what is selected counts as used, and its scores as forecasts that
-        `feedback` judges; False for a look that leaves no trace.
+        another. budget: most tokens; default: the frame's own. weights: of the five components of a score. reinforce:
+        selected blocks count as used and their scores as forecasts, which `feedback` decides; False leaves no trace.
         Raises UnknownFrameError, BudgetError or WeightsError.
         """
         return self.assemble(frame, query=query, budget=budget, weights=weights, reinforce=reinforce)
 
     def entity_names(self, start: str = "", limit: int = 50) -> tuple[str, ...]:
-        """Return names and aliases of entities that begin so, of those that were looked at since the memory was
-        opened.
-        """
+        """Return names and aliases of entities with this prefix, as last computed since the memory was opened."""
         return self.entities.names(start, limit)
 
     def frame_definitions(self) -> tuple[FrameDefinition, ...]:
@@ -106,11 +102,11 @@ class RetrievalMethods(OpenMemory, Retrieval):
         return tuple(self._context.definitions().values())
 
     def define_frame(self, definition: FrameDefinition) -> None:
-        """Register a frame or change one; raises FrameCycleError when it would contain itself."""
+        """Create or change a frame; raises FrameCycleError if it would contain itself."""
         self.frames.define(definition)
 
     def neighbourhood(self, block_id: str, hops: int = 1, limit: int = 60) -> Neighbourhood:
-        """Return what lies within `hops` of a block, the nearest and strongest `limit` of it."""
+        """Return the `limit` nearest and strongest blocks within `hops` of a block."""
         return self.graph.neighbourhood(block_id, hops, limit)
 
     def centrality(self, block_id: str) -> Centrality:
@@ -125,7 +121,7 @@ class RetrievalMethods(OpenMemory, Retrieval):
             return Centrality() if at is None else state.graph.measures(bridges=True).of(at)
 
     def graph_stats(self) -> GraphStats:
-        """Return counts and shape of the whole graph."""
+        """Return size and shape of the whole graph."""
         from amgs.graph import traversal
 
         with self._opened.derived.reading() as state:

@@ -1,4 +1,4 @@
-"""An invented memory, to see how one behaves under controlled conditions (AMGS §13.2)."""
+"""A synthetic memory, to observe behaviour under controlled conditions (AMGS §13.2)."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _SUBJECTS, _WORDS, _DAYS = 40, 12, 60.0
 
 @contextmanager
 def synthetic_memory(blocks: int, seed: int, settings: Settings | None = None) -> Iterator[Memory]:
-    """Open a consolidated memory in RAM of so many notes on subjects with words of their own, most of them recent."""
+    """Open a consolidated memory in RAM with this many notes on distinct subjects, most of them recent."""
     rng = np.random.default_rng(bounds.count("A seed", seed))
     syllables = [a + b for a in "bdfgklmnprst" for b in "aeiou"]
     subjects = rng.choice(syllables, (_SUBJECTS, _WORDS, 3))

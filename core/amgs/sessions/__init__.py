@@ -1,1 +1,1 @@
-"""Sessions of agents as they lie on a disk: one type of turn, one reader a format, nothing stored."""
+"""Agents' session files: one type of turn, one reader per format; nothing is stored."""

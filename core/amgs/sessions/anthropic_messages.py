@@ -1,4 +1,4 @@
-"""Messages in Anthropic's form, which several programs write: their parts as turns, and the tokens of a request."""
+"""Messages in Anthropic's format, which several programs write: their parts as turns, and the tokens of a request."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _MESSAGE: Final = re.compile(
     r"(\s[^<>]*)?>(.*?)</\1>[ \t]*$",
     re.DOTALL | re.MULTILINE,
 )
-"""An element that by its name is somebody's message, wherever it stands, with the line that announces it."""
+"""An element whose name marks it as a message, anywhere, with the line that announces it."""
 _OF_USER: Final = re.compile(r"(?:user|human)[-_](?:query|request|message|prompt|input)", re.IGNORECASE)
 _ATTRIBUTE: Final = re.compile(r"([\w-]+)\s*=\s*[\"']([^\"']+)[\"']")
 _NAMES_OF: Final = (
@@ -37,14 +37,14 @@ _NAMES_OF: Final = (
     "channel",
     "id",
 )
-"""Attributes that name whose words an element holds, the first that is there."""
+"""Attributes that name the speaker of an element's words, in order of preference."""
 _MARKUP: Final = re.compile(
     r"a|article|aside|audio|body|button|canvas|circle|code|d[dlt]|details|dialog|div|em|fieldset|figure|footer|form|g|h[1-6]"
     r"|head|header|html|iframe|img|input|label|li|link|main|meta|nav|ol|option|p|path|pre|rect|script|section|select|span"
     r"|strong|style|svg|table|tbody|t[dhr]|template|textarea|thead|title|ul|use|video",
     re.IGNORECASE,
 )
-"""Elements of pages, which users paste."""
+"""Elements of web pages, which users paste."""
 _COMMAND: Final = re.compile(r"<command-name>(.*?)</command-name>", re.DOTALL)
 _COMMAND_WORDS: Final = re.compile(r"<command-args>(.*?)</command-args>", re.DOTALL)
 _INTERRUPTED: Final = re.compile(r"\[Request interrupted by user[^\]]*\]\s*")
@@ -64,13 +64,15 @@ PartTurn = tuple[Role, TurnKind, str, dict[str, Any]]
 
 
 def parts_of(content: Any) -> list[Any]:
-    """Return the parts of a message's content, which may be one text; none for anything else."""
+    """Return the parts of a message's content, which may be a single text; none for anything else."""
     return [content] if isinstance(content, str) else content if isinstance(content, list) else []
 
 
 def turns_of_part(part: Any, who: str, text_kind: TurnKind | None = None, *, human: bool = False) -> Iterator[PartTurn]:
-    """Yield the turns of one part of a message. who: user or assistant. text_kind: what the message's text is, where
-    its record says so; else words of the user are told apart from what the program put among them; see `words_of_user`.
+    """Yield the turns of a part of a message.
+
+    who: user or assistant. text_kind: kind of its text, if its record says so; else words of the user are separated
+    from inserted ones, see `words_of_user`.
     """
     role: Role = "assistant" if who == "assistant" else "user"
     part_fields = {"type": "text", "text": part} if isinstance(part, str) else fields(part)
@@ -95,9 +97,10 @@ def turns_of_part(part: Any, who: str, text_kind: TurnKind | None = None, *, hum
 
 
 def words_of_user(content: str, *, human: bool = False) -> Iterator[tuple[bool, str, str]]:
-    """Yield (whether the user said it, text, whose words it is) of what stands in a message of the user. human: whether
-    its record says that a person typed it; else elements at its beginning whose names are no markup of pages are put
-    in.
+    """Yield (said by the user, text, speaker) of the content of a user's message.
+
+    human: its record says that a person typed it; else elements at its beginning count as inserted, unless their names
+    are those of web pages.
     """
     if command := _COMMAND.search(content):
         words = _COMMAND_WORDS.search(content)
@@ -131,7 +134,7 @@ def words_of_user(content: str, *, human: bool = False) -> Iterator[tuple[bool, 
 
 
 def _whose(element: re.Match[str]) -> str:
-    """Return whose words an element holds, by its attributes and its name."""
+    """Return the speaker of an element's words, by its attributes and name."""
     named = dict(_ATTRIBUTE.findall(element[2] or ""))
     sender = next((named[key] for key in _NAMES_OF if key in named), "")
     return f"{sender} ({element[1]})" if sender else element[1]
@@ -149,9 +152,7 @@ def usage_of(usage: Any) -> Usage:
 
 
 def window_of(model: str, most: int) -> int | None:
-    """Return tokens that one of Anthropic's models can read, by its name and the most that it read; None without a
-    name.
-    """
+    """Return the window of an Anthropic model in tokens, by its name and the largest request; None without a name."""
     if not model:
         return None
     return _LARGE_WINDOW if most > _WINDOW or "[1m]" in model else _WINDOW

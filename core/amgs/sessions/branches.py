@@ -9,8 +9,10 @@ from typing import Literal
 
 @dataclass(frozen=True, slots=True)
 class RecordNode:
-    """A record of the tree. parent: its id, "" for none. what: words of the user, words that were put in, what the
-    model or a tool gave, or none of them. request: of the model's answer.
+    """A record of the tree.
+
+    parent: its id, "" for none. what: words of the user, inserted words, output of the model or a tool, or other.
+    request: of the model's answer.
     """
 
     parent: str
@@ -19,12 +21,12 @@ class RecordNode:
 
     @property
     def is_prompt(self) -> bool:
-        """Return whether it holds words to the model."""
+        """Return whether it contains words to the model."""
         return self.what in ("said", "put in")
 
 
 def way_back(nodes: Mapping[str, RecordNode], last: str) -> dict[str, None]:
-    """Return the ids from a record back to the first, over records of every kind."""
+    """Return the ids from a record back to the first, over records of all kinds."""
     way: dict[str, None] = {}
     while last in nodes and last not in way:
         way[last] = None
@@ -33,11 +35,11 @@ def way_back(nodes: Mapping[str, RecordNode], last: str) -> dict[str, None]:
 
 
 def find_abandoned_records(nodes: Mapping[str, RecordNode], last: str) -> Set[str]:
-    """Return the ids of records on branches that the user left.
+    """Return the ids of records on abandoned branches.
 
-    From the answer at which such a branch begins, or from the beginning, the way to the last record goes on with other
-    words to the model. Calls that are made at once have results on branches of their own, which nobody left, and nobody
-    left what hangs on a record that the file lacks.
+    A branch is abandoned if, from the answer where it begins, or from the beginning, the way to the last record
+    continues with other words to the model. Results of parallel calls are on branches that are not abandoned, nor is
+    anything below a record that the file lacks.
     """
     path = way_back(nodes, last)
     asked = {_answer_above(nodes, id) for id in path if nodes[id].is_prompt}
@@ -70,7 +72,7 @@ def find_abandoned_records(nodes: Mapping[str, RecordNode], last: str) -> Set[st
 
 
 def _answer_above(nodes: Mapping[str, RecordNode], id: str) -> str:
-    """Return the nearest answer above a record; "" where there is none."""
+    """Return the nearest answer above a record; "" without one."""
     seen: set[str] = set()
     id = nodes[id].parent
     while id in nodes and id not in seen:

@@ -1,6 +1,5 @@
-"""A session while it is read: turns are numbered, and every record of the file is accounted for.
-
-What a format of session files is made of.
+"""Building a session while its file is read: turns are numbered, and every record is accounted for; and the parts of a
+format.
 """
 
 from __future__ import annotations
@@ -19,14 +18,14 @@ from amgs.sessions.turn import Boundary, LoadedRules, Place, Session, Turn, Turn
 from amgs.types.conversation import Role, ToolCall
 
 KEPT_OF_LARGE: Final = 1_000
-"""Characters of a turn's text that are held of a file beyond `LARGE`: 76,000 turns are 100 MB then."""
+"""Characters of a turn's text kept in memory for a file above `LARGE`: 100 MB for 76,000 turns."""
 LARGE: Final = 64 * 1024 * 1024
-"""Bytes of a file from which on the texts of long turns stay in it."""
+"""File size in bytes from which the texts of long turns stay in the file."""
 
 
 @dataclass
 class SessionBuilder:
-    """See the module. Each record is given to exactly one of `turn` (once or several times), `note` and `fail`."""
+    """See the module. Each record is passed to exactly one of `turn` (once or several times), `note` and `fail`."""
 
     agent: str
     format: str
@@ -54,39 +53,39 @@ class SessionBuilder:
             text = text[: self.limit]
         new_turn = Turn(len(self.turns) + 1, role, kind, text, place, part=part, calls=calls, cut=cut, **more)
         self.turns.append(new_turn)
-        if place.line > 0:  # else it is another file's
+        if place.line > 0:  # else it is of another file
             self._taken.add(place.line)
         return new_turn
 
     def say(self, place: Place, role: Role, kind: TurnKind, words: str, /, **more: Any) -> None:
-        """Add a turn where there are words."""
+        """Add a turn if there are words."""
         if words:
             self.turn(place, role, kind, words, **more)
 
     def compact(self, place: Place, mark: Boundary, summary: str = "", /, words: str = "", **more: Any) -> Turn:
-        """Add a compaction, and its summary where there is one."""
+        """Add a compaction, and its summary if there is one."""
         turn = self.turn(place, "system", "boundary", words, boundary=mark, **more)
         self.say(place, "assistant", "summary", summary, **more)
         return turn
 
     def calls(self, place: Place, name: Any, call: Any, arguments: Any, /, **more: Any) -> Turn:
-        """Return a call of a tool."""
+        """Add a call of a tool."""
         tool_call = ToolCall(text(call) or name_of(name), name_of(name), as_json(arguments))
         return self.turn(place, "assistant", "call", "", (tool_call,), **more)
 
     def result(self, place: Place, call: Any, output: str, /, *, failed: bool = False, **more: Any) -> Turn:
-        """Return what a tool gave back."""
+        """Add the result of a tool."""
         details = more | {"usage": None, "answers": text(call), "failed": failed}
         return self.turn(place, "tool", "result", output, **details)
 
     def change(self, turn: Turn, **fields: Any) -> Turn:
-        """Put other values into a turn that was added."""
+        """Change fields of a turn that was added."""
         new_turn = replace(turn, **fields)
         self.turns[turn.number - 1] = new_turn
         return new_turn
 
     def note(self, what: str) -> None:
-        """Count a record that is no turn, by what it is."""
+        """Count a record without turns, by kind."""
         self.evidence[what] += 1
 
     def fail(self, line: Line) -> None:
@@ -94,13 +93,13 @@ class SessionBuilder:
         self.unread.append((line.place.line, line.why))
 
     def know(self, **facts: Any) -> None:
-        """Facts of the session, each of which the first record that tells it decides."""
+        """Set facts of the session; for each, the first value counts."""
         for name, value in facts.items():
             if value and not self.facts.get(name):
                 self.facts[name] = value
 
     def session(self, read_again: Callable[[Turn], str] | None = None) -> Session:
-        """Return the session with all that was added."""
+        """Return the session with everything that was added."""
         return Session(
             self.agent,
             self.format,
@@ -117,10 +116,10 @@ class SessionBuilder:
 
 
 class RecordReading(SessionBuilder):
-    """A reading of lines that are one record each; a format says in `record` which turns a record makes."""
+    """Reads lines with one record each; a format implements `record`."""
 
     def take(self, line: Line) -> None:
-        """Read one line into turns; count it by kind where it yields none."""
+        """Read a line into turns; count it by kind if it has none."""
         if line.value is None:
             self.fail(line)
             return
@@ -130,11 +129,11 @@ class RecordReading(SessionBuilder):
             self.note(self.kind_of(line.value) or "without a type")
 
     def kind_of(self, record: Record) -> str:
-        """Return what a record is counted as where it holds no turn."""
+        """Return the kind under which a record without turns is counted."""
         return text(record.get("type") or record.get("role"))
 
     def record(self, record: Record, place: Place) -> None:
-        """Read one record into turns."""
+        """Read a record into turns."""
         raise NotImplementedError
 
     def finish(self) -> None:
@@ -142,7 +141,7 @@ class RecordReading(SessionBuilder):
 
 
 def read_document(path: Path, reading: RecordReading, records: Any) -> Session:
-    """Return the session in the records of a file that is one document. Raises InputError where there are none."""
+    """Return the session in the records of a single document. Raises InputError without records."""
     if not isinstance(records, list):
         raise InputError(f"{path} holds no messages.", way_out="Give a session file.")
     for number, record in enumerate(records, 1):
@@ -153,8 +152,10 @@ def read_document(path: Path, reading: RecordReading, records: Any) -> Session:
 
 
 def read_lines(begin: Callable[[Path, int | None], RecordReading], path: Path, end: int | None = None) -> Session:
-    """Return the session in a file of lines. begin: starts a reading that holds so many characters of a turn. end: only
-    the last so many bytes, from the beginning of a line on. Raises InputError for a file that cannot be read.
+    """Return the session in a file of lines.
+
+    begin: starts a reading that keeps so many characters of a turn. end: read only the last so many bytes, from the
+    beginning of a line. Raises InputError for an unreadable file.
     """
     reading = begin(path, limit_of(path))
     start = 0 if end is None or is_packed(path) else max(0, path.stat().st_size - end)
@@ -178,20 +179,20 @@ def read_lines(begin: Callable[[Path, int | None], RecordReading], path: Path, e
 def read_latest(
     inside: Callable[[Path], Sequence[str]], read_one: Callable[[Path, str], Session], path: Path
 ) -> Session:
-    """Return the latest session of a file that holds many. Raises InputError where it holds none."""
+    """Return the latest session in a file of several. Raises InputError without any."""
     for id in inside(path):
         return read_one(path, id)
     raise InputError(f"{path} holds no session.", way_out="Give a file with one.")
 
 
 def no_session(path: Path, id: str) -> InputError:
-    """Return what is raised for an id that a file does not hold."""
+    """Return the error for an id that is not in a file."""
     return InputError(f"{path} holds no session {id}.", way_out="Give an id of one that it holds.")
 
 
 def limit_of(path: Path) -> int | None:
-    """Return how much of a turn's text is held, by the size of its file; None for all of it. A packed one is ten times
-    so large when it is read.
+    """Return how many characters of a turn's text are kept, by file size; None for all. Compressed files
+    count tenfold.
     """
     large = LARGE // 10 if is_packed(path) else LARGE
     return KEPT_OF_LARGE if path.is_file() and path.stat().st_size > large else None
@@ -199,12 +200,12 @@ def limit_of(path: Path) -> int | None:
 
 @dataclass(frozen=True, slots=True)
 class ListMarks:
-    """Byte patterns by which the listing reads a file.
+    """Byte patterns by which the listing searches a file.
 
-    prompt: in a line of the user's words; other: in a line that has `prompt` and is none. compaction: of the program.
-    id: in the first line, its group is the session's id where the file's name lacks it. side: in the first line of a
-    subagent's file. titles: groups that hold a title as a JSON string, one set by hand first; the last match counts.
-    failed: of a result that reports a failure.
+    prompt: in lines with the user's words; other: in a line that matches `prompt` but is none. compaction: of the
+    program. id: in the first line, with the session's id as group, if the file name lacks it. side: in the first line
+    of a subagent's file. titles: with a title as JSON string in a group, one set by hand first; the last match counts.
+    failed: in a result that reports a failure.
     """
 
     prompt: re.Pattern[bytes]
@@ -218,17 +219,14 @@ class ListMarks:
 
 @dataclass(frozen=True, slots=True)
 class SessionFormat:
-    """One program's files.
+    """The session files of a program.
 
-    key: its name in commands. agent: the program, in its own spelling. last_verified: the day on which the reader was
-    last held against real files of that program, ISO 8601, with their version; "" where only the published description
-    was read. places: where such files lie, as patterns below the home folder. recognises: whether a file is one, by its
-    path and its first objects (none for a file that is no JSON). read: the session in it; raises InputError for a file
-    that cannot be read, and for nothing else. read_end: the session in the last so many bytes of a file, of a format
-    whose files may be read from a line on. marks: what the listing counts in the bytes of a file without reading it;
-    None where it has to be read. inside: the ids of the sessions in a file, the
-    latest first, of a format whose files hold many; `read` gives the latest of them then, and `read_one` the one with
-    an id, and raises InputError for an id that is not there.
+    key: its name in commands. agent: the program's name. last_verified: ISO date of the last check of the reader
+    against real files, with their version; "" if only the published description was read. places: glob patterns below
+    the home folder. recognises: whether a file has this format, by path and first objects (none if it is not JSON).
+    read: returns its session; raises only InputError. read_end: the session in the last so many bytes, for formats that
+    can be read from any line on. marks: for the listing; None if files must be parsed. inside, read_one: for files with
+    several sessions: their ids, latest first, and the one with an id, or InputError; `read` returns the latest then.
     """
 
     key: str

@@ -1,5 +1,5 @@
-"""The calls in a folder of request and response bodies that Claude Code wrote, in order of time; and which of their
-requests go on with which, since each repeats the messages of the one before.
+"""API calls in a folder of request and response bodies that Claude Code wrote, in order of time; and which requests
+continue which, since each repeats the messages before.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ _SESSION: Final = re.compile(r"session(?:_id)?[\"_: ]+([0-9a-zA-Z-]{6,})")
 
 @dataclass(frozen=True, slots=True)
 class BodyCall:
-    """One call of the API. request, response: its bodies, None for one that is missing or no JSON object.
+    """An API call.
 
-    name, answer: of the files, "" where there is none. source: what the program called for. session: "" where neither
-    the index nor the request says.
+    request, response: its bodies, None if missing or not a JSON object. name, answer: file names, "" if missing.
+    source: purpose of the call in the program. session: "" if neither index nor request says it.
     """
 
     name: str
@@ -40,28 +40,28 @@ class BodyCall:
 
 @dataclass(frozen=True, slots=True)
 class BodyFolder:
-    """A folder. calls: in order of time. index: its lines. others: files that are none of these."""
+    """A folder of bodies. calls: in order of time. index: its lines. others: number of other files."""
 
     calls: Sequence[BodyCall]
     index: Sequence[Line]
     others: int
 
     def sessions(self) -> list[str]:
-        """Return the sessions, the latest first."""
+        """Return the sessions, latest first."""
         session_ids = list(dict.fromkeys(call.session for call in reversed(self.calls)))
         return [session_id for session_id in session_ids if session_id] or session_ids
 
 
 def has_bodies(path: Path) -> bool:
-    """Return whether a folder holds bodies of requests."""
+    """Return whether a folder contains request bodies."""
     return path.is_dir() and next(path.glob(f"*{_REQUEST}"), None) is not None
 
 
 def body_folder(path: Path) -> BodyFolder:
-    """Return what lies in a folder. Requests that no index names go by the times of their files, and so do their
-    responses.
+    """Return the content of a folder.
 
-    Raises InputError for a folder or an index that cannot be read.
+    Requests and responses that are not in an index are ordered by the times of their files. Raises InputError for an
+    unreadable folder or index.
     """
     try:
         files = sorted(file for file in path.iterdir() if file.is_file())
@@ -100,7 +100,7 @@ def body_folder(path: Path) -> BodyFolder:
 
 
 def _next(free: list[Path], request: Path, bodies: Mapping[str, Record | None], changed: Mapping[str, float]) -> str:
-    """Return the first response of the same model that was written after a request and that no other request has."""
+    """Return the first response of the same model that was written after a request and belongs to no other."""
     model = text((bodies[request.name] or {}).get("model"))
     for response in free:
         same = text((bodies[response.name] or {}).get("model")).startswith(model)
@@ -122,17 +122,16 @@ def _session_of(request: Record | None) -> str:
 
 _CONTINUED: Final = "This session is being continued from a previous conversation"
 _LONG: Final = 40
-"""Characters of an answer from which on a message that holds it is the summary made of it."""
+"""Length of an answer from which a message that contains it is the summary made of it."""
 
 
 @dataclass
 class RequestWindow:
-    """Window of one line of requests at its last state.
+    """A series of requests that continue each other, with its last window.
 
-    source, key: by which a request is found to go on with it. marks: of its messages, see `mark_of`; asked: how many of
-    them were in the request, without its answer. ids: of the turns made of each. numbers: of all its turns; first: the
-    number of the first that the last call made. answer: the text of the last answer.
-    rewriting: whether a compaction is being read.
+    source, key: identify requests that may continue it. marks: of its messages, see `mark_of`; asked: how many of them
+    were in the request, without the answer. ids: of the turns made of each message. numbers: of all its turns; first:
+    number of the first turn of the last call. answer: text of the last answer. rewriting: a compaction is being read.
     """
 
     source: str
@@ -149,20 +148,18 @@ class RequestWindow:
     body: Record = field(default_factory=dict)
 
     def summary_in(self, words: str) -> bool:
-        """Return whether a message is the summary of what was in the window."""
+        """Return whether a message is a summary of the previous window."""
         return _CONTINUED in words or (self.rewriting and len(self.answer) >= _LONG and self.answer in words)
 
 
 def same_at_start(old: Sequence[tuple[int, int]], new: Sequence[tuple[int, int]]) -> int:
-    """Return how many messages both begin with."""
+    """Return the number of messages with which both begin."""
     differing = (at for at, (mark, other) in enumerate(zip(old, new, strict=False)) if mark != other)
     return next(differing, min(len(old), len(new)))
 
 
 def mark_of(message: Record) -> tuple[int, int]:
-    """Return what tells a message from others, all but its thoughts, which later requests leave out; and that without
-    results of tools.
-    """
+    """Return two hashes of a message without thoughts, which later requests omit: with and without tool results."""
     contents: list[tuple[str, str, str]] = []
     for part in parts_of(message.get("content")):
         part_fields = {"type": "text", "text": part} if isinstance(part, str) else fields(part)

@@ -1,7 +1,7 @@
-"""Find the lines of a Codex rollout that belong to another thread: a subagent and a fork begin with a copy of the
-conversation before, and a file that continues another leaves it there.
+"""Find the lines of a Codex rollout that belong to another thread: subagents and forks begin with a copy of the
+previous conversation, and a continuing file leaves it in the earlier file.
 
-Source: `RolloutLine` and `SessionMeta` of the openai/codex repository.
+By `RolloutLine` and `SessionMeta` of the openai/codex repository.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from amgs.sessions.lines import Record, fields, lines_of, text
 from amgs.sessions.turn import Relation
 
 _UUID: Final = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}")
-"""An id that begins with its time, so that a later one is greater."""
+"""An id that begins with its time, so that later ones are greater."""
 _DEEPEST: Final = 8
 
 
 def thread_above(meta: Record) -> tuple[str, Relation]:
-    """Return the id of the thread that one came from, and how; ("", "") for none."""
+    """Return the id of the thread from which this one came, and how; ("", "") for none."""
     source = meta.get("source")
     spawned = fields(source).get("subagent")
     base = text(fields(meta.get("history_base")).get("thread_id"))
@@ -40,8 +40,8 @@ def thread_above(meta: Record) -> tuple[str, Relation]:
 
 @dataclass
 class CopiedBeginning:
-    """Finds where a thread's own turns begin. began: when it did. Told of each line of its file, with its time and how
-    many turns were before it.
+    """Finds where a thread's own turns begin; is given each line of the file, with its time and the number of turns
+    before it. began: when the thread began.
     """
 
     path: Path
@@ -54,7 +54,7 @@ class CopiedBeginning:
     _foreign: bool = False
 
     def take(self, kind: str, payload: Record, at: datetime | None, turns: int) -> None:
-        """Read one line."""
+        """Read a line."""
         if kind == "session_meta":
             self._foreign = self._foreign or text(payload.get("id")) != self.id
             return
@@ -65,7 +65,7 @@ class CopiedBeginning:
             self._starts.append((text(payload.get("turn_id")), turns))
 
     def turns(self, all_turns: int) -> int:
-        """Return how many of the turns are the other thread's."""
+        """Return how many of the turns belong to the other thread."""
         timed = [(id, at) for id, at in self._starts if _UUID.fullmatch(id)]
         if timed and _UUID.fullmatch(self.id):
             if not self._foreign and timed[0][0] > self.id:
@@ -78,7 +78,7 @@ class CopiedBeginning:
         return self._starts[-1][1] if self._foreign and self._starts else 0
 
     def _same_as(self, above: Path) -> int:
-        """Return how many of the lines another file begins with, too."""
+        """Return the number of lines with which another file begins too."""
         payloads = ((text(record.get("type")), fields(record.get("payload"))) for record in _records(above))
         marks = (_mark(kind, payload) for kind, payload in payloads if kind != "session_meta")
         pairs = zip(self._lines, marks, strict=False)
@@ -86,7 +86,7 @@ class CopiedBeginning:
 
 
 def lines_before(path: Path, base: Record, depth: int = 0) -> list[Record] | None:
-    """Return the records of the file from which another goes on, as far as it says; None where that lies nowhere."""
+    """Return the records of the file that another continues, up to the continuation; None if it is not found."""
     end, size = base.get("end_ordinal_exclusive"), base.get("end_byte_offset")
     for other in thread_files(path, text(base.get("thread_id"))):
         records: list[Record] = []
@@ -115,9 +115,7 @@ def lines_before(path: Path, base: Record, depth: int = 0) -> list[Record] | Non
 
 
 def thread_files(path: Path, id: str) -> Iterator[Path]:
-    """Yield the files of a thread, as far as they lie beside another, or in the folders of its days: the one that is
-    named so first.
-    """
+    """Yield the files of a thread beside another file, or in its days' folders, those named by the id first."""
     if not re.fullmatch(r"[\w-]+", id):
         return
     top = next((above for above in path.parents if above.name in ("sessions", "archived_sessions")), None)
@@ -147,5 +145,5 @@ def _records(path: Path) -> Iterator[Record]:
 
 
 def _mark(kind: str, payload: Any) -> int:
-    """Return what tells one line from another, whenever it was written."""
+    """Return a hash of a line without its time."""
     return hash((kind, repr(payload)))

@@ -1,6 +1,5 @@
-"""Turns as the messages of a conversation, well formed whatever the file holds.
-
-Every result follows its call, and every call but those at the very end has one result.
+"""Turns as messages of a well-formed conversation, whatever the file contains: every result follows its call, and every
+call but those at the end has one result.
 """
 
 from __future__ import annotations
@@ -19,10 +18,10 @@ from amgs.sessions.turn import Session, Turn
 from amgs.types.conversation import Message, ToolCall
 
 SUMMARY: Final = "Summary by the model"
-"""Who speaks what a compaction wrote."""
+"""Speaker of a compaction's summary."""
 INJECTED: Final = "Injected"
-"""Who speaks what the program put in: it is the assistant's here, since the user did not say it and a system prompt is
-kept in every context.
+"""Speaker of inserted text; its role is assistant, since the user did not say it, and system messages would be kept in
+every context.
 """
 _NO_MESSAGES: Final = {"thinking": "thinking", "boundary": "compactions"}
 
@@ -37,10 +36,10 @@ class TurnMessage:
 
 @dataclass(frozen=True, slots=True)
 class SessionConversation:
-    """A session as a conversation keeps it.
+    """A session as a conversation.
 
-    records: of the file; other_records: those that hold no turn, by what they are. turns: of the file; other_turns:
-    those that are in no message. mended: what did not fit together and is kept as text, by what it is.
+    records: in the file; other_records: those without turns, by kind. turns: in the file; other_turns: those in no
+    message. mended: what was inconsistent and is stored as text, by kind.
     """
 
     agent: str
@@ -56,7 +55,7 @@ class SessionConversation:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Summary of the treatment of every record and every turn, in words."""
+        """Return what happened to all records and turns, in words."""
         without = sum(count for _, count in self.other_records)
         left = sum(count for _, count in self.other_turns)
         lines = [
@@ -71,10 +70,8 @@ class SessionConversation:
 
 
 def conversations_in(path: Path) -> Iterator[SessionConversation]:
-    """Yield the conversations of the sessions in a file, the latest first, each read when it is asked for; none for a
-    file of no format that is known.
-
-    Raises InputError for a file that cannot be read.
+    """Yield the conversations of the sessions in a file, latest first, reading each when needed; none for an unknown
+    format. Raises InputError for an unreadable file.
     """
     if not path.exists():
         raise unreadable(path, FileNotFoundError(ENOENT, "No such file or directory"))
@@ -90,8 +87,8 @@ def conversations_in(path: Path) -> Iterator[SessionConversation]:
 
 
 def conversation_of(session: Session) -> SessionConversation:
-    """Return the main conversation of a session. Turns of subagents, what the user took back, thinking and compactions
-    are counted and left out.
+    """Return the main conversation of a session. Turns of subagents, abandoned turns, thinking and compactions are
+    counted and left out.
     """
     taken: list[Turn] = []
     left: Counter[str] = Counter()
@@ -125,10 +122,10 @@ def conversation_of(session: Session) -> SessionConversation:
 def messages_of(
     turns: Sequence[Turn], text: Callable[[Turn], str] = lambda turn: turn.text
 ) -> tuple[tuple[TurnMessage, ...], tuple[tuple[str, int], ...]]:
-    """Return the messages of turns, numbered from 1, and what is kept as text because it did not fit together: what it
-    is and its line.
+    """Return the messages of turns, numbered from 1, and what is stored as text because it was inconsistent: kind and
+    line.
 
-    Words and calls of one answer of the model that stand together are one message. text: what a turn says, whole.
+    Adjacent words and calls of one answer form one message. text: returns a turn's full text.
     """
     pairs = _pair_calls(turns)
     mended: list[tuple[str, int]] = []
@@ -148,8 +145,8 @@ def messages_of(
 
 @dataclass(frozen=True)
 class _Pairs:
-    """calls: by the number of its turn, each call that has a result or waits at the end. results: by the number of its
-    turn, the call of each result. answered: ids of calls that have one.
+    """calls: by turn number, each call that has a result or waits at the end. results: by turn number, the call of each
+    result. answered: ids of calls with a result.
     """
 
     calls: dict[int, ToolCall]
@@ -179,7 +176,7 @@ def _pair_calls(turns: Sequence[Turn]) -> _Pairs:
 
 
 def _take_call(result: Turn, waiting: list[Turn]) -> Turn | None:
-    """Return the call of a result, taken from those of its id: the latest; without an id, the first of its tool."""
+    """Remove and return the call of a result: the latest with its id; without an id, the first of its tool."""
     if result.answers or not waiting:
         return waiting.pop() if waiting else None
     places = [n for n, turn in enumerate(waiting) if turn.calls[0].name == result.speaker]
@@ -187,7 +184,7 @@ def _take_call(result: Turn, waiting: list[Turn]) -> Turn | None:
 
 
 def _name_call(turn: Turn, used: set[str]) -> ToolCall:
-    """Return the call of a turn, with an id that no other call has."""
+    """Return the call of a turn, with a unique id."""
     call = turn.calls[0]
     if not call.id or call.id in used:
         call = replace(call, id=f"{call.id or 'call'}-{turn.number}")
@@ -222,7 +219,7 @@ def _message(turn: Turn, content: str, pairs: _Pairs, mended: list[tuple[str, in
 
 
 def _go_together(before: Turn, turn: Turn) -> bool:
-    """Return whether two turns that follow each other are one message of the model."""
+    """Return whether two successive turns are one message of the model."""
     both = all(member.kind in ("said", "call") and member.role == "assistant" for member in (before, turn))
     return both and bool(turn.request) and turn.request == before.request
 

@@ -1,5 +1,5 @@
-"""Spans in the rows that other programs export: Langfuse's observations, Phoenix's spans, LangSmith's runs
-(langchain-ai/langsmith-sdk, schemas.py) and the spans of MLflow's traces (mlflow/mlflow, entities/span.py, both of its
+"""Spans in rows exported by other programs: Langfuse's observations, Phoenix's spans, LangSmith's runs
+(langchain-ai/langsmith-sdk, schemas.py) and the spans of MLflow's traces (mlflow/mlflow, entities/span.py, both
 layouts).
 """
 
@@ -17,21 +17,21 @@ from amgs.sessions.span_messages import parsed
 from amgs.sessions.spans import RecordedSpan, SpanEvent, number
 
 ExportForm = Literal["langfuse", "openinference", "langsmith", "mlflow"]
-"""The program that wrote rows; Phoenix writes those of OpenInference."""
+"""The exporting program; Phoenix writes rows of OpenInference."""
 READ: Final = "Give OTLP in JSON or protobuf, or what Langfuse, Phoenix, LangSmith or MLflow exported."
 _DEEPEST: Final = 32
 _LISTS: Final = ("data", "runs", "traces")
-"""Fields of a document that hold its rows."""
+"""Fields of a document that contain its rows."""
 
 
 def records_in(document: Any) -> list[Record]:
-    """Return the records of a document: of a list, or of the list in one of its fields, else itself."""
+    """Return the records of a document: of a list, of the list in one of its fields, or the document itself."""
     listed = next((rows for key in _LISTS if isinstance(rows := fields(document).get(key), list)), None)
     return items(document if listed is None else listed) or ([document] if isinstance(document, dict) else [])
 
 
 def span_of(form: ExportForm, row: Mapping[str, Any]) -> RecordedSpan:
-    """Return a row as a span; one without ids has none."""
+    """Return a row as a span, with ids "" if it has none."""
     match form:
         case "langfuse":
             return _of_langfuse(row)
@@ -43,7 +43,7 @@ def span_of(form: ExportForm, row: Mapping[str, Any]) -> RecordedSpan:
 
 
 def _of_langsmith(row: Mapping[str, Any]) -> RecordedSpan:
-    """Return a run of LangSmith as a span, in the words in which LangSmith itself writes one."""
+    """Return a LangSmith run as a span, with the attributes that LangSmith itself writes."""
     extra, read, written = fields(row.get("extra")), row.get("inputs"), row.get("outputs")
     about = fields(extra.get("metadata"))
     usage = fields(fields(written).get("usage_metadata"))
@@ -77,7 +77,7 @@ _THREADS: Final = ("thread_id", "session_id", "conversation_id")
 
 
 def _of_mlflow(row: Mapping[str, Any]) -> RecordedSpan:
-    """Return a span of MLflow, whose attributes are values as JSON."""
+    """Return an MLflow span, whose attributes are JSON values."""
     about = fields(row.get("context"))
     attributes = {key: _parse_quoted(value) for key, value in fields(row.get("attributes")).items()}
     for key, name in (("inputs", "mlflow.spanInputs"), ("outputs", "mlflow.spanOutputs")):
@@ -107,7 +107,7 @@ def _parse_quoted(value: Any) -> Any:
 
 
 def _of_langfuse(row: Mapping[str, Any]) -> RecordedSpan:
-    """Return an observation of Langfuse as a span: fields as its export or as its interface names them."""
+    """Return a Langfuse observation as a span; fields as in its export or its API."""
 
     def get_field(*names: str) -> Any:
         return next((row[name] for name in names if row.get(name) not in (None, "")), None)
@@ -165,7 +165,7 @@ def _query(value: Any) -> str | None:
 
 
 def _of_phoenix(row: Mapping[str, Any]) -> RecordedSpan:
-    """Return a row of Phoenix as a span: nested as its interface gives it, or flat as its tables are written."""
+    """Return a Phoenix row as a span: nested as from its API, or flat as in its tables."""
     about = fields(row.get("context"))
     attributes = dict(_flat(row.get("attributes")))
     for key, value in row.items():
@@ -192,7 +192,9 @@ def _of_phoenix(row: Mapping[str, Any]) -> RecordedSpan:
 
 
 def _flat(value: Any, name: str = "", depth: int = 0) -> Iterator[tuple[str, Any]]:
-    """`{"llm": {"input_messages": [{…}]}}` as `llm.input_messages.0.…`; what hangs too deep stays as it is."""
+    """Return `{"llm": {"input_messages": [{…}]}}` as `llm.input_messages.0.…`; too deeply nested values stay as they
+    are.
+    """
     if isinstance(value, dict) and depth < _DEEPEST:
         for key, inner in value.items():
             yield from _flat(inner, f"{name}.{key}" if name else str(key), depth + 1)
@@ -204,7 +206,7 @@ def _flat(value: Any, name: str = "", depth: int = 0) -> Iterator[tuple[str, Any
 
 
 def _make_hex_id(raw_id: Any, size: int) -> str:
-    """Return an id in so many hexadecimal digits: as it is where it is one, else made of it; "" for none."""
+    """Return an id as `size` hexadecimal digits: itself if it is one, else a hash; "" for none."""
     digits = str(raw_id or "").lower().removeprefix("0x")
     if not digits or (len(digits) == size and all(sign in "0123456789abcdef" for sign in digits)):
         return digits
@@ -217,7 +219,7 @@ def _nanoseconds(timestamp: Any) -> int:
 
 
 def rows_of(value: Record) -> list[Record]:
-    """Return the rows in one: a run of LangSmith with those below it, or the spans of a trace of MLflow."""
+    """Return the rows in a record: a LangSmith run with its children, or the spans of an MLflow trace."""
     if "run_type" in value:
         below = [row for child in items(value.get("child_runs")) for row in rows_of(child)]
         return [value, *below]
@@ -231,7 +233,7 @@ def rows_of(value: Record) -> list[Record]:
 
 
 def form_of(rows: Sequence[Mapping[str, Any]]) -> ExportForm:
-    """Return what wrote rows. Raises InputError for rows that are none of a known program."""
+    """Return the program that wrote the rows. Raises InputError for an unknown one."""
     keys = {key for row in rows for key in row} | {key for row in rows for key in fields(row.get("attributes"))}
     if "run_type" in keys:
         return "langsmith"
@@ -251,7 +253,7 @@ def rows_in(document: Any) -> list[Record]:
 
 
 def is_export(first: Sequence[Record]) -> bool:
-    """Return whether the first records of a file are rows of spans, beyond doubt."""
+    """Return whether the first records of a file are certainly rows of spans."""
     rows = [row for record in first[:1] for row in rows_in(record)]
     keys = {key for row in rows for key in (*row, *fields(row.get("attributes")), *fields(row.get("context")))}
     began = keys & {"start_time", "startTime", "start_time_unix_nano"}

@@ -1,4 +1,4 @@
-"""Contents as the interface of Gemini has them, which Gemini CLI and its descendants write."""
+"""Contents in the format of Gemini's API, as Gemini CLI and its descendants write them."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from amgs.sessions.lines import Record, as_json, content_text
 
 
 def gemini_parts(content: Any) -> list[Record]:
-    """Return the parts of a content, which may be one text, one part or a list of both."""
+    """Return the parts of a content, which may be a text, a part or a list of both."""
     every = content if isinstance(content, list) else [content]
     return [{"text": part} if isinstance(part, str) else part for part in every if isinstance(part, (str, dict))]
 
 
 def response_text(response: Record) -> str:
-    """Return what a tool gave back, of a `functionResponse`."""
+    """Return a tool's output in a `functionResponse`."""
     content = next((response[key] for key in ("error", "output", "content") if key in response), None)
     return content_text(content) or (as_json(response) if response else "")

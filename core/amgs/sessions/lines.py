@@ -1,6 +1,7 @@
-"""Lines of JSON, read leniently: one that is torn, nested too deeply or no JSON is told of and never ends a reading.
-So are files that are one JSON value, written anew as a whole each time. Packed files, and those in UTF-16, as a shell
-of Windows redirects output, are read as if they were plain UTF-8.
+"""Tolerant reading of JSON lines: a torn, too deeply nested or invalid line is reported and never ends the reading.
+
+Also files that are one JSON value, rewritten as a whole. Compressed files, and UTF-16 as from output redirection on
+Windows, are read like plain UTF-8.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ from amgs.storable import make_storable
 from amgs.types.usage import Usage
 
 _LONGEST: Final = 64 * 1024 * 1024
-"""Bytes of one line beyond which it is counted and not read: no turn is so long, a picture in it may be."""
+"""Longer lines in bytes are counted but not read; no turn is so long, though a picture in it may be."""
 _LONGEST_NAME: Final = 120
 _ZSTD: Final = b"\x28\xb5\x2f\xfd"
 _GZIP: Final = b"\x1f\x8b"
@@ -36,7 +37,7 @@ Record = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One line. value: its object, None where it is none, and then `why`."""
+    """A line. value: its object, or None with the reason in `why`."""
 
     place: Place
     value: Record | None
@@ -44,9 +45,8 @@ class Line:
 
 
 def lines_of(path: Path, start: int = 0, number: int = 1) -> Iterator[Line]:
-    """Yield the lines of a file that hold something, from a byte on. number: of the first.
-
-    Raises InputError for a file that cannot be read.
+    """Yield the non-empty lines of a file from byte `start` on. number: of the first line. Raises InputError for an
+    unreadable file.
     """
     try:
         with open_unpacked(path) as file:
@@ -69,8 +69,9 @@ def lines_of(path: Path, start: int = 0, number: int = 1) -> Iterator[Line]:
 
 @contextmanager
 def open_unpacked(path: Path) -> Iterator[BinaryIO]:
-    """Yield the bytes of a file, those of a packed one (zstd, gzip) as they were before, and UTF-16 as UTF-8. What is
-    torn ends where it can no longer be unpacked. Raises OSError, also where nothing can be unpacked.
+    """Yield a file object with the decompressed bytes of a file (zstd, gzip or plain), UTF-16 as UTF-8.
+
+    A torn file ends where it cannot be decompressed further. Raises OSError, also if nothing can be decompressed.
     """
     with path.open("rb") as file:
         magic = file.read(4)
@@ -89,7 +90,7 @@ def open_unpacked(path: Path) -> Iterator[BinaryIO]:
 
 
 class _Lenient(io.RawIOBase):
-    """Part of a stream that can be unpacked."""
+    """The part of a stream that can be decompressed."""
 
     def __init__(self, read: Callable[[int], bytes], torn: type[Exception]) -> None:
         self._read = read
@@ -97,11 +98,13 @@ class _Lenient(io.RawIOBase):
         self._begun = False
 
     def readable(self) -> bool:
-        """Always."""
+        """Return True."""
         return True
 
     def readinto(self, buffer: Any) -> int:
-        """Fill a buffer; 0 at the end, and where the stream is torn. Raises OSError where it is torn at once."""
+        """Fill a buffer; return 0 at the end or where the stream is torn. Raises OSError if it is torn at the
+        beginning.
+        """
         try:
             chunk = self._read(len(buffer))
         except self._torn as error:
@@ -114,14 +117,14 @@ class _Lenient(io.RawIOBase):
 
 
 class _Recoded:
-    """A file in UTF-16, as UTF-8."""
+    """A UTF-16 file as UTF-8."""
 
     def __init__(self, file: BinaryIO, encoding: str) -> None:
         self._file = file
         self._decode = codecs.getincrementaldecoder(encoding)("replace").decode
 
     def read(self, size: int) -> bytes:
-        """Return some bytes, at most so many; none at the end."""
+        """Return at most this many bytes; none at the end."""
         words = ""
         while not words and (raw := self._file.read(max(2, size // 3))):  # a character of UTF-16 has three in UTF-8
             words = self._decode(raw)
@@ -129,7 +132,9 @@ class _Recoded:
 
 
 def _utf_16_of(head: bytes) -> str:
-    """Return the encoding of a file in UTF-16 by its first four bytes: its mark, or ASCII without one; "" for none."""
+    """Return the encoding of a UTF-16 file by its first four bytes: a byte order mark, or ASCII without
+    one; else "".
+    """
     marked = next((encoding for mark, encoding in _UTF_16.items() if head.startswith(mark)), "")
     if marked or len(head) < 4:
         return marked
@@ -137,7 +142,7 @@ def _utf_16_of(head: bytes) -> str:
 
 
 def is_packed(path: Path) -> bool:
-    """Return whether a file begins like one whose bytes are not those that are read: packed, or in UTF-16."""
+    """Return whether a file's bytes are compressed or UTF-16."""
     try:
         with path.open("rb") as file:
             magic = file.read(4)
@@ -147,7 +152,7 @@ def is_packed(path: Path) -> bool:
 
 
 def skip_to(file: BinaryIO, offset: int) -> None:
-    """Go on to a byte, in a stream that only goes on, too."""
+    """Seek forward to a byte, also in a stream that cannot seek."""
     if file.seekable():
         file.seek(offset)
         return
@@ -156,7 +161,7 @@ def skip_to(file: BinaryIO, offset: int) -> None:
 
 
 def line_at(path: Path, place: Place) -> Record | None:
-    """Return the object of the line at a place, read again; None where the file says something else by now."""
+    """Return the object of the line at a place, read again; None if the file has changed there."""
     try:
         with open_unpacked(path) as file:
             skip_to(file, place.offset)
@@ -166,7 +171,7 @@ def line_at(path: Path, place: Place) -> Record | None:
 
 
 def unreadable(path: Path, error: OSError) -> InputError:
-    """Return what is raised where a session file cannot be read."""
+    """Return the error for an unreadable session file."""
     return InputError(
         f"{path} cannot be read: {error.strerror or error}.", way_out="Choose a file that exists and may be read."
     )
@@ -196,12 +201,12 @@ def _line(raw: bytes, place: Place) -> Line:
 
 
 def text(value: Any) -> str:
-    """Return a text, without what cannot be stored; "" for anything else."""
+    """Return a text without what cannot be stored; "" for anything else."""
     return make_storable(value) if isinstance(value, str) else ""
 
 
 def name(value: Any) -> str:
-    """Return a short text on one line that can be shown and stored; of a number, its digits; else empty."""
+    """Return a short, printable text on one line; for a number, its digits; else ""."""
     if isinstance(value, bool) or not isinstance(value, str | int | float):
         return ""
     line = " ".join(str(value).split())
@@ -209,22 +214,22 @@ def name(value: Any) -> str:
 
 
 _MOST: Final = 2**53
-"""Beyond it a number has no exact float, and of 400 digits it has none at all."""
+"""Larger numbers have no exact float."""
 
 
 def count(value: Any) -> int:
-    """Return a number of tokens; 0 for anything else, also for one that no model has read."""
+    """Return a number of tokens; 0 for anything else, including impossible numbers."""
     return value if isinstance(value, int) and not isinstance(value, bool) and 0 < value < _MOST else 0
 
 
 def usage_with_cache(read: Any, output: int, cached: Any, written: Any = None) -> Usage:
-    """Return the tokens of a request whose input counts those of the cache, too."""
+    """Return the tokens of a request whose input includes cached ones."""
     cache_hits, put = count(cached), count(written)
     return Usage(max(0, count(read) - cache_hits - put), put, cache_hits, output)
 
 
 def fields(value: Any) -> Record:
-    """Return an object; an empty one for anything else."""
+    """Return an object; {} for anything else."""
     return value if isinstance(value, dict) else {}
 
 
@@ -234,8 +239,8 @@ def items(value: Any) -> list[Record]:
 
 
 def instant(value: Any) -> datetime | None:
-    """Return an instant in ISO 8601, with its writer's offset, or since 1970 in seconds, milliseconds, microseconds or
-    nanoseconds, also where the digits are a text; None for anything else.
+    """Return a time from ISO 8601, with its offset, or from a number since 1970 in seconds, milliseconds, microseconds
+    or nanoseconds, also as text; None for anything else.
     """
     try:
         if isinstance(value, str) and _SINCE_1970.fullmatch(value):
@@ -254,17 +259,17 @@ _SINCE_1970: Final = re.compile(r"\d{9,19}(?:\.\d+)?")
 
 
 def seconds_of(since_1970: float) -> float:
-    """Return seconds since 1970, of a number whose size tells its unit: seconds, or thousandths of them, or less."""
+    """Return seconds since 1970 from a number whose size tells its unit."""
     steps = sum(abs(since_1970) > _SECONDS * 1000**step for step in range(3))
     return float(since_1970 / 1000**steps)
 
 
 _SECONDS: Final = 1e11
-"""Above this a number of time is in a smaller unit."""
+"""Larger times are in a smaller unit."""
 
 
 def as_json(value: Any) -> str:
-    """Arguments as a call writes them: a text as it is, anything else as JSON."""
+    """Return a call's arguments: a text unchanged, anything else as JSON."""
     if isinstance(value, str):
         return text(value)
     try:
@@ -274,7 +279,7 @@ def as_json(value: Any) -> str:
 
 
 def content_text(content: Any, depth: int = 0) -> str:
-    """Return the text of a content: a string, a part, or a list of parts. What has no text leaves its type in
+    """Return the text of a content: a string, a part, or a list of parts; parts without text become their type in
     brackets.
     """
     if isinstance(content, str):
@@ -296,8 +301,8 @@ _NOT_JSON = "Wait until its program has written it, or give another file."
 
 
 def document_at(path: Path) -> Any:
-    """Return the JSON value that a file is, or a list of the objects that it is, one behind the other. Raises
-    InputError for a file that cannot be read, or is something else.
+    """Return the JSON value in a file, or a list of successive objects. Raises InputError for an unreadable file or
+    anything else.
     """
     try:
         return parse_document(text_of_file(path))
@@ -310,7 +315,7 @@ def document_at(path: Path) -> Any:
 
 
 def parse_document(content: str) -> Any:
-    """Return the JSON value in a text, or a list of the objects in it. Raises ValueError, and RecursionError."""
+    """Return the JSON value in a text, or a list of successive objects. Raises ValueError and RecursionError."""
     try:
         return json.loads(content)
     except ValueError:
@@ -331,13 +336,13 @@ _VALUE: Final = re.compile(r"\S")
 
 
 def text_of_file(path: Path) -> str:
-    """Return the text of a file without a mark of its encoding. Raises OSError."""
+    """Return the text of a file without a byte order mark. Raises OSError."""
     with open_unpacked(path) as file:
         return file.read().decode("utf-8-sig", "replace")
 
 
 def beside(path: Path) -> Any:
-    """Return the JSON value of a file that may lie beside a session; None where there is none, or it cannot be read."""
+    """Return the JSON value of an optional file beside a session; None if it is missing or unreadable."""
     try:
         return document_at(path)
     except InputError:
@@ -345,7 +350,7 @@ def beside(path: Path) -> Any:
 
 
 def text_beside(path: Path) -> str:
-    """Return the text of a file that may lie beside a session, without blanks around it; "" where it cannot be read."""
+    """Return the stripped text of an optional file beside a session; "" if it is unreadable."""
     try:
         return path.read_text("utf-8", "replace").strip() if path.is_file() else ""
     except OSError:

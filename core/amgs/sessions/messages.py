@@ -1,6 +1,6 @@
-"""Messages as the interfaces of models have them: what an item says, its content as text, and both as turns.
+"""Messages in the formats of model APIs: what an item says, its content as text, and both as turns.
 
-In the style of OpenAI (chat completions and responses), of Anthropic, or plainly `{"speaker": …, "text": …}`.
+Formats of OpenAI (chat completions and responses) and Anthropic, or plain `{"speaker": …, "text": …}`.
 """
 
 from __future__ import annotations
@@ -15,15 +15,15 @@ from amgs.sessions.turn import Place, Turn
 from amgs.types.conversation import Role, ToolCall
 
 LISTS: Final = ("messages", "input", "items")
-"""Fields that hold a list of messages."""
+"""Fields with a list of messages."""
 TIMES: Final = ("timestamp", "created_at", "create_time", "created", "time", "date")
-"""Fields that tell when a message was said, the first that is there."""
+"""Fields with the time of a message, in order of preference."""
 CALLS: Final = ("tool_use", "function_call", "custom_tool_call")
-"""Types of items and parts that call a tool of the agent; what a provider runs itself is a part like any other."""
+"""Types of items and parts that call the agent's tools; calls of tools that the provider runs are ordinary parts."""
 RESULTS: Final = ("tool_result", "function_call_output", "custom_tool_call_output")
-"""Types of items and parts that hold what a tool of the agent gave."""
+"""Types of items and parts with the output of the agent's tools."""
 THOUGHTS: Final = ("thinking", "redacted_thinking", "reasoning")
-"""Types of items and parts that hold what the model thought, which is no memory."""
+"""Types of items and parts with the model's thoughts, which are not remembered."""
 _OF_PROVIDER: Final = ("server_tool_use", "mcp_tool_use")
 _TEXTS: Final = ("text", "input_text", "output_text", "summary_text")
 ROLES: Final[Mapping[str, Role]] = {
@@ -37,21 +37,22 @@ ROLES: Final[Mapping[str, Role]] = {
     "tool": "tool",
     "function": "tool",
 }
-"""Roles by the names that interfaces of models have for them."""
+"""Roles by their names in model APIs."""
 _IDS: Final = ("tool_call_id", "tool_use_id", "call_id")
 _NAMES: Final = ("file_name", "filename", "name", "title", "file_id", "url", "asset_pointer")
 _DEEPEST: Final = 8
 
 Note = Callable[[str, str, str], object]
-"""Is told of a part of a content that is not taken as it stands: its kind, its place and why."""
+"""Called for a part of a content that is not used as it is: kind, place and reason."""
 
 
 @dataclass(frozen=True, slots=True)
 class SaidMessage:
-    """One message of an item. role: one of `ROLES`, else as it is given, "" where none is. content: a text or parts,
-    without calls and results. answers: the id of the call that a result belongs to. speaker: by name, "" where none is
-    given. part: the place of a result among the parts of its item, None for what is no part. failed: whether a result
-    says that the tool failed.
+    """A message of an item.
+
+    role: one of `ROLES`, else as given, "" for none. content: a text or parts, without calls and results. answers: id
+    of the call of a result. speaker: name, "" for none. part: index of a result among the item's parts, None for other
+    messages. failed: a result reports a failure.
     """
 
     role: str
@@ -70,8 +71,8 @@ def unwrap_message(record: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def read_item_messages(item: Mapping[str, Any]) -> list[SaidMessage]:
-    """Return the messages of an item: results first, then what is said beside them, since in the style of Anthropic
-    both stand in one. At least one, which may say nothing. A call may have no name, and a call or a result no id.
+    """Return the messages of an item: results first, then other content, since Anthropic's format has both in one item.
+    At least one, maybe empty. Calls may lack a name, calls and results an id.
     """
     kind = item.get("type")
     if kind in CALLS:
@@ -99,10 +100,9 @@ def read_item_messages(item: Mapping[str, Any]) -> list[SaidMessage]:
 def turns_of(
     item: Mapping[str, Any], place: Place, first: int, at: datetime | None, note: Note, path: str = "content"
 ) -> list[Turn]:
-    """Return the turns of an item, numbered from `first` on. Who has a role that no interface has speaks under its
-    name.
+    """Return the turns of an item, numbered from `first`.
 
-    note: is told of what of the content is not taken; path: of the content.
+    Unknown roles become speaker names. note: called for content that is not used; path: of the content.
     """
     turns: list[Turn] = []
     for message in read_item_messages(item):
@@ -123,8 +123,8 @@ def turns_of(
 
 
 def text_of(content: Any, path: str = "content", note: Note | None = None) -> str:
-    """Return the text of a content, a blank line between its parts. A picture or a file leaves its name in brackets,
-    and what the model thought nothing.
+    """Return the text of a content, with a blank line between parts. Pictures and files become their names in brackets,
+    thoughts are omitted.
     """
     if isinstance(content, str):
         return content
@@ -133,12 +133,12 @@ def text_of(content: Any, path: str = "content", note: Note | None = None) -> st
 
 
 def call_text(called: Any, arguments: Any) -> str:
-    """`search({"q": "dome"})` of a call of a tool."""
+    """Return a call as `search({"q": "dome"})`."""
     return f"{name(called) or 'tool'}({as_json(arguments)})"
 
 
 def holds_more(content: Any) -> bool:
-    """Return whether a content has parts that are neither text nor a thought of the model."""
+    """Return whether a content has parts other than text and thoughts."""
     return any(not _is(part, (*_TEXTS, "refusal", *THOUGHTS)) for part in items(content))
 
 
@@ -179,7 +179,7 @@ def _part(part: dict[str, Any], path: str, note: Note, depth: int) -> Iterator[s
 
 
 def _marked(kind: str, part: dict[str, Any], path: str, note: Note) -> str:
-    """Return a part without text, by the name that it has, if any."""
+    """Return a part without text as its name or type in brackets."""
     note("part", path, f"a part of type {kind} has no text; its name stands in the message")
     inner = part.get(kind) if isinstance(part.get(kind), dict) else part.get("source")
     known = [part, inner] if isinstance(inner, dict) else [part]

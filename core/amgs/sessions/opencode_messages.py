@@ -1,6 +1,4 @@
-"""Read the messages of opencode: from a database, from folders of JSON before it, and from output of `opencode
-export`.
-"""
+"""Read messages of opencode: from its database, from the earlier JSON folders, and from `opencode export`."""
 
 from __future__ import annotations
 
@@ -19,8 +17,10 @@ SESSION_COLUMNS: Final = ("id", "parent_id", "directory", "title", "version", "r
 
 @dataclass(frozen=True, slots=True)
 class OpencodeMessage:
-    """A message. info, parts: None for what is no JSON object. agent: the session of the subagent whose it is, "" in
-    the main one. taken_back: whether the user went back before it.
+    """A message.
+
+    info, parts: None for what is not a JSON object. agent: session of its subagent, "" in the main one. taken_back: the
+    user went back before it.
     """
 
     id: str
@@ -31,7 +31,7 @@ class OpencodeMessage:
 
     @property
     def created(self) -> float:
-        """Creation time in milliseconds; 0 where it is missing."""
+        """Creation time in milliseconds; 0 if missing."""
         return milliseconds(fields((self.info or {}).get("time")).get("created"))
 
 
@@ -41,9 +41,8 @@ def milliseconds(value: Any) -> float:
 
 
 def of_database(file: SqliteFile, id: str) -> Iterator[OpencodeMessage]:
-    """Yield the messages of a session and of its subagents, of theirs, and so on.
-
-    Raises InputError for a database that cannot be read.
+    """Yield the messages of a session and, recursively, of its subagents. Raises InputError for an
+    unreadable database.
     """
     seen, waiting = {id}, [(id, "")]
     while waiting:
@@ -63,8 +62,8 @@ def of_database(file: SqliteFile, id: str) -> Iterator[OpencodeMessage]:
 
 
 def of_folders(storage: Path, about: Record, id: str) -> Iterator[OpencodeMessage]:
-    """Yield the messages of a session below `storage`, in the places of either of two versions; none for an id that no
-    folder can have.
+    """Yield the messages of a session below `storage`, in the layout of either version; none for an id that no folder
+    can have.
     """
     messages = []
     for inner in ("message", "session/message") if _NAME.fullmatch(id) else ():
@@ -92,7 +91,7 @@ def _message(id: str, info: Any, parts: Sequence[Any]) -> OpencodeMessage:
 
 
 def _mark_reverted(about: Record, messages: Sequence[OpencodeMessage]) -> Sequence[OpencodeMessage]:
-    """Return the messages, from the one on marked to which the user went back."""
+    """Return the messages, marking those that the user took back."""
     back = about.get("revert")
     first = text(fields(parse_object(back) if isinstance(back, str) else back).get("messageID"))
     ids = [message.id for message in messages]

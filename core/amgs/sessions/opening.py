@@ -1,4 +1,4 @@
-"""A session file opened by its path: which format it has is told by what is in it, of the formats in one list."""
+"""Open session files by path; the format is recognised by content."""
 
 from __future__ import annotations
 
@@ -40,14 +40,14 @@ _NAMES: Final = (
     "cline",
     "aider",
 )
-"""Modules of `formats`, the one that is recognised most surely first."""
+"""Modules of `formats`, most reliably recognised first."""
 
 GROUP: Final = "amgs.session_formats"
-"""Entry points by which an installed package brings a format: each names a `SessionFormat`."""
+"""Entry points for formats in installed packages: each names a `SessionFormat`."""
 
 
 def load_formats(points: Iterable[EntryPoint]) -> Iterator[SessionFormat]:
-    """Yield the formats that entry points name. One that cannot be loaded is warned of and left out."""
+    """Yield the formats of entry points, warning about those that cannot be loaded."""
     for point in sorted(points, key=lambda point: point.name):
         try:
             loaded = point.load()
@@ -67,17 +67,18 @@ FORMATS: Final[tuple[SessionFormat, ...]] = (
 
 
 END: Final = 8 * 1024 * 1024
-"""Bytes of a large file that are shown at once, in a fifth of a second, while the rest is read."""
+"""Bytes of a large file that are shown first, after a fifth of a second, while the rest is read."""
 _FIRST: Final = 40
-"""Records that are looked at to recognise a format."""
+"""Records examined to recognise a format."""
 _WHOLE: Final = 64 * 1024 * 1024
-"""Bytes of a document of one JSON value beyond which it is not parsed to recognise it."""
+"""Larger single JSON documents in bytes are not parsed to recognise them."""
 
 
 def open_session(path: Path, id: str | None = None) -> Session:
-    """Return the session in a file, or in a folder where the format is one; the one with an id where a file holds many,
-    else the latest. Raises InputError for what cannot be read, for an id that is not there, and for a file of no known
-    format, which names the known ones.
+    """Return the session in a file, or in a folder for formats that use one; if it contains several, the one with this
+    id, by default the latest.
+
+    Raises InputError for an unreadable file, an unknown id, and an unknown format, with a list of the known ones.
     """
     session_format = format_of(path)
     if id is not None and session_format.read_one is not None:
@@ -89,8 +90,8 @@ def open_session(path: Path, id: str | None = None) -> Session:
 
 
 def open_end(path: Path, size: int = END) -> Session:
-    """Return the session in the last so many bytes of a large file, marked as partial; the whole where it is smaller or
-    its format has no lines. Raises InputError as `open_session` does.
+    """Return the session in the last bytes of a large file, marked as partial; the whole if the file is smaller or its
+    format has no lines. Raises InputError like `open_session`.
     """
     session_format = format_of(path)
     if session_format.read_end is None or path.is_dir() or path.stat().st_size <= 2 * size:
@@ -99,16 +100,15 @@ def open_end(path: Path, size: int = END) -> Session:
 
 
 def sessions_in(path: Path) -> Sequence[str]:
-    """Return the ids of the sessions in a file that holds many, the latest first; none for a file that is one session.
-
-    Raises InputError as `open_session` does.
+    """Return the ids of the sessions in a file of several, latest first; none for a file with one session. Raises
+    InputError like `open_session`.
     """
     session_format = format_of(path)
     return session_format.inside(path) if session_format.inside is not None else ()
 
 
 def format_of(path: Path) -> SessionFormat:
-    """Return the format of a file; raises InputError for none."""
+    """Return the format of a file; raises InputError if it is unknown."""
     if not path.exists():
         raise InputError(f"{path} does not exist.", way_out="`amgs session` lists what lies on this machine.")
     first = first_records(path)
@@ -127,10 +127,8 @@ def format_of(path: Path) -> SessionFormat:
 
 
 def first_records(path: Path) -> Sequence[Record]:
-    """Return the first objects of a file: of its lines, or of the list or object that it is; none for a file of another
-    kind.
-
-    Raises InputError for a file that cannot be read.
+    """Return the first objects of a file: of its lines, or of a single list or object; none for other files. Raises
+    InputError for an unreadable file.
     """
     if path.is_dir():
         return ()

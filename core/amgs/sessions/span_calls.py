@@ -1,4 +1,4 @@
-"""Find the spans of one call of a model: a framework and the client that it uses may both write one."""
+"""Merge spans of the same model call, since a framework and its client may both write one."""
 
 from __future__ import annotations
 
@@ -10,14 +10,13 @@ from amgs.sessions.span_messages import ANSWERS, SpanMessages, messages_of, oper
 from amgs.sessions.spans import RecordedSpan
 
 _APART: Final = ("execute_tool", "invoke_agent")
-"""Operations within which a model is called anew."""
+"""Operations inside which a model call is a new one."""
 
 
 def single_calls(spans: Sequence[RecordedSpan]) -> list[RecordedSpan]:
-    """Return the spans in their order, each call of a model once: by the innermost span of it, with what only the
-    others tell.
+    """Return the spans in order, with each model call once: its innermost span, with what only the others report.
 
-    A span around several calls, such as a loop of a framework, goes where the calls tell what was said.
+    A span around several calls, such as a framework's loop, is dropped if the calls report what was said.
     """
     answers = {(span.trace, span.id): span for span in spans if operation_of(span) in ANSWERS}
     by_id = {(span.trace, span.id): span for span in spans}
@@ -30,7 +29,7 @@ def single_calls(spans: Sequence[RecordedSpan]) -> list[RecordedSpan]:
         inner_spans = inner.get(key, [])
         if len(inner_spans) == 1:
             inner_key = inner_spans[0].trace, inner_spans[0].id
-            while inner_key in gone:  # its own inner span told more
+            while inner_key in gone:  # its own inner span reported more
                 inner_key = next((inner_span.trace, inner_span.id) for inner_span in inner[inner_key])
             answers[inner_key] = _together(answers[inner_key], outer)
             gone.add(key)
@@ -45,7 +44,7 @@ def single_calls(spans: Sequence[RecordedSpan]) -> list[RecordedSpan]:
 
 
 def _around(span: RecordedSpan, by_id: Mapping[tuple[str, str], RecordedSpan]) -> RecordedSpan | None:
-    """Return the answer within which a span is a step of the same call; None for none."""
+    """Return the answer of which a span is an inner step of the same call; None for none."""
     seen = {span.id}
     while (outer := by_id.get((span.trace, span.parent))) is not None and outer.id not in seen:
         operation = operation_of(outer)
@@ -59,7 +58,7 @@ def _around(span: RecordedSpan, by_id: Mapping[tuple[str, str], RecordedSpan]) -
 
 
 def _depth(span: RecordedSpan, by_id: Mapping[tuple[str, str], RecordedSpan]) -> int:
-    """Return how many spans are around one."""
+    """Return the number of spans around this one."""
     seen = {span.id}
     while (outer := by_id.get((span.trace, span.parent))) is not None and outer.id not in seen:
         seen.add(outer.id)
@@ -73,12 +72,12 @@ def _tells(span: RecordedSpan) -> bool:
 
 
 def _together(span: RecordedSpan, other: RecordedSpan) -> RecordedSpan:
-    """Return a span with what only the other one of its call tells."""
+    """Return a span with what only the other span of its call reports."""
     return replace(span, attributes={**other.attributes, **span.attributes}, events=span.events or other.events)
 
 
 def _without_twins(spans: Sequence[RecordedSpan]) -> list[RecordedSpan]:
-    """Return the spans without those that another library wrote beside one, of the same messages at the same time."""
+    """Return the spans without duplicates that another library wrote for the same messages at the same time."""
     unique_spans: list[RecordedSpan] = []
     places: dict[str, list[int]] = {}
     for span in spans:
@@ -101,9 +100,7 @@ def _bare(item: Mapping[str, object]) -> str:
 
 
 def _same_call(span: RecordedSpan, other: RecordedSpan) -> bool:
-    """Return whether two spans of the same messages are of one call: of two libraries, and one within the other's
-    time.
-    """
+    """Return whether two spans with the same messages are one call: by two libraries, one within the other's time."""
     within = span.start <= other.start <= span.end and other.end <= span.end
     around = other.start <= span.start <= other.end and span.end <= other.end
     return span.scope != other.scope and (within or around)

@@ -25,7 +25,7 @@ from amgs.sessions.spans import RecordedSpan, number
 from amgs.types.usage import Usage
 
 _DETAILS: Final = "gen_ai.client.inference.operation.details"
-"""The event that holds the messages where a program keeps them off its spans."""
+"""Event with the messages, for programs that keep them off their spans."""
 _KINDS: Final[Mapping[str, str]] = {
     "llm": "chat",
     "retriever": "retrieval",
@@ -51,7 +51,7 @@ _CONVERSATIONS: Final = (
     "mlflow.trace.session",
     *(f"ai.telemetry.metadata.{name}Id" for name in ("session", "conversation", "thread", "chat")),
 )
-"""Attributes that name a conversation, the surest first."""
+"""Attributes with the conversation's id, most reliable first."""
 _MESSAGE_EVENTS: Final[Mapping[str, str]] = {
     "gen_ai.system.message": "system",
     "gen_ai.user.message": "user",
@@ -60,7 +60,7 @@ _MESSAGE_EVENTS: Final[Mapping[str, str]] = {
     "gen_ai.choice": "assistant",
 }
 _CONTENT_EVENTS: Final[Mapping[str, str]] = {"gen_ai.content.prompt": "user", "gen_ai.content.completion": "assistant"}
-"""Events up to the conventions 1.27, which hold all messages in one attribute."""
+"""Events of the conventions up to 1.27, with all messages in one attribute."""
 _ANSWER_EVENTS: Final = ("gen_ai.choice", "gen_ai.content.completion")
 _DEEPEST: Final = 12
 _READ: Final = (
@@ -86,14 +86,14 @@ _WRITTEN: Final = (
     "mlflow.spanOutputs",
     "output.value",
 )
-"""Attributes that hold messages, the surest first; `ai.response` stands for those that tell one answer together."""
+"""Attributes with messages, most reliable first; `ai.response` stands for those that form one answer together."""
 _WITHIN: Final = (
     *("message", "messages", "input", "prompt", "contents", "content", "candidates", "generations"),
     *("choices", "output", "outputs", "response"),
 )
-"""Fields of a request or an answer that hold messages."""
+"""Fields of requests and answers that contain messages."""
 _BARE: Final = ("prompt", "input", "query", "question", "text", "content", "output", "response", "answer")
-"""Fields that hold words without a role."""
+"""Fields with words without a role."""
 _CALL: Final[Mapping[str, Sequence[str]]] = {
     "id": ("gen_ai.tool.call.id", "ai.toolCall.id", "gcp.vertex.agent.tool_call_id", "tool_call.id"),
     "name": ("gen_ai.tool.name", "ai.toolCall.name", "tool.name"),
@@ -106,23 +106,23 @@ _CALL: Final[Mapping[str, Sequence[str]]] = {
         *("mlflow.spanOutputs", "gen_ai.completion", "output.value"),
     ),
 }
-"""What a span tells of a call of a tool, by the attributes that tell it."""
+"""Parts of a tool call, by the attributes that contain them."""
 _USAGES: Final = ("mlflow.chat.tokenUsage", "langfuse.observation.usage_details")
-"""Attributes that hold all counts of tokens."""
+"""Attributes with all counts of tokens."""
 Item = dict[str, Any]
-"""A message in the style of `amgs.sessions.messages`."""
+"""A message in a format of `amgs.sessions.messages`."""
 
 
 @dataclass(frozen=True, slots=True)
 class SpanMessages:
-    """Messages that a model read and wrote; both empty where the program does not disclose them."""
+    """Messages that a model read and wrote; both empty if the program does not report them."""
 
     read: tuple[Item, ...]
     written: tuple[Item, ...]
 
 
 def told_by(span: RecordedSpan) -> Mapping[str, Any]:
-    """Return the attributes of a span, and those that it put into an event instead."""
+    """Return the attributes of a span, including those that it put into an event."""
     more = [event.attributes for event in span.events if event.name == _DETAILS]
     if not more:
         return span.attributes
@@ -130,7 +130,7 @@ def told_by(span: RecordedSpan) -> Mapping[str, Any]:
 
 
 def operation_of(span: RecordedSpan) -> str:
-    """Return the operation in the words of the GenAI conventions; "" where the span tells of none."""
+    """Return the operation by its name in the GenAI conventions; "" if unknown."""
     attributes = span.attributes
     kinds = ("openinference.span.kind", "langsmith.span.kind", "mlflow.spanType", "langfuse.observation.type")
     kind = next((kind_name for name in kinds if (kind_name := text(attributes.get(name)))), "")
@@ -143,16 +143,16 @@ def operation_of(span: RecordedSpan) -> str:
 
 
 def call_of(attributes: Mapping[str, Any], what: str) -> Any:
-    """Return the `id`, `name`, `arguments` or `result` of the call of a tool that attributes tell of; None for none."""
+    """Return `id`, `name`, `arguments` or `result` of the tool call in attributes; None for none."""
     value = next((value for name in _CALL[what] if (value := attributes.get(name)) is not None), None)
-    if isinstance(value, str) and value[:1] == '"' == value[-1:]:  # a text as JSON
+    if isinstance(value, str) and value[:1] == '"' == value[-1:]:  # a JSON string
         with suppress(ValueError):
             return json.loads(value)
     return value
 
 
 def conversation_ids(spans: Sequence[RecordedSpan]) -> dict[str, str]:
-    """Return the conversation of each trace: what any of its spans calls it, else the trace's own id."""
+    """Return the conversation of each trace: by any of its spans, else the trace's id."""
     names: dict[str, str] = {}
     for span in spans:
         candidates = (str(value) for name in _CONVERSATIONS if (value := span.attributes.get(name)))
@@ -163,9 +163,7 @@ def conversation_ids(spans: Sequence[RecordedSpan]) -> dict[str, str]:
 
 
 def usage_of(attributes: Mapping[str, Any]) -> Usage | None:
-    """Return the tokens of a request; None where the attributes tell none. What is read from a cache is part of the
-    input.
-    """
+    """Return the tokens of a request; None if not reported. Cached ones are part of the input."""
     own = (fields(parsed(attributes.get(name))) for name in _USAGES)
     counts = next(filter(None, own), attributes)
     start = "gen_ai.usage." if counts is attributes else ""
@@ -199,7 +197,7 @@ def _first(attributes: Mapping[str, Any], *names: str) -> int:
 
 
 def messages_of(span: RecordedSpan) -> SpanMessages:
-    """Return what the model of a span read and wrote."""
+    """Return the messages that a span's model read and wrote."""
     attributes = told_by(span)
     read: list[Item] = []
     written = _read_answer(attributes)
@@ -215,7 +213,7 @@ def messages_of(span: RecordedSpan) -> SpanMessages:
 
 
 def _read_answer(attributes: Mapping[str, Any]) -> list[Item]:
-    """Return the answer that the Vercel AI SDK tells in attributes of their own."""
+    """Return the answer that the Vercel AI SDK writes in separate attributes."""
     if "gen_ai.output.messages" in attributes:
         return []
     thought = text(attributes.get("ai.response.reasoning"))
@@ -231,9 +229,7 @@ def _read_answer(attributes: Mapping[str, Any]) -> list[Item]:
 
 
 def _events_of(span: RecordedSpan, span_attributes: Mapping[str, Any]) -> list[tuple[str, Item]]:
-    """Return the messages that events tell, each with the event's name: those of the span, or those that pydantic-ai
-    keeps in an attribute.
-    """
+    """Return the messages in events, with the events' names: those of the span, or those in pydantic-ai's attribute."""
     events = [(event.name, event.attributes) for event in span.events if event.name in _MESSAGE_EVENTS]
     events = events or [
         (text(record.get("event.name")), record) for record in items(parsed(span_attributes.get("events")))
@@ -258,7 +254,7 @@ def _events_of(span: RecordedSpan, span_attributes: Mapping[str, Any]) -> list[t
 
 
 def parsed(value: Any) -> Any:
-    """Return a value that may be JSON in a text."""
+    """Return a value, parsed if it is JSON in a text."""
     if isinstance(value, str) and value.lstrip()[:1] in ("[", "{"):
         try:
             return json.loads(value)
@@ -268,7 +264,7 @@ def parsed(value: Any) -> Any:
 
 
 def listed(attributes: Mapping[str, Any], name: str) -> list[Any]:
-    """Return what is written as `NAME.0.role`, `NAME.1.role` and so on; nothing where nothing is."""
+    """Return the list written as `NAME.0.role`, `NAME.1.role` and so on; None for none."""
     entries: dict[int, dict[str, Any]] = {}
     for key, value in attributes.items():
         if key.startswith(f"{name}.") and (match := re.fullmatch(r"(\d{1,6})\.(.+)", key[len(name) + 1 :])):
@@ -277,7 +273,7 @@ def listed(attributes: Mapping[str, Any], name: str) -> list[Any]:
 
 
 def _nest_keys(flat: Mapping[str, Any]) -> dict[str, Any]:
-    """`{"message.role": "user"}` as `{"message": {"role": "user"}}`; numbered parts become lists."""
+    """Return `{"message.role": "user"}` as `{"message": {"role": "user"}}`; numbered parts become lists."""
     tree: dict[str, Any] = {}
     heads = dict.fromkeys(key.partition(".")[0] for key in flat)
     for head in heads:
@@ -298,9 +294,9 @@ def _system(instructions: Any) -> Iterator[Item]:
 
 
 def messages_in(value: Any, depth: int = 0, role: str = "") -> Iterator[Item]:
-    """Yield the messages that stand in a value, in order: in a list, beside other things, or wrapped as LangChain does.
+    """Yield the messages in a value in order: in a list, among other things, or wrapped as by LangChain.
 
-    role: of words that stand there without one; "" where such are no message.
+    role: of words without one; "" if those are no message.
     """
     if depth > _DEEPEST:
         return
@@ -355,20 +351,18 @@ def _message(role: str, message: Mapping[str, Any]) -> Item:
 
 
 def parse_parts(content: Any) -> Any:
-    """Return a content, also where a list of parts is JSON in a text."""
+    """Return a content, parsed if it is a list of parts as JSON text."""
     parts = parsed(content)
     return parts if isinstance(parts, list) and all(isinstance(part, dict) for part in parts) else content
 
 
 def _content(content: Any) -> Any:
-    """Parts as interfaces of models have them."""
+    """Return parts in the formats of model APIs."""
     return [_part(part) for part in content] if isinstance(content, list) else content
 
 
 def _part(part: Any) -> Any:
-    """Convert a part of the GenAI conventions, of Bedrock, Gemini or the Vercel AI SDK to the form of the model
-    interfaces.
-    """
+    """Convert a part of the GenAI conventions, Bedrock, Gemini or the Vercel AI SDK to the formats of model APIs."""
     if not isinstance(part, dict):
         return {"type": "text", "text": part} if isinstance(part, str) else part
     for key in ("toolUse", "functionCall", "function_call"):
@@ -424,9 +418,7 @@ def _is_json(part: Any) -> bool:
 
 
 def kinds_unread(spans: Sequence[RecordedSpan]) -> list[str]:
-    """Return the kinds of spans that hold words in a vocabulary that is not understood: by their names, or what made
-    them.
-    """
+    """Return the kinds of spans with words in unknown attributes: by name or library."""
     kinds: dict[str, None] = {}
     for span in spans:
         operation, attributes = operation_of(span), told_by(span)
@@ -439,7 +431,7 @@ def kinds_unread(spans: Sequence[RecordedSpan]) -> list[str]:
 
 
 def _is_wordy(value: Any) -> bool:
-    """Return whether a value may hold what was said: messages as JSON, or several words."""
+    """Return whether a value may be a message: JSON, or several words."""
     content = parsed(value)
     if isinstance(content, dict | list):
         return any(_is_wordy(child) for child in (content.values() if isinstance(content, dict) else content))
@@ -447,7 +439,7 @@ def _is_wordy(value: Any) -> bool:
 
 
 def words_of(messages: Iterable[Item]) -> str:
-    """All that messages say, as one text."""
+    """Return the words of all messages as one text."""
     from amgs.sessions.messages import text_of
 
     return "\n".join(text_of(message.get("content")) for message in messages)

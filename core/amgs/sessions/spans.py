@@ -1,6 +1,6 @@
-"""Spans as OpenTelemetry has them, and as OTLP writes them in JSON: what a program says of one thing that it did.
+"""Spans of OpenTelemetry, and their JSON encoding in OTLP.
 
-Source: the OTLP specification 1.x, its JSON encoding; ids are hexadecimal there, and 64-bit numbers may be texts.
+By the OTLP specification 1.x; ids are hexadecimal there, and 64-bit numbers may be texts.
 """
 
 from __future__ import annotations
@@ -18,20 +18,20 @@ from typing import Any, Final
 from amgs.sessions.lines import Record, fields, items, text
 
 _DEEPEST: Final = 32
-"""Values within one another that are read; what is deeper is left out."""
+"""Deepest nesting of values that is read."""
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _HEX: Final = re.compile(r"[0-9a-f]+")
 _LATEST: Final = 253_402_300_799_000_000_000
-"""The last instant that a datetime can tell, in nanoseconds."""
+"""Latest time of a datetime, in nanoseconds."""
 
 
 class SpanFormatError(ValueError):
-    """A body that is no OTLP; the message is a sentence for whoever sent it."""
+    """A body that is not OTLP; the message is for its sender."""
 
 
 @dataclass(frozen=True, slots=True)
 class SpanEvent:
-    """Something that happened within a span, or a log record that belongs to one. at: nanoseconds since 1970."""
+    """An event within a span, or a log record of one. at: nanoseconds since 1970."""
 
     name: str
     at: int
@@ -40,9 +40,10 @@ class SpanEvent:
 
 @dataclass(frozen=True, slots=True)
 class RecordedSpan:
-    """One span. trace, id, parent: hexadecimal, parent "" for a root. start, end: nanoseconds since 1970, 0 where it is
-    not told. kind, status: the numbers of OTLP. resource: what the program says of itself. scope: the library that made
-    the span.
+    """A span.
+
+    trace, id, parent: hexadecimal, parent "" for a root. start, end: nanoseconds since 1970, 0 if missing. kind,
+    status: numbers in OTLP. resource: attributes of the program. scope: library that made the span.
     """
 
     trace: str
@@ -66,7 +67,7 @@ class RecordedSpan:
 
     @property
     def milliseconds(self) -> float:
-        """Duration; 0 where it is missing."""
+        """Duration; 0 if missing."""
         return max(0, self.end - self.start) / 1e6 if self.start and self.end else 0.0
 
     @property
@@ -77,7 +78,7 @@ class RecordedSpan:
 
 @dataclass(frozen=True, slots=True)
 class RecordedLog:
-    """A log record. trace, span: to what it belongs, "" for nothing."""
+    """A log record. trace, span: to which it belongs, "" for none."""
 
     trace: str
     span: str
@@ -86,7 +87,7 @@ class RecordedLog:
 
 @dataclass(frozen=True, slots=True)
 class OtlpContent:
-    """Content of a body of OTLP. rejected: spans without a valid id, which are left out."""
+    """Content of an OTLP body. rejected: number of spans left out because they have no valid id."""
 
     spans: tuple[RecordedSpan, ...] = ()
     logs: tuple[RecordedLog, ...] = ()
@@ -94,8 +95,8 @@ class OtlpContent:
 
 
 def instant_of(nanoseconds: int) -> datetime:
-    """Return an instant by its nanoseconds since 1970, to the microsecond; the first or last that there is where it is
-    out of all bounds.
+    """Return the time for nanoseconds since 1970, to the microsecond; the earliest or latest possible one if it is out
+    of range.
     """
     return _EPOCH + timedelta(microseconds=min(max(nanoseconds, 0), _LATEST) // 1000)
 
@@ -104,7 +105,7 @@ def instant_of(nanoseconds: int) -> datetime:
 
 
 def read_json(body: bytes) -> OtlpContent:
-    """Return what a request of OTLP in JSON holds, of traces or of logs. Raises SpanFormatError for anything else."""
+    """Return the content of an OTLP request in JSON, of traces or logs. Raises SpanFormatError for anything else."""
     try:
         whole = json.loads(body.decode("utf-8-sig"))
     except (ValueError, RecursionError) as error:
@@ -115,8 +116,8 @@ def read_json(body: bytes) -> OtlpContent:
 
 
 def content_of(whole: Record) -> OtlpContent:
-    """Return what an object of OTLP holds. Raises SpanFormatError for one that has neither `resourceSpans` nor
-    `resourceLogs`, or in which they are no lists of objects.
+    """Return the content of an OTLP object. Raises SpanFormatError if it has neither `resourceSpans` nor
+    `resourceLogs`, or these are no lists of objects.
     """
     known = [name for name in ("resourceSpans", "resourceLogs") if name in whole]
     if not known and whole:
@@ -191,12 +192,12 @@ def _log(record: Record) -> RecordedLog:
 
 
 def attributes_of(pairs: Any) -> dict[str, Any]:
-    """Attributes as a mapping, of OTLP's list of keys and values; of a key that comes twice the last value."""
+    """Return OTLP's list of keys and values as a mapping; for a repeated key, the last value."""
     return {key: value_of(pair.get("value")) for pair in items(pairs) if (key := text(pair.get("key")))}
 
 
 def value_of(any_value: Any, depth: int = 0) -> Any:
-    """Return a value of OTLP as Python has it; None for one that is none. Bytes stay in base64."""
+    """Return an OTLP value as a Python value; None for anything else. Bytes stay in base64."""
     if not isinstance(any_value, dict) or depth > _DEEPEST:
         return None
     for name, value in any_value.items():
@@ -230,7 +231,7 @@ def _double(value: Any) -> float | None:
 
 
 def number(value: Any, *, signed: bool = False) -> int:
-    """Return a whole number of 64 bits that is given as such or as a text; 0 for anything else."""
+    """Return a 64-bit integer from a number or text; 0 for anything else."""
     if isinstance(value, bool):
         return 0
     if isinstance(value, str) and re.fullmatch(r"-?[0-9]{1,20}", value):
@@ -243,9 +244,7 @@ def number(value: Any, *, signed: bool = False) -> int:
 
 
 def _id(raw_id: Any, size: int) -> str:
-    """Return an id in hexadecimal; "" for none, and for one of nothing but zeros. In base64 too, as some programs write
-    it.
-    """
+    """Return an id in hexadecimal, also from base64, which some programs write; "" for none or all zeros."""
     digits = text(raw_id).strip().lower()
     if len(digits) != 2 * size or not _HEX.fullmatch(digits):
         try:
@@ -261,7 +260,7 @@ _STATUSES: Final = ("UNSET", "OK", "ERROR")
 
 
 def _read_enumeration(code: Any, names: Sequence[str]) -> int:
-    """Return a number of an enumeration, or its name as `SPAN_KIND_CLIENT`."""
+    """Return the number of an enumeration value, also from its name, such as `SPAN_KIND_CLIENT`."""
     if isinstance(code, str):
         return next((n for n, name in enumerate(names) if code.upper().endswith(name)), 0)
     return number(code)
@@ -271,7 +270,7 @@ def _read_enumeration(code: Any, names: Sequence[str]) -> int:
 
 
 def as_otlp(spans: Sequence[RecordedSpan]) -> dict[str, Any]:
-    """Return the object of OTLP that holds spans, as `read_json` reads it; spans of one resource and scope in a row
+    """Return spans as an OTLP object, as `read_json` reads it; successive spans of one resource and scope
     share them.
     """
     groups: list[dict[str, Any]] = []
@@ -336,8 +335,8 @@ def _as_value(value: Any) -> dict[str, Any]:
 
 
 def joined(contents: Sequence[OtlpContent]) -> tuple[RecordedSpan, ...]:
-    """Return the spans of several bodies in the order in which they began, each once, with the log records that belong
-    to them as events. Of a span that came twice the last one counts.
+    """Return the spans of several bodies in order of their beginnings, each once, with log records as events. If a span
+    arrived twice, the last one counts.
     """
     spans = {(span.trace, span.id): span for content in contents for span in content.spans}
     logs: dict[tuple[str, str], list[SpanEvent]] = {}

@@ -1,6 +1,6 @@
-"""The SQLite database of another program, read from a copy: its own is never opened, so that nothing changes in it.
+"""SQLite databases of other programs, read from a copy; the original is never opened, so it cannot be changed.
 
-The one place outside the storage that writes SQL, for this is no store of ours.
+The only SQL outside the storage, since these are no stores of ours.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _MAGIC: Final = b"SQLite format 3\x00"
 _NAME: Final = re.compile(r"[a-z_0-9]+")
 _TABLE: Final = re.compile(rb"CREATE TABLE (?:IF NOT EXISTS )?[`\"\[]?([A-Za-z_0-9]+)")
 _FIRST_PAGES: Final = 4 * 1024 * 1024
-"""Bytes of a file in which the definitions of its tables stand."""
+"""Bytes of a file that contain the definitions of its tables."""
 
 
 def is_sqlite(path: Path) -> bool:
@@ -35,9 +35,7 @@ def is_sqlite(path: Path) -> bool:
 
 
 def tables_named_in(path: Path) -> set[str]:
-    """Return the names of tables that the first pages of a database tell of, or the changes beside it; nothing is
-    opened.
-    """
+    """Return the names of tables in the first pages of a database or its write-ahead log, without opening it."""
     tables: set[str] = set()
     for candidate in (path, path.with_name(path.name + "-wal")):
         if candidate.is_file():
@@ -46,7 +44,7 @@ def tables_named_in(path: Path) -> set[str]:
 
 
 def names_column(path: Path, column: str) -> bool:
-    """Return whether the first pages of a database, or the changes beside it, name a column; nothing is opened."""
+    """Return whether the first pages of a database or its write-ahead log mention a column, without opening it."""
     pages = (page for page in (path, path.with_name(path.name + "-wal")) if page.is_file())
     return any(column.encode() in _first_pages(page) for page in pages)
 
@@ -57,7 +55,7 @@ def _first_pages(path: Path) -> bytes:
 
 
 class SqliteFile:
-    """A database that is open for reading."""
+    """A database open for reading."""
 
     def __init__(self, path: Path, connection: sqlite3.Connection) -> None:
         self._path = path
@@ -66,10 +64,10 @@ class SqliteFile:
     def rows(
         self, table: str, columns: Sequence[str], order: Sequence[str] = (), **where: str
     ) -> list[tuple[Any, ...]]:
-        """Return the rows of a table whose columns have values. Texts that are no UTF-8 are read as far as they go; a
-        column that the table lacks is None in every row.
+        """Return the rows of a table with these values of columns.
 
-        Raises InputError for a table that is not there, and for a database that contradicts itself.
+        Invalid UTF-8 is read as far as possible; missing columns are None. Raises InputError for a missing table or a
+        corrupt database.
         """
         try:
             there = {name for _, name, *_ in self._connection.execute(f"PRAGMA table_info({_check_name(table)})")}
@@ -98,9 +96,8 @@ def _check_name(name: str) -> str:
 
 @contextmanager
 def opened(path: Path) -> Iterator[SqliteFile]:
-    """Yield a copy of a database with what lies beside it of changes that were not yet taken in; removed afterwards.
-
-    Raises InputError for what cannot be read.
+    """Yield a copy of a database with its write-ahead log, which is removed afterwards. Raises InputError if it cannot
+    be read.
     """
     with tempfile.TemporaryDirectory(prefix="amgs-session-") as folder:
         copy = Path(folder) / "copy.db"

@@ -1,4 +1,4 @@
-"""Content of a session file, whoever wrote it: turns in the order of the file, with their places in it."""
+"""Content of a session file of any program: turns in order, with their places in the file."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from amgs.types.conversation import Role, ToolCall
 from amgs.types.usage import Usage
 
 TurnKind = Literal["said", "call", "result", "summary", "boundary", "injected", "thinking"]
-"""said: words of the user, of the model or of the system prompt. call: of a tool. result: what a tool gave back.
-summary: what a compaction wrote in place of what it dropped. boundary: where a compaction took place. injected: what
-the program put in as if it had been said: reminders, hooks, command output. thinking: of the model.
+"""said: words of the user, the model or the system prompt. call: of a tool. result: of a tool. summary: written by a
+compaction for what it dropped. boundary: where a compaction took place. injected: text inserted by the program as if
+said: reminders, hooks, command output. thinking: of the model.
 """
 
 
 @dataclass(frozen=True, slots=True)
 class Boundary:
-    """A compaction. before, after: tokens of the window, None where the file does not say.
+    """A compaction.
 
-    trigger: auto, manual, or "" where unknown. preserved: ids of records that stay in the window. whole: whether it
-    began a new window; a small compaction drops results of tools (`dropped`: ids of their calls) and leaves the rest.
-    sealed: whether the summary is there in a form that nobody but the provider can read.
+    before, after: tokens of the window, None if not reported. trigger: auto, manual, or "" if unknown. preserved: ids
+    of records that stay in the window. whole: it began a new window; others only drop tool results (`dropped`: ids of
+    their calls). sealed: the summary is encrypted by the provider.
     """
 
     trigger: str = ""
@@ -39,10 +39,8 @@ class Boundary:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Place of a record.
-
-    line: from 1 on, or the record's number. offset, size: bytes of it in the file; size 0 where the format has no
-    lines.
+    """Place of a record. line: from 1, or the record's number. offset, size: its bytes in the file; size 0 if the
+    format has no lines.
     """
 
     line: int
@@ -52,16 +50,15 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """One thing that was said, done or put in.
+    """Something that was said, done or inserted.
 
-    number: from 1 on, over the whole session. part: which of its record's turns it is. id, parent: of records, "" where
-    the format has none. request: what groups the turns of one answer of the model. calls: exactly one for a call.
-    answers: the id of the call whose result this is. failed: whether the tool said so. usage: of the request that this
-    turn belongs to, where the file tells it. agent: "" in the main conversation, else the subagent's id. abandoned:
-    whether the user went back before it, so that no later window holds it. cut: characters of the text that were left
-    in the file; `Session.text` reads them. speaker: who says it, by name, of a result its tool, and of what was put in
-    whose words they are, where the format tells. copied: whether it is another session's, which this one began with.
-    cost, model: of the request, in dollars and by name, where the file tells them of each.
+    number: from 1, over the whole session. part: index among its record's turns. id, parent: of records, "" if the
+    format has none. request: groups the turns of one model answer. calls: exactly one for a call. answers: id of the
+    call of a result. failed: as reported by the tool. usage: of the turn's request, if reported. agent: "" in the main
+    conversation, else the subagent's id. abandoned: the user went back before it, so no later window contains it. cut:
+    characters of the text that were left in the file, which `Session.text` reads. speaker: by name, of a result its
+    tool, of inserted text its source, if known. copied: it was copied from another session at the beginning. cost,
+    model: of the request, in dollars and by name, if reported.
     """
 
     number: int
@@ -89,14 +86,16 @@ class Turn:
 
     @property
     def words(self) -> str:
-        """Text of the turn: of a call, its tool and arguments."""
+        """Text of the turn; for a call, its tool and arguments."""
         return "\n".join([self.text, *(f"{c.name}({c.arguments})" for c in self.calls)]).strip()
 
 
 @dataclass(frozen=True, slots=True)
 class LoadedRules:
-    """Standing instructions that the file says were loaded. path: of the file they came from, as the session names
-    it. turn: before which turn. cut: characters that did not fit, None where the file does not say.
+    """Standing instructions that were loaded according to the file.
+
+    path: their file, as named in the session. turn: before which they were loaded. cut: characters that did not fit,
+    None if not reported.
     """
 
     path: str
@@ -110,14 +109,13 @@ Relation = Literal["", "subagent", "fork", "continues"]
 
 @dataclass(frozen=True, eq=False)
 class Session:
-    """A session as it was read. Nothing of it is kept anywhere.
+    """A session as read from a file; nothing of it is stored.
 
-    agent: the program, in its own spelling. format: the key of the reader. project: the folder it worked in. window:
-    tokens that the model can read, None where neither the file nor the model's name says. system, tools: the system
-    prompt and the definitions of tools; None where the file does not hold them. records: how many lines or records the
-    file has. evidence: those that are no turn, by what they are; unread: those that could not be read, line and reason.
-    parent: the id of the session that it came from; relation: how. continued: the id of the one that goes on from it.
-    notes: what one has to know of the file, in sentences.
+    agent: the program's name. format: key of the reader. project: its working folder. window: the model's window in
+    tokens, None if neither the file nor the model's name tells it. system, tools: system prompt and tool definitions;
+    None if the file does not contain them. records: number of lines or records. evidence: those without turns, by kind;
+    unread: unreadable ones, line and reason. parent: id of the session from which it came; relation: how. continued: id
+    of the session that continues it. notes: what to know about the file, in sentences.
     """
 
     agent: str
@@ -146,17 +144,17 @@ class Session:
 
     @cached_property
     def main(self) -> tuple[Turn, ...]:
-        """Turns of the main conversation that were not taken back."""
+        """Turns of the main conversation that were not abandoned."""
         return tuple(turn for turn in self.turns if not turn.agent and not turn.abandoned)
 
     @cached_property
     def boundaries(self) -> tuple[Turn, ...]:
-        """Its own compactions of the main conversation that began a new window."""
+        """Compactions of the main conversation that began a new window, without copied ones."""
         return tuple(turn for turn in self.main if turn.boundary and turn.boundary.whole and not turn.copied)
 
     @property
     def taken(self) -> int:
-        """Records that became turns; with evidence and unread ones they are all of the file."""
+        """Number of records with turns; with evidence and unread ones these are all."""
         return self.records - sum(self.evidence.values()) - len(self.unread)
 
     @property
@@ -170,11 +168,11 @@ class Session:
         return max((turn.at for turn in self.turns if turn.at), default=None)
 
     def turn(self, number: int) -> Turn:
-        """Return the turn with a number; raises IndexError for none."""
+        """Return the turn with this number; raises IndexError if there is none."""
         if not 1 <= number <= len(self.turns):
             raise IndexError(number)
         return self.turns[number - 1]
 
     def text(self, turn: Turn) -> str:
-        """Return what a turn says, whole, read from the file again where it was cut."""
+        """Return the full text of a turn, read from the file again if it was cut."""
         return self.read_again(turn) if turn.cut and self.read_again else turn.text

@@ -1,5 +1,5 @@
-"""Sessions of programs that are not read: whose they are is told by their folder, their records or their tables, so
-that a refusal names the program.
+"""Recognise sessions of programs that cannot be read, by folder, records or tables, so that the error names the
+program.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ NOT_READ: Final = (
     ("Trae", ".trae/sessions"),
     ("Antigravity's encrypted conversations", ".gemini/antigravity/conversations"),
 )
-"""Programs whose sessions are known by their folder alone."""
+"""Programs whose sessions are recognised by folder only."""
 
 
 def _has(*keys: str) -> Callable[[Record], Any]:
@@ -62,7 +62,7 @@ _BY_RECORDS: Final[tuple[tuple[str, Callable[[Record], Any]], ...]] = (
     ("opencode's headless output", _has("sessionID", "part")),
     ("Cline's ui_messages.json", lambda record: record.get("type") in ("say", "ask") and "ts" in record),
 )
-"""What a record of a program has, the surest first."""
+"""Tests of a program's records, most reliable first."""
 _BY_TABLES: Final = (
     ("Crush", {"sessions", "messages", "files"}),
     ("Hermes", {"sessions", "messages"}),
@@ -75,9 +75,7 @@ _BY_TABLES: Final = (
 
 
 def find_unread_program(path: Path, first: Sequence[Record]) -> str:
-    """Return the program whose file it is, though it is not read; "" where that is not known. first: its first
-    records.
-    """
+    """Return the unsupported program of a file; "" if unknown. first: its first records."""
     if path.is_dir():
         events = itertools.chain(path.glob("*.json"), path.glob("events/*.json"))
         first = [fields(beside(event)) for event in itertools.islice(events, 1)]

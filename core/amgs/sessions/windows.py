@@ -15,8 +15,8 @@ from amgs.sessions.turn import Session, Turn
 from amgs.types.usage import Usage
 
 CHARACTERS_A_TOKEN: Final = 2.7
-"""Of code, paths, English and what wraps them, where the file's own counts do not tell better: the median of 33
-sessions of two programs by `characters_a_token`.
+"""Used if a file's own counts do not suffice: the median of `characters_a_token` over 33 sessions of two programs, with
+code, paths and English.
 """
 _LEAST, _MOST = 2.0, 5.0
 
@@ -25,9 +25,7 @@ R = TypeVar("R")
 
 
 def once_a_session(function: Callable[[Session], R]) -> Callable[[Session], R]:
-    """Carry a function of a session out once, and keep what it gives for as long as the session is held: one that is
-    followed is read again each time that it grows.
-    """
+    """Cache a function's result per session object; a followed session is a new object each time it grows."""
     cache: WeakKeyDictionary[Session, R] = WeakKeyDictionary()
 
     @wraps(function)
@@ -41,7 +39,7 @@ def once_a_session(function: Callable[[Session], R]) -> Callable[[Session], R]:
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """One answer of the model. first, last: numbers of its turns. at: of its first turn."""
+    """An answer of the model. first, last: numbers of its turns. at: time of its first turn."""
 
     number: int
     first: int
@@ -54,9 +52,9 @@ class Request:
 class SessionWindow:
     """The window at a turn, in the order in which the model reads it.
 
-    turns: what stands in it. tokens: as the file counts the request that reads it, else an estimate from the texts of
-    the turns, which are then all that is counted. has_system, has_tools: whether the file holds the system prompt and
-    the definitions of tools, which are in every window. masked: calls whose results a small compaction took out.
+    turns: in the window. tokens: reported for the request that reads it, else estimated from the turns. has_system,
+    has_tools: whether the file contains the system prompt and tool definitions, which are in every window. masked:
+    calls whose results a small compaction removed.
     """
 
     turn: int
@@ -70,14 +68,14 @@ class SessionWindow:
 
     @property
     def fill(self) -> float | None:
-        """Taken share of the window, from 0 to 1; None where its size is unknown."""
+        """Used share of the window; None if its size is unknown."""
         return self.tokens / self.limit if self.limit else None
 
 
 @once_a_session
 def requests(session: Session) -> tuple[Request, ...]:
-    """Return the answers of the model in the main conversation whose tokens the file counts, in order; those of a
-    session that this one copied are not its own.
+    """Return the main conversation's model answers with reported tokens, in order, without those copied from another
+    session.
     """
     turns_by_request: dict[str, list[Turn]] = {}
     for turn in session.main:
@@ -93,8 +91,8 @@ def requests(session: Session) -> tuple[Request, ...]:
 
 @once_a_session
 def characters_a_token(session: Session) -> float:
-    """Return how many characters of turns are one token by the session's own counts: of all that came between two
-    requests of one window, characters over tokens. `CHARACTERS_A_TOKEN` where too little is counted.
+    """Return the characters per token by the session's own counts, over everything added between two requests of a
+    window; `CHARACTERS_A_TOKEN` with too little data.
     """
     sizes = {turn.number: len(turn.words) + turn.cut for turn in session.main}
     marks = [turn.number for turn in session.boundaries]
@@ -112,20 +110,20 @@ def characters_a_token(session: Session) -> float:
 
 
 def tokens_of(session: Session, turn: Turn) -> int:
-    """Return tokens of a turn, estimated from its characters by the session's own counts; a picture counts as its
-    mark.
+    """Return a turn's tokens, estimated from its characters by the session's own counts; a picture counts as its
+    placeholder.
     """
     return math.ceil((len(turn.words) + turn.cut) / characters_a_token(session))
 
 
 def tokens_of_all(session: Session, turns: Sequence[Turn]) -> int:
-    """Return tokens of turns together; see `tokens_of`."""
+    """Return the tokens of turns together; see `tokens_of`."""
     return sum(tokens_of(session, turn) for turn in turns)
 
 
 def estimate_dropped_tokens(session: Session, boundary: Turn, remaining_numbers: Collection[int] = ()) -> int:
-    """Tokens that a compaction dropped, or would have dropped had it kept some turns: estimated, and no more than their
-    share of what the file counts for the window. Some of what stands in a file, such as thoughts, reaches no model.
+    """Estimate the tokens that a compaction dropped, or would have dropped had it kept some turns; at most their share
+    of the window's reported tokens, since some text in a file, such as thoughts, reaches no model.
     """
     gone = [turn for turn in find_dropped_turns(session, boundary) if turn.number not in remaining_numbers]
     tokens = tokens_of_all(session, gone)
@@ -135,9 +133,8 @@ def estimate_dropped_tokens(session: Session, boundary: Turn, remaining_numbers:
 
 
 def window_at(session: Session, number: int) -> SessionWindow:
-    """Return the window that was read for the turn with a number, or that holds it where it is no answer of the model.
-
-    Raises IndexError for a number that no turn has.
+    """Return the window that was read for the turn with this number, or that contains it, if it is not the model's.
+    Raises IndexError for an unknown number.
     """
     session.turn(number)
     turns, masked = _standing(session, number)
@@ -150,7 +147,7 @@ def window_at(session: Session, number: int) -> SessionWindow:
 
 
 def find_dropped_turns(session: Session, boundary: Turn) -> tuple[Turn, ...]:
-    """Return the turns that stood in the window before a compaction and do not after it."""
+    """Return the turns that were in the window before a compaction but not after it."""
     before, _ = _standing(session, boundary.number - 1)
     after, _ = _standing(session, boundary.number)
     stays = {turn.number for turn in after}
@@ -158,8 +155,8 @@ def find_dropped_turns(session: Session, boundary: Turn) -> tuple[Turn, ...]:
 
 
 def opening_after(session: Session, boundary: Turn) -> tuple[Turn, ...]:
-    """Return what stood in the window right after a compaction: what was preserved, the summary, and what the program
-    put in before the model answered or the user spoke.
+    """Return the window right after a compaction: preserved turns, the summary, and inserted text until the model
+    answered or the user spoke.
     """
     window_turns, _ = _standing(session, boundary.number)
     turns = list(window_turns)
@@ -179,7 +176,7 @@ def after_boundary(session: Session, boundary: Turn) -> tuple[Turn, ...]:
 
 
 def _standing(session: Session, number: int) -> tuple[tuple[Turn, ...], frozenset[str]]:
-    """Return the content of the window once the turn with a number is in it, and the calls with results taken out."""
+    """Return the content of the window after the turn with this number, and the calls whose results were removed."""
     turns: list[Turn] = []
     masked: set[str] = set()
     for turn in session.main:

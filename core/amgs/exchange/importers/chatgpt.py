@@ -1,4 +1,4 @@
-"""ChatGPT: `conversations.json` of its data export, a tree of messages for each conversation."""
+"""ChatGPT: `conversations.json` of its data export, with a tree of messages per conversation."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ _FIELDS = (
     "model_set_context",
     "content",
 )
-"""Texts of contents that have no parts."""
+"""Text fields of contents without parts."""
 _CONTEXTS = {"user_editable_context": "Instructions", "model_editable_context": "Memory"}
-"""Contents that the program puts in, and what speaks in them: nobody says them in a conversation."""
+"""Contents inserted by the program, with speaker names for them."""
 OTHER_BRANCH = "it stands on another branch than the one that the conversation ended on"
 
 
@@ -40,7 +40,7 @@ class ChatGPTImporter:
         return some(data, lambda conversation: isinstance(conversation.get("mapping"), dict))
 
     def read(self, data: Any, settings: IngestSettings) -> ForeignRecords:
-        """Read a block for each message of the branch that each conversation ended on."""
+        """Return a block for each message of the branch on which each conversation ended."""
         records = Records(self.name, settings)
         whole = data if isinstance(data, list) else [data]
         for path, conversation in records.objects("conversation", whole, ""):
@@ -70,7 +70,7 @@ def _take(records: Records, conversation: dict[str, Any], mapping: dict[str, Any
 
 
 def choose_branch(records: Records, mapping: dict[str, Any], current: Any, path: str) -> list[str]:
-    """Choose the nodes from the root to the current one; to the last without children where none is named."""
+    """Return the nodes from the root to the current one; if none is named, to the last one without children."""
     if not isinstance(current, str) or current not in mapping:
         parents = {tree_node.get("parent") for tree_node in mapping.values() if isinstance(tree_node, dict)}
         parents = {parent for parent in parents if isinstance(parent, str)}
@@ -122,7 +122,7 @@ def _message(records: Records, node: Any, path: str) -> Iterator[ForeignMessage]
 
 
 def _text(records: Records, content: dict[str, Any], kind: str, path: str) -> str | None:
-    """Return the text of a content; None for a kind that has none."""
+    """Return the text of a content; None for kinds without text."""
     parts = content.get("parts")
     if isinstance(parts, list):
         passages = (_part(records, part, f"{path}.parts[{n}]") for n, part in enumerate(parts))

@@ -1,9 +1,9 @@
-"""Claude: `conversations.json` of its data export, a list of messages for each conversation, `memories.json`, and
+"""Claude: `conversations.json` of its data export, a list of messages per conversation, `memories.json`, and
 `projects.json`.
 
-A question that was edited and an answer that was given anew stand in that list beside what replaced them, each under
-`parent_message_uuid`; `current_leaf_message_uuid`, where it is there, names the last message of the branch that is
-shown, else it is the one that was written last.
+The list of messages also contains questions and answers that were replaced; `parent_message_uuid` links each message to
+its parent. `current_leaf_message_uuid`, if present, is the last message of the displayed branch; else that is the
+latest message.
 """
 
 from __future__ import annotations
@@ -29,15 +29,17 @@ class ClaudeImporter:
     program = "Claude"
 
     def recognises(self, data: Any) -> bool:
-        """Return whether a conversation has messages, or a memory notes, under the names that Claude gives them."""
+        """Return whether a conversation has messages, a memory has notes, or a project has documents, under Claude's
+        names.
+        """
         kinds = (_holds_notes, _holds_documents)
         return some(
             data, lambda record: isinstance(record.get("chat_messages"), list) or any(fits(record) for fits in kinds)
         )
 
     def read(self, data: Any, settings: IngestSettings) -> ForeignRecords:
-        """Read a block for each message of the branch that each conversation ended on, each result of a tool, the text
-        of each attachment, and each text of the memory.
+        """Return a block for each message of the branch on which each conversation ended, each tool result, the text of
+        each attachment, each memory note, and each document of a project.
         """
         records = Records(self.name, settings)
         whole = data if isinstance(data, list) else [data]
@@ -75,8 +77,8 @@ def _take_conversation(records: Records, conversation: dict[str, Any], path: str
 
 
 def _tree(listed: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
-    """Return the places of messages with those of their parents and children; who tells no parent follows the one
-    before.
+    """Return the indices of messages with those of their parents and children; a message without a parent follows the
+    previous one.
     """
     by_id = {message["uuid"]: here for here, message in listed.items() if isinstance(message.get("uuid"), str)}
     tree: dict[str, Any] = {here: {"parent": None, "children": []} for here in listed}
@@ -94,7 +96,7 @@ def _tree(listed: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
 def _last_of(
     conversation: Mapping[str, Any], listed: Mapping[str, Mapping[str, Any]], tree: Mapping[str, Any]
 ) -> str | None:
-    """Return the place of the message that the conversation ended on: the latest of those that nothing follows."""
+    """Return the index of the message on which the conversation ended: the latest without children."""
     named = conversation.get("current_leaf_message_uuid")
     ends = [(instant(message.get("created_at")) or EPOCH, n, here) for n, (here, message) in enumerate(listed.items())]
     chosen = [here for _, _, here in ends if named and listed[here].get("uuid") == named]
@@ -110,7 +112,7 @@ def _holds_notes(record: Mapping[str, Any]) -> bool:
 
 
 def _take_notes(records: Records, memory: dict[str, Any], path: str) -> None:
-    """Read the notes that Claude keeps on all conversations and on each project: its own words, which nobody said."""
+    """Add the notes that Claude keeps on all conversations and on each project, in its own words."""
     own, projects = memory.get(_NOTES[0]), memory.get(_NOTES[1])
     notes = [("", own, _NOTES[0])] if own else []
     for key, note in projects.items() if isinstance(projects, dict) else ():
@@ -131,7 +133,7 @@ def _holds_documents(record: Mapping[str, Any]) -> bool:
 
 
 def _take_documents(records: Records, project: dict[str, Any], path: str) -> None:
-    """Read what a project holds: its instructions, and its documents."""
+    """Add the instructions and the documents of a project."""
     title = name(project.get("name"))
     at = records.instant(project.get("created_at"), f"{path}.created_at")
     if project["prompt_template"]:
@@ -147,11 +149,11 @@ def _take_documents(records: Records, project: dict[str, Any], path: str) -> Non
 
 
 _NOT_SAID = ("token_budget", "flag")
-"""Parts that tell how an answer was made."""
+"""Parts about how an answer was made."""
 
 
 def _divide(records: Records, message: dict[str, Any], path: str) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Divide a message into what it says and, apart from it, what tools gave in the course of it."""
+    """Split a message into its text and the tool results within it."""
     content = message.get("content")
     parts = content if isinstance(content, list) else [content] if content else []
     parts = [None if isinstance(part, dict) and part.get("type") in _NOT_SAID else part for part in parts]

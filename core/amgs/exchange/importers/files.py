@@ -1,4 +1,4 @@
-"""Files and folders of other programs, read into documents: session files of agents, and JSON of the other formats."""
+"""Read files and folders of other programs: agents' session files, and JSON of the other formats."""
 
 from __future__ import annotations
 
@@ -40,9 +40,9 @@ IMPORTERS: tuple[Importer, ...] = (
 
 
 def read_document(data: Any, settings: IngestSettings, format: ForeignFormat | None = None) -> ForeignRecords:
-    """Return the records of a parsed document, in the format it is recognised by or the one that is named.
+    """Return the records of a parsed document, in the given format or the one recognised.
 
-    Raises InputError for a document of no known format, or of several, and where nothing in it was found.
+    Raises InputError for an unknown format, several formats, or no records.
     """
     importer = _find_importer(format) if format is not None else recognise_importer(data)
     records = importer.read(data, settings)
@@ -64,7 +64,7 @@ def _find_importer(format: str) -> Importer:
 
 
 def recognise_importer(data: Any) -> Importer:
-    """Return the importer of a document, by what stands in it; raises InputError for none and for several."""
+    """Return the importer for a document by its content; raises InputError for none or several."""
     fits = [importer for importer in IMPORTERS if importer.recognises(data)]
     if len(fits) == 1:
         return fits[0]
@@ -84,9 +84,9 @@ def recognise_importer(data: Any) -> Importer:
 
 
 def read_session(session: SessionConversation, settings: IngestSettings, called: str) -> ForeignRecords:
-    """Return a block for each message of a session, split where it is long. called: the name of its conversation.
+    """Return a block for each message of a session, split if long.
 
-    Every record and every turn of the session is counted: it is taken, or left out by what it is.
+    called: name of its conversation. Every record and turn is counted as imported or left out, with the reason.
     """
     records = Records(session.format, settings)
     for kind, all_of_it, others in (
@@ -118,15 +118,14 @@ _ENDINGS: Final = frozenset(
         *(Path(place).suffix for session_format in FORMATS for place in session_format.places),
     }
 )
-"""How the files of a folder end that are looked into."""
+"""Suffixes of files in a folder that are examined."""
 
 
 @dataclass(frozen=True, slots=True)
 class ForeignDocument:
     """Content of a file.
 
-    data: its JSON. session: a session in it, for a file that holds sessions. left_out: the reason for leaving out a
-    file of a folder.
+    data: its JSON. session: in a session file. left_out: reason for leaving out a file of a folder.
     """
 
     path: str
@@ -138,8 +137,8 @@ class ForeignDocument:
 def read_files(paths: Sequence[Path], format: ForeignFormat | None = None) -> list[ForeignDocument]:
     """Return the documents in files, and in all files below folders, by name.
 
-    format: what the files are, of those that are no session files. A file of a folder that is not taken is named with
-    the reason. Raises InputError for a file that was named itself and cannot be read or is of no known format.
+    format: of files that are not session files. Files of a folder that are not imported are listed with the reason.
+    Raises InputError for a given file that cannot be read or is of an unknown format.
     """
     documents: list[ForeignDocument] = []
     for path in paths:
@@ -151,16 +150,16 @@ def read_files(paths: Sequence[Path], format: ForeignFormat | None = None) -> li
 
 
 def named(paths: Sequence[Path]) -> str:
-    """Return what files are called together."""
+    """Return a common name for files."""
     return str(paths[0]) if len(paths) == 1 else f"{len(paths):,} files and folders"
 
 
 def records_of(
     documents: Sequence[ForeignDocument], settings: IngestSettings, format: ForeignFormat | None = None
 ) -> ForeignRecords:
-    """Return the records of documents, as one where they are several; each file is counted then.
+    """Return the records of documents, combined if there are several; then each file is counted.
 
-    Raises InputError for a document of no known format, or of several, and where nothing in it was found.
+    Raises InputError for an unknown format, several formats, or no records.
     """
     taken = [document for document in documents if not document.left_out]
     records = [(document.path, _records(document, settings, format)) for document in taken]
@@ -174,7 +173,7 @@ def records_of(
 def _records(document: ForeignDocument, settings: IngestSettings, format: ForeignFormat | None) -> ForeignRecords:
     stem = Path(document.path).stem
     if document.session is not None:
-        own = document.path.endswith(".jsonl")  # a file of a session; its name is what the user sees
+        own = document.path.endswith(".jsonl")  # users see a session file's name
         return read_session(document.session, settings, stem if own else document.session.id)
     records = read_document(document.data, settings, format)
     named = tuple(replace(conversation, name=conversation.name or stem) for conversation in records.conversations)
@@ -182,12 +181,12 @@ def _records(document: ForeignDocument, settings: IngestSettings, format: Foreig
 
 
 def _is_session(folder: Path) -> bool:
-    """Return whether a folder as a whole is what a format has for a file."""
+    """Return whether a folder as a whole is a session."""
     return any(session_format.recognises(folder, ()) for session_format in FORMATS)
 
 
 def _folder(folder: Path, format: ForeignFormat | None) -> Iterator[ForeignDocument]:
-    """Yield what lies in a folder and in those below it; links to folders are not followed."""
+    """Yield the documents in a folder and those below it; links to folders are not followed."""
     try:
         paths = sorted(folder.iterdir())
     except OSError as error:
@@ -202,7 +201,7 @@ def _folder(folder: Path, format: ForeignFormat | None) -> Iterator[ForeignDocum
 
 
 def _found(path: Path, format: ForeignFormat | None) -> list[ForeignDocument]:
-    """Return the documents of a file of a folder, or why it is left out."""
+    """Return the documents in a file of a folder, or why it is left out."""
     if not path.is_dir() and path.suffix not in _ENDINGS:
         return [ForeignDocument(str(path), left_out="it is of no known format")]
     try:

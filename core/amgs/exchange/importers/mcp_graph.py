@@ -1,7 +1,7 @@
-"""The reference memory server of MCP: the file of its graph, entities with observations and relations between them.
+"""MCP's reference memory server: the file of its graph, entities with observations and relations.
 
-Source: modelcontextprotocol/servers, src/memory; one object a line in `memory.json` or `memory.jsonl`, or one document
-as its tool `read_graph` gives it.
+By modelcontextprotocol/servers, src/memory: one object per line in `memory.json` or `memory.jsonl`, or one document as
+from its tool `read_graph`.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ class McpGraphImporter:
     program = "the MCP memory server"
 
     def recognises(self, data: Any) -> bool:
-        """Return whether it holds entities or relations as that server writes them."""
+        """Return whether it contains entities or relations as that server writes them."""
         listed = data.get("entities", data.get("relations")) if isinstance(data, dict) else data
         if isinstance(data, dict) and not any(isinstance(data.get(key), list) for key in _GRAPH):
             listed = [data]
         return some(listed, lambda record: "entityType" in record or "relationType" in record)
 
     def read(self, data: Any, settings: IngestSettings) -> ForeignRecords:
-        """Read a block for each observation and each relation, and for each entity of which nothing was observed."""
+        """Return a block for each observation, each relation, and each entity without observations."""
         records = Records(self.name, settings)
         if isinstance(data, dict) and any(key in data for key in _GRAPH):
             for here, record in records.objects("entity", data.get("entities"), "entities"):

@@ -1,4 +1,4 @@
-"""mem0: the listing of its REST interface and of `Memory.get_all`, and the export of memories."""
+"""mem0: the listing of its REST interface and of `Memory.get_all`, and its export of memories."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Mem0Importer:
         return some(_memories(data)[0], _is_memory)
 
     def read(self, data: Any, settings: IngestSettings) -> ForeignRecords:
-        """Read a block for each memory and each relation."""
+        """Return a block for each memory and each relation."""
         records = Records(self.name, settings)
         memories, path = _memories(data)
         listed = memories if isinstance(memories, list) else [memories] if _is_memory(memories) else []
@@ -75,7 +75,7 @@ def _names(entities: Any) -> dict[str, str]:
 
 
 def _take_relations(records: Records, relations: Any, path: str, names: Mapping[str, str]) -> None:
-    """`Alex likes pizza.` of a relation of the graph memory."""
+    """Add relations of the graph memory, such as `Alex likes pizza.`"""
     for here, record in records.objects("relation", relations, path):
         source, target = (
             names.get(name(end), "") or name(end)

@@ -1,6 +1,4 @@
-"""A foreign file as a JSON document: one value, or one a line; and its values, whatever stands in their place: texts,
-names, instants.
-"""
+"""Parse a foreign file as JSON or JSON Lines, and its values: texts, names, times."""
 
 from __future__ import annotations
 
@@ -22,13 +20,13 @@ _ARCHIVE = b"PK\x03\x04"
 
 
 class _TwiceError(ValueError):
-    """An object with the same key twice: one of the values would be lost."""
+    """An object with a repeated key, whose first value would be lost."""
 
 
 def parse(path: Path) -> Any:
-    """Return the value in a file of JSON, or a list of those in its lines, of which one that is no JSON is an `Unread`.
+    """Return the value in a JSON file, or a list of those in its lines, with an `Unread` for each invalid line.
 
-    Raises InputError for a file that cannot be read, is no JSON, is nested too deeply or has a key twice.
+    Raises InputError for a file that cannot be read, is not JSON, is nested too deeply or repeats a key.
     """
     check_ends(path)
     try:
@@ -99,14 +97,14 @@ def _unfit(path: Path, why: str) -> InputError:
 
 _SPOKEN = re.compile(r"\d{1,2}:\d\d [ap]m on \d{1,2} [A-Z][a-z]+, \d{4}", re.IGNORECASE)
 _AS_SPOKEN = "%I:%M %p on %d %B, %Y"
-"""How recorded chats of research (LoCoMo, REALTALK) write when a session began."""
+"""Format of a session's start in recorded research chats (LoCoMo, REALTALK)."""
 _VECTORS = ("embedding", "embeddings", "vector")
-"""Ends of the names of fields that hold vectors."""
+"""Suffixes of fields that contain vectors."""
 
 
 @dataclass(frozen=True, slots=True)
 class Unread:
-    """A line of a JSON Lines file that is no JSON."""
+    """An invalid line of a JSON Lines file."""
 
     line: int
     reason: str
@@ -118,7 +116,7 @@ def text(value: Any) -> str | None:
 
 
 def instant(value: Any) -> datetime | None:
-    """Return an instant written in ISO 8601 or as "1:56 pm on 8 May, 2023", or as a number since 1970, see
+    """Return a time in ISO 8601, as "1:56 pm on 8 May, 2023", or as a number since 1970, see
     `amgs.sessions.lines.seconds_of`; None for anything else.
     """
     try:
@@ -147,6 +145,6 @@ def without_vectors(record: Mapping[str, Any]) -> tuple[dict[str, Any], bool]:
 
 
 def some(data: Any, fits: Any) -> bool:
-    """Return whether a list holds an object that fits, or the data is one itself."""
+    """Return whether the data are a fitting object, or a list that contains one."""
     records = data if isinstance(data, list) else [data]
     return any(isinstance(record, dict) and fits(record) for record in records)

@@ -1,4 +1,4 @@
-"""Types of an importer and of its result: drafts of blocks by kind of record, and records left out with the reason."""
+"""Importers and their results: drafts of blocks by kind of record, and records left out, with the reason."""
 
 from __future__ import annotations
 
@@ -22,17 +22,16 @@ from amgs.types.conversation import Message, Role
 ForeignFormat = Literal["mem0", "chatgpt", "claude", "mcp", "messages"]
 
 _LARGEST = 16_000
-"""Characters of JSON that a record may keep beside its text."""
+"""Most characters of JSON that are stored besides a record's text."""
 _LONGEST_REASON = 200
 _WHOLE = "the document"
-"""The place of what stands in no place of its own."""
+"""Path for what concerns the whole document."""
 
 
 @dataclass(frozen=True, slots=True)
 class LeftOut:
-    """Records of a document that did not become blocks.
-
-    path: their place, `[0].mapping.a1`; count: number of such records.
+    """Records of a document that did not become blocks. path: such as `[0].mapping.a1`; count: number of
+    such records.
     """
 
     kind: str
@@ -43,8 +42,8 @@ class LeftOut:
 
 @dataclass(frozen=True, slots=True)
 class ForeignMessage:
-    """A message of a conversation, as an importer found it. message: as the conversation keeps it; made of the others
-    where it is None.
+    """A message of a conversation, as an importer found it. message: as stored in the conversation; None: made of the
+    other fields.
     """
 
     path: str
@@ -57,8 +56,8 @@ class ForeignMessage:
 
 @dataclass(frozen=True, slots=True)
 class ForeignConversation:
-    """A conversation that was found. name: as its title, its id or its file has it, "" where none does. messages: each
-    with the ids of its blocks, numbered from 1.
+    """A conversation. name: by its title, id or file, else "". messages: each with the ids of its blocks, numbered from
+    1.
     """
 
     name: str
@@ -67,7 +66,7 @@ class ForeignConversation:
 
 @dataclass(frozen=True, slots=True)
 class ForeignRecords:
-    """Content of a document. found: records by kind, which are either taken or left out. drafts: those of each kind."""
+    """Content of a document. found: numbers of records by kind, imported or left out. drafts: by kind."""
 
     format: str
     found: Mapping[str, int]
@@ -76,12 +75,12 @@ class ForeignRecords:
     conversations: tuple[ForeignConversation, ...] = ()
 
     def taken(self, kind: str) -> int:
-        """Return how many records of a kind became blocks."""
+        """Return the number of records of a kind that became blocks."""
         return self.found[kind] - sum(omission.count for omission in self.left_out if omission.kind == kind)
 
 
 def joined(file_records: Sequence[tuple[str, ForeignRecords]]) -> ForeignRecords:
-    """Return the records of several files as one; the places in each begin with its path."""
+    """Return the records of several files as one, with paths that begin with the file's."""
     counts: Counter[str] = Counter()
     drafts: dict[str, tuple[RawBlock, ...]] = {}
     for _, records in file_records:
@@ -104,7 +103,7 @@ def _in_file(path: str, place: str) -> str:
 
 
 class Records:
-    """Collects what an importer finds: every record is counted once, and is taken or named."""
+    """Collects what an importer finds; every record is counted once, as imported or left out."""
 
     def __init__(self, format: str, settings: IngestSettings) -> None:
         self._format = format
@@ -122,20 +121,20 @@ class Records:
         return ForeignRecords(self._format, dict(self._found), drafts, tuple(self._left), conversations)
 
     def count(self, kind: str, count: int) -> None:
-        """Count records that are taken, of a kind that makes no blocks of its own."""
+        """Count imported records of a kind that makes no blocks of its own."""
         self._found[kind] += count
 
     def leave(self, kind: str, path: str, reason: str, count: int = 1) -> None:
-        """Name records that become no block."""
+        """Report records that become no block."""
         self._found[kind] += count
         self._left.append(LeftOut(kind, path or _WHOLE, reason[:_LONGEST_REASON], count))
 
     def note(self, kind: str, path: str, reason: str, count: int = 1) -> None:
-        """Name parts of records that are not taken over as they are, though the records are."""
+        """Report parts of imported records that were not imported as they are."""
         self._left.append(LeftOut(kind, path or _WHOLE, reason[:_LONGEST_REASON], count))
 
     def objects(self, kind: str, data: Any, path: str) -> Iterator[tuple[str, dict[str, Any]]]:
-        """Yield the objects of a list with their paths; whatever else stands in it is named."""
+        """Yield the objects of a list with their paths; other items are reported."""
         if data is None:
             return
         if not isinstance(data, list):
@@ -151,16 +150,14 @@ class Records:
                 self.leave(kind, here, f"it is {_describe_kind(item)}, not an object")
 
     def instant(self, value: Any, path: str) -> datetime | None:
-        """Return an instant that a record tells; one that cannot be read is named."""
+        """Return a record's time; an unreadable one is reported."""
         moment = instant(value)
         if moment is None and value not in (None, ""):
             self.note("date", path, "it cannot be read as a time")
         return moment
 
     def original(self, record: Mapping[str, Any], path: str, *, without: Sequence[str] = ()) -> dict[str, Any]:
-        """Return what a record says beside its text, to be kept as it stands under `original`; {} where nothing is
-        left.
-        """
+        """Return the rest of a record besides its text, to be stored unchanged as `original`; {} for none."""
         fields, vectors = without_vectors({k: v for k, v in record.items() if k not in without})
         if vectors:
             self.note("vector", path, "vectors are not taken; the memory makes its own")
@@ -177,7 +174,7 @@ class Records:
         return fitted
 
     def source(self, *parts: str) -> str:
-        """Return the name of a source of its own, `mem0/<id>`; the second of a name has ` (2)` behind it."""
+        """Return a new source name, `mem0/<id>`; with ` (2)` added if it was used before."""
         source_name = "/".join((self._format, *(part.replace("#", " ") for part in parts if part)))
         self._sources[source_name] += 1
         return source_name if self._sources[source_name] == 1 else f"{source_name} ({self._sources[source_name]})"
@@ -194,7 +191,7 @@ class Records:
         title: str = "",
         valid_to: datetime | None = None,
     ) -> str:
-        """Take a text in, split where it is long; gives the source of its last piece, empty where it is left out."""
+        """Add a text, split if long; return the source of its last piece, "" if it is left out."""
         written = text(content)
         if written is None or not canonical(written):
             self.leave(kind, path, "it is empty" if written is not None else "it holds no text")
@@ -219,10 +216,10 @@ class Records:
         meta: Mapping[str, Any] | None = None,
         called: str = "",
     ) -> None:
-        """Take the messages of a conversation in, in order. at: when it began, for messages without a time. called: the
-        conversation; its title or its id unless given.
+        """Add the messages of a conversation in order.
 
-        A message without a time has that of the one before it; without any, it is dated when it is taken in.
+        at: its beginning, for messages without a time. called: its name; default: title or id. A message without a time
+        has that of the previous one; without any it is dated at ingestion.
         """
         turns: list[Utterance] = []
         paths: list[str] = []
@@ -278,7 +275,7 @@ class Records:
 
 
 def _message(message: ForeignMessage) -> Message:
-    """Return a message of a conversation that tells no calls: who is neither of those that speak has a name."""
+    """Return a message without calls; speakers other than user and assistant are named."""
     role_name = str((message.meta or {}).get("role", "")).lower()
     role: Role = "user" if role_name in ("user", "human") else "system" if role_name == "system" else "assistant"
     own = message.speaker if message.speaker != speaker(role) else ""
@@ -301,7 +298,7 @@ def _describe_kind(value: Any) -> str:
 
 
 def speaker(role: Any, author: Any = None) -> str:
-    """Return the name of who speaks: the one that is given, else the role with a capital."""
+    """Return the speaker's name: the given one, else the capitalised role."""
     roles = {"human": "User", "user": "User", "assistant": "Assistant", "ai": "Assistant"}
     own = name(author)
     role_name = name(role)
@@ -309,18 +306,15 @@ def speaker(role: Any, author: Any = None) -> str:
 
 
 class Importer(Protocol):
-    """Reads one format from a parsed JSON document; knows no file.
-
-    program: whose files these are, in its own spelling.
-    """
+    """Reads one format from parsed JSON. program: whose files these are."""
 
     name: ForeignFormat
     program: str
 
     def recognises(self, data: Any) -> bool:
-        """Return whether the document is of this format, by what stands in it."""
+        """Return whether the document has this format, by its content."""
         ...
 
     def read(self, data: Any, settings: IngestSettings) -> ForeignRecords:
-        """Return the records of the document; whatever is not understood is named, nothing is raised."""
+        """Return the records of the document; what is not understood is reported, and nothing is raised."""
         ...

@@ -1,4 +1,4 @@
-"""Conversations as lists of messages in the style of OpenAI or Anthropic: one, several, or a message a line."""
+"""Conversations as lists of messages in the format of OpenAI or Anthropic: one, several, or one message per line."""
 
 from __future__ import annotations
 
@@ -30,21 +30,21 @@ _SAID: Final = (
     "call_id",
     "tool_call_id",
 )
-"""Fields of a message that are said with it, and are no metadata."""
+"""Fields of a message that are its content, not metadata."""
 
 
 class TranscriptImporter:
-    """Reads transcripts in the style of OpenAI or Anthropic, which are read alike."""
+    """Reads transcripts in the format of OpenAI or Anthropic, by the same rules."""
 
     name: ForeignFormat = "messages"
     program = "a model's interface"
 
     def recognises(self, data: Any) -> bool:
-        """Return whether it holds messages."""
+        """Return whether it contains messages."""
         return some(data, _is_message) or some(data, _is_conversation)
 
     def read(self, data: Any, settings: IngestSettings) -> ForeignRecords:
-        """Read a block for each message, split where it is long."""
+        """Return a block for each message, split if long."""
         records = Records(self.name, settings)
         if isinstance(data, dict):
             _take(records, data, "")
@@ -62,14 +62,14 @@ class TranscriptImporter:
 
 
 def _is_message(record: Mapping[str, Any]) -> bool:
-    """Return whether an object is a message, or wraps one as lines of an agent's log do."""
+    """Return whether an object is a message, or contains one, like lines of an agent's log."""
     payload = unwrap_message(record)
     known = payload.get("role") in _ROLES and ("content" in payload or "tool_calls" in payload)
     return known and not any(key in record for key in _FOREIGN)
 
 
 def _is_conversation(record: Mapping[str, Any]) -> bool:
-    """Return whether an object holds a list of messages."""
+    """Return whether an object contains a list of messages."""
     return not any(key in record for key in _FOREIGN) and any(
         isinstance(record.get(key), list) and any(isinstance(m, dict) and _is_message(m) for m in record[key])
         for key in LISTS
@@ -95,9 +95,7 @@ def _take(records: Records, conversation: Mapping[str, Any], path: str) -> None:
 
 
 def read_messages(records: Records, items: Sequence[tuple[str, Mapping[str, Any]]]) -> Iterator[ForeignMessage]:
-    """Read the messages of the items of a conversation; an item that is none is named, as what does not fit together
-    is.
-    """
+    """Read the messages of a conversation; invalid and inconsistent items are reported."""
     turns: list[Turn] = []
     metas: list[dict[str, Any]] = []
     for place, (path, record) in enumerate(items):
@@ -132,7 +130,7 @@ def _says(record: Mapping[str, Any]) -> bool:
 
 
 def _time(records: Records, record: Mapping[str, Any], path: str) -> tuple[Any, tuple[str, ...]]:
-    """Return the instant that an object tells, and the field that does."""
+    """Return the time of an object, and the field that contains it."""
     for key in TIMES:
         if record.get(key) not in (None, ""):
             return records.instant(record[key], f"{path}.{key}" if path else key), (key,)

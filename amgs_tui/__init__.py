@@ -1,1 +1,1 @@
-"""The screen of the workstation: panes, dialogs and keys over the operations of `amgs_app`."""
+"""The workstation's screen: panes, dialogs and keys for the operations of `amgs_app`."""

@@ -1,6 +1,6 @@
-"""The short way to the screen: `amgs` without a command paints before anything but Textual is imported.
+"""Fast start of the screen: `amgs` without a command paints before anything but Textual is imported.
 
-Everything else (commands, help, errors in the options) is left to `amgs_app.cli`, which knows them all.
+Commands, help and invalid options are left to `amgs_app.cli`.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from amgs_app.terminal.screen import has_screen
 GLOBALS: Final = frozenset(
     {"store", "corpus", "model", "now", "seed", "theme", "settings", "index", "connect", "token"}
 )
-"""Options of the screen that take a value; `--format` is not for a screen."""
+"""Options of the screen that take a value; `--format` is not among them."""
 CRASHED: Final = 1
-"""What Textual ends with after a fault of the program."""
+"""Textual's exit code after an error in the program."""
 QUIT_PATIENCE_SECONDS: Final = 1.0
-"""Seconds after which leaving says what it waits for."""
+"""Seconds after which leaving says what it is waiting for."""
 
 
 def main() -> None:
@@ -34,14 +34,14 @@ def main() -> None:
     except Exception:  # noqa: BLE001 - said in full below
         from amgs_app.terminal.exit_codes import ExitCode
 
-        # A fault of the program. Python would end with 1, which says that a check does not hold.
+        # An error in the program. Python's exit code would be 1, which means a failed check.
         sys.excepthook(*sys.exc_info())
         code = ExitCode.FAILED
     sys.exit(code)
 
 
 def run(arguments: Sequence[str]) -> int:
-    """Carry out a command line and give its exit code."""
+    """Run a command line and return its exit code."""
     prepare_libraries()
     options = read_options(arguments)
     installed = extras.installed("textual")
@@ -54,10 +54,10 @@ def run(arguments: Sequence[str]) -> int:
 
 
 def read_options(arguments: Sequence[str]) -> dict[str, Any] | None:
-    """Return the global options of a line that holds nothing else; None when it needs the whole command line.
+    """Return the options of a command line that contains nothing else; None if `amgs_app.cli` must handle it, as for
+    invalid values.
 
-    `--store PATH` and `--store=PATH`. A value that cannot be right is also left to the command line, which
-    says why.
+    Forms: `--store PATH` and `--store=PATH`.
     """
     options: dict[str, Any] = {}
     words = iter(arguments)
@@ -74,7 +74,7 @@ def read_options(arguments: Sequence[str]) -> dict[str, Any] | None:
 
 
 def _readable(options: dict[str, Any]) -> bool:
-    """Return whether the values have the form they must have; paths and the seed become what they are."""
+    """Return whether the values have valid forms; convert paths and the seed."""
     for name in ("corpus", "settings"):
         if name in options:
             options[name] = Path(options[name])
@@ -93,7 +93,7 @@ def _readable(options: dict[str, Any]) -> bool:
 def _is_folder(word: str) -> bool:
     try:
         return Path(word).is_dir()
-    except (OSError, ValueError):  # longer than any name, or with a null byte
+    except (OSError, ValueError):  # a name that is too long, or has a null byte
         return False
 
 
@@ -125,10 +125,11 @@ def _open_screen(option_values: dict[str, Any]) -> int:
 
 
 def run_workstation(open_session: Callable[[], Any], **options: Any) -> int:
-    """Run the workstation until the operator leaves; gives the exit code.
+    """Run the workstation until the operator leaves; return the exit code.
 
-    open_session: makes the Session; called in the engine's thread. options: store_name, theme,
-    theme_folders, symbols, front."""
+    open_session: creates the Session, called in the engine's thread. options: store_name, theme, theme_folders,
+    symbols, front.
+    """
     with pause_collection():
         from amgs_app.gc_tuning import settling, short_pauses
         from amgs_app.terminal.exit_codes import ExitCode
@@ -166,7 +167,7 @@ def run_workstation(open_session: Callable[[], Any], **options: Any) -> int:
             if not app.engine.close(timeout=QUIT_PATIENCE_SECONDS):
                 tell("stopping what is still running …")
                 known = 0
-                while not app.engine.close() and len(lines) > known:  # what goes on is waited for
+                while not app.engine.close() and len(lines) > known:  # wait for what is still running
                     known = len(lines)
     for words in describe_kept_state(app.lifetime, drafts_on(app.main), app.state):
         sys.stderr.write(f"{words}\n")
@@ -180,7 +181,7 @@ def run_workstation(open_session: Callable[[], Any], **options: Any) -> int:
 
 
 class TextualScreen:
-    """The screen as the command line asks for it; Textual is imported with the first call."""
+    """The screen for the command line; Textual is imported on first use."""
 
     def open(self, open_session: Callable[[], Any], **options: Any) -> int:
         return run_workstation(open_session, **options)

@@ -1,6 +1,4 @@
-"""Everything that the operator can do now: keys of panes and of the program, commands, themes; what the palette
-offers.
-"""
+"""Everything that the operator can do now, for the palette: keys of panes and of the program, commands, themes."""
 
 from __future__ import annotations
 
@@ -24,15 +22,13 @@ if TYPE_CHECKING:
     from amgs_tui.panes.base import Pane
 
 NO_ACTIONS: Final = ("walk", "move", "page", "edge", "command_palette")
-"""Actions that only move about: nobody looks them up."""
+"""Actions that only move the cursor or focus, which nobody looks up."""
 
 
 def actions_of(
     app: App[Any], host: Host, screen: MainScreen, appearance: Appearance, registry: Registry | None
 ) -> list[Action]:
-    """Return everything that can be done: keys of the focused pane, keys everywhere, keys of the other panes, commands,
-    themes.
-    """
+    """Return all actions: keys of the focused pane, global keys, keys of the other panes, commands, themes."""
     focused = screen.focused_pane
 
     def keys_of(pane: Pane) -> Iterator[Action]:
@@ -62,7 +58,7 @@ def actions_of(
 
 
 def _commands(host: Host, registry: Registry | None) -> Iterator[Action]:
-    """Yield every command; one that needs an argument opens the command line with it."""
+    """Yield every command; one with required arguments opens the command line."""
     run: Callable[[], object]
     for operation in registry or ():
         if any(parameter.required for parameter in operation.parameters):
@@ -75,9 +71,7 @@ def _commands(host: Host, registry: Registry | None) -> Iterator[Action]:
 def _list_binding_actions(
     bindings: Iterable[Any], run: Callable[[str], object], appearance: Appearance, pane: Pane | None = None
 ) -> Iterator[Action]:
-    """Yield an action for each binding, with the keys that the settings gave it; of two keys for one thing, the
-    first.
-    """
+    """Yield an action for each binding, with its keys from the settings; duplicates only once."""
     for binding in bindings:
         if not isinstance(binding, Binding) or not binding.id or binding.action.split("(")[0] in NO_ACTIONS:
             continue

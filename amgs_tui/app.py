@@ -1,7 +1,8 @@
-"""The workstation's program: the keys that work everywhere, and the parts that they act on.
+"""The workstation's program: global keys, and the parts that they act on.
 
-It paints before any engine is imported; nothing here computes, opens or loads. What it shows came as a frozen result
-of an operation."""
+It paints before any engine is imported, and computes, opens and loads nothing itself; it shows immutable results of
+operations.
+"""
 
 from __future__ import annotations
 
@@ -56,11 +57,11 @@ if TYPE_CHECKING:
     from amgs_tui.dialogs.palette import Action
 
 TICK_SECONDS: Final = 0.1
-"""How often a running action's clock is redrawn."""
+"""Interval of redrawing a running action's clock."""
 CLOCK_SECONDS: Final = 15.0
-"""How often the header's hour is redrawn."""
+"""Interval of redrawing the header's time."""
 DUE_SECONDS: Final = 60.0
-"""How often it is asked whether a consolidation, or a look for what may be pruned, is due."""
+"""Interval of checks whether consolidation or a look for pruning is due."""
 
 OF_MEMORY: Final = frozenset({"maximise", "find", "peek", "traffic", "undo", "record", "walk"})
 """Actions that need a memory, or more than one pane."""
@@ -69,12 +70,12 @@ _PRINTABLE, _ASCII = PrintableOnly(), AsciiOnly()
 
 
 class Workstation(App[None], inherit_bindings=False):
-    """The parts of the screen, the operator's keys, and the Host of the panes.
+    """Parts of the screen, the operator's keys, and the Host of the panes.
 
-    open_session: makes the Session, in the engine's thread. execute: how a request is carried out; tests put their own
-    in its place. store_name: what the header shows until the store is open. theme_folders: where palettes lie. now: the
-    session's clock. front: the pane that stands alone while there is no memory. kept: what an earlier start left.
-    collects: collect garbage between two keys, for which the process must be the screen's own.
+    open_session: creates the Session, in the engine's thread. execute: carries out requests; tests replace it.
+    store_name: shown in the header until the store is open. theme_folders: with palettes. now: the session's clock.
+    front: pane shown alone while there is no memory. kept: state from an earlier start. collects: collect garbage
+    between keys, only if the process is the screen's own.
     """
 
     TITLE = "amgs"
@@ -141,20 +142,20 @@ class Workstation(App[None], inherit_bindings=False):
     # --- Textual ------------------------------------------------------------------------------------------
 
     def get_default_screen(self) -> Screen[Any]:
-        """Return the panes, which lie under everything else."""
+        """Return the screen with the panes, below all others."""
         return self.main
 
     def get_theme_variable_defaults(self) -> dict[str, str]:
-        """Return the palette's own variables, so that styles hold before a theme is set."""
+        """Return the palette's variables, so that styles are valid before a theme is set."""
         return to_textual(Palette()).variables
 
     def get_line_filters(self) -> Sequence[LineFilter]:
-        """Return no control character passes; where the terminal knows ASCII alone, everything keeps to it."""
+        """Return filters that remove control characters and, on ASCII terminals, convert everything to ASCII."""
         filters = [*super().get_line_filters(), _PRINTABLE]
         return [*filters, _ASCII] if self.symbols == "ascii" else filters
 
     def notify(self, message: str, *, title: str = "", markup: bool = False, **how: Any) -> None:
-        """Show a toast. Its text is shown literally: a note may hold brackets that Textual would read as styles."""
+        """Show a toast with literal text, since notes may contain brackets that Textual would read as styles."""
         del markup
         super().notify(printable(message), title=printable_line(title), markup=False, **how)
 
@@ -172,7 +173,7 @@ class Workstation(App[None], inherit_bindings=False):
         return make_lasting(super().get_driver_class())
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Keys that are about a memory are not offered while there is none."""
+        """Disable keys that need a memory while there is none."""
         if self.state.front and action in OF_MEMORY:
             return False
         return super().check_action(action, parameters)
@@ -186,19 +187,19 @@ class Workstation(App[None], inherit_bindings=False):
         self.begin()
 
     def begin(self) -> None:
-        """After the first paint: the line to type into, then the engine."""
+        """After the first paint: create the command line, then start the engine."""
         self.main.mount_prompt()
         self.dispatcher.start()
 
     def act_when_due(self) -> None:
-        """Have what has waited long enough consolidated, where the settings ask for it."""
+        """Start a consolidation if it is due and the settings ask for it."""
         self.dispatcher.ask_when_due(self.state)
 
     def on_resize(self) -> None:
         self.call_later(self.main.rearrange)  # the app learns its new size after this handler
 
     def _deliver(self, event: EngineEvent) -> None:
-        """Called in the engine's threads."""
+        """Receive an event; called in the engine's threads."""
         self.post_message(EngineReport(event))
 
     def on_overheard(self, heard: Overheard) -> None:
@@ -214,9 +215,9 @@ class Workstation(App[None], inherit_bindings=False):
             self.pages.add(entry)
 
     def on_key(self, event: events.Key) -> None:
-        """Keys that were typed ahead while the line was being opened belong to the line.
+        """Pass keys typed ahead to the command line that is being opened.
 
-        They come here because they were on their way through another widget when it took the focus.
+        They arrive here because they were on their way through another widget when it took the focus.
         """
         if not event.is_printable or not event.character:
             return
@@ -236,7 +237,7 @@ class Workstation(App[None], inherit_bindings=False):
         self.pick(event.block_id)
 
     def use_keys(self, keys: Mapping[str, str], commands: Mapping[str, str]) -> None:
-        """Give actions other keys, and commands a key; what cannot be done is named, the rest is."""
+        """Assign the settings' keys to actions and commands; report entries that cannot be used."""
         if keys or commands:
             bound = self._bindings.key_to_bindings
             everywhere = [binding for group in bound.values() for binding in group]
@@ -298,7 +299,7 @@ class Workstation(App[None], inherit_bindings=False):
         return self.dispatcher.ask(call, slot=slot, origin=origin, follow=follow)
 
     def pick(self, block_id: str) -> None:
-        """Select a block everywhere: at once on the screen, and in the session for the commands that follow."""
+        """Select a block: at once on the screen, and in the session for later commands."""
         if block_id != self.selected:
             self.main.select(block_id)
             self.ask(operations.block.select(block_id), slot="select", origin="screen")
@@ -351,7 +352,7 @@ class Workstation(App[None], inherit_bindings=False):
         self.dispatcher.look()
 
     def action_stop_or_return(self) -> None:
-        """Take the mouse's mark away; without one, stop what the operator has started, else leave the large view."""
+        """Remove the mouse selection; without one, stop the operator's action, else leave the maximised view."""
         played = self.main.pane_of(FocusPane).stop_playing()
         if self.main.selections:
             self.main.clear_selection()
@@ -361,7 +362,7 @@ class Workstation(App[None], inherit_bindings=False):
             self.action_maximise()
 
     def action_interrupt(self) -> None:
-        """Ctrl-C never kills: it stops what runs, and says how to leave."""
+        """Stop what runs, and say how to leave: ctrl-c never kills."""
         if self.dispatcher.by_operator is not None:
             self.dispatcher.stop()
         else:
@@ -377,7 +378,7 @@ class Workstation(App[None], inherit_bindings=False):
         self.read_block()
 
     def action_copy_marked(self) -> None:
-        """Copy what is marked with the mouse; with nothing marked, the key has its other meaning."""
+        """Copy the mouse selection; without one, the key has its other meaning."""
         if not self.copying.copy_marked():
             raise SkipAction
 
@@ -385,29 +386,29 @@ class Workstation(App[None], inherit_bindings=False):
         self.copying.copy_pane()
 
     def action_traffic(self) -> None:
-        """Show who asks a served memory what."""
+        """Show the requests to a served memory."""
         self.ask(operations.general.traffic(limit=200))
 
     def action_history(self) -> None:
-        """Show what was run, as it would be typed."""
+        """Show the commands that were run, as they would be typed."""
         self.pages.history(self.history.entries)
 
     def action_own_command(self, number: int) -> None:
         self.command_line.carry_out_own(self.appearance.commands[number].description)
 
     def action_undo(self) -> None:
-        """Undo the last change; the workstation asks first."""
+        """Undo the last change, after confirmation."""
         self.ask(operations.lifecycle.undo())
 
     def action_record(self) -> None:
-        """Begin a recording; while one runs, ask where to write it."""
+        """Begin a recording; if one is running, ask where to write it."""
         if self.state.recording:
             self.command_line.ask_for_recording()
         else:
             self.ask(operations.script.save())
 
     def action_help(self) -> None:
-        """Explain the focused pane."""
+        """Show the help of the focused pane."""
         from amgs_tui.help import Help
 
         self.push_screen(Help(self.main.focused_pane, self.screen.active_bindings))
@@ -419,7 +420,7 @@ class Workstation(App[None], inherit_bindings=False):
         return actions_of(self, self, self.main, self.appearance, self.command_line.registry)
 
     def action_command_palette(self) -> None:
-        """Let the operator find anything that can be done, and do it."""
+        """Open the palette of all actions."""
         from amgs_tui.dialogs.palette import ActionPalette
 
         def chose(action: Action | None) -> None:
@@ -432,7 +433,7 @@ class Workstation(App[None], inherit_bindings=False):
     # --- leaving ------------------------------------------------------------------------------------------
 
     async def action_quit(self) -> None:
-        """Leave; asks first where something would be lost."""
+        """Leave, after confirmation if something would be lost."""
         lost = describe_losses(self.main, self.state, self.dispatcher)
         if lost:
             confirm(self, "Quit now?", "\n".join(lost), self.exit)
@@ -440,6 +441,6 @@ class Workstation(App[None], inherit_bindings=False):
             self.exit()
 
     def keep_state(self) -> None:
-        """Keep for the next start what the screen is left with."""
+        """Save the screen's state for the next start."""
         self.kept.theme = self.appearance.chosen_theme or self.kept.theme
         self.kept.write(self.state.place, self.selected or "")

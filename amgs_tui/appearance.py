@@ -20,17 +20,17 @@ if TYPE_CHECKING:
     from amgs_app.terminal.themes import ThemeError
 
 PLAIN_TERMINALS: Final = ("linux", "dumb")
-"""Values of TERM whose terminals show no braille: the console of Linux, and those that only write lines."""
+"""Values of TERM for terminals without braille: the Linux console, and those that only write lines."""
 C_LOCALES: Final = ("C", "POSIX")
 COERCED: Final = "C.UTF-8"
-"""What Python sets LC_CTYPE to where it finds one of them."""
+"""LC_CTYPE as set by Python on such terminals."""
 
 
 class Appearance:
-    """The palettes, the theme in use, the symbols, the remapped keys.
+    """The palettes, the present theme, the symbols, the remapped keys.
 
-    theme: what was asked for when the program was started. last_theme: the one that was chosen in an earlier start.
-    folders: where palettes lie. redraw: called when every figure has to be drawn again.
+    theme: requested at the start. last_theme: chosen in an earlier start. folders: with palettes. redraw: called when
+    every figure must be redrawn.
     """
 
     def __init__(
@@ -62,43 +62,43 @@ class Appearance:
 
     @property
     def theme(self) -> str:
-        """Name of the theme in use."""
+        """Name of the present theme."""
         return self._app.theme
 
     @property
     def palette(self) -> Palette:
-        """Palette in use."""
+        """Present palette."""
         return self.palettes.get(self._app.theme) or Palette()
 
     def canvas(self, width: int, height: int) -> Canvas:
-        """Return a canvas of width × height cells in the theme and the symbols in use."""
+        """Return a canvas of width × height cells in the present theme and symbols."""
         return Canvas(width, height, self.palette, self.symbols)
 
     def set_theme(self, name: str) -> None:
-        """Use a theme, in the figures too; an unknown name changes nothing."""
+        """Use a theme, also in figures; an unknown name changes nothing."""
         if name in self.palettes:
             self._app.theme = name
             self._redraw()
 
     def choose_theme(self, name: str) -> None:
-        """Use a theme because the operator wants it."""
+        """Use a theme chosen by the operator."""
         self.set_theme(name)
         self.asked_theme, self.chosen_theme = None, self._app.theme
 
     def use_remembered(self, name: str) -> None:
-        """Use the theme of a remembered layout, unless another was asked for at the start."""
+        """Use the theme of a stored layout, unless another was requested at the start."""
         if name in self.palettes and not self.asked_theme:
             self.chosen_theme = name
             self.set_theme(name)
 
     @property
     def next_theme(self) -> str:
-        """Name of the theme after the one in use."""
+        """Name of the theme after the present one."""
         names = list(self.palettes)
         return names[(names.index(self._app.theme) + 1) % len(names)]
 
     def add_folders(self, folders: Sequence[Path]) -> Sequence[ThemeError]:
-        """Take in palettes of more folders; gives the files that were skipped, with the reason."""
+        """Load palettes from more folders; return skipped files, with reasons."""
         new = [folder for folder in folders if folder not in self.folders]
         if not new:
             return ()
@@ -109,21 +109,20 @@ class Appearance:
         return problems
 
     def use_symbols(self, symbols: Symbols | Literal["auto"]) -> None:
-        """Draw with other symbols; auto leaves them as they are."""
+        """Draw with other symbols; auto keeps the present ones."""
         if symbols == "auto":
             return
         self.symbols = symbols
-        self._app.refresh_css(animate=False)  # Textual forgets what was drawn with other symbols
+        self._app.refresh_css(animate=False)  # clears what Textual has cached with other symbols
         self._redraw()
 
     def use_keys(
         self, keys: Mapping[str, str], commands: Mapping[str, str], offered: Iterable[Iterable[Binding]]
     ) -> tuple[str, ...]:
-        """Give actions other keys, and commands a key; gives a sentence for each entry that cannot be used, the others
-        hold.
+        """Assign keys to actions and commands; return a sentence for each entry that cannot be used.
 
-        keys: by the id of a binding. commands: lines by key. offered: for each pane, the bindings that are offered
-        while it has the focus.
+        keys: by the id of a binding. commands: lines by key. offered: for each pane, the bindings available while it
+        has the focus.
         """
         panes = [tuple(bindings) for bindings in offered]
         self.keys, problems = remap(keys, panes)
@@ -133,10 +132,10 @@ class Appearance:
 
 
 def symbols_of_terminal(environ: Mapping[str, str] | None = None) -> Symbols:
-    """Return what the terminal can show: ASCII where the locale is not UTF-8 or the terminal has no font for more, else
+    """Return what the terminal can show: ASCII if the locale is not UTF-8 or the terminal lacks a font, else
     everything.
 
-    The locale is read from the environment, for Python itself writes UTF-8 whatever the locale says.
+    The locale is read from the environment, since Python writes UTF-8 regardless of it.
     """
     env = os.environ if environ is None else environ
     if env.get("TERM", "") in PLAIN_TERMINALS:

@@ -1,7 +1,7 @@
-"""The workstation in a browser on the same machine: every page that connects runs a workstation of its own.
+"""The workstation in a browser on the same machine; each connected page runs its own workstation.
 
-Only the loopback address is served, and only to pages that came from it: whoever can type into the page can
-do what the operator can. Nothing is fetched from anywhere else.
+Only the loopback address is served, and only pages from there: whoever can type into the page can do what the operator
+can. Nothing is loaded from other sites.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _FOREIGN = re.compile(r"<link[^>]*https://[^>]*>", re.DOTALL)
 
 
 class LoopbackServer(Server):
-    """textual-serve's server, shut to other machines and to other sites' pages."""
+    """textual-serve's server, closed to other machines and to pages of other sites."""
 
     def __init__(self, command: str, port: int) -> None:
         super().__init__(command, host=LOOPBACK, port=port, title="amgs")
@@ -38,7 +38,7 @@ class LoopbackServer(Server):
     async def _only_own_pages(
         self, request: web.Request, handler: Callable[[web.Request], Awaitable[web.StreamResponse]]
     ) -> web.StreamResponse:
-        """Refuse names that were made to point here, and pages that another site has sent."""
+        """Refuse foreign host names that resolve to this machine, and requests from pages of other sites."""
         own = {f"{name}:{self.port}" for name in (LOOPBACK, "localhost")}
         origin = request.headers.get("Origin")
         if request.host not in own or (origin is not None and origin.partition("//")[2] not in own):
@@ -46,14 +46,14 @@ class LoopbackServer(Server):
         return await handler(request)
 
     async def handle_index(self, request: web.Request) -> web.StreamResponse:
-        """Return the page without the typeface that it would fetch from another site."""
+        """Return the page without the font that it would load from another site."""
         page = await super().handle_index(request)
         if isinstance(page, web.Response) and page.text is not None:
             page.text = _FOREIGN.sub("", page.text)
         return page
 
     async def _process_messages(self, websocket: web.WebSocketResponse, app_service: AppService) -> None:
-        """Until the page is closed, and the workstation behind it has closed its store."""
+        """Run until the page is closed and its workstation has closed the store."""
         self._open.add(websocket)
         try:
             await super()._process_messages(websocket, app_service)
@@ -64,21 +64,21 @@ class LoopbackServer(Server):
                 await app_service._process.wait()
 
     async def on_shutdown(self, app: web.Application) -> None:
-        """Tell open pages, so that their workstations end now and not when the server's patience does."""
+        """Notify open pages, so that their workstations end before the server's timeout."""
         await super().on_shutdown(app)
         for page in tuple(self._open):
             await page.close(code=WSCloseCode.GOING_AWAY)
 
     async def on_startup(self, app: web.Application) -> None:
-        """Say where the page is."""
+        """Print the page's address."""
         del app
         self.console.print(f"The workstation is at {self.public_url}. Ctrl-C ends it.", highlight=False)
 
 
 def serve(options: Sequence[str], port: int) -> int:
-    """Serve until ctrl-c; gives the exit code.
+    """Serve until ctrl-c; return the exit code.
 
-    options: of the `amgs` command that each page runs. Raises UsageError when the port is taken.
+    options: of the `amgs` command that each page runs. Raises UsageError if the port is in use.
     """
     with socket.socket() as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

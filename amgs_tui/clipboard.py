@@ -1,4 +1,4 @@
-"""Copying from the screen: to the terminal's clipboard, and to that of this machine, where there is one."""
+"""Copy from the screen to the terminal's clipboard, and to this machine's, if there is one."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ COMMANDS = (
     ("pbcopy",),
     ("clip.exe",),
 )
-"""Programs that put their input on the clipboard, in the order they are tried."""
+"""Programs that copy their input to the clipboard, in order of preference."""
 SECONDS = 2.0
 
 
 def copy(text: str) -> str:
-    """Hand a text to the first program there is; its name, or nothing when none took it."""
+    """Copy a text by the first available program; return its name, None if all fail."""
     for command in COMMANDS:
         if shutil.which(command[0]) is None:
             continue
@@ -48,13 +48,13 @@ def copy(text: str) -> str:
 
 @dataclass(eq=False)
 class Copying:
-    """Copies what is marked with the mouse, else what the focused pane holds."""
+    """Copies the mouse selection, else the content of the focused pane."""
 
     app: App[Any]
     screen: MainScreen
 
     def copy_marked(self) -> bool:
-        """Copy what is marked; whether anything was."""
+        """Copy the mouse selection; return whether there was one."""
         marked = self.screen.get_selected_text()
         if not marked:
             return False
@@ -63,7 +63,7 @@ class Copying:
         return True
 
     def copy_pane(self) -> None:
-        """Copy what is marked, else what the focused pane holds."""
+        """Copy the mouse selection, else the content of the focused pane."""
         if not self.copy_marked() and (pane := self.screen.focused_pane) is not None:
             self._start(pane.copy_text)
 
@@ -72,7 +72,7 @@ class Copying:
         self._start(lambda: text)
 
     def _start(self, read_text: Callable[[], str]) -> None:
-        """Put a text on both clipboards, in a thread: another program may take its time with it."""
+        """Copy a text to both clipboards in a thread, since other programs may be slow."""
         self.app.run_worker(lambda: self._copy(read_text()), thread=True)
 
     def _copy(self, text: str) -> None:

@@ -1,4 +1,4 @@
-"""The line that the operator types into: commands after a colon, and answers to what a pane asks."""
+"""The command line: commands after a colon, and answers to questions of panes."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 @dataclass(eq=False)
 class CommandLine:
-    """Opens the line, and gives what was typed to whoever asked for it."""
+    """Opens the line, and passes what was typed to whoever asked for it."""
 
     screen: MainScreen
     state: ScreenState
@@ -34,7 +34,7 @@ class CommandLine:
 
     @property
     def registry(self) -> Registry | None:
-        """Operations, once the session is open: the screen does not wait for its thread."""
+        """Operations, once the session is open; the screen does not wait for its thread."""
         if self.state.overview is None:
             return None
         from amgs_app.calls.standard import standard
@@ -42,7 +42,7 @@ class CommandLine:
         return standard()
 
     def open(self, start: str = "") -> None:
-        """Open the line for a command, with a beginning."""
+        """Open the line for a command, with initial text."""
         self.screen.open_prompt(
             "command",
             ":",
@@ -52,7 +52,7 @@ class CommandLine:
         )
 
     def ask_for_recording(self) -> None:
-        """Ask where to write what was recorded."""
+        """Ask where to write the recording."""
         hint = "enter saves everything since R as a script for `amgs run`; esc continues recording."
         self.screen.open_prompt("record", "save as", "recording.amgs", hint=hint)
 
@@ -69,7 +69,7 @@ class CommandLine:
             self.screen.pane(topic.removesuffix(FILTER)).take_filter(line)
 
     def carry_out(self, line: str) -> None:
-        """Carry out a typed line: its pipe says how the result is seen, the rest is a call."""
+        """Run a typed line: its pipe decides how the result is shown, the rest is a call."""
         from amgs_app.shell.script import AS_CHOSEN, split_pipe
         from amgs_app.terminal.line import LineError
 
@@ -83,7 +83,7 @@ class CommandLine:
             self._pipes[request.id] = pipe
 
     def carry_out_own(self, line: str) -> None:
-        """Carry out a command of the operator's own, or open the line with its beginning."""
+        """Run a command of the operator's settings, or open the line with its beginning."""
         start = read_beginning(line)
         if start is None:
             self.carry_out(line)
@@ -91,5 +91,5 @@ class CommandLine:
             self.open(start)
 
     def pipe_of(self, request: EngineRequest) -> Pipe | None:
-        """Pop the form into which this request's line was piped."""
+        """Remove and return the pipe of this request's line."""
         return self._pipes.pop(request.id, None)

@@ -1,4 +1,4 @@
-"""The commands that the operator has run in this session, by whatever key or word, the newest first."""
+"""Commands that the operator has run in this session, by any key or word, newest first."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from typing import Final
 from amgs_tui.messages import EngineEvent, Failed, Finished, RequestCancelled
 
 MOST: Final = 500
-"""Commands that are kept."""
+"""Most commands stored."""
 
 
 @dataclass(frozen=True, slots=True)
 class RunCommand:
-    """A command as it would be typed, and what came of it. elapsed in seconds; 0 where it was not measured."""
+    """A command as it would be typed, and its outcome. elapsed: seconds; 0 if not measured."""
 
     at: datetime
     line: str
@@ -26,7 +26,7 @@ class RunCommand:
 
 
 class CommandLog:
-    """Keeps sentences and no results, which may be large."""
+    """Stores sentences, not results, which may be large."""
 
     def __init__(self, now: Callable[[], datetime]) -> None:
         self._now = now
@@ -38,7 +38,7 @@ class CommandLog:
         return tuple(self._entries)
 
     def hear(self, event: EngineEvent) -> RunCommand | None:
-        """Keep what came of a command of the operator's; None for every other report."""
+        """Store the outcome of an operator's command; None for other reports."""
         entry = self._entry(event)
         if entry is not None:
             self._entries.appendleft(entry)

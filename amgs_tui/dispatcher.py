@@ -1,6 +1,6 @@
-"""Between the screen and the engine's threads: requests go out, and reports come in and are given to their receiver.
-
-A report on a request that a newer one has replaced is dropped."""
+"""Passes requests to the engine's threads, and their reports to a receiver. Reports on requests that a newer one has
+replaced are dropped.
+"""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ if TYPE_CHECKING:
     from amgs_tui.state import ScreenState
 
 ASKING: Final = "asking"
-"""The slot of a plan that the operator is asked about before it is carried out."""
+"""Slot of a plan that the operator is asked about before it is carried out."""
 WHEN_DUE: Final = "when due"
-"""The slot of a consolidation that nobody asked for."""
+"""Slot of an automatic consolidation."""
 ASK_FIRST: Final = frozenset({"undo"})
-"""The commands that ask first, known here without loading the registry."""
+"""Commands that ask first, known here without loading the registry."""
 
 
 class Receiver(Protocol):
-    """Receiver of the engine's reports."""
+    """Receives the engine's reports."""
 
     def take_models(self, event: ModelsLoading) -> None:
         """Receive the models' progress."""
@@ -36,14 +36,14 @@ class Receiver(Protocol):
         """Receive a result that is still wanted."""
 
     def take_failure(self, failure: Failed, *, stale: bool) -> None:
-        """Receive an error. stale: a newer request has taken the place of this one."""
+        """Receive an error. stale: a newer request has replaced this one."""
 
     def take_cancel(self, event: RequestCancelled) -> None:
         """Receive a cancellation."""
 
 
 class Dispatcher:
-    """Hands requests to the engine and knows which of them are unanswered, running or out of date."""
+    """Passes requests to the engine and keeps track of which are waiting, running or outdated."""
 
     def __init__(self, engine: EngineWorker, screen: MainScreen, runs: RunStatus, notices: Notices) -> None:
         self.engine = engine
@@ -59,10 +59,10 @@ class Dispatcher:
     # --- out ----------------------------------------------------------------------------------------------
 
     def start(self) -> None:
-        """Start the engine's thread and take the first looks."""
+        """Start the engine's thread and request what the panes show first."""
         self.engine.start()
         if self._screen.has_class("-front"):
-            return  # there is no memory to look at
+            return  # there is no memory
         # By name: the operations are imported in the engine's thread, while the first keys are answered here.
         for command in ("status", "frame last"):
             self._keep_account(self.engine.submit(command, slot=command, origin="screen"))
@@ -70,9 +70,9 @@ class Dispatcher:
     def ask(
         self, call: Call[Any], *, slot: str = "", origin: Origin = "operator", follow: Follow | None = None
     ) -> EngineRequest | None:
-        """Hand a call to the engine's threads; None when the same one already waits.
+        """Pass a call to the engine's threads; return None if the same one already waits.
 
-        One that asks first is looked at first: its plan becomes the question.
+        A call that asks first is planned first, and its plan becomes the question.
         """
         if origin == "operator" and _asks_first(call):
             call, slot, origin = call.having(dry_run=True), ASKING, "screen"
@@ -80,12 +80,12 @@ class Dispatcher:
         return self._keep_account(self.engine.submit(name, arguments, slot=slot, origin=origin, follow=follow))
 
     def run_line(self, line: str) -> EngineRequest | None:
-        """Hand a line of the operator's to the engine's threads, as `ask` does with a call."""
+        """Pass an operator's line to the engine's threads, like `ask`."""
         call = _parse_asking(line)
         return self.ask(call) if call is not None else self._keep_account(self.engine.submit(line=line))
 
     def _keep_account(self, request: EngineRequest | None) -> EngineRequest | None:
-        """Note when a request was made, and that the operator waits for theirs."""
+        """Note when a request was made, and whether the operator waits for it."""
         if request is not None:
             # What a pane asks because of an answer belongs to the moment in which the operator asked for that.
             self.unanswered[request.id] = self._screen.moves if self._asked_at is None else self._asked_at
@@ -95,8 +95,8 @@ class Dispatcher:
         return request
 
     def ask_when_due(self, state: ScreenState) -> None:
-        """Have the inbox consolidated where the settings ask for it, if it is due, unless something runs: the next look
-        comes soon.
+        """Consolidate the inbox if it is due and the settings ask for it, unless something runs; the next check is
+        soon.
         """
         if self.engine.running is not None or state.overview is None:
             return
@@ -106,7 +106,7 @@ class Dispatcher:
             self.ask(consolidate, slot=f"{WHEN_DUE}: inbox", origin="screen")
 
     def look(self) -> None:
-        """Have every pane look again: those on the screen now, the others when they come there."""
+        """Refresh every pane: visible ones now, others when they become visible."""
         self.ask(operations.general.status(), slot="status", origin="screen")
         for pane in self._screen.panes:
             pane.look()
@@ -125,9 +125,9 @@ class Dispatcher:
     # --- in -----------------------------------------------------------------------------------------------
 
     def receive(self, event: EngineEvent, receiver: Receiver) -> None:
-        """Keep account of a report and give the receiver what is still wanted of it."""
+        """Keep track of a report, and pass it on if it is still wanted."""
         if not self._screen.ready:
-            return  # the screen is being taken down; nobody is left to hear the engine's last reports
+            return  # the screen is closing; the engine's last reports have no receiver
         if isinstance(event, ModelsLoading):
             receiver.take_models(event)
         elif isinstance(event, Started):
@@ -154,7 +154,7 @@ class Dispatcher:
 
     @property
     def operator_stayed(self) -> bool:
-        """Return whether the operator has stayed in place since asking for the present answer, and types nothing."""
+        """Return whether the operator has stayed in the pane since asking for the present answer, and is not typing."""
         return self._screen.in_front and self._asked_at in (None, self._screen.moves)
 
     def _begin(self, event: Started) -> None:
@@ -174,7 +174,7 @@ class Dispatcher:
         self.tick()
 
     def tick(self) -> None:
-        """Redraw the line of what runs; let fade what was said; say once behind what the operator's request waits."""
+        """Redraw the status of what runs; fade messages; say once what delays the operator's request."""
         if not self._screen.ready:
             return
         self._notices.fade()
@@ -186,8 +186,8 @@ class Dispatcher:
 
 
 def _parse_asking(line: str) -> Call[Any] | None:
-    """Return the call of a line whose command asks first; None for every other line, and for one that is wrong: the
-    engine says what is wrong with it.
+    """Return the call of a line whose command asks first; None for others, and for invalid ones, which the engine
+    reports.
     """
     if line.strip().partition(" ")[0] not in ASK_FIRST:
         return None
@@ -201,5 +201,5 @@ def _parse_asking(line: str) -> Call[Any] | None:
 
 
 def _asks_first(call: Call[Any]) -> bool:
-    """Return whether a call is looked at before it is carried out."""
+    """Return whether a call is planned before it is carried out."""
     return call.operation.asks and not call.arguments["yes"] and not call.arguments["dry_run"]

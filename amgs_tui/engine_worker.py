@@ -1,10 +1,10 @@
 """The engine's threads: they carry out requests and report to the screen.
 
-The first opens the session and carries out everything in order, because the store has one writer and a model one
-state. The second takes over what only reads while the first is busy with something long, so that a look or a search
-does not wait for a consolidation to end. What runs in the background, one at a time, has a third for as long as it
-takes: it lets the others go first by itself. Nothing heavy is imported before they run; what they send is frozen. They
-know no widget: `deliver` is all they have of the screen, so that tests drive them with a list."""
+The first thread opens the session and carries out everything in order, since a store has one writer and a model one
+state. The second takes reading requests while the first is busy with a long one. A third runs background work, one at a
+time, with low priority. Nothing heavy is imported before they run; what they send is immutable. They reach the screen
+only through `deliver`, so that tests can use a list instead.
+"""
 
 from __future__ import annotations
 
@@ -40,33 +40,33 @@ if TYPE_CHECKING:
     from amgs_app.engine import Engine
 
 REPORT_SECONDS: Final = 0.05
-"""Progress is not reported more often: an eye sees no more, and each report costs the screen a wake-up."""
+"""Least time between progress reports, since each costs the screen a wake-up."""
 
 ENOUGH_SECONDS: Final = 2.0
-"""A phase runs at least so long before its pace is trusted: the first steps are no measure of the rest."""
+"""Least duration of a phase before its pace is used for predictions."""
 
 BUSY_SECONDS: Final = 0.05
-"""A request that runs longer than this is not waited for by one that only reads."""
+"""Reading requests do not wait for requests that run longer than this."""
 
 QUIET_SECONDS: Final = 0.25
-"""So long nothing must be asked for before models are loaded ahead: the first screen comes first."""
+"""Time without requests before models are preloaded, so that the first screen comes first."""
 
 IDLE_SECONDS: Final = 600.0
-"""So long nothing must be asked for before the language model is released, if no working context is open."""
+"""Time without requests before the language model is unloaded, if no working context is open."""
 
 GIVES_WAY: Final = 1
-"""How nice the engine's thread is to the screen's; more, and other programs starve it on a busy machine."""
+"""Niceness of the engine's thread; with more, other programs would starve it on a busy machine."""
 
 ASKS_FOR_MODEL: Final = ("frame assemble", "frame compare")
-"""What an operator looks at before the language model is asked for: it is loaded while that is read."""
+"""Commands that usually precede use of the language model, which is loaded while their results are read."""
 
 OPEN: Final = "open"
-"""The name of the first request, which is no command: opening the session."""
+"""Name of the first request, which is no command: opening the session."""
 
 
 @dataclass(slots=True)
 class RunningRequest:
-    """A request that one of the threads is busy with."""
+    """A request that a thread is carrying out."""
 
     request: EngineRequest
     begun: float
@@ -75,10 +75,11 @@ class RunningRequest:
 
 
 class EngineWorker:
-    """A queue of requests and the threads that work it off.
+    """A queue of requests and the threads that carry them out.
 
-    open_session: called once, in the first thread. deliver: called in both threads with every event; must be safe to
-    call from there. kind_of: which requests may run beside others; without it none does. perf: seconds, monotonic."""
+    open_session: called once, in the first thread. deliver: called in all threads with every event; must be
+    thread-safe. kind_of: which requests may run beside others; by default none. perf: monotonic clock in seconds.
+    """
 
     def __init__(
         self,
@@ -111,7 +112,7 @@ class EngineWorker:
     # --- called by the screen -----------------------------------------------------------------------------
 
     def start(self) -> None:
-        """Begin: the session is opened first, whatever was asked meanwhile waits for it."""
+        """Start; the session is opened before any request."""
         self._thread.start()
 
     def submit(
@@ -124,10 +125,9 @@ class EngineWorker:
         origin: Origin = "operator",
         follow: Follow | None = None,
     ) -> EngineRequest | None:
-        """Queue a request. None when the same one already waits, as a held key must not run away, or is just being
-        stopped.
+        """Queue a request; None if the same one already waits, as with a held key, or is being stopped.
 
-        A newer request of a slot drops the older one that still waits and marks a running one as stale.
+        A newer request of a slot drops a waiting older one and marks a running one as stale.
         """
         with self._wake:
             request = EngineRequest(self._next_id, command, dict(arguments or {}), line, slot, origin, follow)
@@ -151,7 +151,7 @@ class EngineWorker:
         return bool(request.slot) and self._newest.get(request.slot, request.id) != request.id
 
     def cancel(self) -> EngineRequest | None:
-        """Ask what the operator has running, else whatever runs, to stop at its next report; gives it, or None when
+        """Ask the operator's running request, else any, to stop at its next report; return it, or None if
         nothing runs.
         """
         with self._wake:
@@ -164,7 +164,7 @@ class EngineWorker:
             return runs[0].request
 
     def _runs(self) -> list[RunningRequest]:
-        """Return what the threads are busy with: the first, the second, and what runs in the background."""
+        """Return what the threads are running: the first, the second, the background."""
         return [run for run in (self._main, self._side, self._back) if run is not None]
 
     @property
@@ -179,18 +179,18 @@ class EngineWorker:
 
     @property
     def waiting(self) -> int:
-        """Number of the operator's requests that wait behind the running one; looks of the screen do not count."""
+        """Number of the operator's requests that wait, without those of the screen."""
         with self._wake:
             return sum(request.origin == "operator" for request in self._queue)
 
     def waits(self, request: EngineRequest) -> bool:
-        """Return whether a request still stands in the queue."""
+        """Return whether a request is still in the queue."""
         with self._wake:
             return any(request.id == other.id for other in self._queue)
 
     def close(self, timeout: float = 30.0) -> bool:
-        """Stop what runs, drop what waits, close the session, end the threads; whether they ended in time
-        (seconds).
+        """Stop what runs, drop what waits, close the session, end the threads; return whether they ended within
+        `timeout` seconds.
         """
         with self._wake:
             self._closing = True
@@ -208,7 +208,7 @@ class EngineWorker:
 
     @property
     def loads_ahead(self) -> bool:
-        """Return whether a model loads before any request for it. That cannot be stopped, only left."""
+        """Return whether a model is being preloaded, which cannot be stopped."""
         return self._ahead is not None and self._ahead.is_alive()
 
     @property
@@ -259,12 +259,12 @@ class EngineWorker:
     def _work_beside(self, operator: Any) -> None:
         _give_way()
         if self._kind_of is not None:
-            self._kind_of(EngineRequest(0, OPEN))  # what it imports, it imports here and not while the queue is held
+            self._kind_of(EngineRequest(0, OPEN))  # import here, not while the queue is locked
         while (run := self._take_beside()) is not None:
             self._carry_out(operator, run)
 
     def _plan_loading(self, load: Callable[[Progress], object]) -> None:
-        """Have something loaded in a thread of its own once nothing is asked for, unless something loads already."""
+        """Load something in a separate thread once there are no requests, unless something loads already."""
         if self._ahead is None or self._ahead.ident is None or not self._ahead.is_alive():
             name = "amgs-engine-ahead"
             self._ahead = threading.Thread(target=self._load_ahead, args=(load,), name=name, daemon=True)
@@ -305,7 +305,7 @@ class EngineWorker:
                 if self._wake.wait(QUIET_SECONDS if waits else IDLE_SECONDS):
                     continue
                 if waits and self._ahead is not None:
-                    self._ahead.start()  # the screen has what it asked for
+                    self._ahead.start()  # the screen has its first results
                 elif self._engine is not None and not self.loads_ahead and self._back is None and self._side is None:
                     self._engine.release_model()
             if self._closing:
@@ -315,7 +315,7 @@ class EngineWorker:
             return self._main
 
     def _take_beside(self) -> RunningRequest | None:
-        """Return the next request that may overtake what the first thread is busy with; None when the worker closes."""
+        """Return the next request that may overtake the first thread's; None when the worker closes."""
         with self._wake:
             self._side = None
             while not self._closing:
@@ -328,10 +328,10 @@ class EngineWorker:
             return None
 
     def _overtaking(self) -> EngineRequest | None:
-        """Return what waits behind something long and may run beside it.
+        """Return the waiting requests that may run beside a long one.
 
-        The operator's own requests keep their order among themselves, but for the long ones: `why @1` means the
-        search before it, and not the consolidation before that.
+        The operator's requests stay in order, except behind long ones: `why @1` refers to the search before it, not to
+        the consolidation before that.
         """
         main, kind_of = self._main, self._kind_of
         if main is None or kind_of is None or not self._queue:
@@ -348,7 +348,7 @@ class EngineWorker:
         return None
 
     def _carry_out(self, operator: Any, run: RunningRequest) -> str:
-        """Carry out a request and deliver what came of it; returns the command that was carried out, "" for none."""
+        """Carry out a request and deliver its outcome; return the command, "" for none."""
         from amgs.types import Progress
 
         request, begun = run.request, self._perf()
@@ -377,7 +377,7 @@ class EngineWorker:
         return event.answer.command if isinstance(event, Finished) else ""
 
     def _reporter(self, request: EngineRequest, begun: float) -> Callable[[int, int, str], None]:
-        """Reports progress at a bearable pace; what is left is told from the pace since the phase began."""
+        """Return a Progress that reports at intervals, with the remaining time by the pace of the phase."""
         last = begun
         phase: str | None = None
         phase_begun, phase_done = begun, 0
@@ -399,8 +399,8 @@ class EngineWorker:
 
 
 def _give_way() -> None:
-    """Let the screen's thread go first where both want a core; on Linux a thread has a priority of its own, and the
-    threads that the engines begin have it from this one.
+    """Lower the thread's priority below the screen's; on Linux each thread has its own, which the engines' threads
+    inherit.
     """
     if sys.platform == "linux":
         with suppress(OSError):
@@ -408,7 +408,7 @@ def _give_way() -> None:
 
 
 def _loads_ahead(operator: Any) -> bool:
-    """Return whether the session has an engine of its own whose models are to be loaded before they are asked for."""
+    """Return whether the session has an engine of its own whose models are to be preloaded."""
     from amgs_app.session.operator import Operator
 
     return isinstance(operator, Operator) and not operator.engine.attached and operator.engine.loads_ahead

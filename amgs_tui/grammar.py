@@ -1,4 +1,4 @@
-"""Meaning of each key: the same action in every pane, with the exceptions and their reasons."""
+"""Meaning of each key: the same in every pane, with exceptions and their reasons."""
 
 from __future__ import annotations
 
@@ -87,8 +87,10 @@ ACTS: Final[Mapping[str, tuple[str, tuple[str, ...]]]] = MappingProxyType(
         for key, (act, names) in _ACTS.items()
     }
 )
-"""By key what it means, and the actions of panes that are meant by it. A key that stands here in one pane alone, as r
-and p, means that everywhere else. What only one pane has may be any other key.
+"""By key: its meaning, and the actions of panes that have it.
+
+A key listed with one pane only, such as r and p, has that meaning in all others too. Other keys may be used freely
+within a pane.
 """
 
 EXCEPTIONS: Final[Mapping[str, str]] = MappingProxyType(
@@ -115,4 +117,4 @@ EXCEPTIONS: Final[Mapping[str, str]] = MappingProxyType(
         **dict(chain.from_iterable(wing.exceptions.items() for wing in wing_panes().values())),
     }
 )
-"""By the id of an action that has a key of another act: why."""
+"""By the id of an action that has the key of another meaning: the reason."""

@@ -1,8 +1,8 @@
-"""Leaving as by `q` when the terminal is closed under the program, or a signal asks it to end: the store is closed, and
-its place is kept.
+"""Leave as with `q` if the terminal is closed or a signal asks the program to end, closing the store and keeping the
+screen's state.
 
-A closed terminal sends SIGHUP only to the programs that it controls. Any other program finds its input at an end, and
-Textual's reader would go on reading nothing, as fast as it can, with the store locked.
+A closed terminal sends SIGHUP only to programs that it controls; others find their input at its end, and Textual would
+go on reading nothing as fast as it can, with the store locked.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from textual.driver import Driver
 
 LOOK_SECONDS: Final = 0.5
-"""How often it is asked whether the terminal is still there."""
+"""Interval of checks whether the terminal is still there."""
 SIGNALS: Final = ("SIGHUP", "SIGTERM")
 
 
@@ -39,9 +39,7 @@ def leave_when_hung_up(app: App[Any]) -> None:
 
 
 def make_lasting(kind: type[Driver]) -> type[Driver]:
-    """Return the driver that outlives its terminal in the place of Textual's own; that of Windows or a browser as it
-    is.
-    """
+    """Return a driver that outlives its terminal, instead of Textual's; those of Windows and browsers are unchanged."""
     if kind.__name__ != "LinuxDriver":
         return kind
     from amgs_tui.terminal_driver import TerminalDriver
@@ -50,7 +48,7 @@ def make_lasting(kind: type[Driver]) -> type[Driver]:
 
 
 def is_gone(stream: int) -> bool:
-    """Return whether the other end of this file descriptor has hung up; False where that is unknown."""
+    """Return whether the other end of this file descriptor has hung up; False if unknown."""
     if not hasattr(select, "poll"):
         return False
     poll = select.poll()
@@ -59,7 +57,7 @@ def is_gone(stream: int) -> bool:
 
 
 def let_go() -> None:
-    """Lead nowhere what is written to a terminal that is gone: to wait for it would hold up the leaving."""
+    """Discard output to a terminal that is gone, since waiting for it would prevent leaving."""
     gone = [stream for stream in (0, 1, 2) if is_gone(stream)]
     if gone:
         nowhere = os.open(os.devnull, os.O_RDWR)

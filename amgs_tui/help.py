@@ -25,13 +25,13 @@ F filters: a word of their texts, field:word, field=3, field>0.5; ! before a ter
 blank line shows all rows again. Fields: {fields}. O sorts by {sorts}. Both are saved with the layout."""
 
 FIRST: Final = ("up", "pageup", "home", "left", "minus", "less_than_sign", "comma")
-"""Of two keys for one thing, these come first: ← before →."""
+"""Of two keys for one thing, these are shown first: ← before →."""
 
 Page = list[str | tuple[str, str]]
 
 
 class Help(TextReader):
-    """The help of a pane; `?` goes on to the glossary."""
+    """The help of a pane; `?` continues to the glossary."""
 
     BINDINGS: ClassVar[list[Any]] = [
         Binding("question_mark,f1", "glossary", "glossary", id="help.glossary", tooltip="Open the glossary")
@@ -49,7 +49,7 @@ class Help(TextReader):
 
 
 def glossary_page(width: int, of: str = "") -> Content:
-    """Return the words of a pane, then the terms that are used everywhere, as docs/glossary.md has them."""
+    """Return the terms of a pane, then the general terms, as in docs/glossary.md."""
     own: Page = []
     if of in SCREEN:
         own = [("Words of this pane\n", "bold $accent"), *_words(SCREEN[of], width)]
@@ -89,7 +89,7 @@ def _words(words: Words, width: int) -> Page:
 
 
 def _keys(bindings: Iterable[ActiveBinding], width: int) -> Page:
-    """Return keys and what they do, in their order: the keys of one action on one line, those of one label together."""
+    """Return keys and what they do in order: keys of one action on one line, those with one label together."""
     keys: dict[str, list[str]] = {}
     texts: dict[str, str] = {}
     groups: dict[str, list[str]] = {}
@@ -106,7 +106,7 @@ def _keys(bindings: Iterable[ActiveBinding], width: int) -> Page:
 
 
 def _rows(rows: Sequence[tuple[str, str]], width: int) -> Page:
-    """Return names and texts in two columns; a text goes on under itself."""
+    """Return names and texts in two columns, with continuation lines indented."""
     wide = min(20, max((len(name) for name, _ in rows), default=0)) + 2
     pieces: Page = []
     for name, text in rows:

@@ -1,4 +1,4 @@
-"""Access of panes and widgets to the program around them, and completion of a line being typed."""
+"""Access of panes and widgets to the program, and completion of typed lines."""
 
 from __future__ import annotations
 
@@ -22,20 +22,20 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Completion:
-    """A word to offer, and the whole line that it makes."""
+    """A completion: the word to show, and the whole resulting line."""
 
     label: str
     line: str
 
 
 Complete = Callable[[str], Sequence[Completion]]
-"""What a beginning may become, the likeliest first; called with every key, so it must be quick."""
+"""Returns completions of a line, most likely first; called with every key, so it must be fast."""
 Explain = Callable[[str], str]
-"""A hint for what stands in the line: the usage of its command."""
+"""Returns a hint for a line: the usage of its command."""
 
 
 class Host(Protocol):
-    """The workstation as its panes see it: what they draw with, what is known, and what they can have done."""
+    """The workstation for its panes: drawing, known state, and actions."""
 
     # --- to draw with -------------------------------------------------------------------------------------
 
@@ -65,59 +65,58 @@ class Host(Protocol):
 
     @property
     def overview(self) -> Overview | None:
-        """State of the memory; None until it has been read."""
+        """Status of the memory; None until it has been read."""
 
     @property
     def last_frame(self) -> Frame | None:
-        """Last assembled frame."""
+        """Frame assembled last."""
 
     @property
     def lifetime(self) -> FocusView | None:
-        """Working context as the focus pane shows it."""
+        """Working context as shown in the focus pane."""
 
     @property
     def waits_for(self) -> str:
-        """Running request and the time it still takes; empty while nothing runs."""
+        """Running request and its remaining time; "" if nothing runs."""
 
     def shows(self, pane: str) -> bool:
-        """Return whether the layout gives this pane a place."""
+        """Return whether the layout includes this pane."""
 
     # --- to have done -------------------------------------------------------------------------------------
 
     def ask(
         self, call: Call[Any], *, slot: str = "", origin: Origin = "operator", follow: Follow | None = None
     ) -> EngineRequest | None:
-        """Hand a call to the engine's threads; None when the same one already waits.
+        """Pass a call to the engine's threads; None if the same one already waits.
 
-        follow: the looks that are taken with the result, so that the screen gets both at once.
+        follow: further requests delivered with the result, so that the screen gets both at once.
         """
 
     def run_line(self, line: str) -> EngineRequest | None:
-        """Hand a line to the engine's threads, as if the operator had typed it."""
+        """Pass a line to the engine's threads, as if the operator had typed it."""
 
     def pick(self, block_id: str) -> None:
         """Select a block in every pane."""
 
     def go(self, pane: str) -> None:
-        """Go to a pane, which the layout remembers."""
+        """Go to a pane; the layout is stored."""
 
     def read_block(self) -> None:
         """Show the selected block in full."""
 
     def show_page(self, title: str, result: object) -> None:
-        """Show a result on a page of its own."""
+        """Show a result on a page above the panes."""
 
     def copy(self, text: str) -> None:
-        """Put a text on the clipboards, the terminal's and that of this machine."""
+        """Copy a text to the terminal's clipboard and this machine's."""
 
     def find_block(self, title: str, chosen: Callable[[str], None], first: Sequence[Block] = ()) -> None:
-        """Let the operator find a block by its words; `chosen` is called with its id.
-
-        first: what is offered before anything is typed.
+        """Let the operator find a block by its words; `chosen` is called with its id. first: offered before anything is
+        typed.
         """
 
     def command(self, start: str = "") -> None:
-        """Open the command line with a beginning."""
+        """Open the command line with initial text."""
 
     def ask_line(
         self,
@@ -131,7 +130,7 @@ class Host(Protocol):
         replace: bool = False,
         blank: bool = False,
     ) -> None:
-        """Ask the operator for one line; a pane whose NAME is the topic gets it in `take_answer`."""
+        """Ask the operator for a line; the pane whose NAME is the topic receives it in `take_answer`."""
 
     def give_way(self) -> None:
-        """Let panes with nothing to show leave their place to others; never the one that has the focus."""
+        """Let panes with nothing to show give their place to others, except the focused one."""

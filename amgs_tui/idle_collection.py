@@ -1,4 +1,4 @@
-"""Full garbage collections while nobody waits: the pictures of widgets lie in cycles that outlive their widget."""
+"""Full garbage collections while nobody waits, since drawings of widgets are in cycles that outlive their widget."""
 
 from __future__ import annotations
 
@@ -12,17 +12,18 @@ from typing import Any, Final
 from textual._styles_cache import StylesCache
 
 REST_SECONDS: Final = 0.1
-"""So long no key must have been pressed, and as long as the last collection took: a held one repeats sooner."""
+"""Least time since the last key, as is the duration of the last collection; a held key repeats faster."""
 DUE_AFTER: Final = 20
-"""Collections of the middle generation after which a full one is due, some fifteen acts. Without rest it comes by
-itself, after `amgs_app.gc_tuning.FULL_EVERY`."""
+"""Middle-generation collections after which a full one is due, after some fifteen acts. Without a rest, it runs after
+`amgs_app.gc_tuning.FULL_EVERY`.
+"""
 
 
 class IdleCollection:
-    """Collects in full when enough has gathered, the operator rests and nothing runs.
+    """Runs a full collection when it is due, the operator rests and nothing runs.
 
-    busy: whether the engine is at work. perf: seconds, monotonic. spent: seconds of processor time of the thread; on a
-    crowded machine a collection's wall time says little of its length.
+    busy: whether the engine is working. perf: monotonic clock in seconds. spent: CPU time of the thread in seconds,
+    since wall time says little on a busy machine.
     """
 
     def __init__(
@@ -38,7 +39,7 @@ class IdleCollection:
         self._pause = 0.0
 
     def note_act(self) -> None:
-        """Note a key press or mouse move of the operator."""
+        """Note a key press or mouse move."""
         self._acted = self._perf()
 
     def tick(self) -> None:
@@ -52,10 +53,10 @@ class IdleCollection:
 
 
 def end_with_widgets() -> None:
-    """Have the pictures of a removed widget end with it; nothing is done where Textual does so itself.
+    """Free the drawings of a widget when it is removed, unless Textual does so itself.
 
-    Textual's cache of inner and outer colours holds the widget's whole styles cache as a part of its key (8.2.8:
-    `lru_cache` on what was meant as a class method): up to 1024 widgets' strips. Here the colours alone are the key.
+    Textual 8.2.8 caches colours by a key that includes the widget's whole style cache, and so keeps up to 1024 widgets'
+    drawings; here the key is only the colours.
     """
     attribute: Any = getattr_static(StylesCache, "get_inner_outer")
     if not isinstance(attribute, (classmethod, staticmethod)):

@@ -1,8 +1,8 @@
-"""State of the screen that lasts from one start to the next: in a small file of the user the choices in the palette,
-the theme, and the selected block of each store; in the store itself the layout, which is the places of panes, the
-filters of their lists, and the theme.
+"""State of the screen that lasts until the next start.
 
-What the operator would lose by leaving now is told here too.
+A small file of the user stores the choices in the palette, the theme, and the selected block of each store; the store
+itself stores the layout: places of panes, filters of their lists, and the theme. Also tells what the operator would
+lose by leaving now.
 """
 
 from __future__ import annotations
@@ -28,22 +28,22 @@ if TYPE_CHECKING:
 
 
 MOST_RECENT: Final = 12
-"""Actions that are remembered as used last."""
+"""Most recent actions stored."""
 MOST_STORES: Final = 50
-"""Stores whose selection is remembered."""
+"""Most stores whose selection is stored."""
 
 
 def file_of_user() -> Path:
-    """Return where the screen of this user keeps it."""
+    """Return the path of the user's file."""
     import platformdirs
 
     return Path(platformdirs.user_state_dir("amgs", appauthor=False)) / "screen.json"
 
 
 class KeptState:
-    """Read once at the start, written when the operator leaves; without a file it lasts as long as the program.
+    """Read at the start, written when the operator leaves; without a file it lasts only while the program runs.
 
-    recent: ids of the palette's actions, the latest first. theme: the one that was chosen last, in any store.
+    recent: ids of the palette's actions, latest first. theme: last chosen in any store.
     """
 
     def __init__(self, file: Path | None = None) -> None:
@@ -54,7 +54,7 @@ class KeptState:
         self._selected: dict[str, str] = state["selected"]
 
     def note_use(self, action: str) -> None:
-        """Record the choice of an action in the palette."""
+        """Record the use of an action in the palette."""
         self.recent = [action, *(recent_action for recent_action in self.recent if recent_action != action)][
             :MOST_RECENT
         ]
@@ -64,7 +64,7 @@ class KeptState:
         return self._selected.get(store, "")
 
     def write(self, store: str, selected: str) -> None:
-        """Keep it for the next start. Another workstation may have written meanwhile: its stores stay."""
+        """Save the state for the next start, keeping the stores of other workstations that wrote meanwhile."""
         if self._file is None:
             return
         others = {name: block for name, block in _read(self._file)["selected"].items() if name != store}
@@ -77,7 +77,7 @@ class KeptState:
 
 
 def _read(file: Path | None) -> dict[str, Any]:
-    """Return what the file says; what of it cannot be read says nothing."""
+    """Return the content of the file, without what cannot be read."""
     state: Any = {}
     if file is not None:
         with suppress(OSError, ValueError):
@@ -94,7 +94,7 @@ def _read(file: Path | None) -> dict[str, Any]:
 
 
 def describe_losses(screen: MainScreen, state: ScreenState, dispatcher: Dispatcher) -> list[str]:
-    """Return a sentence for each thing that no later start can restore; what a key computes again is none."""
+    """Return a sentence for each thing that a later start cannot restore, except what can be computed again."""
     sentences = []
     if (running := dispatcher.by_operator) is not None:
         sentences.append(f"`{running.title}` is still running. Quitting stops it; unfinished work is lost.")
@@ -108,14 +108,13 @@ def describe_losses(screen: MainScreen, state: ScreenState, dispatcher: Dispatch
 
 
 def drafts_on(screen: MainScreen) -> list[str]:
-    """Return what the operator has drafted and not applied: `corrections to 2 blocks`."""
+    """Return the operator's unapplied drafts: `corrections to 2 blocks`."""
     return [pane.drafted for pane in screen.panes if pane.drafted]
 
 
 def describe_kept_state(view: FocusView | None, drafts: Sequence[str], state: ScreenState) -> list[str]:
-    """Return what the next start can go on with, a sentence each, for the terminal that the operator comes back to.
-
-    view: the working context that is open. drafts: what is drafted.
+    """Return what the next start can continue with, a sentence each, printed in the terminal on leaving. view: the open
+    working context. drafts: unapplied drafts.
     """
     if not state.persistent:
         return []
@@ -131,19 +130,19 @@ def describe_kept_state(view: FocusView | None, drafts: Sequence[str], state: Sc
 
 @dataclass(eq=False)
 class SavedLayout:
-    """Uses a layout, and has the store remember the present one."""
+    """Applies a layout, and stores the present one in the store."""
 
     screen: MainScreen
     appearance: Appearance
     dispatcher: Dispatcher
 
     def use(self, layout: Layout) -> None:
-        """Arrange the screen so."""
+        """Apply a layout."""
         self.appearance.use_remembered(layout.theme)
         self.screen.use_layout(layout)
 
     def remember(self) -> None:
-        """Have the store remember how the screen is arranged now, where there is one."""
+        """Store the present layout in the store, if there is one."""
         if self.screen.has_class("-front"):
             return
         body = self.screen.body
@@ -156,6 +155,6 @@ class SavedLayout:
         self.dispatcher.ask(layout, slot="layout", origin="screen")
 
     def choose_theme(self, name: str) -> None:
-        """Use a theme because the operator wants it, and remember it."""
+        """Use a theme chosen by the operator, and store it."""
         self.appearance.choose_theme(name)
         self.remember()

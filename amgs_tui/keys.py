@@ -1,7 +1,5 @@
-"""The keys that work everywhere. Each has an id, by which the settings may give it another key, and a
-tooltip.
-
-None of them is a key that a terminal or tmux keeps for itself (ctrl+b, ctrl+s, ctrl+z, …).
+"""Global keys. Each has an id, by which the settings may change it, and a tooltip. None is a key that terminals or tmux
+intercept (ctrl+b, ctrl+s, ctrl+z, …).
 """
 
 from __future__ import annotations
@@ -19,16 +17,16 @@ from amgs_tui.widgets.tabs import TITLES
 SWALLOWED: Final = frozenset(
     {"ctrl+a", "ctrl+b", "ctrl+c", "ctrl+h", "ctrl+i", "ctrl+j", "ctrl+m", "ctrl+q", "ctrl+s", "ctrl+z"}
 )
-"""Keys that a terminal, tmux or screen keeps for itself, or that arrive as another key."""
+"""Keys that a terminal, tmux or screen intercepts, or that arrive as another key."""
 
 
 def show(key: str, action: str, label: str, id: str, tooltip: str, **more: Any) -> Binding:
-    """Return a binding for the key bar. Bindings of one widget with the same label stand there as one."""
+    """Return a binding for the key bar, which combines a widget's bindings with the same label."""
     return Binding(key, action, label, id=id, tooltip=tooltip, **more)
 
 
 def hide(key: str, action: str, label: str, id: str, tooltip: str, **more: Any) -> Binding:
-    """Return a binding that the key bar leaves to the help."""
+    """Return a binding that is only listed in the help."""
     return Binding(key, action, label, show=False, id=id, tooltip=tooltip, **more)
 
 
@@ -82,9 +80,8 @@ def remap(
 ) -> tuple[dict[str, str], tuple[str, ...]]:
     """Return the keymap of the settings, and a sentence for each entry that cannot be used.
 
-    wanted: keys by the id of a binding, several with commas. offered: for each pane, every binding that is offered
-    while it has the focus, its own and those that hold everywhere. Two actions that are offered together may not
-    share a key: one would hide the other.
+    wanted: keys by the id of a binding, several separated by commas. offered: for each pane, all bindings available
+    while it has the focus, including global ones; no two of them may share a key.
     """
     together: list[set[str]] = []
     keys_of: dict[str, list[str]] = {}
@@ -117,10 +114,10 @@ def remap(
 def own_commands(
     wanted: Mapping[str, str], offered: Collection[Collection[Binding]], keymap: Mapping[str, str]
 ) -> tuple[list[Binding], tuple[str, ...]]:
-    """Bindings that run the commands of the settings, and a sentence for each entry that cannot be used.
+    """Return bindings for the commands in the settings, and a sentence for each entry that cannot be used.
 
-    wanted: lines by key. offered: as in remap; no pane may use the key for something else. keymap: the keys that the
-    settings gave to other actions.
+    wanted: lines by key. offered: as in remap; no pane may use the key otherwise. keymap: keys that the settings assign
+    to other actions.
     """
     from amgs_app.calls.standard import standard
     from amgs_app.shell.script import split_pipe
@@ -152,9 +149,7 @@ def own_commands(
 
 
 def read_beginning(line: str) -> str | None:
-    """Return what the command line opens with for a line that ends in … and is to be completed; None for a whole
-    one.
-    """
+    """Return the beginning of a line that ends in … and is to be completed; None for a complete one."""
     for mark in ("…", "..."):
         if line.endswith(mark):
             return f"{line.removesuffix(mark).rstrip()} "
@@ -162,7 +157,7 @@ def read_beginning(line: str) -> str | None:
 
 
 def _fault(keys: list[str], near: Mapping[str, list[str]]) -> str:
-    """Return what is wrong with the keys of an action; near: the keys of the actions that are offered with it."""
+    """Return what is wrong with the keys of an action. near: keys of actions that are available together with it."""
     for key in keys:
         if key in SWALLOWED:
             return f"terminals reserve {key}"
@@ -179,7 +174,7 @@ def _split(keys: str) -> list[str]:
 
 
 def _is_key(name: str) -> bool:
-    """Return whether a key without its modifiers is one: a character, a named key, or a character by its name."""
+    """Return whether a key without modifiers is valid: a character, a named key, or a character by name."""
     if len(name) == 1 or name in _NAMED:
         return True
     try:

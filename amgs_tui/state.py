@@ -1,4 +1,4 @@
-"""State of the memory on the screen: learned from results, never computed here."""
+"""State of the memory on the screen, taken from results, never computed here."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 class ScreenState:
     """The store's name and clock, its overview, the last frame, the selection, and the blocks seen so far.
 
-    clock: gives the memory's time; None until the session is open. consolidates: by itself, as soon as it is due.
-    attached: the memory is served elsewhere. front: the pane that stands alone while there is no memory; "" once there
-    is one. models: how far those are that are loaded ahead; None where none are.
+    clock: the memory's time; None until the session is open. consolidates: automatically when due. attached: the memory
+    is served elsewhere. front: pane shown alone while there is no memory, else "". models: progress of preloading; None
+    for none.
     """
 
     store_name: str = ""
@@ -38,19 +38,19 @@ class ScreenState:
     cache: CompletionCache = field(default_factory=CompletionCache)
 
     def now(self) -> datetime:
-        """Return the session's time; the latest one known while the session is being opened."""
+        """Return the session's time; the latest known while it is being opened."""
         if self.clock is not None:
             return self.clock()
         return self.overview.store.now if self.overview is not None else datetime.fromtimestamp(0, UTC)
 
     @property
     def place(self) -> str:
-        """Identity of the store on this machine: its path, or the place that serves it; empty for none."""
+        """Identity of the store on this machine: its path, or the service's address; "" for none."""
         if not self.persistent or self.overview is None:
             return ""
         return self.store_name if self.attached else self.overview.store.path
 
     @property
     def persistent(self) -> bool:
-        """Return whether the store lies on disk, and with it the trace of the working context."""
+        """Return whether the store is on disk, and with it the trace of the working context."""
         return self.store_name != ":memory:"

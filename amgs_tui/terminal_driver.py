@@ -1,4 +1,4 @@
-"""The driver of a terminal that may go away: what is written then leads nowhere, and no signal starts it twice."""
+"""A driver for terminals that may go away: further output is discarded, and no signal starts it twice."""
 
 from __future__ import annotations
 
@@ -10,21 +10,23 @@ from textual.drivers.linux_driver import LinuxDriver
 
 
 class TerminalDriver(LinuxDriver):
-    """Textual's driver (8.2), which outlives its terminal long enough to be stopped in order."""
+    """Textual's driver (8.2), made to outlive its terminal until it is stopped in order."""
 
     def __init__(self, *arguments: Any, **named: Any) -> None:
         super().__init__(*arguments, **named)
         self._file: Any = LastingOutput(self._file)
 
     def _sigcont_application(self, *arguments: Any) -> None:
-        """Go on after a suspension only. A shell that ends sends its programs the signal too, and a driver that was
-        never suspended would begin a second time, with a second thread for the keys and one for what is drawn.
+        """Continue only after a suspension.
+
+        A shell that ends also sends this signal to its programs, and a driver that was never suspended would start a
+        second time, with second threads for keys and output.
         """
         if self._must_signal_resume:
             super()._sigcont_application(*arguments)
 
     def run_input_thread(self) -> None:
-        """Read keys until the terminal is gone. While it is being hung up, reading from it fails: that is no fault."""
+        """Read keys until the terminal is gone; errors in reading while it hangs up are ignored."""
         try:
             super().run_input_thread()
         except OSError as error:
@@ -33,10 +35,10 @@ class TerminalDriver(LinuxDriver):
 
 
 class LastingOutput:
-    """A stream that takes what is written when nobody is there to read it any more.
+    """A stream that accepts output when nobody reads it any more.
 
-    Textual's thread that writes would end at the first error; then what is written next, and the stop, wait for room in
-    a queue that nobody empties, and the program stands still with the store locked.
+    Otherwise Textual's writing thread would end at the first error, and later output, and the stop, would wait forever
+    for a full queue, with the store locked.
     """
 
     def __init__(self, stream: IO[str]) -> None:

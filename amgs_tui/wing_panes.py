@@ -1,4 +1,4 @@
-"""Panes of the wings, for those that have one, found by the names of the wings."""
+"""Panes of wings, found by the names of the wings."""
 
 from __future__ import annotations
 
@@ -16,11 +16,10 @@ from amgs_app.wing_views import views
 class WingPane:
     """The pane of a wing; `PANE` of its package.
 
-    pane: its class, as `MODULE:NAME`, imported when the screen is made. titles: full and short. companions: the panes
-    that stand under it where there is room. share: of the foot's width, where all panes are shown. acts: by key the ids
-    of the actions that mean there what the key means everywhere; exceptions: by the id of one that does not, why.
-    offered: tells whether the screen opens with it alone where there is no memory of one's own, as `MODULE:NAME`; ""
-    for never.
+    pane: its class, as `MODULE:NAME`, imported when the screen is made. titles: full and short. companions: panes shown
+    below it if there is room. share: of the bottom's width when all panes are shown. acts: by key, ids of actions with
+    the key's general meaning; exceptions: by id of an action with another meaning, the reason. offered: as
+    `MODULE:NAME`, tells whether the screen shows it alone while the user has no memory; "" for never.
     """
 
     pane: str
@@ -34,13 +33,13 @@ class WingPane:
 
 @cache
 def wing_panes() -> Mapping[str, WingPane]:
-    """Return the pane of every wing that has one, by the wing's name, which is the pane's."""
+    """Return the panes of all wings that have one, by the wing's name."""
     return {name: loaded(f"amgs_tui.panes.{name}:PANE") for name, view in views().items() if view.look}
 
 
 def front_pane(settings: Path | None = None) -> str:
-    """Return the pane that stands alone on the screen of a user without a memory, for what lies on the machine; "" for
-    none. settings: the file of settings that was named.
+    """Return the pane shown alone for a user without a memory, depending on what is on this machine; "" for none.
+    settings: path of the settings file, if given.
     """
     from amgs_app.places.folders import has_own_memory
     from amgs_app.settings import load_settings
@@ -49,5 +48,5 @@ def front_pane(settings: Path | None = None) -> str:
         if has_own_memory(load_settings(settings).paths):
             return ""
     except AmgsError:
-        return ""  # said when the session is opened
+        return ""  # reported when the session is opened
     return next((name for name, wing in wing_panes().items() if wing.offered and loaded(wing.offered)()), "")

@@ -1,1 +1,1 @@
-"""Screens on top of the panes: questions, forms, and texts to read."""
+"""Screens above the panes: questions, forms, and texts to read."""

@@ -1,4 +1,4 @@
-"""A short list to choose one thing from, and a long one that typing narrows down."""
+"""A short list of choices, and a long one that is narrowed by typing."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from amgs_tui.dialogs.questions import Choice
 R = TypeVar("R")
 LEAST_WIDTH: Final = 76
 EDGES: Final = 4
-"""Cells of the border and of a scroll bar."""
+"""Cells of the border and a scroll bar."""
 
 
 class Chooser(ModalScreen[str | None]):
-    """Ends with the id of the choice, or None."""
+    """Returns the id of the choice, or None."""
 
     DEFAULT_CSS = """
     Chooser { align: center middle; }
@@ -69,7 +69,7 @@ class Chooser(ModalScreen[str | None]):
 
 
 class NarrowingList(ModalScreen[R]):
-    """A line to type into, what is said of the rows below it, and the rows; the keys walk them from the line."""
+    """An input line, a note on the rows, and the rows; keys in the line move through them."""
 
     DEFAULT_CSS = """
     NarrowingList { align: center top; }
@@ -101,7 +101,7 @@ class NarrowingList(ModalScreen[R]):
         self.query_one(OptionList).can_focus = False
 
     def show_rows(self, rows: Sequence[Option], note: str) -> None:
-        """Show other rows, the cursor on the first, and say something of them."""
+        """Show these rows with the cursor on the first, and a note."""
         listed = self.query_one(OptionList)
         listed.clear_options()
         listed.add_options(rows)

@@ -1,4 +1,4 @@
-"""A question with yes and no, and the error after which nothing works."""
+"""A yes-or-no question, and the dialog for fatal errors."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _FRAME = """
 
 
 class Confirm(ModalScreen[bool]):
-    """A question with yes and no."""
+    """A yes-or-no question."""
 
     DEFAULT_CSS = f"Confirm {{ {_FRAME} & > VerticalScroll {{ border: round $warn; }} }}"
     BINDINGS: ClassVar[list[Any]] = [
@@ -58,7 +58,7 @@ class Confirm(ModalScreen[bool]):
 
 
 class Fatal(ModalScreen[None]):
-    """An error after which nothing works: what happened, what to do, and the key that quits."""
+    """A fatal error: what happened, what to do, and the key that quits."""
 
     DEFAULT_CSS = f"Fatal {{ {_FRAME} & > VerticalScroll {{ border: heavy $bad; }} }}"
     BINDINGS: ClassVar[list[Any]] = [

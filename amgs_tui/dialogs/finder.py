@@ -1,4 +1,4 @@
-"""Find a block by a few letters of its title or content: for `/`, and wherever a block is asked for."""
+"""Find a block by letters of its title or content: for `/`, and wherever a block is asked for."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 
 
 class Finder(NarrowingList[str | None]):
-    """Hands what is typed to `search` and lists what `show_found` is told; ends with a block's id, or None.
+    """Calls `search` with what is typed and lists what `show_found` receives; returns a block's id, or None.
 
-    first: the neighbours that are offered before anything is typed; where there are none, what `offer` is told.
+    first: neighbours offered before typing; without any, what `offer` receives.
     """
 
     DEFAULT_CSS = """
@@ -56,10 +56,10 @@ class Finder(NarrowingList[str | None]):
         self._offer()
         line = self.query_one(Input)
         line.insert_text_at_cursor(self._ahead)
-        self.set_focus(line)  # at once: keys that were typed ahead belong to the line
+        self.set_focus(line)  # at once, so that the line gets keys typed ahead
 
     def type_ahead(self, letter: str) -> None:
-        """Take a letter that was on its way through another widget, or came before the line was there."""
+        """Take a letter that arrived before the line had the focus."""
         if self.is_mounted:
             self.query_one(Input).insert_text_at_cursor(letter)
         else:
@@ -74,13 +74,13 @@ class Finder(NarrowingList[str | None]):
             self._offer()
 
     def _offer(self) -> None:
-        """Offer the choices before anything is typed."""
+        """Show the choices before typing."""
         self._listed = ""
         note = f"{self._offered}; type to search all blocks." if self._offered else "Type to search."
         self.show_rows([_option(block) for block in self._first], note)
 
     def offer(self, latest: Sequence[Block]) -> None:
-        """Show the latest blocks until something is typed; an empty memory has none."""
+        """Show the latest blocks until something is typed."""
         self._first = tuple(latest)
         counted = f"The latest {plural(len(latest), 'block')}" if len(latest) > 1 else "The latest block"
         self._offered = counted if latest else ""
@@ -88,7 +88,7 @@ class Finder(NarrowingList[str | None]):
             self._offer()
 
     def show_found(self, blocks: tuple[Block, ...]) -> None:
-        """Show what was found, the best first; it answers what was searched for last."""
+        """Show what was found for the last search, best first."""
         if not self.query_one(Input).value.strip():
             return
         self._listed = self._asked
@@ -102,7 +102,7 @@ class Finder(NarrowingList[str | None]):
         self.dismiss(event.option.id)
 
     def action_choose(self) -> None:
-        """Select the row, or, where the rows answer fewer letters than are typed, the first of those that come."""
+        """Select the row; if the rows are for earlier input, the first of those to come."""
         text, listed = self.query_one(Input).value.strip(), self.query_one(OptionList)
         if text != self._listed:
             self._entered = text

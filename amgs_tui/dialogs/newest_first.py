@@ -1,4 +1,4 @@
-"""Lists that grow while they are read: what comes is put on top, and the cursor stays on what it stands on."""
+"""Lists that grow while they are read: new entries are added on top, and the cursor stays on its entry."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from amgs_tui.command_log import RunCommand
 from amgs_tui.widgets.status import seconds
 
 MOST: Final = 500
-"""Lines that are kept."""
+"""Most lines stored."""
 
 E = TypeVar("E")
 
 
 class NewestFirst(ModalScreen[str | None], Generic[E]):
-    """Entries, the newest first. Ends with what the chosen one stands for, or None."""
+    """Entries, newest first. Returns what the chosen one stands for, or None."""
 
     DEFAULT_CSS = """
     NewestFirst { align: center middle; }
@@ -51,11 +51,11 @@ class NewestFirst(ModalScreen[str | None], Generic[E]):
         self._entries = list(entries)
 
     def line(self, entry: E) -> Content:
-        """Return how an entry is written."""
+        """Return an entry as text."""
         raise NotImplementedError
 
     def stands_for(self, entry: E) -> str | None:
-        """Return what the screen ends with where this entry is chosen."""
+        """Return the screen's result if this entry is chosen."""
         raise NotImplementedError
 
     def compose(self) -> ComposeResult:
@@ -70,7 +70,7 @@ class NewestFirst(ModalScreen[str | None], Generic[E]):
         listed.focus()
 
     def add(self, entry: E) -> None:
-        """Put an entry on top. Who looks at the first line goes on looking at the newest."""
+        """Add an entry on top; a cursor on the first line stays on the newest."""
         self._entries = [entry, *self._entries][:MOST]
         listed = self.query_one(OptionList)
         place, offset = listed.highlighted or 0, listed.scroll_offset
@@ -88,9 +88,8 @@ class NewestFirst(ModalScreen[str | None], Generic[E]):
 
 
 class Traffic(NewestFirst[ServiceEvent]):
-    """Log of questions and changes of a served memory, with the callers.
-
-    Ends with the id of the first block of the chosen line, or None.
+    """Log of requests to a served memory, with callers. Returns the id of the first block of the chosen
+    line, or None.
     """
 
     KIND = ServiceEvent
@@ -113,9 +112,8 @@ class Traffic(NewestFirst[ServiceEvent]):
 
 
 class CommandHistory(NewestFirst[RunCommand]):
-    """Commands run by keys, palette and line: every key is a command, and this is where one learns it.
-
-    Ends with the chosen line, to be corrected and run again, or None.
+    """Commands run by keys, palette and line, from which one learns the commands for keys. Returns the chosen line to
+    be edited and run again, or None.
     """
 
     KIND = RunCommand

@@ -20,17 +20,16 @@ if TYPE_CHECKING:
 
 
 NARROW_NAMES: Final = 20
-"""Cells for the names where the screen is narrow; a longer one pushes its own description aside."""
+"""Cells for names on a narrow screen; a longer one shifts its own description."""
 LOOSEST: Final = 4
-"""Over how many times their number typed letters may be spread in a name."""
+"""Most characters over which typed letters may be spread in a name, as a multiple of their number."""
 
 
 @dataclass(frozen=True, slots=True)
 class Action:
     """Something the operator can do.
 
-    where: the pane it belongs to, if it is one of a pane's keys. ready: whether the pane offers it now. synonyms: what
-    else people call it.
+    where: its pane, if it is a pane's key. ready: whether the pane offers it now. synonyms: other words for it.
     """
 
     name: str
@@ -43,14 +42,15 @@ class Action:
 
     @property
     def id(self) -> str:
-        """Key under which it is stored."""
+        """Key under which its use is stored."""
         return f"{self.where}/{self.name}"
 
 
 def matching(actions: Sequence[Action], typed: str) -> list[Action]:
-    """Return the actions that have every typed word: by name or synonym before by text, of equals those that are
-    offered now, then those whose name has the typed letters in their order, the closest together first. Where there are
-    none, those whose name has a word like each typed one.
+    """Return the actions that contain every typed word: by name or synonym before text, available ones first; then
+    those whose name contains the typed letters in order, closest together first.
+
+    If there are none, those whose names have words similar to the typed ones.
     """
     words = _fold(typed).split()
     letters = "".join(words)
@@ -73,18 +73,18 @@ def matching(actions: Sequence[Action], typed: str) -> list[Action]:
 
 
 def _guess_words(typed: str, actions: Sequence[Action]) -> set[str]:
-    """Return the words of names that a mistyped word may stand for."""
+    """Return the words of names that a mistyped word may mean."""
     known = {word for action in actions for word in _fold(action.name).split()}
     return set(near(typed, sorted(known)))
 
 
 def _fold(text: str) -> str:
-    """Without case, and with one spelling: maximize finds maximise, color finds colour."""
+    """Return a text without case and in one spelling: maximize finds maximise, color finds colour."""
     return text.casefold().replace("iz", "is").replace("color", "colour")
 
 
 def _spread(name: str, letters: str) -> int:
-    """Over how many characters of a name the letters lie that it has in their order; 0 where it has not."""
+    """Return over how many characters of a name the letters are spread in order; 0 if it does not contain them."""
     begin = at = name.find(letters[:1])
     for letter in letters[1:]:
         if at < 0:
@@ -94,7 +94,7 @@ def _spread(name: str, letters: str) -> int:
 
 
 class ActionPalette(NarrowingList[Action | None]):
-    """Lists actions and narrows them down by what is typed; ends with the chosen one."""
+    """Lists actions and narrows them by what is typed; returns the chosen one."""
 
     DEFAULT_CSS = """
     ActionPalette > Vertical { width: 110; max-height: 86%; }

@@ -1,4 +1,4 @@
-"""Questions in front of the panes: one of several, or yes or no. Their dialogs are loaded with the first question."""
+"""Questions above the panes: one of several choices, or yes or no. Their dialogs are loaded on first use."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """One line of a list to choose from; marked is the present one."""
+    """A choice in a list. marked: it is the present one."""
 
     id: str
     label: str
@@ -22,7 +22,7 @@ class Choice:
 
 
 def choose(app: App[Any], title: str, choices: Sequence[Choice], then: Callable[[str], object]) -> None:
-    """Have the operator choose one; `then` is called with its id, and not where nothing is chosen."""
+    """Ask for a choice; `then` is called with its id, unless nothing is chosen."""
     from amgs_tui.dialogs.chooser import Chooser
 
     def end(name: str | None) -> None:
@@ -33,7 +33,7 @@ def choose(app: App[Any], title: str, choices: Sequence[Choice], then: Callable[
 
 
 def confirm(app: App[Any], title: str, words: str, then: Callable[[], object]) -> None:
-    """Ask a question with yes and no; `then` is called after a yes."""
+    """Ask a yes-or-no question; `then` is called after a yes."""
     from amgs_tui.dialogs.dialog import Confirm
 
     def end(yes: bool | None) -> None:

@@ -1,5 +1,5 @@
-"""A page to read in front of the panes: help, or the result of a command that no pane shows; of a block and a
-diagnosis, with keys for what can be done with them.
+"""A page to read above the panes: help, or a result that no pane shows; for blocks and diagnoses with keys for further
+commands.
 """
 
 from __future__ import annotations
@@ -26,19 +26,18 @@ if TYPE_CHECKING:
 
 LEAST_WIDTH: Final = 100
 EDGES: Final = 4
-"""Cells of the border and the padding, on both sides."""
+"""Cells of the border and padding, on both sides."""
 SCROLLBAR: Final = 1
-"""Cells that a page keeps free, so that a scroll bar that comes up breaks no line."""
+"""Cells left free, so that a scroll bar does not change line breaks."""
 
 Page = Content | RenderableType | Callable[[int], Content | RenderableType]
 """A text, or a function that draws it for a width in cells."""
 
 
 class TextReader(ModalScreen[None]):
-    """A titled, scrolling page; any of esc, q, enter, ? closes it.
+    """A titled, scrolling page; esc, q, enter and ? close it.
 
-    hint: what stands at the lower edge. needs: cells in which no line of the page is cut; it gets them where the
-    terminal has them.
+    hint: shown at the lower edge. needs: width in cells at which no line is cut, used if the terminal is wide enough.
     """
 
     DEFAULT_CSS = """
@@ -70,18 +69,20 @@ class TextReader(ModalScreen[None]):
             frame.border_title = Content(printable_line(self.heading))
             frame.border_subtitle = self._hint
             frame.styles.width = self._wide
-            # Drawn for the width that it is about to get, so that it does not open empty and jump to its size.
+            # Draw for the coming width, so that it does not open empty and then change its size.
             inside = min(self._wide, self.app.size.width * 96 // 100) - EDGES - SCROLLBAR
             yield Static(self._page(max(1, inside)) if callable(self._page) else self._page, id="reader-page")
 
     @property
     def _wide(self) -> int:
-        """Two thirds of a wide terminal, all of a narrow one, and what the page needs."""
+        """Return the width: two thirds of a wide terminal, all of a narrow one, and at least what the page needs, if
+        possible.
+        """
         return max(LEAST_WIDTH, self.app.size.width * 2 // 3, self._needs)
 
     def on_mount(self) -> None:
         self.on_resize()
-        # What was drawn holds the inks of the theme that it was drawn in.
+        # What was drawn has the colours of the theme at that time.
         self.app.theme_changed_signal.subscribe(self, lambda _: self._draw())
 
     def on_resize(self) -> None:
@@ -101,7 +102,7 @@ class TextReader(ModalScreen[None]):
 
 
 class BlockPage(TextReader):
-    """A page about one block. Its keys close it and open the command line with the block's id, to be finished there."""
+    """A page about a block. Its keys close it and open the command line with the block's id."""
 
     BINDINGS: ClassVar[list[Any]] = [
         Binding("t", "begin('block set {id} --tag ')", "tag", id="reader.tag", tooltip="Tag the block"),
@@ -119,14 +120,14 @@ class BlockPage(TextReader):
         self._block = block
 
     def action_begin(self, line: str) -> None:
-        """Select the block and open the command line with the beginning of a line about it."""
+        """Select the block and open the command line with the beginning of a command about it."""
         self.dismiss(None)
         self._host.pick(self._block.id)
         self._host.command(line.format(id=self._block.id[:12]))
 
 
 class DiagnosisPage(TextReader):
-    """A page about one missed fact. Its keys close it."""
+    """A page about a missed fact. Its keys close it."""
 
     BINDINGS: ClassVar[list[Any]] = [
         Binding("c", "apply", "apply", id="diagnosis.apply", tooltip="Carry out the fix; undo takes it back"),
@@ -142,13 +143,13 @@ class DiagnosisPage(TextReader):
         self._found = diagnosis
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:  # noqa: ARG002
-        """Disable `apply` for a fix that is up to whoever asks, and `block` for a fact that no block holds."""
+        """Disable `apply` for a fix that is up to the caller, and `block` for a fact in no block."""
         if action == "apply":
             return self._found.trial is not None and self._found.trial.fix.applies
         return self._found.block is not None if action == "block" else True
 
     def action_apply(self) -> None:
-        """Carry the fix out: the same words are diagnosed again, and what is proposed then is done."""
+        """Apply the fix: the diagnosis is repeated, and what it proposes then is done."""
         diagnosis, request = self._found, self._found.request
         recorded = request.kind == "gateway call"
         self.dismiss(None)
@@ -167,7 +168,7 @@ class DiagnosisPage(TextReader):
         )
 
     def action_test(self) -> None:
-        """Open the command line with the line that writes the test, to be finished there."""
+        """Open the command line with the command that writes the test."""
         self.dismiss(None)
         question, fact = (text.replace('"', "'") for text in (self._found.request.query, self._found.missed))
         self._host.command(f'test questions.yml --add "{question}" --contains "{fact}"')

@@ -1,1 +1,1 @@
-"""The lines and bars around the panes: header, command line, tabs, notices."""
+"""Lines and bars around the panes: header, command line, tabs, notices."""

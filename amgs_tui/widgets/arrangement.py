@@ -1,7 +1,4 @@
-"""Place the panes: a pure function from the terminal's size to boxes that tile the body.
-
-The container of the panes puts each into its box.
-"""
+"""Layout of the panes: a pure function from the terminal's size to boxes that tile the body."""
 
 from __future__ import annotations
 
@@ -31,7 +28,7 @@ COMPANIONS: dict[str, tuple[str, str, str]] = {
     "conversation": ("graph", "decay", "frame"),
     **{name: wing.companions for name, wing in wing_panes().items()},
 }
-"""The panes that stand under a large one where there is room: what its question leads to."""
+"""Panes shown below a large one if there is room: those related to its question."""
 
 TILED_WIDTH, TILED_HEIGHT = 180, 44
 SPLIT_WIDTH, SPLIT_HEIGHT = 110, 30
@@ -39,7 +36,7 @@ THREE_WIDTH = 140
 EMPTY_HEIGHT = 6
 """Lines of a pane with nothing to show: its edges, what it is, why it is empty, the next step."""
 LEAST_WIDTH, LEAST_HEIGHT = 40, 11
-"""Below this no pane is readable, and the screen says so instead."""
+"""On smaller terminals no pane is readable, and the screen says so instead."""
 
 Mode = Literal["tiny", "single", "split", "tiled"]
 
@@ -55,14 +52,14 @@ class Box(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Arrangement:
-    """A mode and the box of every pane that is shown."""
+    """A mode and the box of every visible pane."""
 
     mode: Mode
     boxes: dict[str, Box]
 
 
 def mode_for(width: int, height: int) -> Mode:
-    """Return the layout for a terminal of width × height cells (the whole terminal, not the body)."""
+    """Return the mode for a terminal of width × height cells (the whole terminal, not the body)."""
     if width < LEAST_WIDTH or height < LEAST_HEIGHT:
         return "tiny"
     if width >= TILED_WIDTH and height >= TILED_HEIGHT:
@@ -82,10 +79,10 @@ def arrange(
     maximised: bool = False,
     empty: Collection[str] = (),
 ) -> Arrangement:
-    """Boxes that tile width × height cells of the body; `main` is the pane that always has a place.
+    """Return boxes that tile width × height cells of the body; `main` is always visible.
 
-    beside: the panes that the operator wants under it; none for its own companions. empty: panes with nothing to show,
-    which give way unless the operator wants them.
+    beside: panes that the operator wants below it; default: its companions. empty: panes with nothing to show, hidden
+    unless the operator wants them.
     """
     if mode == "tiny":
         return Arrangement(mode, {})
@@ -102,9 +99,9 @@ def arrange(
 
 
 def _split(width: int, height: int, main: str, wanted: tuple[str, ...], *, gives_way: bool = False) -> dict[str, Box]:
-    """Return the main pane above, two or three companions below: a table and a map want the full width.
+    """Return the main pane above two or three companions, since tables and maps need the full width.
 
-    gives_way: the main pane has one thing to say, and leaves the room to what has content.
+    gives_way: the main pane has little to show, and leaves room to those with content.
     """
     small = wanted[: 3 if width >= THREE_WIDTH else 2]
     top = EMPTY_HEIGHT if gives_way else height - max(12, round(height * 0.36))
@@ -112,8 +109,8 @@ def _split(width: int, height: int, main: str, wanted: tuple[str, ...], *, gives
 
 
 def _tile_panes(width: int, height: int, main: str, empty: Collection[str]) -> dict[str, Box]:
-    """Return all but those that are empty; the working context, the conversation and the wings' panes share the foot,
-    which keeps a few lines where none of them has anything to show.
+    """Return all panes but empty ones; working context, conversation and the wings' panes share the bottom, which has
+    only a few lines if all of them are empty.
     """
     gone = {*empty} - {main}
     wings = wing_panes()
@@ -140,7 +137,7 @@ def _drop_closed_panes(
 
 
 def _row(names: tuple[str, ...], shares: tuple[float, ...], width: int, y: int, height: int) -> dict[str, Box]:
-    """Panes side by side in the given shares; the last takes what rounding left."""
+    """Return panes side by side by their shares; the last takes the remainder of rounding."""
     boxes: dict[str, Box] = {}
     x, total = 0, sum(shares)
     for position, (name, share) in enumerate(zip(names, shares, strict=True)):
@@ -152,7 +149,7 @@ def _row(names: tuple[str, ...], shares: tuple[float, ...], width: int, y: int, 
 
 
 class BoxLayout(Layout):
-    """Places children by the arrangement of their Body; a child without a box is not shown."""
+    """Places children by the arrangement of their Body; a child without a box is hidden."""
 
     name = "boxes"
 
@@ -173,8 +170,9 @@ class BoxLayout(Layout):
 
 
 class Body(Container):
-    """Holds all panes; `main` is the one in the large place, `maximised` gives it the whole body, `beside` are
-    the panes wanted under it, `empty` those with nothing to show."""
+    """Contains all panes; `main` has the large place, or with `maximised` the whole body, `beside` are wanted below it,
+    `empty` have nothing to show.
+    """
 
     DEFAULT_CSS = """
     Body { height: 1fr; width: 1fr; overflow: hidden hidden; background: $background; }
@@ -195,22 +193,22 @@ class Body(Container):
 
     @property
     def mode(self) -> Mode:
-        """Layout that the terminal's size allows."""
+        """Mode that the terminal's size allows."""
         return mode_for(*self.app.size)
 
     def arrangement(self, size: Size | None = None) -> Arrangement:
-        """Return where the panes stand in a body of this size (of the present size)."""
+        """Return the arrangement in a body of this size (default: the present one)."""
         width, height = size or self.size
         large = self.maximised
         return arrange(self.mode, width, height, self.main, self.beside, maximised=large, empty=self.empty)
 
     def rearrange(self) -> None:
-        """Place the panes anew; asked of a child, because a container remembers its arrangement."""
+        """Place the panes again; requested from a child, since a container caches its arrangement."""
         for child in self.children:
             child.refresh(layout=True)
 
     @property
     def shown(self) -> tuple[str, ...]:
-        """Names of the panes that have a box, in reading order."""
+        """Names of the visible panes, in reading order."""
         boxes = self.arrangement().boxes
         return tuple(sorted(boxes, key=lambda name: (boxes[name].y, boxes[name].x)))

@@ -1,4 +1,4 @@
-"""Completion of the line that is typed into, from what the screen has seen so far: it never waits for the engine."""
+"""Completion of the command line from what the screen has seen so far; it never waits for the engine."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ MOST_BLOCKS = 5_000
 
 
 class CompletionCache:
-    """Blocks, frames and operations by what results brought; stands in for the memory in completion."""
+    """Blocks, frames and operations from results; replaces the memory in completion."""
 
     def __init__(self) -> None:
         self.titles: dict[str, str] = {}
@@ -26,7 +26,7 @@ class CompletionCache:
         self._entities: dict[str, None] = {}
 
     def learn(self, result: Any, *, listed: bool) -> None:
-        """Remember the blocks of a result; listed: they are what @1, @2, … name from now on."""
+        """Store the blocks of a result; listed: @1, @2, … refer to them from now on."""
         inner = getattr(result, "result", result)
         blocks = [*_blocks_of(inner)]
         for block in blocks:
@@ -44,7 +44,7 @@ class CompletionCache:
         self._operations = _journal_of(inner) or self._operations
 
     def find(self, text: str, limit: int) -> list[Block]:
-        """Return blocks whose title holds the text or whose id begins with it."""
+        """Return blocks whose title contains the text or whose id begins with it."""
         wanted = text.lower()
         return [
             block for block in self._blocks.values() if block.id.startswith(wanted) or wanted in block.title.lower()
@@ -54,7 +54,7 @@ class CompletionCache:
         return self._blocks[block_id]
 
     def entity_names(self, start: str, limit: int) -> list[str]:
-        """Return names of entities that begin so, whatever their case."""
+        """Return names of entities with this prefix, ignoring case."""
         return [name for name in self._entities if name.casefold().startswith(start.casefold())][:limit]
 
     def frame_definitions(self) -> tuple[FrameDefinition, ...]:
@@ -65,7 +65,7 @@ class CompletionCache:
 
 
 def _blocks_of(result: Any) -> list[Block]:
-    """Return the blocks that a result carries, in its order; a record of another memory is none."""
+    """Return the blocks in a result in order, without records of another memory."""
     from amgs.types import Block
 
     values: list[Any] = [getattr(result, name, None) for name in ("block", "center")]
@@ -79,7 +79,7 @@ def _blocks_of(result: Any) -> list[Block]:
 
 
 def _journal_of(result: Any) -> tuple[JournalEntry, ...]:
-    """Return the entries of the journal that a result carries; what another program did is none."""
+    """Return the journal entries in a result, without those of other programs."""
     from amgs.types import JournalEntry
 
     several = getattr(result, "operations", None)
@@ -88,7 +88,7 @@ def _journal_of(result: Any) -> tuple[JournalEntry, ...]:
 
 
 def complete(registry: Registry | None, line: str, known: CompletionCache) -> list[Completion]:
-    """Return what the line may become; nothing before the operations are loaded."""
+    """Return completions of a line; none before the operations are loaded."""
     if registry is None:
         return []
     from amgs_app.calls import completion
@@ -101,7 +101,7 @@ def complete(registry: Registry | None, line: str, known: CompletionCache) -> li
 
 
 def explain(registry: Registry | None, line: str) -> str:
-    """Return the usage of the command in the line."""
+    """Return the usage of the command in a line."""
     if registry is None:
         return "The commands are still loading."
     from amgs_app.terminal.line import LineError, split

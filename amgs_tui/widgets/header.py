@@ -1,6 +1,4 @@
-"""The one line at the top: which store, how much it holds, which model, what time it is there, how well it
-forecasts.
-"""
+"""The top line: store, its size, model, time, and quality of forecasts."""
 
 from __future__ import annotations
 
@@ -21,11 +19,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class HeaderFacts:
-    """Facts that the header shows. store: the file's name, until the status is there.
+    """What the header shows.
 
-    threshold: relevance under which a block fades. live: False while the past is shown. recording: whether
-    acts are being recorded. sample_time: whether the clock shows a corpus's own year. read_only:
-    whether the store is open for reading alone.
+    store: the file's name, until the status is known. threshold: relevance below which a block fades. live: False while
+    the past is shown. recording: acts are being recorded. sample_time: the clock shows a corpus's own year. read_only:
+    the store was opened for reading only.
     """
 
     store: str

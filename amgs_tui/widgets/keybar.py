@@ -1,4 +1,4 @@
-"""The foot of the screen: the keys that work here and now, as many as fit, each one clickable."""
+"""The bottom line: the keys available here and now, as many as fit, each clickable."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 ALWAYS: Final = ("app.help", "app.command", "app.quit")
-"""Ids of the bindings that keep their place at the right however many keys a pane has."""
+"""Ids of the bindings that stay at the right, however many keys a pane has."""
 
 WITH_ROOM: Final = (
     *(f"focus.{name}" for name in ("measure", "pin", "forbid", "force", "set", "branch", "branches", "diff")),
@@ -26,7 +26,7 @@ WITH_ROOM: Final = (
     *("app.palette", "app.next_pane", "app.maximise", "app.peek", "app.copy_pane"),
     *("list.filter", "list.sort", "app.theme", "app.record", "app.reload"),
 )
-"""Ids of the bindings that are added, in this order, where the bar has room for them."""
+"""Ids of the bindings that are added, in this order, if there is room."""
 
 SIGNS: Final = {
     "question_mark": "?",
@@ -55,12 +55,12 @@ SIGNS: Final = {
     "pageup": "pgup",
     "pagedown": "pgdn",
 }
-"""How keys are written where their name is not what stands on them."""
+"""How keys are shown if not by their name."""
 
 
 @dataclass(frozen=True, slots=True)
 class KeyHint:
-    """One entry of the bar. spare: only where there is room."""
+    """An entry of the bar. spare: shown only if there is room."""
 
     id: str
     keys: str
@@ -76,17 +76,17 @@ class KeyHint:
 
 
 def sign(key: str) -> str:
-    """Return how a key is written for the operator."""
+    """Return a key as shown to the operator."""
     return SIGNS.get(key, key.replace("ctrl+", "^"))
 
 
 def name_key(key: str) -> str:
-    """Return how a key is written where there is room for its name, which ASCII shows too."""
+    """Return a key's name as shown where there is room, in ASCII."""
     return "enter" if key == "enter" else sign(key)
 
 
 def hints(bindings: dict[str, ActiveBinding]) -> list[KeyHint]:
-    """Return the bindings worth showing, in order; several keys of one action become one entry."""
+    """Return the bindings to show, in order; several keys of one action are one entry."""
     by_group: dict[str, KeyHint] = {}
     for active in bindings.values():
         binding = active.binding
@@ -106,7 +106,7 @@ def hints(bindings: dict[str, ActiveBinding]) -> list[KeyHint]:
 
 
 def fit(entries: list[KeyHint], width: int) -> tuple[list[KeyHint], list[KeyHint]]:
-    """Return what stands at the left and at the right in `width` cells: the panes' keys first, never a half one."""
+    """Return the entries at the left and right that fit `width` cells, the pane's keys first, each in full."""
     right = [entry for name in ALWAYS for entry in entries if entry.id == name]
     while right and sum(entry.width for entry in right) > width:
         right.pop()
@@ -122,7 +122,7 @@ def fit(entries: list[KeyHint], width: int) -> tuple[list[KeyHint], list[KeyHint
 
 
 class KeyBar(Widget):
-    """Draws the hints of the active screen's bindings."""
+    """Shows the active screen's bindings."""
 
     DEFAULT_CSS = """
     KeyBar { height: 1; background: $panel; color: $foreground; }

@@ -1,5 +1,5 @@
-"""The last gates before the terminal: what no widget wrote out (`amgs_app.terminal.printable`) is left out, and for
-terminals that know ASCII alone every sign is put in its nearest.
+"""Last filters before the terminal: control characters that no widget has replaced (`amgs_app.terminal.printable`) are
+removed, and for ASCII terminals every character is replaced by a similar one.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from amgs_app.terminal.printable import UNSAFE
 
 
 class AsciiOnly(LineFilter):
-    """Replaces every sign by one of ASCII, cell by cell, so that nothing moves."""
+    """Replaces every character by ASCII, cell by cell, so that nothing moves."""
 
     def apply(self, segments: list[Segment], background: Color) -> list[Segment]:
         del background
@@ -24,7 +24,7 @@ class AsciiOnly(LineFilter):
 
 
 class PrintableOnly(LineFilter):
-    """Drops every control character. They take no cell, so nothing moves."""
+    """Removes control characters, which take no cell, so that nothing moves."""
 
     def apply(self, segments: list[Segment], background: Color) -> list[Segment]:
         del background

@@ -1,5 +1,5 @@
-"""The line the operator types into: commands after a colon, or the answer to a pane's question. It takes
-the place of the two lowest lines, so that nothing above it moves.
+"""The command line: commands after a colon, or answers to a pane's question. It covers the two lowest lines, so that
+nothing above moves.
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ class LineInput(Input):
 
     @dataclass
     class Steered(Message):
-        """A key that completes or walks the history: tab, shift+tab, up, down, escape."""
+        """A key that completes or moves through the history: tab, shift+tab, up, down, escape."""
 
         key: str
 
     KEYS: ClassVar[frozenset[str]] = frozenset({"tab", "shift+tab", "up", "down", "escape"})
 
     def _on_paste(self, event: events.Paste) -> None:
-        """Take a text of several lines in whole, as one line: a question from elsewhere often has some."""
+        """Paste a text of several lines as one line."""
         event.stop()
         event.prevent_default()
         lines = event.text.splitlines()
@@ -55,7 +55,7 @@ class LineInput(Input):
 
 
 class Candidates(Widget):
-    """The completions on one line, the chosen one marked; else the hint."""
+    """The completions on one line, with the chosen one marked; else the hint."""
 
     DEFAULT_CSS = """
     Candidates { height: 1; background: $surface; color: $muted; }
@@ -83,7 +83,7 @@ class Candidates(Widget):
 
 
 class Prompt(Widget):
-    """Asks for one line. `ask` opens it, Answered brings the line, Left says that it was given up."""
+    """Asks for a line. `open` shows it, Answered has the line, Left means that it was closed without."""
 
     DEFAULT_CSS = """
     Prompt { height: 2; layout: vertical; display: none; }
@@ -141,9 +141,10 @@ class Prompt(Widget):
         blank: bool = False,
         replace: bool = False,
     ) -> None:
-        """Open the line. topic comes back with the answer and keeps its own history.
+        """Open the line.
 
-        blank: an empty line is an answer too. replace: what is typed takes the place of the value, which ↑ brings back.
+        topic: returned with the answer, with its own history. blank: an empty line is an answer too. replace: typing
+        replaces the value, which ↑ restores.
         """
         if replace and value and self._history.get(topic, [])[-1:] != [value]:
             self._history.setdefault(topic, []).append(value)
@@ -158,14 +159,14 @@ class Prompt(Widget):
         if replace:
             line.selection = Selection(0, len(value))
         self.add_class("-open")
-        self.screen.set_focus(line)  # at once: keys that were typed ahead belong to the line
+        self.screen.set_focus(line)  # at once, so that the line gets keys typed ahead
         self._offer(value)
 
     def close(self) -> None:
         self.remove_class("-open")
 
     def _offer(self, typed: str) -> None:
-        """Show what the typed beginning may become."""
+        """Show completions of the typed text."""
         self._typed = typed
         shown = self.query_one(Candidates)
         shown.chosen = -1
@@ -215,7 +216,7 @@ class Prompt(Widget):
             self._write(shown.words[shown.chosen].line)
 
     def _walk(self, by: int) -> None:
-        """Through what was entered before under the same topic."""
+        """Move through earlier entries under the same topic."""
         history = self._history.get(self._topic, [])
         self._place = max(0, min(self._place + by, len(history)))
         self._write(history[self._place] if self._place < len(history) else "")

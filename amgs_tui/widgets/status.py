@@ -1,4 +1,4 @@
-"""The line above the keys: what runs, how far it is and how it can be stopped, or what was done last."""
+"""The line above the keys: what runs, its progress and how to stop it, or what was done last."""
 
 from __future__ import annotations
 
@@ -32,21 +32,21 @@ Kind = Literal["note", "good", "warn", "bad"]
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """Report of the last action."""
+    """Report on the last action."""
 
     text: str
     kind: Kind = "note"
 
 
 def seconds(value: float) -> str:
-    """Return a duration as it is read at a glance: 0.4 s, 12 s, 3:05 min."""
+    """Return a duration in short form: 0.4 s, 12 s, 3:05 min."""
     if value < 10:
         return f"{value:.1f} s"
     return f"{value:.0f} s" if value < 60 else f"{int(value // 60)}:{int(value % 60):02d} min"
 
 
 def bar(done: int, total: int, width: int) -> str:
-    """Return a filled bar of `width` cells, by eighths of a cell."""
+    """Return a progress bar of `width` cells, in eighths of a cell."""
     eighths = round(8 * width * min(1.0, done / total)) if total > 0 else 0
     full, part = divmod(eighths, 8)
     return ("█" * full + ("" if not part else "▏▎▍▌▋▊▉"[part - 1])).ljust(width, "░")[:width]
@@ -74,7 +74,7 @@ def doing_line(state: Doing, width: int, spinner: str) -> Content:
 
 
 class StatusLine(Widget):
-    """Draws a Doing while something runs, else what was said last. over: what was said stands before the Doing."""
+    """Shows a Doing while something runs, else the last report. over: the report covers the Doing."""
 
     DEFAULT_CSS = """
     StatusLine { height: 1; background: $surface; color: $foreground; }

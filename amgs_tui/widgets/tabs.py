@@ -1,4 +1,4 @@
-"""The line of pane names that stands in for the panes where only one fits."""
+"""The line of pane names, shown if only one pane fits."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ TITLES: dict[str, tuple[str, str]] = {
 
 
 def tab_labels(active: str, width: int) -> list[str]:
-    """Return the names in the longest form that fits `width` cells: full, short, close together, or only the active one
-    named.
+    """Return the names in the longest form that fits `width` cells: full, short, close together, or only the active
+    one.
     """
     forms = (
         [f" {n} {TITLES[name][0]} " for n, name in zip(PANE_KEYS, PANES, strict=False)],
@@ -41,7 +41,7 @@ def tab_labels(active: str, width: int) -> list[str]:
 
 
 class TabLine(Widget):
-    """Draws the tabs and says which one was clicked."""
+    """Shows the tabs, and reports clicks on them."""
 
     DEFAULT_CSS = """
     TabLine { height: 1; background: $surface; color: $muted; }

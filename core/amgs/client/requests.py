@@ -268,8 +268,8 @@ def plan_revision(source: str, text: str) -> Ask[ServedPlan]:
 def apply_plan(plan: ServedPlan, *, even_if_changed: bool = False) -> Ask[PlanApplied]:
     """Apply a plan, in one transaction that `undo` reverts.
 
-    even_if_changed: apply it if it still fits, even if the memory has changed; otherwise that raises StaleError, whose
-    `changed` are the journal entries since.
+    even_if_changed: apply it if it still fits, even if the memory has changed; otherwise the service answers with a
+    StaleError, whose `changed` are the journal entries since.
     """
     wanted = "*" if even_if_changed else f'"{plan.change_counter}"'
     return replace(sending("POST", f"/v1/plans/{plan.id}/apply"), headers={"If-Match": wanted})

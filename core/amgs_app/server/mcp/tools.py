@@ -312,10 +312,10 @@ def _instant(text: str) -> datetime | None:
 
 
 class PlainTool(Tool):
-    """A tool that says in our words which arguments it does not take."""
+    """A tool that reports unknown arguments in our own words."""
 
     async def run(self, arguments: dict[str, Any], context: Any, convert_result: bool = False) -> Any:
-        """Run the tool. Raises ToolError for arguments that are missing, wrong or unknown, and what the tool raises."""
+        """Run the tool; missing, wrong and unknown arguments end in MCP's ToolError, other errors are passed on."""
         known = self.parameters["properties"]
         if unknown := [name for name in arguments if name not in known]:
             raise ToolError(f"{self.name} takes no {unknown[0]}. It takes {', '.join(known)}.")

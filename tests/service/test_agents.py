@@ -12,6 +12,7 @@ from amgs.client import MemoryClient
 from amgs.errors import InputError, UsageError
 from amgs_app import agents
 from amgs_app.agents import ENDINGS, SCHEDULES, Orders, Schedule, ask, ingest
+from amgs_app.server.tokens import Caller, Tokens, digest
 from tests.service.serving import served
 
 
@@ -64,6 +65,14 @@ def test_a_service_that_is_away_is_waited_for() -> None:
     with MemoryClient("http://127.0.0.1:9", retries=0) as nobody:
         said = said_at(nobody, 0, 1, names=("consolidation", "curation"))
         assert len(said) == 2 and said[0] == said[1], "each look tries the first one again"
+
+
+def test_a_token_that_is_refused_is_said_by_each_agent_with_what_to_do(tmp_path: Path) -> None:
+    tokens = Tokens({digest("right"): Caller("anna", ("default",), "operate")})
+    with served(tmp_path / "a.duckdb", tokens=tokens) as address, MemoryClient(address, token="wrong") as stranger:
+        said = said_at(stranger, 0, names=("consolidation", "curation"))
+        assert [line.partition(": ")[0] for line in said] == ["consolidation failed", "curation failed"]
+        assert all("token" in line for line in said), said
 
 
 def test_an_unknown_agent_or_folder_is_refused(api: MemoryClient, tmp_path: Path) -> None:

@@ -13,15 +13,11 @@ import pytest
 
 from amgs.errors import BusyError, TooMuchError, TooSlowError
 from amgs.problems import status_of
-from amgs_app.attached.remote_engine import RemoteEngine
-from amgs_app.engine import Options
-from amgs_app.search import commands as search
 from amgs_app.server.asking import Asked, Service
 from amgs_app.server.hosting import Namespaces
 from amgs_app.server.limits import LARGEST, MOST_WAITING, Limits, Rates, Turns
 from amgs_app.server.service import create_app
 from amgs_app.server.tokens import ANYONE, Tokens
-from amgs_app.session.operator import Operator
 from tests.service.serving import client, options, served
 
 
@@ -95,20 +91,6 @@ def test_each_request_is_one_line_of_the_log(http: httpx2.Client, caplog: pytest
     }
     assert forged.headers["X-Request-Id"] == lines[1]["id"] != 'a" b'
     assert lines[1]["status"] == 404
-
-
-def test_the_log_names_what_an_attached_client_asks(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    with (
-        caplog.at_level(logging.INFO, "amgs.access"),  # outermost: a line is written after its answer
-        served(tmp_path / "a.duckdb") as address,
-        RemoteEngine(Options(connect=address)) as engine,
-    ):
-        Operator(engine).run(search.search("mast"))
-        engine.memory.counts()
-    lines = [json.loads(each.message) for each in caplog.records if each.name == "amgs.access"]
-    told = [each["operation"] for each in lines]
-    assert {"search", "status"} <= set(told)
-    assert "" not in told
 
 
 async def test_waiting_callers_take_turns_and_whoever_waits_most_is_refused_first() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import httpx2
@@ -57,8 +58,8 @@ def test_a_plan_of_a_memory_that_changed_is_refused_with_what_changed(http: http
     ("path", "body"),
     [
         ("/v1/frame/assemble", {"name": "ATTENTION", "query": "which boat has a mast?"}),
-        ("/v1/operations/block_set", {"note": "seen", "block": ""}),
-        ("/v1/memory/reinforce", {"blocks": [""]}),
+        ("/v1/operations/block_set", {"note": "seen", "block": "BLOCK"}),
+        ("/v1/memory/reinforce", {"blocks": ["BLOCK"]}),
         ("/v1/lifecycle/consolidate", {}),
     ],
 )
@@ -66,8 +67,7 @@ def test_a_request_under_a_key_is_done_once_and_answered_the_same(
     http: httpx2.Client, path: str, body: dict[str, object]
 ) -> None:
     block = http.post("/v1/memory/search", json={"query": "mast"}).json()["hits"][0]["block"]["id"]
-    given = {name: ([block] if name == "blocks" else block) if value in ("", [""]) else value
-             for name, value in body.items()}  # fmt: skip
+    given = json.loads(json.dumps(body).replace("BLOCK", block))
     key = {"Idempotency-Key": f"key of {path}"}
     first = http.post(path, json=given, headers=key)
     before = changes(http)

@@ -1,8 +1,9 @@
-"""Through every door a text that was deleted and is said again holds again, and each says so."""
+"""Through every door a text that was deleted and is said again holds again, one corrects another, and each says so."""
 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
@@ -13,80 +14,54 @@ from amgs.client import MemoryClient
 from tests.service.serving import client
 from tests.tui.headless_world import Amgs
 
-Door = Callable[[str, str], Awaitable[tuple[str, str]]]
+Door = Callable[[str, str, list[str]], Awaitable[str]]
+"""Takes in a text that replaces others at an address; gives what it is told."""
 
 
-async def by_rest(address: str, text: str) -> tuple[str, str]:
+async def by_rest(address: str, text: str, old: list[str]) -> str:
     with client(address) as http:
-        answer = http.post("/v1/memory/ingest", json={"content": text})
-        assert answer.status_code in (200, 201)
-        ids = answer.json()
-        return (*ids["added"], *ids["known"])[0], "holds again" if ids["again"] else ""
+        return http.post("/v1/memory/ingest", json={"content": text, "replaces": old}).text
 
 
-async def by_client(address: str, text: str) -> tuple[str, str]:
+async def by_client(address: str, text: str, old: list[str]) -> str:
     with MemoryClient(address) as memory:
-        receipt = memory.ingest(text)
-        return receipt.id, "holds again" if receipt.again == (receipt.id,) else ""
+        return str(memory.ingest(text, replaces=old))
 
 
-async def by_mcp(address: str, text: str) -> tuple[str, str]:
+async def by_mcp(address: str, text: str, old: list[str]) -> str:
     async with Client(f"{address}/mcp") as agent:
-        answer = await agent.call_tool("ingest", {"text": text})
-    told = "".join(part.text for part in answer.content)  # type: ignore[union-attr]
-    return told.split(": ")[1].rstrip("."), told
+        answer = await agent.call_tool("ingest", {"text": text, "replaces": old})
+    return str(answer.content)
 
 
-DOORS: dict[Door, str] = {by_rest: "walnuts", by_client: "almonds", by_mcp: "lupins"}
-
-
-@pytest.mark.parametrize("say", DOORS)
-async def test_a_served_memory_says_what_holds_again(address: str, say: Door) -> None:
-    text = f"Ilse is allergic to {DOORS[say]}."
-    block, _ = await say(address, text)
+@pytest.mark.parametrize(("say", "thing"), [(by_rest, "walnuts"), (by_client, "almonds"), (by_mcp, "lupins")])
+async def test_a_served_memory_says_what_holds_again_and_takes_a_correction(
+    address: str, say: Door, thing: str
+) -> None:
+    text = f"Ilse is allergic to {thing}."
     with MemoryClient(address) as memory:
-        whole = memory.block(block).id
-        memory.call("block set", block=whole, status="pruned")
-        again, told = await say(address, text)
-        assert block.startswith(again) and "holds again" in told.lower()
-        assert [hit.block.id for hit in memory.search(text, top_k=1).hits] == [whole]
+        block = memory.ingest(text).id
+        memory.call("block set", block=block, status="pruned")
+        assert re.search(rf"again\W+{block[:12]}", await say(address, text, []))
+        assert [hit.block.id for hit in memory.search(text, top_k=1).hits] == [block]
         assert memory.operations(1)[0].summary.startswith("1 holds again")
+        told = await say(address, f"No {thing}.", [text])
+        assert re.search(rf"(replaced|No longer holds)\W+{block[:12]}", told)
+        assert memory.block(block).superseded
 
 
-async def test_every_door_takes_a_correction(address: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    def by_rest(text: str, old: list[str]) -> str:
-        with client(address) as http:
-            return str(http.post("/v1/memory/ingest", json={"content": text, "replaces": old}).json())
-
-    def by_client(text: str, old: list[str]) -> str:
-        with MemoryClient(address) as memory:
-            return str(memory.ingest(text, replaces=old))
-
-    def by_command(text: str, old: list[str]) -> str:
-        amgs = Amgs(tmp_path / "world.duckdb", tmp_path, capsys)
-        assert amgs("ingest", "Pier 1 is closed.") == 0
-        assert amgs("ingest", text, "--replaces", *old) == 0
-        return amgs.out
-
-    with MemoryClient(address) as memory:
-        for number, door in enumerate((by_rest, by_client, by_command)):
-            memory.ingest(f"Pier {number} is closed.")
-            assert "replaced" in door(
-                f"It opened again in week {number}.", [f"Pier {1 if door is by_command else number} is closed."]
-            )
-        memory.ingest("Pier 9 is closed.")
-        async with Client(f"{address}/mcp") as agent:
-            answer = await agent.call_tool("ingest", {"text": "It is open.", "replaces": ["Pier 9 is closed."]})
-        assert "No longer holds: " in answer.content[0].text  # type: ignore[union-attr]
-        closed = [hit.block.content for hit in memory.search("pier closed", layers=["keyword"]).hits]
-    assert closed == ["Pier 2 is closed."]
-
-
-def test_the_command_line_says_what_holds_again(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_command_line_says_what_holds_again_and_takes_a_correction(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     amgs = Amgs(tmp_path / "world.duckdb", tmp_path, capsys)
     text = "User: Ilse is allergic to walnuts."
     messages = tmp_path / "messages.jsonl"
     messages.write_text(json.dumps({"role": "user", "content": text[6:]}) + "\n", encoding="utf-8")
+
+    def found() -> list[str]:
+        assert amgs("search", "walnuts", "--format", "json") == 0
+        return [hit["block"]["id"] for hit in json.loads(amgs.out)["hits"]]
+
     assert amgs("ingest", text, "--format", "json") == 0
     (block,) = json.loads(amgs.out)["added"]
     for said, words in (
@@ -97,8 +72,6 @@ def test_the_command_line_says_what_holds_again(tmp_path: Path, capsys: pytest.C
         assert amgs("block", "delete", block, "--yes") == 0
         assert amgs(*said) == 0
         assert words in amgs.out + amgs.err
-        assert amgs("search", "walnuts", "--format", "json") == 0
-        assert [hit["block"]["id"] for hit in json.loads(amgs.out)["hits"]] == [block]
-    assert amgs("undo", "--yes") == 0
-    assert amgs("search", "walnuts", "--format", "json") == 0
-    assert json.loads(amgs.out)["hits"] == []
+        assert found() == [block]
+    assert amgs("ingest", "She eats nuts.", "--replaces", text) == 0
+    assert "replaced" in amgs.out

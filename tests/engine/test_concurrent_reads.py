@@ -7,6 +7,7 @@ import threading
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -17,6 +18,7 @@ from amgs.errors import AmgsError
 from amgs.ingest.raw_blocks import RawBlock
 from amgs.memory import Memory
 from amgs.settings import ConsolidationSettings, PruningSettings, Settings
+from amgs.storage.duckdb.connection import Connection
 from amgs.storage.duckdb.storage import DuckDBStorage
 from amgs.text.embedding import HashingEmbedder
 from amgs.types import BlockFilter, Progress, SearchResult, Vector
@@ -168,6 +170,22 @@ def test_reads_of_every_kind_stand_three_threads_beside_a_writer(tmp_path: Path)
                 memory.lifecycle.apply_pruning(plan)
                 readers.another_round()
         assert memory.verify().faults == ()
+
+
+def test_what_is_committed_while_the_health_is_read_does_not_tear_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    columns = Connection.columns
+
+    def late(self: Connection, sql: str, *more: Any, **how: Any) -> Any:
+        if "VARCHAR[], category)" in sql:  # the categories were listed just now
+            writing = threading.Thread(target=memory.consolidate)
+            writing.start()
+            writing.join(SECONDS)
+        return columns(self, sql, *more, **how)
+
+    monkeypatch.setattr(Connection, "columns", late)
+    with open_memory() as memory:
+        memory.ingest_many(drafts(4))
+        assert memory.health().lines and memory.counts() == {"consolidated": 4}
 
 
 def test_a_search_is_answered_while_a_transaction_is_open(tmp_path: Path) -> None:

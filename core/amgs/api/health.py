@@ -12,13 +12,13 @@ from amgs.calibration.metrics import BRIER_GOAL
 from amgs.errors import AmgsError
 from amgs.exchange import rows
 from amgs.frames import shipping
-from amgs.lifecycle import consolidate, decay_forecast
+from amgs.lifecycle import consolidate
 from amgs.lifecycle import verify as sound
 from amgs.lifecycle.schedule import Due
 from amgs.storage.assemblies import AssemblyRecord
 from amgs.storage.store import Storage
 from amgs.text.plural import plural
-from amgs.types import BlockFilter, Fault, Forecast, Health, HealthLine, Progress, StoreStatus, Verification
+from amgs.types import Fault, Forecast, Health, HealthLine, Progress, StoreStatus, Verification
 from amgs.types.entropy import entropy
 from amgs.types.health import Standing
 from amgs.types.topology import StoreTopology
@@ -59,9 +59,9 @@ def status(context: MemoryContext) -> StoreStatus:
 def health(context: MemoryContext) -> Health:
     """Return the health of each area: inbox, consolidation, graph, diversity, decay, review, calibration, budget."""
     now, storage, threshold = context.clock.now(), context.storage, context.settings.decay.threshold
-    due = Lifecycle(context).due()
+    life = Lifecycle(context)
+    due, ahead = life.due(), life.forecast(days=_DAYS, limit=1)
     _, outcomes, score = storage.forecasts.counts()
-    ahead = decay_forecast.forecast(storage, BlockFilter(), now, days=_DAYS, threshold=threshold, limit=1)
     block_count = storage.blocks.by_status().get("consolidated", 0)
     last = storage.assemblies.latest(1)
     lines = (

@@ -2,35 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 
 from amgs.text.embedding import HashingEmbedder
 from amgs.text.tokens import approximate_tokens
 from amgs.types import Progress
-from amgs_focus.gist.gistnet import GistEncoder, PointerEncoder
-from amgs_focus.lens.scoring import FocusScorer, TailSimilarity
+from amgs_focus.gist.gistnet import PointerEncoder
+from amgs_focus.lens.scoring import TailSimilarity
 from amgs_focus.model.base_model import BaseModel
 from amgs_focus.model.tiny import TinyModel
 from benchmarks.bench_results import MemoryRig
 from benchmarks.focus_rig import FocusRig, TokenCorpus
 
 
-def focus_rig(
-    out: Path,
-    *corpora: TokenCorpus,
-    model: BaseModel | None = None,
-    encoder: GistEncoder | None = None,
-    scorers: Sequence[FocusScorer] = (),
-    progress: Progress | None = None,
-) -> FocusRig:
+def focus_rig(out: Path, *corpora: TokenCorpus, model: BaseModel | None = None) -> FocusRig:
     return FocusRig(
         model=model or TinyModel(),
-        encoder=encoder or PointerEncoder(),
-        scorers=scorers or [TailSimilarity()],
+        encoder=PointerEncoder(),
+        scorers=[TailSimilarity()],
         corpora=corpora,
         out=out,
-        progress=progress or Progress(),
+        progress=Progress(),
     )
 
 

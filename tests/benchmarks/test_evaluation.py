@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 import torch
 
-from amgs_focus.model.base_model import turns_keys
 from amgs_focus.model.tiny import TinyModel
 from benchmarks.focus_evaluation.needles import choose, facts
 
@@ -24,17 +23,3 @@ def test_the_choice_is_the_option_that_a_plain_pass_finds_likeliest() -> None:
         places = range(len(rows) - len(answer) - 1, len(rows) - 1)
         losses.append(-sum(float(logs[place, token]) for place, token in zip(places, answer, strict=True)))
     assert choose(model, prefix, needle) == int(np.argmin(losses))
-
-
-def test_a_turned_key_is_the_key_of_the_place_it_was_turned_to() -> None:
-    model = TinyModel()
-    assert model.rotates and turns_keys(model)
-    rows = model.embed(torch.tensor([[97, 98, 99, 100]]))
-    cache = model.new_cache()
-    model.forward(rows, cache)
-    keys, _ = model.layers_of(cache)[0]
-    moved = model.new_cache()
-    model.forward(torch.cat([model.embed(torch.tensor([[120, 121, 122]])), rows], dim=1), moved)
-    # in the first layer a key depends on its row and its place alone
-    turned = model.turned(keys, torch.full((4,), 3))
-    torch.testing.assert_close(turned, model.layers_of(moved)[0][0][:, :, 3:])

@@ -10,7 +10,6 @@ from pathlib import Path
 import pytest
 import torch
 
-import benchmarks.__main__
 from amgs_app.engine import Engine, Options
 from amgs_app.session.operator import Operator
 from amgs_focus.gist.checkpoint import save_checkpoint
@@ -20,7 +19,7 @@ from amgs_focus.model.loading import load
 from amgs_focus.records import Segment
 from benchmarks.focus_training.divergence import Divergence
 from benchmarks.focus_training.run_config import GistConfig, RunConfig, parse_config
-from tests.benchmarks.training_world import LAMPS, keys_of, written_keys
+from tests.benchmarks.training_world import LAMPS, bench, keys_of, written_keys
 from tests.focus.model_world import write_model
 
 MANUAL = (Path(__file__).parents[2] / "benchmarks" / "focus_training" / "GISTS.md").read_text(encoding="utf-8")
@@ -29,10 +28,6 @@ TOY, REFERENCE = re.findall(r"```toml\n(.*?)```", MANUAL, flags=re.S)
 
 def commands(block: str) -> list[list[str]]:
     return [line.split()[3:] for line in block.splitlines() if line.startswith("python -m benchmarks ")]
-
-
-def bench(tmp_path: Path, *words: str) -> int:
-    return benchmarks.__main__.run(["--model", "tiny", "--store", str(tmp_path / "s.duckdb"), *words])
 
 
 def test_the_first_run_of_the_manual_works_as_it_stands(

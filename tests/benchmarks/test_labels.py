@@ -63,10 +63,3 @@ def test_candidates_are_all_the_legal_actions_and_no_other(length: int, tail_blo
     assert {action.node for action in found if action.kind == "collapse"} == closed
     for action in found:
         assert (action.context.codes()[: action.keep] == context.codes()[: action.keep]).all()
-
-
-def test_a_utility_is_what_the_horizon_gains_for_each_position() -> None:
-    _, snapshot = snapshot_at(60)
-    label = counterfactuals(snapshot)[0]
-    assert label.utility == pytest.approx(label.gain * 8 / label.positions)
-    assert label.positions == 3

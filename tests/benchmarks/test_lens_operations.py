@@ -8,14 +8,10 @@ from pathlib import Path
 
 import pytest
 
-import benchmarks.__main__
+from tests.benchmarks.training_world import bench
 
 MANUAL = (Path(__file__).parents[2] / "benchmarks" / "focus_training" / "README.md").read_text(encoding="utf-8")
 WORDS = "the lamp stood by the river and the quilt lay on the stone while Ember told a fable at noon. "
-
-
-def bench(tmp_path: Path, *words: str) -> int:
-    return benchmarks.__main__.run(["--model", "tiny", "--store", str(tmp_path / "s.duckdb"), *words])
 
 
 def test_the_first_lens_of_the_manual_is_labelled_and_trained(

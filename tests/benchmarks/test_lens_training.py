@@ -15,8 +15,7 @@ from amgs_focus.window.working_context import WorkingContext
 from benchmarks.focus_training.lens_examples import LensExample
 from benchmarks.focus_training.lens_labels import label_runs, opened_blocks, read, with_open
 from benchmarks.focus_training.lens_runs import LensSnapshot, snapshot_at
-from benchmarks.focus_training.lens_training import LensTraining, evaluate, lens_losses, resumed, train
-from benchmarks.focus_training.trainer import StepReport
+from benchmarks.focus_training.lens_training import LensTraining, evaluate, lens_losses, train
 from tests.focus.focus_world import MODEL
 from tests.focus.lens_samples import GIST, RUNS, SHAPE, net, texts
 
@@ -87,24 +86,6 @@ def test_training_finds_what_is_worth_its_room() -> None:
             # blocks that end on the same letter have the same pointer gist, and may be taken for it
             assert float(said[2]) > float(said.max()) - 0.1 > float(said.median()) + 1
     assert evaluate(state.net, examples)["caught"] > 0.5
-
-
-def test_a_run_that_was_stopped_ends_bit_for_bit_as_one_that_was_not(tmp_path: Path) -> None:
-    warm, measured = [example(3), example(5)], [example(4)]
-    whole = train(TRAINING, warm, measured, measured, lambda report: None)
-    path = tmp_path / "lens.state"
-
-    def stop(report: StepReport) -> None:
-        if report.step == 4:
-            raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        train(TRAINING, warm, measured, measured, stop, save=lambda state: state.save(path))
-    state = resumed(path, TRAINING)
-    assert state.step == 4
-    train(TRAINING, warm, measured, measured, lambda report: None, state=state)
-    for name, value in whole.net.state_dict().items():
-        assert torch.equal(value, state.net.state_dict()[name]), name
 
 
 def test_the_losses_are_the_specification_s() -> None:

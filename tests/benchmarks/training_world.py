@@ -5,11 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import torch
 from pydantic import BaseModel as Section
 
-from amgs_focus.model.base_model import BaseModel
-from benchmarks.focus_training.corpus import Part
+from benchmarks.__main__ import run
 
 LAMPS = " ".join(f"the {i % 7} lamps of house {i % 11} burn until {i % 5} o'clock." for i in range(400))
 
@@ -54,6 +52,11 @@ phases = [{ until = 99, sequences = 1, blocks = 1, short = 1, long = 0, short_ho
 """
 
 
+def bench(tmp_path: Path, *words: str) -> int:
+    """Run a benchmark's command on the tiny model."""
+    return run(["--model", "tiny", "--store", str(tmp_path / "s.duckdb"), *words])
+
+
 def write_run(folder: Path, config: str = CONFIG) -> Path:
     """The texts and the configuration in a folder; the configuration's path."""
     folder.mkdir(parents=True, exist_ok=True)
@@ -64,13 +67,6 @@ def write_run(folder: Path, config: str = CONFIG) -> Path:
     file = folder / "run.toml"
     file.write_text(config, encoding="utf-8")
     return file
-
-
-def corpus_part(model: BaseModel, name: str, weight: float, text: str, held_out: float = 0.03) -> Part:
-    """Encodes a text and keeps its last `held_out` share apart for validation."""
-    tokens = torch.tensor(model.encode(text), dtype=torch.int32)
-    cut = len(tokens) - int(len(tokens) * held_out)
-    return Part(name, weight, tokens[:cut], tokens[cut:])
 
 
 def keys_of(section: type[Section], prefix: str = "") -> list[str]:

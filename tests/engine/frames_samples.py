@@ -11,8 +11,8 @@ CATEGORIES = ("fact", "person", "place", "value")
 WORDS = ("dome", "motor", "encoder", "rye bread", "grandmother", "QX-7741-B", "router", "rain", "quiet mornings")
 
 
-def candidate(content: str, score: float, tokens: int, *, category: str = "fact", child: str = "A") -> Candidate:
-    return Candidate(note(content, category=category), ScoreParts(similarity=score), score, tokens, child=child)
+def candidate(content: str, score: float, tokens: int, *, category: str = "fact") -> Candidate:
+    return Candidate(note(content, category=category), ScoreParts(similarity=score), score, tokens, child="A")
 
 
 def candidates(most: int = 25) -> st.SearchStrategy[list[Candidate]]:

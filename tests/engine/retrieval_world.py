@@ -23,7 +23,7 @@ from amgs.storage.block_columns import FeatureColumns, ScoringFacts
 from amgs.storage.blocks import NumberedBlock
 from amgs.storage.edges import EdgeColumns
 from amgs.text.embedding import HashingEmbedder
-from amgs.types import STATUSES, Block, BlockFilter, Vector
+from amgs.types import STATUSES, Block, BlockFilter, SearchResult, Vector
 
 NOW = datetime(2026, 3, 1, 9, tzinfo=UTC)
 EMBEDDER = HashingEmbedder(128)
@@ -138,6 +138,11 @@ def passes(block: Block, wanted: BlockFilter) -> bool:
         and (not wanted.self_only or block.is_self_component)
         and all(block.meta.get(key) == value for key, value in wanted.meta.items())
     )
+
+
+def parts(result: SearchResult, opening: str) -> dict[str, float]:
+    """What each feature adds for the hit that begins so."""
+    return dict(next(hit for hit in result.hits if hit.block.content.startswith(opening)).evidence)
 
 
 def embed(text: str) -> Vector:

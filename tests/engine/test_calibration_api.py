@@ -33,41 +33,6 @@ def judged(tmp_path: Path, rounds: int = 4, *, never: bool = False) -> Memory:
     return memory
 
 
-QUESTIONS = ("dome valve QX-7741-B stalls", "valve", "Ilse", "dome", "supplier")
-
-
-def test_twenty_verdicts_on_five_questions_leave_every_confidence_as_it_was(tmp_path: Path) -> None:
-    with judged(tmp_path, rounds=0) as memory:
-        before = {b.id: b.confidence for b in memory.blocks(BlockFilter())}
-        given = 0
-        while given < 20:
-            for question in QUESTIONS:
-                for place, one in enumerate(memory.assemble("ATTENTION", query=question).selected):
-                    memory.feedback(one.block.id, useful=place == 0)
-                    given += 1
-        plan = memory.calibration.plan()
-        assert plan.outcomes == given and plan.forecast.used
-        memory.calibration.apply(plan)
-        assert {b.id: b.confidence for b in memory.blocks(BlockFilter())} == before
-
-
-def test_a_block_is_as_useful_as_its_verdicts_say_and_unknown_without_one(tmp_path: Path) -> None:
-    with judged(tmp_path) as memory:
-        (ilse,) = memory.resolve_source("people/ilse.md")
-        outcomes = [o for o in memory.outcomes(1000) if o.actual is not None]
-        memory.ingest_text("The key of the shed hangs behind the door.", meta={"source": "key.md"})
-        memory.consolidate()
-        everything = [b.id for b in memory.blocks(BlockFilter())]
-        found = memory.calibration.usefulness(everything)
-        assert set(found) == {o.block_id for o in outcomes}
-        assert memory.resolve_source("key.md")[0] not in found
-        own = found[ilse]
-        assert (own.useful, own.verdicts) == (4, 4) and own.mean == pytest.approx(5 / 6)
-        assert all(one.mean == pytest.approx(1 / 6) for block, one in found.items() if block != ilse)
-        memory.undo(next(o.id for o in memory.operations(50) if o.kind == "feedback"))
-        assert sum(one.verdicts for one in memory.calibration.usefulness(everything).values()) + 1 == len(outcomes)
-
-
 def confidences(memory: Memory) -> dict[tuple[str, str, str], float]:
     return {e.key: e.confidence for e in memory.edges()}
 
@@ -98,13 +63,16 @@ def test_a_single_miss_lowers_the_edges_that_led_there_and_a_hit_raises_them(tmp
         assert memory.verify().ok
 
 
-def test_verdicts_that_an_earlier_version_left_are_learned_by_a_calibration_once(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    with monkeypatch.context() as earlier:
-        earlier.setattr(forecasts, "edge_changes", lambda *_: ())
-        memory = judged(tmp_path, never=True)
-    with memory:
+@pytest.fixture
+def earlier(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Memory:
+    """With verdicts from which an earlier version did not learn."""
+    with monkeypatch.context() as patch:
+        patch.setattr(forecasts, "edge_changes", lambda *_: ())
+        return judged(tmp_path, never=True)
+
+
+def test_verdicts_that_an_earlier_version_left_are_learned_by_a_calibration_once(earlier: Memory) -> None:
+    with earlier as memory:
         plan = memory.calibration.plan()
         assert plan.edges and all(c.hits == 0 and c.after < c.edge.confidence for c in plan.edges)
         done = memory.calibration.apply(plan)
@@ -113,11 +81,8 @@ def test_verdicts_that_an_earlier_version_left_are_learned_by_a_calibration_once
         assert memory.calibration.plan().edges == plan.edges
 
 
-def test_a_stale_plan_changes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    with monkeypatch.context() as earlier:
-        earlier.setattr(forecasts, "edge_changes", lambda *_: ())
-        memory = judged(tmp_path, never=True)
-    with memory:
+def test_a_stale_plan_changes_nothing(earlier: Memory) -> None:
+    with earlier as memory:
         plan = memory.calibration.plan()
         edge = plan.edges[0].edge
         memory.graph.confirm_edge(edge.source_id, edge.target_id, kind=edge.relation_type)

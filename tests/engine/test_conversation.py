@@ -350,20 +350,6 @@ def test_an_erased_block_takes_the_text_of_its_message_along(memory: amgs.Memory
     assert [m.text for m in memory.conversation.show("told")] == ["(erased)", "fine"]
 
 
-def test_a_plan_is_kept_while_it_fits_and_then_made_anew_with_room_to_spare(memory: amgs.Memory) -> None:
-    said = agent(12)
-    memory.conversation.add("plan", said[:25])
-    size = memory.conversation.stats("plan").tokens
-    plan, stable, anew = "", [], 0
-    for place in range(25, len(said), 4):
-        memory.conversation.add("plan", said[place : place + 4])
-        found = memory.conversation.optimise("plan", budget=size, previous=plan or "25:k1-25")
-        plan, anew = found.plan, anew + bool(found.replanned)
-        stable.append(found.stable_prefix if not found.replanned else 1.0)
-    assert 1 <= anew < len(stable)
-    assert stable == [1.0] * len(stable)
-
-
 def test_an_agent_s_contexts_go_on_from_each_other(memory: amgs.Memory) -> None:
     said = agent(12)
     talk = amgs.AgentConversation(memory.conversation, "carried", budget=700)
@@ -421,9 +407,6 @@ def test_messages_are_restored_at_four_levels(memory: amgs.Memory) -> None:
         assert all(value not in window for value, _ in one.missing)
     (path,) = [one for one in kept.classes if one.kind == "path"]
     assert (path.there, path.in_window) == (1, 1)
-    planted = made.validate("levels", "The rope of 1899 is in /srv/hull.txt, the mast #2-5.", "#2-17")
-    assert planted.verdict == "invented" and planted.handle == "#2-17"
-    assert [one.invented for one in planted.classes if one.invented] == [("1899",)]
     assert made.validate("levels", whole.messages[-1].text, "#18").verdict == "whole"
     with pytest.raises(UsageError, match="no level"):
         made.restore("levels", "#2", "most")  # type: ignore[arg-type]

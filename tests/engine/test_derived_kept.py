@@ -33,8 +33,8 @@ def text(i: int) -> str:
     return f"Keeper {i % 7} wrote about the {PLACES[i % 8]} and the {PLACES[i * 3 % 8]} on day {i}."
 
 
-def fill(path: Path, start: int, count: int, settings: Settings = SMALL) -> None:
-    with opened(path, settings) as memory:
+def fill(path: Path, start: int, count: int) -> None:
+    with opened(path) as memory:
         memory.ingest_many(
             RawBlock(text(i), NOW - timedelta(days=i % 300), {"source": f"log/{i // 10}.md#{i % 10}"})
             for i in range(start, start + count)
@@ -43,12 +43,16 @@ def fill(path: Path, start: int, count: int, settings: Settings = SMALL) -> None
         memory.search("the lantern at the mill")
 
 
-def answers(path: Path, settings: Settings = SMALL) -> list[list[tuple[str, float]]]:
-    with opened(path, settings) as memory:
-        return [
-            [(hit.block.id, round(hit.score, 4)) for hit in memory.search(query).hits]
-            for query in ("who wrote about the quarry?", "the ferry and the chapel", "day 17")
-        ]
+def hits(memory: Memory) -> list[list[tuple[str, float]]]:
+    return [
+        [(hit.block.id, round(hit.score, 4)) for hit in memory.search(query).hits]
+        for query in ("who wrote about the quarry?", "the ferry and the chapel", "day 17")
+    ]
+
+
+def answers(path: Path) -> list[list[tuple[str, float]]]:
+    with opened(path) as memory:
+        return hits(memory)
 
 
 def forget(path: Path) -> None:
@@ -56,16 +60,6 @@ def forget(path: Path) -> None:
         folder = Path(f"{path}.index") / name
         for file in sorted(folder.rglob("*"), reverse=True):
             file.unlink() if file.is_file() else file.rmdir()
-
-
-def test_a_store_opens_from_what_was_kept(tmp_path: Path) -> None:
-    path = tmp_path / "m.duckdb"
-    fill(path, 0, 150)
-    kept = {name: list((Path(f"{path}.index") / name).iterdir()) for name in ("vectors", "graph", "blocks")}
-    assert all(len(found) == 1 for found in kept.values())
-    with opened(path) as memory:
-        assert memory.verify().faults == ()
-        assert max(c.parts.centrality for c in memory.search("quarry").hits) > 0
 
 
 def test_what_came_after_is_caught_up_from_the_store(tmp_path: Path) -> None:
@@ -108,13 +102,6 @@ def test_reading_only_uses_what_is_kept_and_writes_nothing(tmp_path: Path) -> No
     with Memory.open(path, clock=FixedClock(NOW), settings=SMALL, read_only=True) as memory:
         assert memory.search("the quarry").hits
     assert before == sorted((file, file.stat().st_mtime_ns) for file in Path(f"{path}.index").rglob("*"))
-
-
-def hits(memory: Memory) -> list[list[tuple[str, float]]]:
-    return [
-        [(hit.block.id, round(hit.score, 4)) for hit in memory.search(query).hits]
-        for query in ("who wrote about the quarry?", "the ferry and the chapel", "day 17")
-    ]
 
 
 def test_a_long_open_store_reads_its_vectors_from_beside_it_and_answers_the_same(tmp_path: Path) -> None:

@@ -28,34 +28,22 @@ def add(memory: Memory, text: str, **meta: object) -> None:
     memory.consolidate()
 
 
-def test_self_lives_through_other_news_but_not_through_a_new_self_tagged_block(tmp_path: Path) -> None:
+def test_self_lives_until_a_self_tagged_block_comes_a_world_until_anything_changes_and_no_attention_is_kept(
+    tmp_path: Path,
+) -> None:
     with consolidated(tmp_path) as memory:
+        memory.frames.cached("WORLD", query="dome")
+        assert memory.frames.cached("WORLD", query="dome").fresh
+        memory.frames.cached("ATTENTION", query="dome")
+        assert not memory.frames.cached("ATTENTION", query="dome").fresh
         memory.frames.cached("SELF")
         memory.ingest_text("A kettle whistled.")
         assert memory.frames.cached("SELF").fresh
+        assert memory.frames.cached("WORLD", query="dome").because == "the memory was changed"
         (dome,) = memory.resolve_source("places/dome.md")
         memory.set_metadata(dome, is_self_component=True)
         assert memory.frames.cached("SELF").because == "1 self-tagged blocks came and 0 left"
         assert memory.frames.cached("SELF").fresh
-
-
-def test_a_kept_frame_never_shows_a_block_that_was_pruned(tmp_path: Path) -> None:
-    with consolidated(tmp_path) as memory:
-        kept = memory.frames.cached("SELF").frame.selected[0].block
-        memory.set_metadata(kept.id, is_self_component=True, status="pruned")
-        found = memory.frames.cached("SELF")
-        assert not found.fresh and kept.id not in {c.block.id for c in found.frame.candidates}
-
-
-def test_a_world_falls_with_every_change_and_an_attention_is_never_kept(tmp_path: Path) -> None:
-    with consolidated(tmp_path) as memory:
-        memory.frames.cached("WORLD", query="dome")
-        assert memory.frames.cached("WORLD", query="dome").fresh
-        assert not memory.frames.cached("WORLD", query="valve").fresh
-        add(memory, "The dome has a new motor.")
-        assert memory.frames.cached("WORLD", query="dome").because == "the memory was changed"
-        memory.frames.cached("ATTENTION", query="dome")
-        assert not memory.frames.cached("ATTENTION", query="dome").fresh
 
 
 def test_two_weight_sets_beside_each_other_say_which_part_moved_a_block(tmp_path: Path) -> None:

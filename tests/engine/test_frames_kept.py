@@ -49,16 +49,6 @@ def test_a_frame_is_read_in_five_statements_and_a_search_in_three(
             assert 0 < len(statements) <= 3, statements
 
 
-def test_a_new_self_tagged_block_is_in_the_next_session(tmp_path: Path) -> None:
-    with consolidated(tmp_path) as memory:
-        memory.assemble("SESSION", query="dome")
-        (dome,) = memory.resolve_source("places/dome.md")
-        memory.set_metadata(dome, is_self_component=True)
-        frame = memory.assemble("SESSION", query="valve")
-        assert not _told(frame, "SELF") and dome in _scores(frame, "SELF")
-        assert _told(memory.assemble("SESSION", query="dome"), "SELF")
-
-
 def test_a_kept_pool_falls_with_its_block_its_definition_and_the_memory(tmp_path: Path) -> None:
     with consolidated(tmp_path) as memory:
         memory.assemble("DEEP_RECALL", query="dome")

@@ -39,16 +39,10 @@ BLOCKS = [
 LINKS = [Link(1, 5), Link(4, 5)]
 
 
-def frame(
-    sources: Sources,
-    name: str | FrameDefinition,
-    query: str = "",
-    budget: int | None = None,
-    weights: Weights | None = None,
-) -> Frame:
+def frame(sources: Sources, name: str | FrameDefinition, query: str = "", budget: int | None = None) -> Frame:
     definition = KNOWN[name] if isinstance(name, str) else name
     known = KNOWN if definition.name in KNOWN else register(definition, KNOWN)
-    return build(definition, FrameRequest(query, budget, weights), known, sources, SETTINGS, approximate_tokens)
+    return build(definition, FrameRequest(query, budget), known, sources, SETTINGS, approximate_tokens)
 
 
 def fates(made: Frame) -> dict[str, list[str]]:

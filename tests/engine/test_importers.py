@@ -274,9 +274,9 @@ def places(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
     return [path, *(place for key, one in below for place in places(one, (*path, key)))]
 
 
-def damaged(name: str, data: st.DataObject) -> Any:
-    """A sample with other values in a few of its places."""
-    document = copy.deepcopy(SAMPLES[name])
+def damaged(sample: Any, data: st.DataObject) -> Any:
+    """A document with other values in a few of its places."""
+    document = copy.deepcopy(sample)
     for _ in range(data.draw(st.integers(1, 3))):
         *way, last = data.draw(st.sampled_from([place for place in places(document) if place]))
         inside = document
@@ -289,7 +289,7 @@ def damaged(name: str, data: st.DataObject) -> Any:
 @given(st.sampled_from(FORMATS), st.data())
 def test_whatever_stands_in_a_document_each_record_is_taken_or_named(name: ForeignFormat, data: st.DataObject) -> None:
     try:
-        found = read_document(damaged(name, data), OPTIONS, name)
+        found = read_document(damaged(SAMPLES[name], data), OPTIONS, name)
     except InputError:
         return  # nothing of the format is left in it
     for kind, count in found.found.items():
@@ -306,7 +306,7 @@ def test_whatever_was_taken_from_a_document_lies_in_the_store(data: st.DataObjec
     with open_memory() as memory:
         for name in FORMATS:
             try:
-                done = memory.exchange.load_foreign_documents([ForeignDocument("", damaged(name, data))], name)
+                done = memory.exchange.load_foreign_documents([ForeignDocument("", damaged(SAMPLES[name], data))], name)
             except InputError:
                 continue
             assert adds_up(done)

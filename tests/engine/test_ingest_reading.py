@@ -103,14 +103,16 @@ def test_a_file_name_with_a_hash_is_its_own_source_and_its_own_episode(tmp_path:
     assert sorted(map(sorted, files_of)) == [["C# notes.md"], ["C# other.md"]]
 
 
-def test_two_folders_with_one_name_of_file_stay_apart(tmp_path: Path) -> None:
+def two_folders(memory: Memory, folder: Path) -> None:
+    """Take in two folders, each with a file of the same name."""
     for name in ("Alpha", "Beta"):
-        (tmp_path / name).mkdir()
         text = f"# {name}\n\n{LONG}{name}\n\n## {name} end\n\n{LONG}{name}"
-        (tmp_path / name / "README.md").write_text(text)
+        memory.ingest_folder(write_notes(folder / name, {"README.md": text}))
+
+
+def test_two_folders_with_one_name_of_file_stay_apart(tmp_path: Path) -> None:
     with open_memory() as memory:
-        memory.ingest_folder(tmp_path / "Alpha")
-        memory.ingest_folder(tmp_path / "Beta")
+        two_folders(memory, tmp_path)
         assert sorted(by_source(memory)) == ["Beta/README.md#1", "Beta/README.md#2", "README.md#1", "README.md#2"]
         assert memory.ingest_folder(tmp_path / "Beta").operation is None
         assert memory.ingest_file(tmp_path / "Beta" / "README.md").operation is None
@@ -159,12 +161,8 @@ def test_a_file_name_that_is_not_utf8_gets_a_true_sentence(tmp_path: Path) -> No
 
 
 def test_a_store_from_before_sources_were_kept_learns_them_from_its_blocks(tmp_path: Path) -> None:
-    for name in ("Alpha", "Beta"):
-        (tmp_path / name).mkdir()
-        (tmp_path / name / "README.md").write_text(f"# {name}\n\n{LONG}{name}\n\n## {name} end\n\n{LONG}{name}")
     with open_memory() as memory:
-        memory.ingest_folder(tmp_path / "Alpha")
-        memory.ingest_folder(tmp_path / "Beta")
+        two_folders(memory, tmp_path)
         memory.ingest_text("A thought.", meta={"source": "diary"})
         store = memory._storage
         named, held = store.sources.names(), store.sources.held()

@@ -49,6 +49,34 @@ def found(older: str, newer: str, *, days: int = 5, linked: bool = False, **more
         ("Ada Berg is the chair of the society.", "Nils Holm is the chair from May."),
         ("# The chair\n\nAda Berg has led the society since 2004.", "Our chair is now Nils Holm."),
         ("The museum closes at 17:00.", "# New hours\n\nFrom 1 May the museum closes at 18:30."),
+        # in other words
+        ("The meeting room is on the second floor.", "Actually it is the third floor, the meeting room."),
+        ("Tomas brings the projector.", "Tomas no longer brings the projector."),
+        ("The standup is in the blue room.", "We moved the standup to the green room."),
+        ("We order the tiles in grey.", "Scratch that, we order the tiles in beige."),
+        ("The deadline of the grant is 3 June.", "Correction: the deadline of the grant is 30 June."),
+        ("Swimming in the quarry is forbidden.", "Swimming in the quarry is allowed again."),
+        ("The frontend is built with webpack.", "The frontend is built with vite instead of webpack."),
+        ("The vet is Dr Hale.", "The vet is not Dr Hale but Dr Moss."),
+        (
+            "The admin password policy asks for 10 characters.",
+            "The admin password policy was changed to 14 characters.",
+        ),
+        ("The nightly job runs at 02:00.", "Now it's 04:30 that the nightly job runs."),
+        ("Olga is the treasurer of the club.", "Olga is not the treasurer of the club any more."),
+        ("The bus to the lake stops at the church.", "The bus to the lake doesn't stop at the church anymore."),
+        ("The budget for the garden is 400 euros.", "I was wrong: the budget for the garden is 650 euros."),
+        ("The API returns XML.", "The API returns JSON now, not XML."),
+        ("The recipe takes two eggs.", "Sorry, I meant three eggs for the recipe."),
+        ("Our office is in Harbour Street.", "We have moved our office to Mill Lane."),
+        ("Never deploy on Fridays.", "Deploying on Fridays is fine again."),
+        ("The default branch is master.", "The default branch was renamed from master to main."),
+        ("Use yarn for the web client.", "Use pnpm rather than yarn for the web client."),
+        ("The contact for invoices is Petra.", "Update: the contact for invoices is Selma."),
+        ("The sauna is closed on Sundays.", "The sauna isn't closed on Sundays after all."),
+        ("The bike is locked with code 4412.", "Disregard that, the bike is locked with code 9071."),
+        ("We paint the fence brown.", "Scratch that, we paint the fence black."),
+        ("The launch date is 12 August.", "The launch date slipped to 26 August."),
     ],
 )
 def test_what_changed_is_found(older: str, newer: str) -> None:
@@ -79,9 +107,66 @@ def test_what_disagrees_is_found(older: str, newer: str) -> None:
         ("Wind gave up at four, says the stone.", "The stone says: wind gave up at four."),
         ("Parking in Orsel is free after 17:00.", "From today we buy nitrogen in Orsel, Thursdays at 13:00."),
         ("He had a green binder and a second green binder.", "He was given a third green binder."),
+        # a licence, the number of an issue, markup, a version
+        ("Copyright 2020 The Harbour Team.", "Copyright 2021 The Harbour Team."),
+        ("- Close the pool of boats on exit (#1223)", "- Close the pool of boats on exit (#1346)"),
+        (
+            '<img src="https://boats.example/pool.gif" width="40">',
+            '<img src="https://boats.example/pool.gif" width="1">',
+        ),
+        ("The boat library works with Python 3.10.", "The boat library works with Python 3.11."),
+        # of things with other names
+        ("The ferry to Tvedt costs 30 crowns.", "The ferry to Rønvik now costs 35 crowns, not 30."),
+        ("The Garde bakery opens at 7:30 on Mondays.", "The Pellworm bakery now opens at 8:30 on Mondays."),
+        ("The well of Garde is 22 metres deep.", "The well of Tvedt is 31 metres deep."),
+        (
+            "The contract of the Garde dairy with Halvard covers storm damage.",
+            "The contract of the Tvedt dairy with Halvard was cancelled; storm damage is theirs.",
+        ),
+        (
+            "The spare lantern of the Garde hut lies with Henrik.",
+            "The spare lantern of the Tvedt hut was moved from Henrik to Solveig.",
+        ),
+        ("Ada Berg is the chair of the Garde society.", "Nils Holm is the chair of the Tvedt society from May."),
+        ("In Garde we polish lenses with chalk and felt.", "In Tvedt we polish lenses with oxide instead of chalk."),
+        # both may hold
+        ("Hall 2 is free on Monday.", "Hall 5 is free on Tuesday."),
+        ("Write the tests for the importer in pytest.", "Do not forget to run the tests for the importer."),
+        ("Lina plays the cello.", "Matteo plays the horn."),
+        ("The red kettle boils in 3 minutes.", "The blue kettle boils in 5 minutes."),
+        ("Use the cache for the search page.", "Do not forget to warm the cache for the search page."),
+        ("The bus to the lake takes 20 minutes.", "The bus to the castle takes 35 minutes."),
+        ("The east wing has 12 rooms.", "The west wing has 9 rooms."),
+        ("The choir meets on Tuesday.", "The choir sings in the church on Sunday."),
+        ("Actually I like the new library.", "The library has a nice roof."),
+        ("We moved to the front row to see better.", "The front row was empty."),
+        ("Python 3.11 is on the build server.", "Python 3.12 is on the laptop."),
+        ("Water the ferns on Wednesday.", "Don't forget the ferns on Saturday too."),
+        ("Backups of the shop run at 01:00.", "Backups of the forum run at 03:00."),
+        ("I swam 800 metres today.", "I swam 1,200 metres today."),
+        ("Anna has the key of the cellar.", "Anna has the key of the attic."),
+        ("Remember to enable logging in the worker.", "Never forget to enable logging in the worker."),
+        ("The first lap took 52 seconds.", "The second lap took 55 seconds."),
+        ("Buy milk and bread on Friday.", "Buy eggs and bread on Saturday."),
+        ("The kids no longer nap.", "The nursery has twelve kids."),
+        ("Pay the plumber instead of calling again.", "The plumber comes at noon."),
+        ("Room 4 costs 80 euros.", "Room 6 costs 95 euros."),
+        ("Dora waters the plants in July.", "Dora waters the plants in August too."),
+        ("The garage code is 3391.", "The alarm code is 8802."),
+        ("Track 9 is for the train to Kassel.", "Track 11 is for the train to Bremen."),
+        ("The gym is open on Saturday.", "The gym is open on Sunday."),
+        ("The blue team won 3 games.", "The green team won 5 games."),
+        ("Do not forget the milk.", "The milk is in the fridge."),
+        ("Check the oil before a long trip.", "Never forget to check the oil before a long trip."),
+        ("I ran 5 km on Monday.", "I ran 8 km on Wednesday."),
+        ("Sorry I was late for the meeting.", "The meeting was about the roof."),
+        ("Update the app on the tablet.", "The tablet lies in the drawer."),
+        ("Ship the blue crates by train.", "Ship the red crates by truck."),
+        ("Actually this soup is great.", "The soup needs salt."),
+        ("Invoice 211 is paid.", "Invoice 212 is not paid."),
     ],
 )
-def test_what_only_looks_like_it_is_not(older: str, newer: str) -> None:
+def test_what_only_looks_like_it_says_nothing_against_the_other(older: str, newer: str) -> None:
     assert found(older, newer) is None
 
 
@@ -157,49 +242,11 @@ def test_a_look_reports_and_can_be_cancelled() -> None:
             memory.lifecycle.plan_review(progress=progress)
 
 
-@pytest.mark.parametrize(
-    ("older", "newer"),
-    [
-        ("Copyright 2020 The Harbour Team.", "Copyright 2021 The Harbour Team."),
-        ("- Close the pool of boats on exit (#1223)", "- Close the pool of boats on exit (#1346)"),
-        (
-            '<img src="https://boats.example/pool.gif" width="40">',
-            '<img src="https://boats.example/pool.gif" width="1">',
-        ),
-        ("The boat library works with Python 3.10.", "The boat library works with Python 3.11."),
-    ],
-)
-def test_licence_lines_issue_numbers_markup_and_versions_claim_nothing(older: str, newer: str) -> None:
-    assert found(older, newer) is None
-
-
 def test_of_two_texts_of_one_time_none_supersedes_the_other() -> None:
     older = "# Rent\n\nThe rent of the boat house is 120 crowns a month."
     newer = "# Rent\n\nFrom May the rent of the boat house is 135 crowns a month, not 120."
     assert (found(older, newer, days=9) or ("",))[0] == "supersedes"
     assert (found(older, newer, days=0) or ("",))[0] != "supersedes"
-
-
-@pytest.mark.parametrize(
-    ("older", "newer"),
-    [
-        ("The ferry to Tvedt costs 30 crowns.", "The ferry to Rønvik now costs 35 crowns, not 30."),
-        ("The Garde bakery opens at 7:30 on Mondays.", "The Pellworm bakery now opens at 8:30 on Mondays."),
-        ("The well of Garde is 22 metres deep.", "The well of Tvedt is 31 metres deep."),
-        (
-            "The contract of the Garde dairy with Halvard covers storm damage.",
-            "The contract of the Tvedt dairy with Halvard was cancelled; storm damage is theirs.",
-        ),
-        (
-            "The spare lantern of the Garde hut lies with Henrik.",
-            "The spare lantern of the Tvedt hut was moved from Henrik to Solveig.",
-        ),
-        ("Ada Berg is the chair of the Garde society.", "Nils Holm is the chair of the Tvedt society from May."),
-        ("In Garde we polish lenses with chalk and felt.", "In Tvedt we polish lenses with oxide instead of chalk."),
-    ],
-)
-def test_statements_about_differently_named_things_say_nothing_against_each_other(older: str, newer: str) -> None:
-    assert found(older, newer) is None
 
 
 def test_a_title_that_is_nothing_but_a_name_says_what_its_statements_are_about() -> None:
@@ -241,86 +288,6 @@ def test_a_name_that_opens_a_statement_is_known_from_the_entities_of_its_block()
 )
 def test_other_names_for_who_holds_or_says_it_are_no_other_thing(older: str, newer: str) -> None:
     assert found(older, newer) is not None
-
-
-@pytest.mark.parametrize(
-    ("older", "newer"),
-    [
-        ("The meeting room is on the second floor.", "Actually it is the third floor, the meeting room."),
-        ("Tomas brings the projector.", "Tomas no longer brings the projector."),
-        ("The standup is in the blue room.", "We moved the standup to the green room."),
-        ("We order the tiles in grey.", "Scratch that, we order the tiles in beige."),
-        ("The deadline of the grant is 3 June.", "Correction: the deadline of the grant is 30 June."),
-        ("Swimming in the quarry is forbidden.", "Swimming in the quarry is allowed again."),
-        ("The frontend is built with webpack.", "The frontend is built with vite instead of webpack."),
-        ("The vet is Dr Hale.", "The vet is not Dr Hale but Dr Moss."),
-        (
-            "The admin password policy asks for 10 characters.",
-            "The admin password policy was changed to 14 characters.",
-        ),
-        ("The nightly job runs at 02:00.", "Now it's 04:30 that the nightly job runs."),
-        ("Olga is the treasurer of the club.", "Olga is not the treasurer of the club any more."),
-        ("The bus to the lake stops at the church.", "The bus to the lake doesn't stop at the church anymore."),
-        ("The budget for the garden is 400 euros.", "I was wrong: the budget for the garden is 650 euros."),
-        ("The API returns XML.", "The API returns JSON now, not XML."),
-        ("The recipe takes two eggs.", "Sorry, I meant three eggs for the recipe."),
-        ("Our office is in Harbour Street.", "We have moved our office to Mill Lane."),
-        ("Never deploy on Fridays.", "Deploying on Fridays is fine again."),
-        ("The default branch is master.", "The default branch was renamed from master to main."),
-        ("Use yarn for the web client.", "Use pnpm rather than yarn for the web client."),
-        ("The contact for invoices is Petra.", "Update: the contact for invoices is Selma."),
-        ("The sauna is closed on Sundays.", "The sauna isn't closed on Sundays after all."),
-        ("The bike is locked with code 4412.", "Disregard that, the bike is locked with code 9071."),
-        ("We paint the fence brown.", "Scratch that, we paint the fence black."),
-        ("The launch date is 12 August.", "The launch date slipped to 26 August."),
-    ],
-)
-def test_a_correction_in_other_words_supersedes(older: str, newer: str) -> None:
-    verdict = found(older, newer)
-    assert verdict is not None and verdict[0] == "supersedes", verdict
-
-
-@pytest.mark.parametrize(
-    ("older", "newer"),
-    [
-        ("Hall 2 is free on Monday.", "Hall 5 is free on Tuesday."),
-        ("Write the tests for the importer in pytest.", "Do not forget to run the tests for the importer."),
-        ("Lina plays the cello.", "Matteo plays the horn."),
-        ("The red kettle boils in 3 minutes.", "The blue kettle boils in 5 minutes."),
-        ("Use the cache for the search page.", "Do not forget to warm the cache for the search page."),
-        ("The bus to the lake takes 20 minutes.", "The bus to the castle takes 35 minutes."),
-        ("The east wing has 12 rooms.", "The west wing has 9 rooms."),
-        ("The choir meets on Tuesday.", "The choir sings in the church on Sunday."),
-        ("Actually I like the new library.", "The library has a nice roof."),
-        ("We moved to the front row to see better.", "The front row was empty."),
-        ("Python 3.11 is on the build server.", "Python 3.12 is on the laptop."),
-        ("Water the ferns on Wednesday.", "Don't forget the ferns on Saturday too."),
-        ("Backups of the shop run at 01:00.", "Backups of the forum run at 03:00."),
-        ("I swam 800 metres today.", "I swam 1,200 metres today."),
-        ("Anna has the key of the cellar.", "Anna has the key of the attic."),
-        ("Remember to enable logging in the worker.", "Never forget to enable logging in the worker."),
-        ("The first lap took 52 seconds.", "The second lap took 55 seconds."),
-        ("Buy milk and bread on Friday.", "Buy eggs and bread on Saturday."),
-        ("The kids no longer nap.", "The nursery has twelve kids."),
-        ("Pay the plumber instead of calling again.", "The plumber comes at noon."),
-        ("Room 4 costs 80 euros.", "Room 6 costs 95 euros."),
-        ("Dora waters the plants in July.", "Dora waters the plants in August too."),
-        ("The garage code is 3391.", "The alarm code is 8802."),
-        ("Track 9 is for the train to Kassel.", "Track 11 is for the train to Bremen."),
-        ("The gym is open on Saturday.", "The gym is open on Sunday."),
-        ("The blue team won 3 games.", "The green team won 5 games."),
-        ("Do not forget the milk.", "The milk is in the fridge."),
-        ("Check the oil before a long trip.", "Never forget to check the oil before a long trip."),
-        ("I ran 5 km on Monday.", "I ran 8 km on Wednesday."),
-        ("Sorry I was late for the meeting.", "The meeting was about the roof."),
-        ("Update the app on the tablet.", "The tablet lies in the drawer."),
-        ("Ship the blue crates by train.", "Ship the red crates by truck."),
-        ("Actually this soup is great.", "The soup needs salt."),
-        ("Invoice 211 is paid.", "Invoice 212 is not paid."),
-    ],
-)
-def test_statements_that_may_both_hold_say_nothing_against_each_other(older: str, newer: str) -> None:
-    assert found(older, newer) is None
 
 
 def test_a_correction_minutes_later_supersedes() -> None:

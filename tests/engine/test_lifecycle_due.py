@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 
 from amgs.lifecycle.schedule import decide_due
 from amgs.settings import ConsolidationSettings
-from tests.engine.memory_world import NOW, open_memory
+from tests.engine.memory_world import NOW
 
 
 def test_consolidation_is_due_by_volume_or_by_time_and_never_for_nothing() -> None:
@@ -17,12 +17,3 @@ def test_consolidation_is_due_by_volume_or_by_time_and_never_for_nothing() -> No
     assert not decide_due(2, NOW, NOW - timedelta(minutes=14), NOW, settings).due
     assert decide_due(2, NOW, NOW - timedelta(minutes=15), NOW, settings).due
     assert decide_due(1, NOW - hour, None, NOW, settings).due
-
-
-def test_the_door_asks_the_store() -> None:
-    with open_memory() as memory:
-        assert not memory.lifecycle.due().due
-        memory.ingest_text("A note.", created_at=datetime(2026, 2, 1, tzinfo=UTC))
-        assert memory.lifecycle.due().due
-        memory.consolidate()
-        assert memory.lifecycle.due().waiting == 0

@@ -13,19 +13,12 @@ from amgs.errors import UsageError
 from amgs.memory import Memory
 from amgs.types import BlockFilter, Edge
 from tests.engine.lifecycle_world import content
-from tests.engine.memory_world import open_memory, write_notes
-
-
-@pytest.fixture(scope="module")
-def notes(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return write_notes(tmp_path_factory.mktemp("notes"))
+from tests.engine.memory_world import consolidated
 
 
 @pytest.fixture
-def memory(notes: Path) -> Iterator[Memory]:
-    with open_memory() as opened:
-        opened.ingest_folder(notes)
-        opened.consolidate()
+def memory(tmp_path: Path) -> Iterator[Memory]:
+    with consolidated(tmp_path) as opened:
         yield opened
 
 

@@ -56,15 +56,6 @@ def test_a_merge_makes_a_block_of_its_own_hash_and_archives_the_originals() -> N
         assert memory.verify().ok
 
 
-def test_where_one_text_holds_the_other_no_new_block_is_made() -> None:
-    with lively() as memory:
-        before = memory.status().blocks
-        memory.lifecycle.apply_enhancement(memory.lifecycle.plan_enhancement(kinds=["duplicate"]))
-        assert memory.block(block_id(OWL)).status == "archived"
-        assert memory.block(block_id(OWL_COPY)).status == "consolidated"
-        assert sum(memory.status().blocks.values()) == sum(before.values())
-
-
 def test_a_block_of_two_concepts_is_split_into_a_chain() -> None:
     with lively() as memory:
         (proposal,) = _of(memory, "split")

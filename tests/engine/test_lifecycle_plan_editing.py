@@ -14,7 +14,7 @@ from amgs.ingest.raw_blocks import RawBlock as Note
 from amgs.lifecycle import plan_editing
 from amgs.lifecycle.plan_editing import PlanDraft
 from amgs.memory import Memory
-from amgs.types import BlockFilter, ConsolidationItem
+from amgs.types import ConsolidationItem
 from tests.engine.lifecycle_world import content
 from tests.engine.memory_world import open_memory, write_notes
 
@@ -181,14 +181,3 @@ def test_corrections_do_what_they_say_and_can_be_taken_back_in_any_order(fixed: 
     for block in data.draw(st.permutations(list(said))):
         draft = plan_editing.reset_block(draft, block)
     assert draft == fixed
-
-
-def test_nothing_is_written_while_all_are_left_out(memory: Memory) -> None:
-    door = memory.lifecycle
-    draft = door.draft_consolidation()
-    for item in draft.proposed.items:
-        draft = door.edit_draft(draft, item.block.id, left_out=True)
-    before = content(memory)
-    assert door.apply_draft(draft).blocks == 0
-    assert content(memory) == before
-    assert len(memory.blocks(BlockFilter(statuses=("raw",)))) == len(draft.proposed.items)

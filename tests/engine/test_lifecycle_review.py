@@ -9,6 +9,7 @@ import pytest
 
 from amgs.errors import UsageError
 from amgs.ingest.raw_blocks import RawBlock
+from amgs.lifecycle.supersede import ReviewItem
 from amgs.memory import Memory
 from amgs.types import BlockFilter
 from tests.engine.lifecycle_world import OWL, OWL_COPY, content, lively
@@ -46,6 +47,12 @@ def _found(memory: Memory) -> dict[tuple[str, str], str]:
     return {(text[r.older_id], text[r.newer_id]): r.kind for r in plan.found}
 
 
+def _finding(memory: Memory, kind: str) -> ReviewItem:
+    """The first finding of a kind, in a queue that was just filled."""
+    memory.lifecycle.apply_review(memory.lifecycle.plan_review())
+    return next(item for item in memory.lifecycle.reviews() if item.review.kind == kind)
+
+
 def test_a_value_that_a_later_note_replaces_and_two_that_disagree_are_found_apart() -> None:
     with _harbour() as memory:
         found = _found(memory)
@@ -66,14 +73,13 @@ def test_nothing_is_resolved_by_finding_it() -> None:
 
 def test_an_accepted_supersession_marks_the_old_block_and_keeps_it() -> None:
     with _harbour() as memory:
-        memory.lifecycle.apply_review(memory.lifecycle.plan_review())
-        item = next(i for i in memory.lifecycle.reviews() if i.older.content == OLD_RENT)
+        item = _finding(memory, "supersedes")
         memory.lifecycle.accept(item.review.id)
         old = memory.block(item.older.id)
         assert old.status == "consolidated"
         assert old.meta["superseded_by"] == item.newer.id
         assert datetime.fromisoformat(old.meta["superseded_at"]) == item.newer.created_at == old.valid_to
-        frame = memory.assemble("ATTENTION", query="What is the rent of the boat house?", reinforce=False)
+        frame = memory.assemble("ATTENTION", query=old.title, reinforce=False)
         assert old.id not in {c.block.id for c in frame.candidates}
         assert ("supersedes", item.newer.id) in {(e.relation_type, e.source_id) for e in memory.edges(old.id)}
         with pytest.raises(UsageError, match="already accepted"):
@@ -83,8 +89,7 @@ def test_an_accepted_supersession_marks_the_old_block_and_keeps_it() -> None:
 
 def test_an_accepted_contradiction_is_an_edge_and_a_rejected_one_never_comes_back() -> None:
     with _harbour() as memory:
-        memory.lifecycle.apply_review(memory.lifecycle.plan_review())
-        item = next(i for i in memory.lifecycle.reviews() if i.review.kind == "contradicts")
+        item = _finding(memory, "contradicts")
         memory.lifecycle.reject(item.review.id)
         assert item.review.id not in {i.review.id for i in memory.lifecycle.reviews()}
         assert not memory.lifecycle.plan_review().found
@@ -108,27 +113,28 @@ def test_undoing_the_look_empties_the_queue_and_a_new_look_fills_it() -> None:
             memory.lifecycle.accept(999)
 
 
-def test_two_observations_of_different_weeks_do_not_contradict() -> None:
+@pytest.mark.parametrize(
+    "texts",
+    [
+        [f"# Water in the well\n\nThe water in the well stands {level} centimetres high." for level in (41, 38)],
+        [OWL, f"{OWL} All was still."],
+    ],
+    ids=["other values", "the same again"],
+)
+def test_observations_of_different_weeks_neither_contradict_each_other_nor_are_merged(texts: list[str]) -> None:
     with open_memory() as memory:
         at = datetime(2026, 1, 1, tzinfo=UTC)
-        for n, level in enumerate((41, 38)):
-            memory.ingest_many(
-                [
-                    RawBlock(
-                        f"# Water in the well\n\nThe water in the well stands {level} centimetres high.",
-                        at + timedelta(days=7 * n),
-                        {"source": f"{n}.md", "tags": ["observation"]},
-                    )
-                ]
-            )
+        memory.ingest_many(
+            RawBlock(text, at + timedelta(days=7 * n), {"source": f"{n}.md", "tags": ["observation"]})
+            for n, text in enumerate(texts)
+        )
         memory.consolidate()
         assert not memory.lifecycle.plan_review().found
 
 
 def test_of_a_pruned_block_there_is_nothing_to_decide_until_it_is_back() -> None:
     with _harbour() as memory:
-        memory.lifecycle.apply_review(memory.lifecycle.plan_review())
-        (item,) = [i for i in memory.lifecycle.reviews() if i.older.content == OLD_RENT]
+        item = _finding(memory, "supersedes")
         memory.set_metadata(item.older.id, status="pruned")
         assert item.review.id not in {i.review.id for i in memory.lifecycle.reviews()}
         with pytest.raises(UsageError, match="no finding"):
@@ -144,8 +150,7 @@ def test_copies_wait_in_the_same_queue_and_are_merged_by_a_verdict() -> None:
     with lively() as memory:
         door = memory.lifecycle
         before = content(memory)
-        door.apply_review(door.plan_review())
-        item = next(i for i in door.reviews() if i.review.kind == "merges")
+        item = _finding(memory, "merges")
         assert {item.older.content, item.newer.content} == {OWL, OWL_COPY}
         done = door.accept(item.review.id)
         states = {memory.block(b.id).status for b in (item.older, item.newer)}
@@ -157,22 +162,10 @@ def test_copies_wait_in_the_same_queue_and_are_merged_by_a_verdict() -> None:
         assert item.review.id in {i.review.id for i in door.reviews()}
 
 
-def test_alike_events_of_different_weeks_are_not_merged() -> None:
-    with open_memory() as memory:
-        for days in (0, 7):
-            at = datetime(2026, 1, 1, tzinfo=UTC) + timedelta(days=days)
-            more = "" if not days else " All was still."
-            memory.ingest_many([RawBlock(OWL + more, at, {"source": f"{days}.md", "tags": ["observation"]})])
-        memory.consolidate()
-        assert not memory.lifecycle.plan_review().found
-
-
 def test_a_merge_of_what_was_archived_is_refused_with_a_way_out() -> None:
     with lively() as memory:
-        door = memory.lifecycle
-        door.apply_review(door.plan_review())
-        item = next(i for i in door.reviews() if i.review.kind == "merges")
+        item = _finding(memory, "merges")
         memory.set_metadata(item.older.id, status="archived")
         with pytest.raises(UsageError, match="nothing to merge") as refused:
-            door.accept(item.review.id)
+            memory.lifecycle.accept(item.review.id)
         assert "Reject finding" in refused.value.way_out

@@ -10,7 +10,7 @@ from amgs.retrieval.features import LONGEST_TURN
 from amgs.retrieval.similarity import WEIGHTS
 from amgs.retrieval.waterfall import RetrievalRequest, search
 from amgs.types import Block, SearchResult
-from tests.engine.retrieval_world import Link, note, world
+from tests.engine.retrieval_world import Link, note, parts, world
 
 CHAT = [
     ("User", "User: My kettle is a blue Alda, and it leaks at the spout."),
@@ -93,10 +93,6 @@ def chat(*names: str, turns: list[tuple[str, str]] = CHAT, source: str = "chat")
 def ask(blocks: list[Block], question: str) -> SearchResult:
     order = [Link(i, i + 1, "next", weight=0.6) for i in range(1, len(blocks))]
     return search(RetrievalRequest(question), world(blocks, order), 10)
-
-
-def parts(result: SearchResult, opening: str) -> dict[str, float]:
-    return dict(next(h for h in result.hits if h.block.content.startswith(opening)).evidence)
 
 
 @pytest.mark.parametrize("names", [("User", "Assistant"), ("Human", "Claude"), ("Ilse", "ChatGPT")])

@@ -44,20 +44,6 @@ def first(memory: Memory, query: str) -> str:
     return memory.search(query).hits[0].block.title
 
 
-def test_a_note_is_in_the_inbox_before_and_found_after_consolidation(tmp_path: Path, folder: Path) -> None:
-    with opened(tmp_path) as memory:
-        memory.ingest_folder(folder)
-        inbox = memory.assemble("inbox", query="router")
-        assert {c.block.title for c in inbox.selected} == {"Boiler", "Kitchen", "Network"}
-        assert max(inbox.selected, key=lambda c: c.parts.similarity).block.title == "Network"
-        (waiting,) = memory.search("QX-7741-B").hits
-        assert waiting.block.status == "raw"
-        memory.consolidate()
-        assert memory.assemble("INBOX").candidates == ()
-        assert first(memory, "qx-7741-b") == "Boiler"
-        assert first(memory, "rainy router pakets") == "Network"
-
-
 @pytest.mark.parametrize("damage", ["none", "gone", "garbage", "stale"])
 def test_the_keyword_index_is_repaired_at_open(tmp_path: Path, folder: Path, damage: str) -> None:
     with filled(tmp_path, folder) as memory:

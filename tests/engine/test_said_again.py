@@ -166,14 +166,6 @@ def test_what_was_said_before_it_ended_says_nothing_of_today() -> None:
         assert report.again == () and memory.block(four).superseded
 
 
-def test_what_was_erased_and_is_said_again_is_new() -> None:
-    with open_memory() as memory:
-        (block,) = memory.ingest_text(FOUR).added
-        memory.erasure.erase([block])
-        report = memory.ingest_text(FOUR)
-        assert (report.added, report.again) == ((block,), ())
-
-
 def test_a_folder_looked_through_again_says_nothing_anew_and_a_file_given_does(tmp_path: Path) -> None:
     write_notes(tmp_path, {"pier.md": FOUR, "barn.md": "The barn at the weir is red."})
     with open_memory() as memory:
@@ -201,17 +193,6 @@ def test_a_file_that_goes_back_to_what_it_said_brings_a_deleted_text_back(tmp_pa
         assert plan.count("restored") == 1
         memory.sources.apply(plan)
         assert found(memory, "Alder pier") == [block] and memory.verify().ok
-
-
-def test_of_two_sources_that_held_a_text_the_one_that_says_it_again_is_enough(tmp_path: Path) -> None:
-    with open_memory() as memory:
-        for source in ("harbour", "log"):
-            memory.ingest_text(FOUR, meta={"source": source})
-        (block,) = memory.blocks(EVERY)
-        memory.lifecycle.delete([block.id])
-        report = memory.ingest_text(FOUR, meta={"source": "log"})
-        assert report.again == (block.id,)
-        assert memory.block(block.id).meta["sources"] == ["harbour", "log"]
 
 
 FARE = "The fare of the ferry Alder is 12 euros."

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import copy
 from pathlib import Path
-from typing import Any
 
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -17,7 +15,7 @@ from amgs.settings import IngestSettings
 from amgs.types.conversation import Role, ToolCall
 from tests.engine.memory_world import NOW
 from tests.engine.session_samples import CLAUDE_CODE, CODEX, write_lines
-from tests.engine.test_importers import HOSTILE, places
+from tests.engine.test_importers import damaged
 
 
 def test_who_said_what_is_told_and_nothing_is_put_into_the_users_mouth(tmp_path: Path) -> None:
@@ -104,13 +102,7 @@ def test_whatever_a_file_holds_its_messages_are_a_conversation_and_nothing_is_lo
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.data())
 def test_whatever_stands_in_a_session_file_each_record_is_taken_or_named(tmp_path: Path, data: st.DataObject) -> None:
-    records = copy.deepcopy(data.draw(st.sampled_from([CLAUDE_CODE, CODEX])))
-    for _ in range(data.draw(st.integers(1, 3))):
-        *way, last = data.draw(st.sampled_from([place for place in places(records) if place]))
-        inside: Any = records
-        for key in way:
-            inside = inside[key]
-        inside[last] = copy.deepcopy(data.draw(HOSTILE))
+    records = damaged(data.draw(st.sampled_from([CLAUDE_CODE, CODEX])), data)
     file = write_lines(tmp_path / "s.jsonl", records)
     documents = read_files([file])
     found = records_of(documents, IngestSettings())

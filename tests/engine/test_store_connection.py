@@ -6,6 +6,8 @@ import fcntl
 import os
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import duckdb
@@ -53,26 +55,29 @@ def test_all_seven_tables_have_the_columns_of_the_specification() -> None:
             assert set(columns.split()) <= {row[0] for row in found}, table
 
 
-def test_a_store_held_by_another_process_names_it_and_the_way_out(tmp_path: Path) -> None:
-    path = tmp_path / "s.duckdb"
-    DuckDBStorage.open(path).close()
-    script = (
-        "import sys; from amgs.storage.duckdb.storage import DuckDBStorage; s = DuckDBStorage.open(sys.argv[1]); "
-        "print('open', flush=True); sys.stdin.read()"
-    )
+@contextmanager
+def another(script: str, path: Path) -> Iterator[int]:
+    """A process that has run a script and goes on, by its id."""
     with subprocess.Popen(
-        [sys.executable, "-c", script, str(path)],
+        [sys.executable, "-c", f"import sys; {script}; print('held', flush=True); sys.stdin.read()", str(path)],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,
         env={"PYTHONPATH": ":".join(sys.path)},
     ) as other:
         assert other.stdout is not None and other.stdin is not None
-        assert other.stdout.readline() == "open\n"
-        with pytest.raises(StoreLockedError) as caught:
-            DuckDBStorage.open(path)
+        assert other.stdout.readline() == "held\n"
+        yield other.pid
         other.stdin.close()
-    assert str(other.pid) in caught.value.message
+
+
+def test_a_store_held_by_another_process_names_it_and_the_way_out(tmp_path: Path) -> None:
+    path = tmp_path / "s.duckdb"
+    DuckDBStorage.open(path).close()
+    script = "from amgs.storage.duckdb.storage import DuckDBStorage; store = DuckDBStorage.open(sys.argv[1])"
+    with another(script, path) as pid, pytest.raises(StoreLockedError) as caught:
+        DuckDBStorage.open(path)
+    assert str(pid) in caught.value.message
     assert "another store" in caught.value.way_out
     DuckDBStorage.open(path).close()
 
@@ -84,23 +89,11 @@ def test_nobody_opens_a_store_that_is_just_being_closed(tmp_path: Path) -> None:
     path = tmp_path / "s.duckdb"
     DuckDBStorage.open(path).close()
     assert not Path(f"{path}.counter").exists()  # nothing was changed, and nothing noted
-    script = (
-        "import sys; from pathlib import Path; from amgs.storage.duckdb.last_commit import Note; "
-        "print(Note(Path(sys.argv[1])).lock(shared=False), flush=True); sys.stdin.read()"
-    )
-    with subprocess.Popen(
-        [sys.executable, "-c", script, str(path)],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-        env={"PYTHONPATH": ":".join(sys.path)},
-    ) as other:
-        assert other.stdout is not None and other.stdin is not None
-        assert other.stdout.readline() == "True\n"
+    script = "from pathlib import Path; from amgs.storage.duckdb.last_commit import Note; "
+    with another(script + "assert Note(Path(sys.argv[1])).lock(shared=False)", path):
         for read_only in (False, True):
             with pytest.raises(StoreLockedError):
                 DuckDBStorage.open(path, read_only=read_only)
-        other.stdin.close()
     with DuckDBStorage.open(path, read_only=True), DuckDBStorage.open(path, read_only=True):
         pass
     DuckDBStorage.open(path).close()

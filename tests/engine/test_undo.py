@@ -169,19 +169,6 @@ def test_operations_taken_back_in_turn_leave_what_was(seed: int) -> None:
         assert memory.search("owl", filter=EVERY).hits
 
 
-def test_recalibration_can_be_taken_back() -> None:
-    with world() as memory:
-        for k in range(6):
-            frame = memory.assemble("SESSION", query=f"owl {k}")
-            for n, chosen in enumerate(frame.selected):
-                memory.feedback(chosen.block.id, useful=(n + k) % 3 == 0)
-        before = content(memory)
-        operation = calibrate(memory, 0)
-        assert operation is not None
-        memory.undo(operation)
-        assert content(memory) == before
-
-
 @given(st.floats(0, 1e6, allow_nan=False), st.floats(-1e9, 1e9, allow_nan=False), st.floats(0, 1e9, allow_nan=False))
 def test_relevance_only_falls_and_half_lives_halve(rate: float, hours: float, more: float) -> None:
     from amgs.decay import half_life_hours, relevance

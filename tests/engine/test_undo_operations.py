@@ -110,23 +110,6 @@ def test_any_sequence_of_changes_and_undos_leaves_a_sound_store(seed: int) -> No
         assert memory.search("owl", filter=EVERY).hits
 
 
-def test_a_chain_of_operations_is_undone_step_by_step() -> None:
-    draw = random.Random(0)
-    with world() as memory:
-        states = [content(memory)]
-        done: list[int] = []
-        for _ in range(6):
-            name = draw.choice(sorted(set(ALL) - {"prune", "prune_hard", "verdict", "told"}))
-            operation = ALL[name](memory, draw.randint(1, 5))
-            if operation is not None:
-                done.append(operation)
-                states.append(content(memory))
-        for operation, state in zip(reversed(done), reversed(states[:-1]), strict=True):
-            assert memory.lifecycle.plan_undo().operation.id == operation
-            memory.undo(operation)
-            assert content(memory) == state
-
-
 def test_frames_are_defined_and_deleted_step_by_step_and_never_left_without_their_children() -> None:
     with world() as memory:
         states = [content(memory)]
@@ -169,16 +152,6 @@ def test_an_ingest_is_one_entry_and_undo_takes_its_blocks_out_again(tmp_path: Pa
         memory.undo(entry.id)
         assert memory.blocks(RAW) == ()
         assert set(memory.ingest_folder(tmp_path).added) == set(report.added)
-
-
-def test_a_block_of_another_source_keeps_its_text_when_that_ingest_is_undone() -> None:
-    with open_memory() as memory:
-        (one,) = memory.ingest_text("The same words.", meta={"source": "a.md"}).added
-        second = memory.ingest_text("The same words.", meta={"source": "b.md"})
-        assert memory.block(one).meta["sources"] == ["a.md", "b.md"]
-        assert second.operation == 2 and memory.operations(1)[0].summary.startswith("1 known block gained a source")
-        memory.undo(2)
-        assert "sources" not in memory.block(one).meta or memory.block(one).meta["sources"] == ["a.md"]
 
 
 def test_an_undone_verdict_opens_the_forecast_again() -> None:

@@ -133,15 +133,16 @@ def test_a_model_decides_which_notes_are_one_where_the_rules_are_not_sure() -> N
     assert proposed(Scripted("Yes.")) == [(*plain[0][:2], "scripted")]
 
 
-def test_a_frame_that_is_a_summary_is_written_by_a_model_and_cites_what_each_sentence_says() -> None:
-    def summary(model: Scripted | None) -> Frame:
-        with notes(MAST, YARD, model=model) as memory:
-            attention = registry.find("ATTENTION", registry.by_name(memory.frame_definitions()))
-            memory.define_frame(replace(attention, name="SHORT", assembly="summary"))
-            return memory.assemble("SHORT", query="what does the mast cost?", reinforce=False)
+def summary(memory: Memory) -> Frame:
+    attention = registry.find("ATTENTION", registry.by_name(memory.frame_definitions()))
+    memory.define_frame(replace(attention, name="SHORT", assembly="summary"))
+    return memory.assemble("SHORT", query="what does the mast cost?", reinforce=False)
 
-    plain = summary(None)
-    made = summary(Scripted("A new mast costs 900 euros. The yard asks for the sum in advance. Carla paid 7 euros."))
+
+def test_a_frame_that_is_a_summary_is_written_by_a_model_and_cites_what_each_sentence_says() -> None:
+    model = Scripted("A new mast costs 900 euros. The yard asks for the sum in advance. Carla paid 7 euros.")
+    with notes(MAST, YARD) as without, notes(MAST, YARD, model=model) as memory:
+        plain, made = summary(without), summary(memory)
     told = {made.text[span.start : span.end] for span in made.spans if span.block_id == block_id(YARD)}
     assert "The yard asks for the sum in advance." in " ".join(told) and "Carla" not in made.text
     assert made.tokens <= made.budget and "scripted wrote of" in made.remarks[-1]
@@ -153,11 +154,9 @@ def test_a_frame_that_is_a_summary_is_written_by_a_model_and_cites_what_each_sen
 def test_a_model_that_fails_or_talks_nonsense_changes_nothing_of_the_memory(answer: str | Callable[[str], str]) -> None:
     def all_of_it(model: Scripted | None) -> object:
         with notes(MAST, YARD, TWO, *ALIKE, model=model) as memory:
-            attention = registry.find("ATTENTION", registry.by_name(memory.frame_definitions()))
-            memory.define_frame(replace(attention, name="SHORT", assembly="summary"))
-            made = memory.assemble("SHORT", query="what does the mast cost?", reinforce=False)
             plan = memory.lifecycle.plan_enhancement()
-            return memory.blocks(BlockFilter(), order="id"), made.text, [each.id for each in plan.proposals]
+            found = [each.id for each in plan.proposals]
+            return memory.blocks(BlockFilter(), order="id"), summary(memory).text, found
 
     model = Scripted(answer)
     assert all_of_it(model) == all_of_it(None)

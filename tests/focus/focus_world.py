@@ -12,9 +12,11 @@ from amgs_focus.gist.gistnet import PointerEncoder
 from amgs_focus.lens.scoring import FocusScorer, LensView, TailSimilarity
 from amgs_focus.model.tiny import TinyModel
 from amgs_focus.records import ModelCard, NodeRef, Segment
+from amgs_focus.runtime.replay import header_of
 from amgs_focus.runtime.runtime import FocusRuntime
 from amgs_focus.settings import FocusSettings
 from amgs_focus.trace.events import TraceSink
+from amgs_focus.trace.trace import TraceWriter
 from amgs_focus.tree.gist_tree import LifetimeTree
 from amgs_focus.window.working_context import Scores, WorkingContext
 
@@ -90,10 +92,10 @@ def told(context: WorkingContext, scores: Mapping[NodeRef, float], default: floa
     return Scores(spread, {"told": spread})
 
 
-def small_tree(length: int, *, block_size: int = 4, seed: int = 1) -> LifetimeTree:
+def small_tree(length: int, *, block_size: int = 4) -> LifetimeTree:
     """A tree of random letters."""
     tree = LifetimeTree(MODEL, PointerEncoder(), block_size=block_size)
-    letters = np.random.Generator(np.random.PCG64(seed)).integers(97, 123, size=length)
+    letters = np.random.Generator(np.random.PCG64(1)).integers(97, 123, size=length)
     tree.append([int(letter) for letter in letters], source="letters")
     return tree
 
@@ -105,6 +107,15 @@ def small_runtime(
     model: TinyModel = MODEL,
 ) -> FocusRuntime:
     return FocusRuntime(model, PointerEncoder(), scorer or TailSimilarity(), settings, trace, clock=StillClock())
+
+
+def traced() -> tuple[FocusRuntime, TraceWriter]:
+    """A runtime that has read the notes and a question, and what writes its trace."""
+    writer = TraceWriter(None, header_of(small_runtime()))
+    runtime = small_runtime(trace=writer)
+    runtime.ingest(notes())
+    runtime.question("which lamp was lit?")
+    return runtime, writer
 
 
 def notes(count: int = 6) -> list[Segment]:

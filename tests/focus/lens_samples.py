@@ -8,7 +8,10 @@ import torch
 
 from amgs_focus.gist.gistnet import PointerEncoder
 from amgs_focus.lens.lensnet import LensNet, LensNetScorer, LensShape
-from benchmarks.focus_evaluation.causal import CausalLensNetScorer
+from amgs_focus.lens.scoring import LensView
+from amgs_focus.records import Segment
+from amgs_focus.tree.gist_tree import LifetimeTree
+from amgs_focus.window.layout import coarsest
 from benchmarks.focus_training.lens_runs import LensRuns, LensText
 from tests.focus.focus_world import MODEL
 
@@ -27,16 +30,24 @@ def texts() -> list[LensText]:
     ]
 
 
-def net(seed: int = 1, shape: LensShape = SHAPE) -> LensNet:
+def asked(question: str) -> LensView:
+    """One lifetime with a question at its end, which the tail holds."""
+    tree = LifetimeTree(MODEL, PointerEncoder(), block_size=4)
+    for text in ("the lamp is red. ", "abcd" * 20, "the kite is blue. ", "efgh" * 20):
+        tree.append_segment(Segment(text))
+    tree.append(MODEL.encode(MODEL.turn(question)))
+    return LensView(coarsest(tree, 10**6, 12), tree, tuple(MODEL.encode(question)))
+
+
+def net(seed: int = 1) -> LensNet:
     """A net with random weights in every place, so that everything it reads reaches its scores."""
     with torch.random.fork_rng():
         torch.manual_seed(seed)
-        made = LensNet(shape)
+        made = LensNet(SHAPE)
         for weight in made.parameters():
             torch.nn.init.normal_(weight, std=0.3)
     return made
 
 
-def scorer(*, causal: bool = False) -> LensNetScorer:
-    kind = CausalLensNetScorer if causal else LensNetScorer
-    return kind(net(), name="small", version=7)
+def scorer() -> LensNetScorer:
+    return LensNetScorer(net(), name="small", version=7)

@@ -61,13 +61,13 @@ class Sizes:
         return total
 
 
-def folder_bytes(tokens: int, width: int, *, block_size: int = ARITY) -> int:
+def folder_bytes(tokens: int, width: int) -> int:
     """Exactly what the .ctx files of a lifetime take: 64 bytes a file, whole blocks of tokens, gists in fp16."""
-    blocks = tokens // block_size
-    total = 64 + blocks * block_size * 4
+    blocks = tokens // ARITY
+    total = 64 + blocks * ARITY * 4
     while blocks:
         total += 64 + blocks * width * 2
-        blocks //= block_size
+        blocks //= ARITY
     return total
 
 

@@ -60,30 +60,73 @@ L3, L2, L1 = NodeRef(3, 0), NodeRef(2, 4), NodeRef(1, 20)
 def test_a_high_score_opens_a_gist_of_any_level() -> None:
     allocation = run({L3: 0.9, L1: 0.5})
     assert decision(allocation, L3, "expand").reason == "applied"
-    assert decision(allocation, L3, "expand").cost == 3
-    assert decision(allocation, L1, "expand").cost == 3
+    first, second = (decision(allocation, node, "expand") for node in (L3, L1))
+    assert (first.cost, first.rank, first.of) == (3, 1, 2) and (second.cost, second.rank) == (3, 2)
     levels = [entry.level for entry in allocation.context.entries()[:4]]
     assert levels == [2, 2, 2, 2]
     assert allocation.context.position(NodeRef(0, 20)) is not None
 
 
-def test_the_highest_score_goes_first_and_the_rest_wait_for_n_diff() -> None:
-    allocation = run({L3: 0.5, L2: 0.9, L1: 0.7}, settings=SMALL.model_copy(update={"n_diff": 1}))
-    assert decision(allocation, L2, "expand").reason == "applied"
-    assert (decision(allocation, L2, "expand").rank, decision(allocation, L2, "expand").of) == (1, 3)
-    assert decision(allocation, L1, "expand").reason == "n_diff"
-    assert decision(allocation, L1, "expand").rank == 2
-    assert decision(allocation, L3, "expand").reason == "n_diff"
+TOKENS = NodeRef(0, 20)
+Words = Mapping[NodeRef, Override]
+Reasons = Mapping[tuple[NodeRef, Action], str]
 
 
-def test_tokens_cannot_be_finer_and_the_tail_cannot_be_touched() -> None:
+@pytest.mark.parametrize(
+    ("nodes", "scores", "room", "n_diff", "words", "reasons"),
+    [
+        ((), {L3: 0.5, L2: 0.9, L1: 0.7}, 9, 1, {}, {(L2, "expand"): "applied", (L1, "expand"): "n_diff"}),
+        (
+            (L1,),
+            {TOKENS: 0.9, NodeRef(0, 23): -0.9, NodeRef(0, 24): 0.9},
+            9,
+            4,
+            {},
+            {
+                (TOKENS, "expand"): "illegal_level",
+                (NodeRef(1, 23), "collapse"): "protected_tail",
+                (NodeRef(0, 24), "expand"): "protected_tail",
+            },
+        ),
+        ((L1,), {L3: 0.9, TOKENS: -0.9}, 0, 4, {}, {(L1, "collapse"): "applied", (L3, "expand"): "applied"}),
+        ((L1,), {L3: 0.9, TOKENS: -0.9}, 0, 1, {}, {(L3, "expand"): "budget", (L1, "collapse"): "budget"}),
+        (
+            (L2,),
+            {NodeRef(1, 19): 0.9} | {NodeRef(1, index): -0.95 for index in (16, 17, 18)},
+            9,
+            4,
+            {},
+            {(NodeRef(1, 19), "expand"): "applied", (L2, "collapse"): "superseded"},
+        ),
+        ((), {L3: -0.9}, 9, 4, {L3: "expand"}, {(L3, "expand"): "applied"}),
+        ((L1,), {TOKENS: 0.9}, 9, 4, {L1: "collapse"}, {(L1, "collapse"): "applied"}),
+        ((L1,), {L3: 0.9, TOKENS: -0.9}, 0, 4, {TOKENS: "pin"}, {(L1, "collapse"): "superseded"}),
+        ((), {L3: 0.9}, 9, 4, {L3: "forbid"}, {(L3, "expand"): "superseded"}),
+        ((), {}, 9, 4, {NodeRef(1, 3): "expand"}, {(NodeRef(1, 3), "expand"): "parent_not_open"}),
+        ((), {}, 9, 4, {NodeRef(2, 1): "collapse"}, {(NodeRef(2, 1), "collapse"): "parent_not_open"}),
+        ((), {}, 9, 4, {NodeRef(1, 21): "collapse"}, {(NodeRef(1, 21), "collapse"): "superseded"}),
+        ((), {}, 9, 4, {NodeRef(1, 99): "expand"}, {(NodeRef(1, 99), "expand"): "illegal_level"}),
+        ((), {}, 9, 4, {L3: "collapse"}, {(L3, "collapse"): "superseded"}),
+    ],
+)
+def test_each_unit_is_answered_with_its_reason_and_a_word_of_the_operator_counts_once(
+    nodes: tuple[NodeRef, ...], scores: dict[NodeRef, float], room: int, n_diff: int, words: Words, reasons: Reasons
+) -> None:
     base, shape = context_of()
-    context = opened(base, L1)
-    tail = NodeRef(0, 23)
-    allocation = run({NodeRef(0, 20): 0.9, tail: -0.9, NodeRef(0, 24): 0.9}, context=context, shape=shape)
-    assert decision(allocation, NodeRef(0, 20), "expand").reason == "illegal_level"
-    assert decision(allocation, NodeRef(1, 23), "collapse").reason == "protected_tail"
-    assert decision(allocation, NodeRef(0, 24), "expand").reason == "protected_tail"
+    context = opened(base, *nodes)
+    context = replace(context, window=context.used + room)
+    settings = SMALL.model_copy(update={"n_diff": n_diff})
+    state = AllocatorState(refocus=1, overrides=dict(words))
+    allocation = run(scores, context=context, shape=shape, settings=settings, state=state)
+    assert {one: decision(allocation, *one).reason for one in reasons} == reasons
+    assert allocation.state.overrides == {node: word for node, word in words.items() if word in ("pin", "forbid")}
+
+
+def test_a_stale_gist_stands_for_nothing() -> None:
+    base, shape = context_of()
+    shape.stale.add(L1)
+    allocation = run({TOKENS: -0.9}, context=opened(base, L1), shape=shape)
+    assert decision(allocation, L1, "collapse").reason == "stale_gist"
 
 
 def test_a_gist_that_would_cover_part_of_the_tail_is_refused() -> None:
@@ -95,24 +138,6 @@ def test_a_gist_that_would_cover_part_of_the_tail_is_refused() -> None:
         "protected_tail",
         "it reaches into the latest text, which is always read word for word",
     )
-
-
-def test_a_collapse_makes_room_for_an_expansion() -> None:
-    base, shape = context_of()
-    context = replace(opened(base, L1), window=base.used + 3)
-    allocation = run({L3: 0.9, NodeRef(0, 20): -0.9}, context=context, shape=shape)
-    assert decision(allocation, L1, "collapse").reason == "applied"
-    assert decision(allocation, L3, "expand").reason == "applied"
-    assert allocation.context.used == context.used
-
-
-def test_an_expansion_that_its_pass_could_not_pay_for_collapses_nothing() -> None:
-    base, shape = context_of()
-    context = replace(opened(base, L1), window=base.used + 3)
-    one = SMALL.model_copy(update={"n_diff": 1})
-    allocation = run({L3: 0.9, NodeRef(0, 20): -0.9}, context=context, shape=shape, settings=one)
-    assert not allocation.edits
-    assert decision(allocation, L3, "expand").reason == "budget"
 
 
 def test_detail_nobody_asks_to_close_gives_way_to_what_is_wanted_far_more() -> None:
@@ -143,36 +168,6 @@ def test_the_opposite_action_is_masked_for_the_cooldown_and_free_afterwards() ->
     assert count_remaining_cooldown(first.state, L1, "expand", 2) == -1
 
 
-def test_a_unit_that_an_earlier_action_changed_is_superseded() -> None:
-    base, shape = context_of()
-    context = opened(base, L2)
-    scores = {NodeRef(1, index): -0.95 for index in (16, 17, 18)} | {NodeRef(1, 19): 0.9}
-    allocation = run(scores, context=context, shape=shape)
-    assert decision(allocation, NodeRef(1, 19), "expand").reason == "applied"
-    assert decision(allocation, L2, "collapse").reason == "superseded"
-
-
-def test_a_stale_gist_stands_for_nothing() -> None:
-    base, shape = context_of()
-    shape.stale.add(L1)
-    allocation = run({NodeRef(0, 20): -0.9}, context=opened(base, L1), shape=shape)
-    assert decision(allocation, L1, "collapse").reason == "stale_gist"
-
-
-def said(node: NodeRef, word: Override) -> AllocatorState:
-    return AllocatorState(refocus=1, overrides={node: word})
-
-
-def test_the_operator_overrules_threshold_and_score_once() -> None:
-    allocation = run({L3: -0.9}, state=said(L3, "expand"))
-    assert decision(allocation, L3, "expand").detail == "asked for by the operator"
-    assert allocation.state.overrides == {}
-    base, shape = context_of()
-    context = opened(base, L1)
-    closed = run({NodeRef(0, 20): 0.9}, context=context, shape=shape, state=said(L1, "collapse"))
-    assert decision(closed, L1, "collapse").reason == "applied"
-
-
 def test_what_the_operator_asks_for_is_paid_by_what_is_wanted_least_whatever_its_score() -> None:
     context = opened(coarsest(Shape(100), 200, 2), L3, NodeRef(2, 3), NodeRef(1, 15), NodeRef(2, 2))
     context = replace(context, window=context.used)
@@ -185,31 +180,6 @@ def test_what_the_operator_asks_for_is_paid_by_what_is_wanted_least_whatever_its
     closed = next(one for one in found.actions if one.kind == "collapse" and one.reason == "applied")
     assert (closed.node, closed.detail) == (NodeRef(2, 2), "to make room for what the operator asked for")
     assert found.context.position(NodeRef(0, 15)) is not None  # pinned, although wanted least
-
-
-def test_pinned_stays_fine_and_forbidden_stays_coarse() -> None:
-    base, shape = context_of()
-    context = replace(opened(base, L1), window=base.used + 3)
-    pinned = said(NodeRef(0, 20), "pin")
-    allocation = run({L3: 0.9, NodeRef(0, 20): -0.9}, context=context, shape=shape, state=pinned)
-    assert decision(allocation, L1, "collapse").reason == "superseded"
-    assert allocation.state.overrides == pinned.overrides
-    assert decision(run({L3: 0.9}, state=said(L3, "forbid")), L3, "expand").reason == "superseded"
-
-
-@pytest.mark.parametrize(
-    ("node", "word", "reason"),
-    [
-        (NodeRef(1, 3), "expand", "parent_not_open"),
-        (NodeRef(2, 1), "collapse", "parent_not_open"),
-        (NodeRef(1, 21), "collapse", "superseded"),
-        (NodeRef(1, 99), "expand", "illegal_level"),
-        (NodeRef(3, 0), "collapse", "superseded"),
-    ],
-)
-def test_an_order_that_cannot_be_carried_out_is_answered(node: NodeRef, word: Override, reason: str) -> None:
-    kind: Action = "expand" if word == "expand" else "collapse"
-    assert decision(run({}, state=said(node, word)), node, kind).reason == reason
 
 
 def test_room_is_made_by_what_is_wanted_least() -> None:

@@ -15,15 +15,7 @@ from amgs_focus.runtime.runtime import FocusRuntime
 from amgs_focus.trace.events import Trace
 from amgs_focus.trace.lineage import diff, lineage
 from amgs_focus.trace.trace import TraceWriter, read
-from tests.focus.focus_world import SMALL, notes, small_runtime
-
-
-def traced() -> tuple[FocusRuntime, TraceWriter]:
-    writer = TraceWriter(None, header_of(small_runtime()))
-    runtime = small_runtime(trace=writer)
-    runtime.ingest(notes())
-    runtime.question("which lamp was lit?")
-    return runtime, writer
+from tests.focus.focus_world import notes, small_runtime, traced
 
 
 def told(writer: TraceWriter) -> Trace:
@@ -110,23 +102,6 @@ def test_a_branch_can_begin_at_any_step_and_names_are_checked() -> None:
     with pytest.raises(FocusError, match="main, early"):
         runtime.switch("late")
     assert (runtime.branch_name, runtime.state_hash()) == ("early", hashes[1])
-
-
-def test_a_setting_holds_from_its_step_on_and_goes_with_stepping_back() -> None:
-    runtime, _ = traced()
-    runtime.decode(2)
-    before = runtime.state_hash()
-    assert runtime.configure("n_diff", "0").branch == "main"
-    assert runtime.settings.n_diff == 0
-    runtime.decode(6)
-    refocused = [record.refocus for record in runtime.decode(4) if record.refocus]
-    assert refocused
-    assert not any(one.applied and one.kind == "expand" for refocus in refocused for one in refocus.decisions)
-    runtime.back(10)
-    assert runtime.settings.n_diff == 0
-    runtime.back(1)
-    runtime.decode(1)
-    assert (runtime.settings.n_diff, runtime.state_hash()) == (SMALL.n_diff, before)
 
 
 def test_a_smaller_window_makes_room_and_one_that_is_too_small_changes_nothing() -> None:

@@ -144,14 +144,6 @@ for first in range(8, 10**9, 4):
         assert np.array_equal(file.rows(0, len(file)), np.arange(len(file)))
 
 
-def test_truncating_forgets_and_appending_goes_on(tmp_path: Path) -> None:
-    with CtxFile.open(written(tmp_path), writable=True) as file:
-        file.truncate(4)
-        assert file.rows(0, 99).tolist() == [0, 1, 2, 3]
-        file.append(np.array([7, 7, 7, 7], np.uint32))
-        assert file.rows(0, 99).tolist() == [0, 1, 2, 3, 7, 7, 7, 7]
-
-
 def test_a_later_format_a_missing_file_and_an_existing_one_are_named(tmp_path: Path) -> None:
     path = written(tmp_path)
     later = bytearray(path.read_bytes())

@@ -8,7 +8,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-import numpy as np
 import pytest
 import torch
 from hypothesis import given, settings
@@ -134,15 +133,6 @@ def test_a_lifetime_on_disk_comes_back_the_same(
     again.close()
 
 
-def test_a_crash_between_the_rows_and_the_journal_goes_back_to_the_journal(tmp_path: Path) -> None:
-    expected = fill(tmp_path)
-    with CtxFile.open(tmp_path / "L0.ctx", writable=True) as file:
-        file.append(np.full(8, 65, np.uint32))
-    tree = opened(tmp_path)
-    assert same(tree, expected)
-    tree.close()
-
-
 def test_half_a_journal_line_did_not_happen(tmp_path: Path) -> None:
     expected = fill(tmp_path)
     with (tmp_path / "spans.jsonl").open("ab") as journal:
@@ -201,12 +191,6 @@ def test_tokens_outlive_their_journal(tmp_path: Path) -> None:
     assert tree.length == 72
     assert tree.spans() == (SpanSource(0, 72, None),)
     tree.close()
-
-
-def test_a_lifetime_of_another_model_is_refused(tmp_path: Path) -> None:
-    fill(tmp_path)
-    with pytest.raises(CtxError, match="tiny-8"):
-        opened(tmp_path, model=TinyModel(8))
 
 
 def test_a_lifetime_is_found_again_under_another_name_of_its_model(tmp_path: Path) -> None:

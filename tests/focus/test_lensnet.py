@@ -12,27 +12,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from amgs_focus.errors import CheckpointError
-from amgs_focus.gist.gistnet import PointerEncoder
 from amgs_focus.lens.checkpoint import load_checkpoint, save_net
 from amgs_focus.lens.features import NAMES
 from amgs_focus.lens.lensnet import LensReader
 from amgs_focus.lens.scoring import LensView
 from amgs_focus.model.tiny import TinyModel
-from amgs_focus.records import ModelCard, Segment
+from amgs_focus.records import ModelCard
 from amgs_focus.runtime.replay import header_of
-from amgs_focus.tree.gist_tree import LifetimeTree
 from amgs_focus.window.layout import coarsest
 from tests.focus.focus_world import MODEL, notes, small_runtime, small_tree
-from tests.focus.lens_samples import net, scorer
-
-
-def asked(question: str, *, window: int = 10**6) -> LensView:
-    """One lifetime with a question at its end, which the tail holds."""
-    tree = LifetimeTree(MODEL, PointerEncoder(), block_size=4)
-    for text in ("the lamp is red. ", "abcd" * 20, "the kite is blue. ", "efgh" * 20):
-        tree.append_segment(Segment(text))
-    tree.append(MODEL.encode(MODEL.turn(question)))
-    return LensView(coarsest(tree, window, 12), tree, tuple(MODEL.encode(question)))
+from tests.focus.lens_samples import asked, net, scorer
 
 
 @given(st.integers(0, 200), st.text("abcxyz?", max_size=20))

@@ -102,16 +102,6 @@ def test_a_question_in_other_words_opens_the_whole_statement_and_words_alone_do_
         runtime.context.check()
 
 
-def test_a_found_block_is_wanted_through_every_gist_above_it() -> None:
-    runtime = told(QuestionSearch(Meanings()))
-    start, _ = span(runtime.tree)
-    runtime.question(QUESTION)
-    assert runtime.state.findings is not None
-    assert runtime.state.findings.blocks[0].block in range(start // 16, start // 16 + 4)
-    steps = [one.node for one in runtime.refocus().applied if one.kind == "expand"]
-    assert NodeRef(2, start // 256) in steps and NodeRef(1, start // 16) in steps
-
-
 def test_vectors_lie_beside_the_lifetime_and_are_made_anew_where_they_are_missing(tmp_path: Path) -> None:
     def opened() -> LifetimeTree:
         return LifetimeTree.open(tmp_path / "life", MODEL, PointerEncoder(), block_size=16)

@@ -69,15 +69,6 @@ def test_a_refocus_computes_only_what_is_new_and_every_nth_in_full() -> None:
     assert len(few) > len(full) > 1
 
 
-def test_without_stale_keys_the_logits_are_those_of_a_plain_pass() -> None:
-    runtime = reading(1)
-    for _ in range(20):
-        runtime.step()
-        rows = runtime.context.embeddings(runtime.tree, 0, runtime.context.read)
-        plain = runtime.model.logits(runtime.model.forward(rows[None])[0, -1:])[0]
-        assert torch.allclose(read_now(runtime).logits, plain, atol=1e-6)
-
-
 def test_stale_keys_change_the_logits_until_the_full_read() -> None:
     """Were nothing stale, the setting would mean nothing."""
     runtime = reading(4)

@@ -9,7 +9,7 @@ import pytest
 from amgs_focus.gist.gistnet import PointerEncoder
 from amgs_focus.tree.gist_tree import LifetimeTree
 from tests.focus.focus_world import MODEL
-from tests.focus.storage_size import SCENARIOS, Sizes, folder_bytes, said
+from tests.focus.storage_size import SCENARIOS, Sizes, folder_bytes
 
 
 def test_the_specifications_figures_come_out() -> None:
@@ -24,7 +24,3 @@ def test_the_files_are_as_large_as_computed(tokens: int, tmp_path: Path) -> None
     tree.close()
     held = sum(path.stat().st_size for path in tmp_path.glob("*.ctx"))
     assert held == folder_bytes(tokens, MODEL.card.width)
-
-
-def test_sizes_are_said_in_three_digits() -> None:
-    assert [said(count) for count in (12, 4116126592, 1.33e15)] == ["12 B", "4.12 GB", "1.33 PB"]

@@ -8,24 +8,12 @@ import statistics
 import pytest
 
 from amgs_focus.records import NodeRef, Refocus, ScoreRow
-from amgs_focus.runtime.replay import header_of
-from amgs_focus.runtime.runtime import FocusRuntime
-from amgs_focus.trace.events import Trace
 from amgs_focus.trace.lineage import lineage
 from amgs_focus.trace.telemetry import stays, telemetry, to_jsonl
-from amgs_focus.trace.trace import TraceWriter, read
-from tests.focus.focus_world import notes, small_runtime
+from amgs_focus.trace.trace import read
+from tests.focus.focus_world import traced
 
 SETTINGS = {"block_size": 4, "tail_blocks": 2, "horizon": 8, "cooldown": 2}
-
-
-def traced(tokens: int = 30) -> tuple[FocusRuntime, Trace]:
-    writer = TraceWriter(None, header_of(small_runtime()))
-    runtime = small_runtime(trace=writer)
-    runtime.ingest(notes())
-    runtime.question("which lamp was lit?")
-    runtime.decode(tokens)
-    return runtime, read(writer.raw(), allow_incomplete=True)
 
 
 def refocus(number: int, *nodes: NodeRef) -> Refocus:
@@ -35,7 +23,9 @@ def refocus(number: int, *nodes: NodeRef) -> Refocus:
 
 
 def test_the_numbers_of_a_run_are_those_of_its_records() -> None:
-    _, trace = traced()
+    runtime, writer = traced()
+    runtime.decode(30)
+    trace = read(writer.raw(), allow_incomplete=True)
     line = lineage(trace).line()
     found = telemetry(trace, line)
     refocuses = [record.refocus for record in trace.steps if record.refocus]

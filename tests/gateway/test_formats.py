@@ -69,20 +69,24 @@ RESPONSES: dict[str, Any] = {
 }
 
 
+FORMS = (ChatCompletions(), AnthropicMessages(), Responses())
+EACH_REQUEST = pytest.mark.parametrize(
+    ("form", "request_"),
+    list(zip(FORMS, (CHAT, ANTHROPIC, RESPONSES), strict=True)),
+    ids=("chat", "messages", "responses"),
+)
+
+
 def roles(form: Format, request: dict[str, Any]) -> list[str]:
     return [each.role for each in form.read(request) or ()]
 
 
-@pytest.mark.parametrize(
-    ("form", "request_"), [(ChatCompletions(), CHAT), (AnthropicMessages(), ANTHROPIC), (Responses(), RESPONSES)]
-)
+@EACH_REQUEST
 def test_a_request_without_changes_is_the_same(form: Format, request_: dict[str, Any]) -> None:
     assert form.write(request_, {}, {}) == request_
 
 
-@pytest.mark.parametrize(
-    ("form", "request_"), [(ChatCompletions(), CHAT), (AnthropicMessages(), ANTHROPIC), (Responses(), RESPONSES)]
-)
+@EACH_REQUEST
 def test_a_memory_that_is_told_reads_what_the_gateway_reads(form: Format, request_: dict[str, Any]) -> None:
     told = read_messages(messages_in(request_), parse_instant("2026-03-02T09:00:00Z")).messages
     read = [each for each in form.read(request_) or () if each.text or each.calls]
@@ -104,22 +108,6 @@ def test_what_a_provider_runs_itself_waits_for_no_result() -> None:
     assert read is not None
     (sent,) = read
     assert sent.more and not sent.calls
-
-
-def test_messages_of_chat_completions() -> None:
-    read = ChatCompletions().read(CHAT)
-    assert read is not None
-    assert [each.role for each in read] == ["system", "user", "assistant", "tool", "assistant", "user"]
-    assert read[1].text == "Weather?\n\n[image_url]"
-    assert read[2].calls[0].name == "look" and read[3].answers == "a"
-    made = ChatCompletions().write(
-        CHAT, {1: MessageChange(None), 3: MessageChange("[#3 left out]")}, {2: "[#1 left out]"}
-    )
-    assert [one["role"] for one in made["messages"]] == ["system", "assistant", "tool", "assistant", "user"]
-    assert made["messages"][1]["content"] == [{"type": "text", "text": "[#1 left out]"}]
-    assert made["messages"][1]["tool_calls"] == CHAT["messages"][2]["tool_calls"]
-    assert made["messages"][2] == {"role": "tool", "tool_call_id": "a", "content": "[#3 left out]"}
-    assert made["temperature"] == 0
 
 
 def test_messages_of_anthropic_keep_results_in_front_and_thoughts_where_they_were() -> None:
@@ -154,7 +142,7 @@ def test_items_of_responses() -> None:
     assert form.write({"input": "Hello"}, {}, {}) == {"input": "Hello"}
 
 
-@pytest.mark.parametrize("form", [ChatCompletions(), AnthropicMessages(), Responses()])
+@pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("request_", [{}, {"messages": 3, "input": {}}, {"messages": ["x"], "input": [None]}])
 def test_what_is_no_list_of_messages_is_left_alone(form: Format, request_: dict[str, Any]) -> None:
     assert form.read(request_) is None
@@ -208,7 +196,7 @@ def test_an_answer_that_tells_no_tokens_has_no_usage(content: bytes) -> None:
     assert usage_in(b"data: " + content + b"\n\n", streamed=True) is None
 
 
-@pytest.mark.parametrize("form", [ChatCompletions(), AnthropicMessages(), Responses()])
+@pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("content", [b"", b"\xff", b"[]", b'{"choices": 3, "content": 4, "output": {}}'])
 def test_an_answer_that_cannot_be_read_says_nothing(form: Format, content: bytes) -> None:
     assert not [each for each in read_answer(form, content, streamed=False) if each.text]

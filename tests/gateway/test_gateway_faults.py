@@ -41,14 +41,14 @@ def ask(address: str, messages: Asked, path: str = "/v1/chat/completions", **mor
         return asking.post(path, json={"model": "m", "messages": messages, **more})
 
 
-def said(text: str, *, last: bool = False) -> str:
-    choice = {"index": 0, "delta": {"content": text}, "finish_reason": "stop" if last else None}
+def said(text: str) -> str:
+    choice = {"index": 0, "delta": {"content": text}, "finish_reason": None}
     return f"data: {json.dumps({'choices': [choice]})}\n\n"
 
 
-def long(turns: int = 30) -> Asked:
+def long() -> Asked:
     made: Asked = []
-    for n in range(turns):
+    for n in range(30):
         made.append({"role": "user", "content": f"What does the motor of dome {n} draw, and since when?"})
         made.append({"role": "assistant", "content": f"Dome {n} draws {n + 10} ampere since the {n}th of May."})
     return [*made, {"role": "user", "content": "What did dome 3 draw?"}]

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,17 +10,12 @@ import httpx2
 import pytest
 
 from amgs.errors import ModelError, UsageError
-from amgs.frames import registry
 from amgs_app.engine import Engine, Options
-from amgs_app.gateway.served_model import model_app
 from amgs_app.models import model_server
 from amgs_app.models.model_server import ModelServer
 from amgs_app.settings import every_setting
-from amgs_focus.model.tiny import TinyModel
-from tests.engine.conversation_world import agent
-from tests.engine.test_written import ALIKE, MAST, TWO, YARD
-from tests.gateway.recorder import Recorder, gateway
-from tests.service.serving import NOW, running
+from tests.gateway.recorder import Recorder
+from tests.service.serving import NOW
 
 OPENED: list[ModelServer] = []
 
@@ -118,37 +111,3 @@ def test_the_key_stands_in_the_environment_alone(
         assert engine.model_server is not None and engine.model_server.write("?", 1) == "Sunny."
         assert fresh.headers[-1]["authorization"] == "Bearer sk-mine"
     assert not any(b"sk-mine" in path.read_bytes() for path in tmp_path.rglob("*") if path.is_file())
-
-
-def test_with_this_programs_own_model_nothing_breaks_and_its_nonsense_comes_to_nothing(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    def window() -> str:
-        with Engine(Options(store=":memory:", model="tiny", now=NOW)) as engine:
-            memory = engine.memory
-            memory.ingest_texts([(text, NOW, {}) for text in (MAST, YARD, TWO, *ALIKE)])
-            memory.consolidate()
-            proposed = [(each.id, each.by) for each in memory.lifecycle.plan_enhancement().proposals]
-            attention = registry.find("ATTENTION", registry.by_name(memory.frame_definitions()))
-            memory.define_frame(replace(attention, name="SHORT", assembly="summary"))
-            short = memory.assemble("SHORT", query="what does the mast cost?", reinforce=False).text
-            conversation = engine.memory.conversation
-            conversation.add("trip", [*agent(), {"role": "user", "content": "How old is the rope?"}])
-            found = conversation.optimise("trip", budget=conversation.stats("trip").tokens // 4, strategy="levels")
-            assert found.count("digested")
-            return json.dumps([[one.text for one in found.messages], proposed, short])
-
-    plain = window()
-    with running(model_app(TinyModel)) as behind, gateway(behind, store=tmp_path / "own.duckdb") as through:
-        monkeypatch.setenv("AMGS_MODEL__SERVER", through)
-        assert window() == plain
-    with running(model_app(TinyModel)) as address:
-        monkeypatch.setenv("AMGS_MODEL__SERVER", address)
-        assert window() == plain
-        server = opened(address)
-        assert isinstance(server.write("Say something.", 8), str)
-        assert server.name == TinyModel().card.name
-        with pytest.raises(ModelError, match="400"):
-            server.write("word " * 20_000, 8)
-    monkeypatch.setenv("AMGS_MODEL__SERVER", "http://127.0.0.1:9#gone")
-    assert window() == plain

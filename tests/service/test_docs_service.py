@@ -18,8 +18,8 @@ TEXT = (ROOT / "docs" / "service.md").read_text(encoding="utf-8")
 ADDRESS = "http://127.0.0.1:8420"
 
 
-def examples(language: str, text: str = TEXT) -> str:
-    return "\n".join(re.findall(rf"```{language}\n(.*?)```", text, flags=re.S))
+def examples(language: str) -> str:
+    return "\n".join(re.findall(rf"```{language}\n(.*?)```", TEXT, flags=re.S))
 
 
 def run(code: str) -> None:

@@ -83,14 +83,3 @@ async def test_a_workstation_attached_to_a_gateway_opens_on_the_latest_exchange(
             async with attached(address) as (app, pilot):
                 await until(pilot, lambda: app.main.body.main == "conversation")
                 await until(pilot, lambda: "What does the motor of the dome draw?" in text_of(app))
-
-
-async def test_a_workstation_attached_to_a_service_opens_on_what_it_holds(tmp_path: Path) -> None:
-    with served(tmp_path / "a.duckdb") as address, client(address) as http:
-        http.post("/v1/memory/ingest", json=SECRET)
-        async with attached(address) as (app, pilot):
-            await until(pilot, lambda: "third stone" in text_of(app))
-            assert app.main.body.main == "inbox"
-        await asyncio.to_thread(http.post, "/v1/lifecycle/consolidate")
-        async with attached(address) as (app, pilot):
-            await until(pilot, lambda: app.main.body.main == "overview")

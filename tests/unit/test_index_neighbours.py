@@ -12,8 +12,8 @@ from amgs.index.neighbours import nearest
 from amgs.types import Vector
 
 
-def units(seed: int, count: int, dimension: int = 8) -> Vector:
-    matrix = np.random.default_rng(seed).normal(size=(count, dimension)).astype(np.float32)
+def units(seed: int, count: int) -> Vector:
+    matrix = np.random.default_rng(seed).normal(size=(count, 8)).astype(np.float32)
     return np.asarray(matrix / np.linalg.norm(matrix, axis=1, keepdims=True), dtype=np.float32)
 
 

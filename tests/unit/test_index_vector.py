@@ -87,10 +87,10 @@ def test_a_kept_index_changes_like_one_in_memory(tmp_path: Path, seed: int, size
     assert found.rows.tolist() == wanted.rows.tolist()
 
 
-def clustered(chance: np.random.Generator, size: int, dimension: int = 48) -> NDArray[np.float32]:
+def clustered(chance: np.random.Generator, size: int) -> NDArray[np.float32]:
     """Vectors around some centres, as those of texts are."""
-    centres = chance.normal(size=(40, dimension))
-    return (centres[chance.integers(0, 40, size)] + 0.7 * chance.normal(size=(size, dimension))).astype(np.float32)
+    centres = chance.normal(size=(40, 48))
+    return (centres[chance.integers(0, 40, size)] + 0.7 * chance.normal(size=(size, 48))).astype(np.float32)
 
 
 def test_the_neighbour_graph_finds_what_the_product_finds(tmp_path: Path) -> None:

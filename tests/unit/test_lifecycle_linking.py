@@ -26,21 +26,16 @@ def at(name: str, hour: int = 0, **more: object) -> LinkNode:
 
 
 def linked(
-    nodes: list[LinkNode],
-    rows: list[list[float]] | None = None,
-    *,
-    texts: dict[str, str] | None = None,
-    known: int = 0,
-    settings: ConsolidationSettings = SETTINGS,
+    nodes: list[LinkNode], rows: list[list[float]] | None = None, *, texts: dict[str, str] | None = None, known: int = 0
 ) -> dict[str, tuple[Edge, ...]]:
     """The edges when the first `known` nodes are there and the others come."""
     matrix = unit(rows, len(nodes))
     numbered = [replace(n, number=10 + i) for i, n in enumerate(nodes)]
     there = LinkContext(numbered[:known])
-    near = nearest(matrix[known:], matrix[:known], settings.neighbours, floor=settings.similarity)
+    near = nearest(matrix[known:], matrix[:known], SETTINGS.neighbours, floor=SETTINGS.similarity)
     words = texts or {n.id: n.id for n in nodes}
     fresh = Fresh(tuple(numbered[known:]), tuple(words[n.id] for n in nodes[known:]), matrix[known:], near)
-    return link(fresh, there, lambda ids: {i: words[i] for i in ids}, settings, NOW)
+    return link(fresh, there, lambda ids: {i: words[i] for i in ids}, SETTINGS, NOW)
 
 
 def unit(rows: list[list[float]] | None, count: int) -> Vector:

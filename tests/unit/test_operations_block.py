@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 
 import pytest
 
@@ -10,19 +10,18 @@ from amgs.errors import UsageError
 from amgs.ingest.metadata import change_tags
 from amgs.ingest.raw_blocks import RawBlock
 from amgs.types import BlockFilter
-from amgs_app.engine import Engine, Options
 from amgs_app.graph import edge_commands as edge
 from amgs_app.memory import commands as block
 from amgs_app.render.catalogue import sentence_of
 from amgs_app.session.operator import Operator
-
-NOW = datetime(2026, 3, 1, 9, 0, tzinfo=UTC)
+from tests.engine.memory_world import NOW
+from tests.unit.typed_lines import opened
 
 
 @pytest.fixture
 def operator() -> Operator:
     """Three consolidated blocks, one a day, and a raw one."""
-    made = Operator(Engine(Options(store=":memory:", model="tiny", now=NOW)))
+    made = opened()
     memory = made.engine.memory
     memory.ingest_many([RawBlock(f"Note {day}.", NOW - timedelta(days=day), {}) for day in (3, 1, 2)])
     memory.consolidate()

@@ -3,30 +3,23 @@
 from __future__ import annotations
 
 import json
-import shlex
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from amgs.api.exchange import ForeignImport
 from amgs.types import Block
-from amgs_app.calls.standard import standard
-from amgs_app.engine import Engine, Options
-from amgs_app.render.catalogue import table_of
-from amgs_app.render.encode import to_json
 from amgs_app.session.operator import Operator
 from tests.engine.foreign_samples import CHATGPT
-from tests.engine.memory_world import NOW
 from tests.engine.session_samples import CLAUDE_CODE, CODEX, claude_line, write_lines
+from tests.unit.typed_lines import do, opened
 
 
 @pytest.fixture
 def session(tmp_path: Path) -> Iterator[Operator]:
-    opened = Operator(Engine(Options(store=str(tmp_path / "s.duckdb"), model="tiny", now=NOW, own=True)))
-    yield opened
-    opened.close()
+    with opened(tmp_path / "s.duckdb", own=True) as session:
+        yield session
 
 
 @pytest.fixture
@@ -41,16 +34,6 @@ def folder(tmp_path: Path) -> Path:
     (made / "notes.txt").write_text("A note.", encoding="utf-8")
     (made / "again").symlink_to(made)
     return made
-
-
-def do(session: Operator, *words: str) -> Any:
-    """The result of a line, which must be printable as a table and as JSON."""
-    call = standard().parse(shlex.join(words))
-    assert call is not None
-    result = session.run(call)
-    assert table_of(result).title
-    assert to_json(result)
-    return result
 
 
 def blocks(session: Operator) -> list[Block]:

@@ -9,19 +9,18 @@ import pytest
 
 from amgs.errors import UsageError
 from amgs.types import Block, BlockFilter, ConsolidationPlan
-from amgs_app.engine import Engine, Options
 from amgs_app.lifecycle import care_commands as maintenance
 from amgs_app.lifecycle import commands as lifecycle
 from amgs_app.lifecycle import plan_commands as consolidation_plan
 from amgs_app.render.catalogue import table_of
 from amgs_app.session.operator import Operator
-
-NOW = datetime(2026, 3, 1, 9, 0, tzinfo=UTC)
+from tests.engine.memory_world import NOW
+from tests.unit.typed_lines import opened
 
 
 @pytest.fixture
 def operator() -> Operator:
-    return Operator(Engine(Options(store=":memory:", model="tiny", now=NOW)))
+    return opened()
 
 
 def held(operator: Operator) -> list[Block]:

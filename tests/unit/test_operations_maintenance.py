@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -12,31 +11,19 @@ from amgs.errors import Cancelled, UsageError
 from amgs.identity import block_id
 from amgs.types import Progress
 from amgs_app.calls.standard import standard
-from amgs_app.engine import Engine, Options
 from amgs_app.render.catalogue import table_of
 from amgs_app.render.encode import to_json
 from amgs_app.session.operator import Operator
 from tests.engine.lifecycle_world import OWL, OWL_COPY, lively
-from tests.engine.memory_world import NOW
+from tests.unit.typed_lines import do, opened
 
 
 @pytest.fixture
 def session(tmp_path: Path) -> Iterator[Operator]:
     path = tmp_path / "s.duckdb"
     lively(path).close()
-    opened = Operator(Engine(Options(store=str(path), model="tiny", now=NOW)))
-    yield opened
-    opened.close()
-
-
-def do(session: Operator, line: str) -> Any:
-    """The result of a line, which must be printable as a table and as JSON."""
-    call = standard().parse(line)
-    assert call is not None
-    result = session.run(call)
-    assert table_of(result).title
-    assert to_json(result)
-    return result
+    with opened(path) as session:
+        yield session
 
 
 def test_enhance_shows_first_and_applies_what_is_named(session: Operator) -> None:
@@ -93,7 +80,7 @@ def test_the_frame_assembled_last_is_there_in_the_next_session(session: Operator
     frame = do(session, "frame assemble ATTENTION --query owl")
     do(session, "frame assemble SESSION --query owl --look")  # a look leaves no trace
     session.close()
-    with Operator(Engine(Options(store=str(session.engine.store_path), model="tiny", now=NOW))) as later:
+    with opened(session.engine.store_path) as later:
         found = do(later, "frame last").frame
         assert (found.name, found.query, found.text, found.ledger) == ("ATTENTION", "owl", frame.text, frame.ledger)
         assert [(c.block.id, c.fate) for c in found.candidates] == [(c.block.id, c.fate) for c in frame.candidates]
@@ -115,7 +102,7 @@ def test_a_block_of_several_categories_is_found_by_each_and_one_category_alone_t
     assert of("decision") and of("task") and not of("preference")
     assert {hit.block.id for hit in do(session, "search owl --category task").hits} == {chosen}
     session.engine.memory.exchange.export(tmp_path / "m.json", "json")
-    with Operator(Engine(Options(store=str(tmp_path / "other.duckdb"), model="tiny", now=NOW))) as other:
+    with opened(tmp_path / "other.duckdb") as other:
         other.engine.memory.exchange.load(tmp_path / "m.json")
         assert of("decision", other) and of("task", other)
     do(session, f"block set {chosen[:12]} --category fact")

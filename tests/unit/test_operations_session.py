@@ -7,7 +7,6 @@ import string
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -19,9 +18,6 @@ from amgs_app.places.corpus import open_corpus
 from amgs_app.results.memory import BlockDetail
 from amgs_app.session.operator import Operator
 
-if TYPE_CHECKING:
-    pass
-
 
 def do(session: Operator, line: str) -> object:
     call = standard().parse(line)
@@ -29,9 +25,9 @@ def do(session: Operator, line: str) -> object:
     return session.run(call)
 
 
-def small_corpus(folder: Path, now: str = "2025-06-01T12:00:00Z") -> Path:
+def small_corpus(folder: Path) -> Path:
     (folder / "notes").mkdir(parents=True)
-    (folder / "corpus.toml").write_text(f"now = {now}\n")
+    (folder / "corpus.toml").write_text("now = 2025-06-01T12:00:00Z\n")
     (folder / "notes" / "one.md").write_text("---\ndate: 2025-05-01\n---\nThe first note.\n")
     return folder
 

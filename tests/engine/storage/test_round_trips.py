@@ -45,6 +45,12 @@ def test_a_block_comes_back_as_it_went_in(
     assert storage.blocks.get([one.id])[one.id] == one
 
 
+def test_a_text_of_twenty_megabytes_comes_back_whole(storage: Storage) -> None:
+    one = block("".join(f"{number} é\n" for number in range(2_100_000)))
+    put(storage, one)
+    assert len(one.content.encode()) > 20_000_000 and storage.blocks.get([one.id])[one.id] == one
+
+
 def test_a_known_block_is_not_written_again(storage: Storage) -> None:
     put(storage, block("a", category="first"))
     with storage.transaction():

@@ -56,10 +56,10 @@ class SpanWorld:
             memory__records=json.dumps([{"id": id, "content": content}] if id else [{"content": content}]),
         )
 
-    def delete(self, id: str, store: str = "beds") -> None:
+    def delete(self, id: str) -> None:
         """A record is deleted, or all of them."""
         given: dict[str, Any] = {"memory__record__id": id} if id else {}
-        self.add("delete_memory", memory__store__id=store, **given)
+        self.add("delete_memory", memory__store__id="beds", **given)
 
     def search(
         self, query: str, found: Sequence[tuple[str, str, float]], conversation: str = "", store: str = "beds"

@@ -16,15 +16,12 @@ def window(count: int) -> list[WindowMessage]:
     return [*(WindowMessage("user", f"Note {n}.") for n in range(count)), QUESTION]
 
 
-def losing(*places: int, nats: float = 5.0, any_does: bool = False) -> Score:
-    """A score that loses for each of these notes that is not there. any_does: only once all of them are gone."""
+def losing(*places: int, nats: float = 5.0) -> Score:
+    """A score that loses for each of these notes that is not there."""
 
     def score(messages: Sequence[WindowMessage]) -> float:
         there = {one.text for one in messages}
-        gone = [place for place in places if f"Note {place}." not in there]
-        if any_does:
-            return -nats if len(gone) == len(places) else 0.0
-        return -nats * len(gone)
+        return -nats * sum(f"Note {place}." not in there for place in places)
 
     return score
 

@@ -6,12 +6,9 @@ import gzip
 import http.client
 import json
 import sys
-import threading
 import zlib
-from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import replace
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import get_args
 
@@ -33,21 +30,13 @@ from amgs.wings.recorder.bodies import contents_of, read_body
 from amgs.wings.recorder.errors import BodyError
 from amgs.wings.recorder.foreign_memory import memory_of
 from amgs.wings.recorder.receiver import SpanReceiver
-from amgs.wings.recorder.span_files import Form, SpanReader, SpanWriter
+from amgs.wings.recorder.span_files import Form, SpanReader
 from amgs.wings.recorder.uses import review_scores
+from tests.wings.recorder.conftest import NOW
 from tests.wings.recorder.spans_of import SpanWorld
 
-NOW = datetime(2026, 3, 1, 9, tzinfo=UTC)
 JSON = "application/json"
 PROTOBUF = "application/x-protobuf"
-
-
-@pytest.fixture
-def receiver(tmp_path: Path) -> Iterator[SpanReceiver]:
-    with SpanWriter(tmp_path) as writer, SpanReceiver(writer, lambda: NOW, 0) as made:
-        threading.Thread(target=made.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
-        yield made
-        made.shutdown()
 
 
 def send(

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Iterator
-from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -18,34 +15,25 @@ from amgs.types.usage import Usage
 from amgs.wings.recorder.bodies import contents_of
 from amgs.wings.recorder.foreign_memory import memory_of
 from amgs.wings.recorder.receiver import SpanReceiver
-from amgs.wings.recorder.span_files import SpanReader, SpanWriter
+from amgs.wings.recorder.span_files import SpanReader
 from amgs_app.gateway.formats.spoken import Spoken
 from amgs_app.server.hosting import Namespaces
 from amgs_app.server.service import create_app
 from amgs_app.server.span_export import SpanExport
 from tests.service.serving import client, options, running
-
-NOW = datetime(2026, 3, 1, 9, tzinfo=UTC)
-
-
-@pytest.fixture
-def collector(tmp_path: Path) -> Iterator[SpanReceiver]:
-    with SpanWriter(tmp_path / "recorded") as writer, SpanReceiver(writer, lambda: NOW, 0) as made:
-        threading.Thread(target=made.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
-        yield made
-        made.shutdown()
+from tests.wings.recorder.conftest import NOW
 
 
 def taken(tmp_path: Path) -> tuple[RecordedSpan, ...]:
-    return joined(list(contents_of(SpanReader(tmp_path / "recorded").new())))
+    return joined(list(contents_of(SpanReader(tmp_path).new())))
 
 
 @pytest.mark.parametrize("content", [True, False])
-def test_a_served_memory_is_watched_like_any_other(collector: SpanReceiver, tmp_path: Path, content: bool) -> None:
+def test_a_served_memory_is_watched_like_any_other(receiver: SpanReceiver, tmp_path: Path, content: bool) -> None:
     import socket
 
     namespaces = Namespaces(options(tmp_path / "m.duckdb"))
-    namespaces.spans = SpanExport(collector.address, content=content)
+    namespaces.spans = SpanExport(receiver.address, content=content)
     listening = socket.create_server(("127.0.0.1", 0))
     with running(create_app(namespaces), listening) as address, client(address) as asking:
         added = asking.post("/v1/memory/ingest", json={"content": "The beds are watered every 9 hours."}).json()
@@ -65,8 +53,8 @@ def test_a_served_memory_is_watched_like_any_other(collector: SpanReceiver, tmp_
         assert not search.query and not search.records
 
 
-def test_an_exchange_of_the_gateway_is_a_session(collector: SpanReceiver, tmp_path: Path) -> None:
-    export = SpanExport(f"{collector.address}/v1/traces", content=True)
+def test_an_exchange_of_the_gateway_is_a_session(receiver: SpanReceiver, tmp_path: Path) -> None:
+    export = SpanExport(f"{receiver.address}/v1/traces", content=True)
     exchange = GatewayExchange(
         1, NOW, "garden", "/v1/messages", "m", "beds?", 3, None, "", "At 18:00.", "answered", 200, 0, 1.0, 2.0, 3.0,
         usage=Usage(20, 0, 80, 5),

@@ -60,9 +60,9 @@ class ClaudeFile:
     def run(self, command: str, shown: str, *, failed: bool = False) -> None:
         self.call("Bash", shown, failed=failed, command=command)
 
-    def compact(self, summary: str, trigger: str = "auto", **about: Any) -> None:
+    def compact(self, summary: str, **about: Any) -> None:
         """A compaction with its summary."""
-        told = {"trigger": trigger, "preTokens": self.window, **about}
+        told = {"trigger": "auto", "preTokens": self.window, **about}
         self.add(type="system", subtype="compact_boundary", content="Conversation compacted", compactMetadata=told)
         self.records[-1]["logicalParentUuid"] = self.records[-1]["parentUuid"]
         self.records[-1]["parentUuid"] = None

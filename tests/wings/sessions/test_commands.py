@@ -151,11 +151,6 @@ def test_what_a_call_changes_is_shown_as_a_diff(
     assert not any("old_string" in line or "{" in line for line in lines)
 
 
-def test_a_turn_is_shown_whole_and_a_loss_explained(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert "4711 rows" in told(capsys, "orchard-1", "--view", "text", "--at", "1")
-    assert "It does not stand" in told(capsys, "orchard-1", "--view", "why", "--find", "4711")
-
-
 @pytest.mark.parametrize(
     ("words", "what", "kind"),
     [

@@ -46,6 +46,14 @@ def ask(memory: amgs.Memory, *layers: PackLayer, session: str = "", query: str =
     return memory.packs.assemble(query, budget=60, layers=layers, session=session)
 
 
+def read_together(memory: amgs.Memory) -> dict[str, float]:
+    """Read two packs in each of three sessions; gives what each pack is worth for the question by then."""
+    for n in range(3):
+        for name in ("dome", "goat"):
+            memory.packs.assemble(pack=name, session=f"night {n}")
+    return {one.pack.name: one.worth for one in ask(memory).packs}
+
+
 def done(made: PackAssembly, name: str) -> str:
     return next(one.did for one in made.stages if one.name == name)
 
@@ -76,10 +84,7 @@ def test_a_question_walks_the_graphs_that_it_asks_for(memory: amgs.Memory) -> No
         "b": 0.9,
         "c": pytest.approx(0.72),
     }
-    for n in range(3):
-        for name in ("dome", "goat"):
-            memory.packs.assemble(pack=name, session=f"night {n}")
-    plain = {one.pack.name: one.worth for one in ask(memory).packs}
+    plain = read_together(memory)
     made = ask(memory, "graphs", query="the dome motor last night")
     walked = {one.pack.name: one.worth for one in made.packs}
     assert walked["goat"] > plain["goat"] and done(made, "graphs").startswith("temporal: begins at 3 packs")
@@ -168,10 +173,7 @@ def test_verdicts_and_outcomes_move_the_policy(memory: amgs.Memory) -> None:
 def test_the_least_valued_tenth_is_forgotten_and_what_is_read_together_comes_along(memory: amgs.Memory) -> None:
     for n in range(8):
         memory.packs.keep(f"filler {n}", blocks=[block_id(NOTES["goat"][0])], title=str(n))
-    for n in range(3):
-        for name in ("dome", "goat"):
-            memory.packs.assemble(pack=name, session=f"night {n}")
-    plain = {one.pack.name: one.worth for one in ask(memory).packs}
+    plain = read_together(memory)
     made = ask(memory, "continuum")
     worth = {one.pack.name: one.worth for one in made.packs}
     assert worth["goat"] > plain["goat"] and "1 pack forgotten" in done(made, "continuum")

@@ -1,4 +1,4 @@
-"""The panes and the lines around them: how they follow the terminal's size, and where the focus goes."""
+"""The panes and the lines around them: layout by the terminal's size, and the focus."""
 
 from __future__ import annotations
 
@@ -50,13 +50,12 @@ MainScreen.-single TabLine { display: block; }
 MainScreen.-front TabLine { display: none; }
 MainScreen.-asking StatusLine, MainScreen.-asking KeyBar { display: none; }
 """
-"""For the app's style sheet: Textual reads none from the first screen."""
+"""For the app's style sheet, since Textual reads none from the first screen."""
 
 
 class MainScreen(Screen[Any], inherit_bindings=False):
-    """Panes, header, tabs, status line, key bar and the line to type into.
-
-    Tab is left to the app, which walks over the panes that have a place.
+    """Panes, header, tabs, status line, key bar and command line. Tab is left to the app, which moves between visible
+    panes.
     """
 
     BINDINGS: ClassVar[list[Any]] = [
@@ -108,7 +107,7 @@ class MainScreen(Screen[Any], inherit_bindings=False):
         self.app.call_after_refresh(self.post_message, self.Painted())
 
     def get_widget_and_offset_at(self, x: int, y: int) -> tuple[Widget | None, Offset | None]:
-        """Return the widget under the pointer and the letter in it; text is marked only in the pane where the mark
+        """Return the widget under the pointer and the character in it; a mouse selection stays within the pane where it
         began.
         """
         if self._selecting and self._select_state is not None:
@@ -123,13 +122,13 @@ class MainScreen(Screen[Any], inherit_bindings=False):
 
     @property
     def ready(self) -> bool:
-        """Return whether the widgets are mounted: not before the screen is set up nor once it is taken down."""
+        """Return whether the widgets are mounted, neither before the screen is set up nor after it is closed."""
         return self.is_attached and self.status.is_attached
 
     # --- parts --------------------------------------------------------------------------------------------
 
     def pane(self, name: str) -> Pane:
-        """Return the pane of this name."""
+        """Return the pane with this name."""
         return self.panes[PANES.index(name)]
 
     def pane_of(self, kind: type[P]) -> P:
@@ -137,12 +136,12 @@ class MainScreen(Screen[Any], inherit_bindings=False):
         return next(pane for pane in self.panes if isinstance(pane, kind))
 
     def panes_of(self, command: str) -> Iterable[Pane]:
-        """Return the panes that show what this command gives."""
+        """Return the panes that show the results of this command."""
         return (pane for pane in self.panes if command in pane.SHOWS)
 
     @property
     def lifetime(self) -> FocusView | None:
-        """Working context as the focus pane shows it."""
+        """Working context as shown in the focus pane."""
         return self.pane_of(FocusPane).view
 
     def redraw(self) -> None:
@@ -151,7 +150,7 @@ class MainScreen(Screen[Any], inherit_bindings=False):
             pane.redraw()
 
     def draw_header(self) -> None:
-        """Bring the header up to date with the overview and the clock."""
+        """Update the header from the overview and the clock."""
         state = self._state
         if state.overview is None:
             return
@@ -178,33 +177,33 @@ class MainScreen(Screen[Any], inherit_bindings=False):
     # --- the line to type into ----------------------------------------------------------------------------
 
     def mount_prompt(self) -> None:
-        """After the first paint: the line to type into, which nobody sees before."""
+        """After the first paint: create the command line."""
         self.mount(self.prompt)
 
     @property
     def asking(self) -> bool:
-        """Return whether the operator types a line."""
+        """Return whether the operator is typing a line."""
         return self.has_class("-asking")
 
     def open_prompt(self, topic: str, label: str, value: str = "", **how: Any) -> None:
-        """Ask for one line, once the line to type into is there."""
+        """Ask for a line, once the command line exists."""
         if self.prompt.is_attached:
             self.add_class("-asking")
             self.prompt.open(topic, label, value, **how)
 
     def close_prompt(self) -> None:
-        """Give the place of the line back to the status line and the key bar, the focus to the pane."""
+        """Show the status line and key bar again, and return the focus to the pane."""
         self.remove_class("-asking")
         self.focus_last_pane()
         self._show_put_off()
 
     @property
     def typing(self) -> bool:
-        """Return whether typed text goes into a line: that of the screen, or one of a dialog."""
+        """Return whether typed text goes into a line, of the screen or a dialog."""
         return self.asking or isinstance(self.app.focused, Input)
 
     def show_after_typing(self, show: Callable[[], None]) -> None:
-        """Open what would take the keys; while a line is being typed, only when it is left."""
+        """Open something that would take the keys, once no line is being typed."""
         if self.typing:
             self._put_off.append(show)
         else:
@@ -220,7 +219,7 @@ class MainScreen(Screen[Any], inherit_bindings=False):
             show()
 
     def leave_front(self) -> None:
-        """There is a memory now: the other panes come."""
+        """Show the other panes, since there is a memory now."""
         if self._state.front:
             self._state.front = ""
             self.remove_class("-front")
@@ -230,7 +229,7 @@ class MainScreen(Screen[Any], inherit_bindings=False):
     # --- layout -------------------------------------------------------------------------------------------
 
     def rearrange(self) -> None:
-        """Follow the terminal's size: the layout's class, the tab line, the panes that came into view."""
+        """Adapt to the terminal's size: the layout's class, the tab line, newly visible panes."""
         self.body.empty = self._empty_panes()
         mode = self.body.mode
         for name in ("tiny", "single", "split", "tiled"):
@@ -244,26 +243,26 @@ class MainScreen(Screen[Any], inherit_bindings=False):
         self.app.call_after_refresh(self._tell_new_panes)
 
     def give_way(self) -> None:
-        """Let panes with nothing to show leave their place to others; never the one that has the focus."""
+        """Let panes with nothing to show give their place to others, except the focused one."""
         if self._empty_panes() != self.body.empty:
             self.rearrange()
 
     def _empty_panes(self) -> frozenset[str]:
-        """Panes with nothing to show. The large one keeps its place, but leaves the room; another one with the focus
-        stays as it is.
+        """Return the panes with nothing to show; the large one keeps its place but leaves room, a focused one stays
+        unchanged.
         """
         focused, main = self.focused_pane, self.body.main
         return frozenset(pane.NAME for pane in self.panes if pane.empty and (pane is not focused or main == pane.NAME))
 
     def _tell_new_panes(self) -> None:
-        """Tell the panes that have a place now and had none before."""
+        """Notify panes that have become visible."""
         shown = self.body.shown
         came, self._on_screen = [name for name in shown if name not in self._on_screen], shown
         for name in came:
             self.pane(name).came_on_screen()
 
     def look_at_stale(self) -> None:
-        """Have the panes on the screen look that could not before."""
+        """Refresh visible panes that could not be refreshed before."""
         for pane in self.panes:
             if pane.NAME in self.body.shown:
                 pane.came_on_screen()
@@ -284,12 +283,12 @@ class MainScreen(Screen[Any], inherit_bindings=False):
 
     @property
     def in_front(self) -> bool:
-        """Return whether no dialog lies in front of the panes and no line is typed."""
+        """Return whether no dialog covers the panes and no line is being typed."""
         return len(self.app.screen_stack) == 1 and not self.asking
 
     @property
     def untouched(self) -> bool:
-        """Return whether the operator has gone nowhere yet and types nothing."""
+        """Return whether the operator has not moved yet and is not typing."""
         return self.body.main == PANES[0] and not self.body.maximised and self.in_front
 
     def on_descendant_focus(self, event: events.DescendantFocus) -> None:
@@ -299,12 +298,12 @@ class MainScreen(Screen[Any], inherit_bindings=False):
             self._last_focused = event.widget.NAME
 
     def focus_last_pane(self) -> None:
-        """Give the focus back to the pane that had it."""
+        """Return the focus to the last pane that had it."""
         name = self._last_focused
         self.set_focus(self.pane(name if name in self.body.shown else self.body.main))
 
     def go(self, name: str) -> None:
-        """Give a pane the focus, and the large place where there is one. Without a memory there is one pane."""
+        """Focus a pane, in the large place if there is one. Without a memory there is only one pane."""
         if self._state.front not in ("", name):
             self.notify("`:ingest FOLDER` begins one, `amgs demo` opens a sample.", title="There is no memory yet")
             return
@@ -314,7 +313,7 @@ class MainScreen(Screen[Any], inherit_bindings=False):
         self.rearrange()
 
     def bring(self, name: str) -> None:
-        """Have a pane in front; where it is there already, nothing is arranged anew."""
+        """Bring a pane to the front; does nothing if it is there."""
         if self.body.main == name and self.focused is self.pane(name):
             self.give_way()
         else:
@@ -329,7 +328,7 @@ class MainScreen(Screen[Any], inherit_bindings=False):
         self.move_to(event.pane)
 
     def walk(self, by: int) -> None:
-        """Go to the next pane on the screen; where only one fits, show the next one."""
+        """Focus the next visible pane; if only one fits, show the next one."""
         self.moves += 1
         shown = self.body.shown
         if len(shown) > 1:
@@ -339,7 +338,7 @@ class MainScreen(Screen[Any], inherit_bindings=False):
             self.go(PANES[(PANES.index(self.body.main) + by) % len(PANES)])
 
     def maximise(self) -> None:
-        """Show the focused pane alone, or all of them again."""
+        """Show only the focused pane, or all of them again."""
         pane = self.focused_pane or self.pane(self.body.main)
         self.body.maximised = not self.body.maximised
         self.go(pane.NAME)

@@ -1,4 +1,4 @@
-"""Messages between the engine's thread and the screen: frozen values, each with the request it answers."""
+"""Messages between the engine's threads and the screen: immutable values, each with its request."""
 
 from __future__ import annotations
 
@@ -23,18 +23,18 @@ if TYPE_CHECKING:
 
 
 Follow = Callable[[Any], "Sequence[Call[Any]]"]
-"""Looks that a result calls for; asked in the engine's thread, so it holds frozen values alone."""
+"""Returns further requests for a result; called in the engine's thread, so it contains only immutable values."""
 
 Origin = Literal["operator", "screen"]
 
 
 @dataclass(frozen=True, slots=True)
 class EngineRequest:
-    """A command to carry out: by name and arguments, or as a typed line.
+    """A command to carry out, by name and arguments or as a typed line.
 
-    slot: a newer request of the same slot makes this one stale ("" never becomes stale). origin: the
-    operator's own act, which belongs into a recording, or a look that the screen takes by itself. follow: the looks
-    that are taken with the result, so that the screen gets both at once."""
+    slot: a newer request of the same slot makes this one stale ("" never). origin: the operator, which is recorded, or
+    the screen itself. follow: further requests delivered with the result, so that the screen gets both at once.
+    """
 
     id: int
     command: str
@@ -46,7 +46,7 @@ class EngineRequest:
 
     @property
     def content(self) -> tuple[object, ...]:
-        """Fields that tell it from other waiting requests."""
+        """Fields that distinguish it from other waiting requests."""
         return self.command, self.arguments, self.line, self.slot
 
     @property
@@ -59,8 +59,8 @@ class EngineRequest:
 class Answer:
     """Result of a command.
 
-    line: its canonical text. pane: the pane that shows it. writes: whether something changed. looks: the result of each
-    look that followed.
+    line: its canonical text. pane: that shows it. writes: whether something changed. looks: results of the further
+    requests.
     """
 
     command: str
@@ -73,7 +73,7 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class Started:
-    """The engine has begun with a request. background: what comes after it does not wait for it."""
+    """A request was started. background: later requests do not wait for it."""
 
     request: EngineRequest
     background: bool = False
@@ -81,7 +81,7 @@ class Started:
 
 @dataclass(frozen=True, slots=True)
 class Progressed:
-    """Progress of a request. elapsed and remaining in seconds; remaining is None while it is unknown."""
+    """Progress of a request. elapsed and remaining: seconds; remaining None if unknown."""
 
     request: EngineRequest
     done: int
@@ -93,7 +93,7 @@ class Progressed:
 
 @dataclass(frozen=True, slots=True)
 class Finished:
-    """A request's result: a frozen value of an engine or of an operation. elapsed in seconds."""
+    """A request's result. elapsed: seconds."""
 
     request: EngineRequest
     answer: Answer
@@ -110,8 +110,8 @@ class Finished:
 
 @dataclass(frozen=True, slots=True)
 class Failed:
-    """A request that ended in an error. fatal: nothing can go on with this store. detail: for a fault's
-    report.
+    """A request that ended in an error. fatal: the store cannot be used further. detail: for the report of a program
+    error.
     """
 
     request: EngineRequest
@@ -125,7 +125,7 @@ class Failed:
 
 @dataclass(frozen=True, slots=True)
 class RequestCancelled:
-    """A request that the operator stopped, or that a newer one replaced before it had begun."""
+    """A request that the operator cancelled, or that a newer one replaced before it started."""
 
     request: EngineRequest
     message: str = ""
@@ -134,9 +134,8 @@ class RequestCancelled:
 
 @dataclass(frozen=True, slots=True)
 class ModelsLoading:
-    """Loading state of the language model before any request for it: `done` of `total`.
-
-    trouble: why it, or the encoder, is not there; "" while all goes well.
+    """Progress of preloading the language model: `done` of `total`. trouble: why it, or the encoder, is missing; "" for
+    none.
     """
 
     done: int
@@ -145,7 +144,7 @@ class ModelsLoading:
     trouble: str = ""
 
     def __str__(self) -> str:
-        """Return what the header says after the model's name."""
+        """Return the text after the model's name in the header."""
         if self.trouble:
             return "not loaded"
         return "ready" if self.done == self.total else "loading"
@@ -157,19 +156,19 @@ EngineEvent = RequestEvent | ModelsLoading
 
 @dataclass
 class Overheard(Message):
-    """Brings what happens in a served memory to the screen."""
+    """Brings an event of a served memory to the screen."""
 
     what: ServiceEvent | Reach
 
 
 @dataclass
 class EngineReport(Message):
-    """Brings an event of the engine's thread to the screen."""
+    """Brings an event of the engine's threads to the screen."""
 
     event: EngineEvent
 
     def can_replace(self, message: Message) -> bool:
-        """Return whether a newer report on the same request's progress supersedes this."""
+        """Return whether this is newer progress of the same request."""
         return (
             isinstance(message, EngineReport)
             and isinstance(self.event, Progressed)
@@ -180,10 +179,10 @@ class EngineReport(Message):
 
 @dataclass(frozen=True, slots=True)
 class Opening:
-    """A session's clock, and what its settings ask for.
+    """A session's clock and settings.
 
-    consolidates: by itself, as soon as it is due. attached: the engine, where it is one that is served
-    elsewhere. drafts: corrections that an earlier session left. ignored: a line about each setting that is none.
+    consolidates: automatically when due. attached: the engine, if it is served elsewhere. drafts: corrections left by
+    an earlier session. ignored: a line per invalid setting.
     """
 
     clock: Clock | None = None
@@ -199,7 +198,7 @@ class Opening:
 
     @classmethod
     def of(cls, operator: Any) -> Opening:
-        """Read off an Operator; reading the theme reads the settings, which may be wrong."""
+        """Return the settings of an Operator; reading the theme reads the settings file, which may be invalid."""
         from amgs_app.session.operator import Operator
         from amgs_app.terminal.themes import theme_folders
 

@@ -1,5 +1,5 @@
-"""Inform the operator in the status line, in a toast, or on a page where nothing else can go on; first of all about the
-running request and its progress.
+"""Messages to the operator in the status line, in toasts, or on a page for fatal errors; first the running request and
+its progress.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ if TYPE_CHECKING:
 
 
 PATIENCE_SECONDS: Final = 0.5
-"""A look that the screen takes by itself is not spoken of before it takes this long."""
+"""Requests of the screen itself are not shown before they take this long."""
 
 
 @dataclass(eq=False)
 class RunStatus:
-    """The requests that the engine's threads are busy with, drawn into the status line."""
+    """The requests that run, shown in the status line."""
 
     line: StatusLine
     _begun: dict[int, tuple[EngineRequest, float]] = field(init=False, default_factory=dict)
@@ -43,7 +43,7 @@ class RunStatus:
 
     @property
     def keeps_the_line(self) -> bool:
-        """Return whether a request that the operator waits for runs; the screen's own looks give way to messages."""
+        """Return whether a request runs that the operator waits for; others give way to messages."""
         return any(request.origin == "operator" or request.command == OPEN for request, _ in self._begun.values())
 
     def add(self, request: EngineRequest, *, background: bool = False) -> None:
@@ -61,9 +61,8 @@ class RunStatus:
         self.stopping = False
 
     def draw(self, waiting: int) -> float:
-        """Bring the line up to date; gives the seconds that what it shows has run, 0 for nothing.
-
-        waiting: how many of the operator's requests wait.
+        """Update the line; return for how many seconds the request shown has run, 0 for none. waiting: number of the
+        operator's waiting requests.
         """
         now = time.perf_counter()
         shown = self._pick(now)
@@ -87,8 +86,8 @@ class RunStatus:
         return now - begun
 
     def _remaining(self, request: EngineRequest, now: float) -> float | None:
-        """Return the seconds that are left of what was estimated last; None once they have run out, and where it is
-        stopped: what runs on then is not foreseen.
+        """Return the remaining seconds by the last estimate; None if they have passed or the request is
+        being stopped.
         """
         seen = self._progress.get(request.id)
         if seen is None or seen.remaining is None or self.stopping:
@@ -97,8 +96,8 @@ class RunStatus:
         return left if left > 0 else None
 
     def _pick(self, now: float) -> tuple[EngineRequest, float] | None:
-        """Return what is worth a line: the operator's own before the screen's looks, the older before the newer, what
-        runs in the background last of either.
+        """Return the request to show: the operator's before the screen's, older before newer, background
+        last in each.
         """
         worth = [
             (request, begun)
@@ -110,9 +109,7 @@ class RunStatus:
         )
 
     def __str__(self) -> str:
-        """Return what is running and how long it still takes: `consolidate, about 40 s left`; empty while nothing
-        runs.
-        """
+        """Return what is running and its remaining time: `consolidate, about 40 s left`; "" if nothing runs."""
         now = time.perf_counter()
         shown = self._pick(now)
         if shown is None:
@@ -124,16 +121,16 @@ class RunStatus:
 
 
 FADES_SECONDS: Final = 15.0
-"""How long the status line keeps what was said last."""
+"""How long the status line keeps a message."""
 OVER_SECONDS: Final = 4.0
-"""How long what is said stands before what else is running."""
+"""How long a message covers what is running."""
 MOST_REFUSALS: Final = 4
-"""Refused inputs that a toast names."""
+"""Most rejected inputs listed in a toast."""
 
 
 @dataclass(eq=False)
 class Notices:
-    """Sentences in the status line, which fade; toasts for what is longer; dialogs for what is fatal."""
+    """Sentences in the status line, which fade; toasts for longer ones; dialogs for fatal errors."""
 
     app: App[Any]
     line: StatusLine
@@ -142,24 +139,24 @@ class Notices:
     _overheard: str = field(default="", init=False)
 
     def say(self, text: str, kind: Kind = "note") -> None:
-        """Put a sentence into the status line, for a while; it stands before what is running."""
+        """Show a sentence in the status line for a while, before what is running."""
         self.line.said, self._said_at = Said(text, kind), time.perf_counter()
         self.line.over = bool(self.runs)
 
     def overhear(self, text: str) -> None:
-        """Show an act of somebody else, where no message stands and the operator waits for nothing."""
+        """Show another client's action if there is no message and the operator waits for nothing."""
         free = self.line.said.text in ("", self._overheard)
         if free and not self.runs.keeps_the_line:
             self._overheard = text
             self.say(text)
 
     def drop_error(self) -> None:
-        """Drop the error of the action before as read: the operator has begun a new one."""
+        """Remove an earlier error, since the operator has begun something new."""
         if self.line.said.kind in ("bad", "warn"):
             self.line.said = Said("")
 
     def fade(self) -> None:
-        """Uncover the running request after a while, and later clear the message."""
+        """Uncover the running request after a while, and later remove the message."""
         age = time.perf_counter() - self._said_at
         if self.line.over and age >= OVER_SECONDS:
             self.line.over = False
@@ -167,7 +164,7 @@ class Notices:
             self.line.said = Said("")
 
     def error(self, title: str, message: str, way_out: str = "") -> None:
-        """Say once what went wrong and what to do: in the status line where that has the room, else in a toast."""
+        """Report an error and what to do, once: in the status line if it fits, else in a toast."""
         line = f"{title}: {message} {way_out}".rstrip()
         # The line spans the screen, and has no width of its own while a prompt stands in its place.
         if len(line) < self.app.size.width and "\n" not in line and not self.runs.keeps_the_line:
@@ -181,7 +178,7 @@ class Notices:
         self.app.notify(words, title=title, severity="warning", timeout=seconds)
 
     def refusals(self, result: object) -> None:
-        """Inputs that were not taken in, or not as they were meant, are named, not just counted."""
+        """Report inputs that were rejected, or not ingested as intended, by name."""
         from amgs.lifecycle.revision import RevisionPlan
         from amgs.types import IngestReport
 
@@ -195,31 +192,31 @@ class Notices:
                 self.warn(f"{len(group)} {title}", "\n".join(lines))
 
     def name_skipped_themes(self, problems: Sequence[ThemeError]) -> None:
-        """Name the theme files that were skipped."""
+        """Report theme files that were skipped."""
         if problems:
             self.warn(ThemeError.title, explain(problems))
 
     def ignored_settings(self, lines: Sequence[str]) -> None:
-        """Say which settings are ignored."""
+        """Report settings that are ignored."""
         if lines:
             self.warn("Settings ignored" if len(lines) > 1 else "Setting ignored", "\n".join(lines), 12)
 
     def name_ignored_keys(self, problems: Sequence[str]) -> None:
-        """Name the entries of the settings that give no key."""
+        """Report key settings that are ignored."""
         if problems:
             way_out = "Your other keys work. Correct [screen.keys] or [screen.commands] in the settings."
             words = "\n".join((*problems, way_out))
             self.warn("Key bindings ignored" if len(problems) > 1 else "Key binding ignored", words, 12)
 
     def fault(self, failure: Failed) -> None:
-        """Show the whole report of a fault of the program itself, to read and to copy."""
+        """Show the full report of a program error, to read and copy."""
         from amgs_tui.dialogs.reader import TextReader
 
         words = f"{failure.message}\n\n{failure.way_out}\n\n{failure.detail}"
         self.app.push_screen(TextReader(failure.title, Content(printable(words))))
 
     def fatal(self, failure: Failed) -> None:
-        """Show an error after which nothing can go on, once."""
+        """Show a fatal error, once."""
         from amgs_tui.dialogs.dialog import Fatal
 
         if not isinstance(self.app.screen, Fatal):

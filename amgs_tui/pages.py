@@ -1,4 +1,4 @@
-"""Pages and questions in front of the panes: a result that no pane shows, the block finder, the plan of an undo."""
+"""Pages and questions above the panes: results that no pane shows, the block finder, the plan of an undo."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ if TYPE_CHECKING:
     from amgs_tui.host import Host
 
 LATEST: Final = 14
-"""Blocks that the finder offers before anything is typed: what a screen of 24 lines has room for."""
+"""Blocks that the finder offers before typing: as many as fit a screen of 24 lines."""
 
 
 @dataclass(eq=False)
 class Pages:
-    """Opens them; the block finder, while it is open, gets what was found."""
+    """Opens pages, and passes results to the block finder while it is open."""
 
     app: App[Any]
     host: Host
@@ -38,7 +38,7 @@ class Pages:
     _growing: list[NewestFirst[Any]] = field(default_factory=list, init=False)
 
     def read(self, title: str, result: Any) -> None:
-        """Show a result on a page of its own; that of a block and of a diagnosis has keys."""
+        """Show a result on a page; those of blocks and diagnoses have keys."""
         from amgs.types.diagnosis import Diagnosis
         from amgs_app.render.catalogue import page_of, page_width
         from amgs_app.results.memory import BlockDetail
@@ -57,7 +57,7 @@ class Pages:
         self.app.push_screen(page)
 
     def read_as(self, title: str, result: Any, pipe: Pipe) -> None:
-        """Show a result in the form that its line was piped into."""
+        """Show a result in the form into which its line was piped."""
         from amgs_app.render.encode import to_json
         from amgs_app.shell.output import as_text
         from amgs_tui.dialogs.reader import TextReader
@@ -66,19 +66,19 @@ class Pages:
         self.app.push_screen(TextReader(title, Content(words)))
 
     def traffic(self, events: Sequence[ServiceEvent]) -> None:
-        """Show who asks the memory what; the block of the line that is chosen becomes the selection."""
+        """Show requests to the memory; the chosen line's block is selected."""
         from amgs_tui.dialogs.newest_first import Traffic
 
         self._open_growing(Traffic(events), self.host.pick)
 
     def history(self, entries: Sequence[RunCommand]) -> None:
-        """Show what was run; the line that is chosen comes into the command line."""
+        """Show the commands that were run; the chosen one is put into the command line."""
         from amgs_tui.dialogs.newest_first import CommandHistory
 
         self._open_growing(CommandHistory(entries), self.host.command)
 
     def _open_growing(self, page: NewestFirst[Any], then: Callable[[str], None]) -> None:
-        """Open a list that grows while it is read; `then` gets what is chosen."""
+        """Open a list that grows while it is read; `then` receives what is chosen."""
 
         def end(chosen: str | None) -> None:
             self._growing.remove(page)
@@ -89,15 +89,14 @@ class Pages:
         self.app.push_screen(page, end)
 
     def add(self, entry: ServiceEvent | RunCommand) -> None:
-        """Put what was heard or run meanwhile on top of the open page that lists such entries."""
+        """Add an entry to the open page that lists its kind."""
         for page in self._growing:
             if page.is_mounted and isinstance(entry, page.KIND):
                 page.add(entry)
 
     def find_block(self, title: str, chosen: Callable[[str], None], first: Sequence[Block] = ()) -> None:
-        """Let the operator find a block by its words; `chosen` is called with its id.
-
-        first: what is offered before anything is typed, by default the latest blocks.
+        """Let the operator find a block by its words; `chosen` is called with its id. first: offered before typing;
+        default: the latest blocks.
         """
         from amgs_tui.dialogs.finder import Finder
 
@@ -115,28 +114,28 @@ class Pages:
             self.host.ask(operations.block.find(limit=LATEST), slot="finder", origin="screen")
 
     def type_ahead(self, letter: str) -> bool:
-        """Give the block finder a letter that was typed before its line was there; False when it is closed."""
+        """Pass the block finder a letter typed before its line was there; return False if it is closed."""
         if self._finder is None or self.app.screen is not self._finder:
             return False
         self._finder.type_ahead(letter)
         return True
 
     def offer_latest(self, blocks: tuple[Block, ...]) -> bool:
-        """Give the block finder the latest blocks; False when it is closed."""
+        """Pass the block finder the latest blocks; return False if it is closed."""
         if self._finder is None:
             return False
         self._finder.offer(blocks)
         return True
 
     def show_found(self, blocks: tuple[Block, ...]) -> bool:
-        """Give the block finder what was found; False when it is closed."""
+        """Pass the block finder what was found; return False if it is closed."""
         if self._finder is None:
             return False
         self._finder.show_found(blocks)
         return True
 
     def ask_to_undo(self, plan: UndoPlan) -> None:
-        """Say what an undo will take back and do it after a yes; one that others build on is refused by the engine."""
+        """Show what an undo will revert, and do it after a yes; the engine refuses one that others depend on."""
         from amgs_app.render.format import describe_undo
 
         def undo() -> None:

@@ -1,4 +1,4 @@
-"""Carry out a request on a session, in one of the engine's threads, and show an error."""
+"""Carry out a request on a session, in one of the engine's threads, and report errors."""
 
 from __future__ import annotations
 
@@ -16,23 +16,22 @@ if TYPE_CHECKING:
     from amgs.types import Progress
 
 UNUSABLE: Final = (StoreLockedError, StoreTooNewError, StoreCorruptError)
-"""Errors after which nothing can be done with this store."""
+"""Errors after which the store cannot be used."""
 
 Execute = Callable[[Any, EngineRequest, "Progress"], Answer]
 """Carries out a request on the session."""
 
 Kind = Literal["beside", "long", "short", "background"]
-"""beside: may run while something else does. long: takes its time. short: ends soon, and what follows may mean its
-result. background: takes its time, and everything else may run while it does."""
+"""beside: may run beside others. long: takes time. short: ends soon, and later requests may refer to its result.
+background: takes time, and everything else may run beside it.
+"""
 
 KindOf = Callable[[EngineRequest], Kind]
-"""Tells the kind of a request; called in the engine's threads only, for it may import the operations."""
+"""Returns the kind of a request; called in the engine's threads only, since it may import the operations."""
 
 
 def failure(request: EngineRequest, error: BaseException, *, fatal: bool = False) -> Failed:
-    """Return an error as the screen shows it; an engine's own error brings its words, a fault of the program its
-    trace.
-    """
+    """Return an error for the screen: an engine's error with its message, a program error with its traceback."""
     error = as_refusal(error)
     title, message = getattr(error, "title", None), getattr(error, "message", None)
     if isinstance(title, str) and isinstance(message, str):
@@ -50,7 +49,7 @@ def failure(request: EngineRequest, error: BaseException, *, fatal: bool = False
 
 
 def run_through_registry(operator: Any, request: EngineRequest, progress: Progress) -> Answer:
-    """Return the one way an action is carried out: as a Call from the registry."""
+    """Carry out a request as a Call from the registry."""
     from amgs_app.calls.standard import standard
 
     registry = standard()
@@ -66,7 +65,7 @@ def run_through_registry(operator: Any, request: EngineRequest, progress: Progre
 
 
 def kind_of(request: EngineRequest) -> Kind:
-    """Return the kind of a request by its command; a line that names none is refused at once."""
+    """Return the kind of a request by its command; "beside" for an invalid line, which is refused at once."""
     from amgs_app.calls.standard import standard
     from amgs_app.terminal.line import LineError, split
 
@@ -83,7 +82,7 @@ def kind_of(request: EngineRequest) -> Kind:
 
 
 def _follow_up(operator: Any, request: EngineRequest, result: Any, progress: Progress) -> tuple[Any, ...]:
-    """Return the looks that the screen takes with a result; one that fails ends them."""
+    """Return the results of the further requests; an error ends them."""
     looks: list[Any] = []
     # The action is done, whatever becomes of its looks; the pane asks again for what it lacks and is told the error.
     with suppress(Exception):

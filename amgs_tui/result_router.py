@@ -1,8 +1,7 @@
-"""Route each result to the screen: the panes that show it, the header, a page of its own, the status line.
+"""Passes each result to where it is shown: panes, header, a page, the status line.
 
-A result comes to the front only where the operator has stayed since they asked for it, and takes no key from a line
-that is being typed: its page waits until the line is left. An error stands in the status line or in a toast, or in a
-dialog when nothing can go on.
+A result comes to the front only if the operator has stayed since asking for it, and a page waits until no line is being
+typed. Errors are shown in the status line or a toast, fatal ones in a dialog.
 """
 
 from __future__ import annotations
@@ -35,20 +34,20 @@ if TYPE_CHECKING:
     from amgs_tui.state import ScreenState
 
 AS_LEFT: Final = "as left"
-"""The slot in which the block is selected that was selected when the store was left."""
+"""Slot for selecting the block that was selected when the store was left."""
 AS_SERVED: Final = "as served"
 AS_ARRANGED: Final = "as arranged"
-"""The slot in which it is asked what a memory that is served elsewhere has to show."""
+"""Slot for asking what a memory served elsewhere has to show."""
 WORTH_SAYING: Final = 0.1
-"""How many seconds an action must take for its time to be told."""
+"""Least duration in seconds that is shown for an action."""
 
 
 @dataclass(eq=False)
 class ResultRouter:
-    """Receives what the engine's threads report and brings it where it belongs.
+    """Receives reports of the engine's threads and passes them on.
 
-    use_keys: gives actions the keys of the settings, and commands theirs. follow: begins to hear what happens in a
-    served memory. kept_selection: the block that was selected when a store was left.
+    use_keys: assigns keys from the settings. follow: starts listening to a served memory. kept_selection: returns the
+    block that was selected when a store was left.
     """
 
     screen: MainScreen
@@ -66,7 +65,7 @@ class ResultRouter:
     # --- results ------------------------------------------------------------------------------------------
 
     def take_result(self, event: Finished) -> None:
-        """Learn from a result, show it, and where the operator asked for it, say what came of it."""
+        """Learn from a result, show it, and report its outcome if the operator asked for it."""
         if event.command == OPEN:
             self._take_opening(event.result)
             return
@@ -109,14 +108,14 @@ class ResultRouter:
             self._go_on_with(opening.drafts)
 
     def _go_on_with(self, edits: tuple[ItemEdit, ...]) -> None:
-        """Corrections that the last session neither applied nor discarded: where they are."""
+        """Report where corrections are that the last session neither applied nor discarded."""
         from amgs.text.plural import plural
 
         words = f"Corrections to {plural(len(edits), 'block')}: d in pane 1 goes on with them."
         self.notices.warn("Kept from last time", words, 12)
 
     def _announce_due_work(self, event: Finished) -> None:
-        """Say what was done without being asked, and have the panes look; nothing where it was not due."""
+        """Report automatic work, and refresh the panes; nothing if none was due."""
         from amgs_app.render.catalogue import sentence_of
         from amgs_app.results.memory import Untouched
 
@@ -173,7 +172,7 @@ class ResultRouter:
                 self.screen.draw_header()
 
     def _welcome(self) -> None:
-        """Act on the first look at the store: ingest the corpus of an empty one, unless others use it too."""
+        """Act on the first overview of the store: ingest the corpus of an empty one, unless others use it too."""
         overview = self.state.overview
         empty = overview is not None and overview.corpus and not sum(overview.store.blocks.values())
         if empty and not self.state.attached:
@@ -190,7 +189,7 @@ class ResultRouter:
             self.screen.pane(name).look()  # it has no place before it knows that there is one
 
     def _pass_over_an_empty_inbox(self) -> None:
-        """Show the overview where one pane has all the room and it is an inbox without a block."""
+        """Show the overview if the only visible pane is an empty inbox."""
         overview, body = self.state.overview, self.screen.body
         if overview is None or body.maximised or body.shown != (PANES[0],):
             return
@@ -198,7 +197,7 @@ class ResultRouter:
             self.screen.go("overview")
 
     def _open_on_what_is_served(self, *, gateway: bool) -> None:
-        """Open, if the operator has gone nowhere yet, the requests of agents to a gateway; else, with an empty inbox,
+        """If the operator has not moved yet, show the requests to a gateway; else, with an empty inbox,
         the overview.
         """
         overview = self.state.overview
@@ -236,7 +235,7 @@ class ResultRouter:
                 self.screen.show_after_typing(lambda: self.pages.read(event.command.capitalize(), event.result))
 
     def _show_operator_result(self, event: Finished) -> None:
-        """Say what came of it, show the pane that has it, and have the others look again."""
+        """Report the outcome, show the pane that has it, and refresh the others."""
         from amgs_app.calls.hints import hint_by_keys
         from amgs_app.render.catalogue import entry_of, sentence_of
 
@@ -261,7 +260,7 @@ class ResultRouter:
             self.dispatcher.look()
 
     def take_models(self, event: ModelsLoading) -> None:
-        """Show the state of the models in the header; report trouble once, and again where a model is needed."""
+        """Show the state of the models in the header; report problems once, and again when a model is needed."""
         self.state.models = event
         self.screen.draw_header()
         if event.trouble:
@@ -270,7 +269,7 @@ class ResultRouter:
     # --- errors -------------------------------------------------------------------------------------------
 
     def take_failure(self, failure: Failed, *, stale: bool) -> None:
-        """Show an error in the panes that wait for the result, and say it where the operator asked."""
+        """Show an error in the panes that wait for the result, and report it if the operator asked."""
         # Before the first look at the store any error of it is the end.
         first = self.state.overview is None and not self.state.front
         if failure.fatal or (first and failure.exit_code == ExitCode.STORE):
@@ -289,6 +288,6 @@ class ResultRouter:
                 self.notices.error(failure.title, failure.message, failure.way_out)
 
     def take_cancel(self, event: RequestCancelled) -> None:
-        """Say that an action was stopped; what it has done so far is looked at."""
+        """Report that an action was cancelled, and refresh the panes."""
         self.notices.say(f"Stopped: {event.request.title}. {event.message}", "warn")
         self.dispatcher.look()

@@ -1,7 +1,7 @@
-"""Watch a served memory for events, and show them while the operator looks at it.
+"""Follow the events of a served memory and show them.
 
-A change by somebody else has the panes look again; a question is named in the status line, where nothing else is said.
-Nothing takes the focus, the cursor or the selection away.
+Changes by others refresh the panes; requests are shown in the status line if it is free. Focus, cursor and selection
+stay.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ if TYPE_CHECKING:
     from amgs_tui.pages import Pages
 
 TOGETHER_SECONDS: Final = 0.1
-"""Changes within this time are looked at together."""
+"""Changes within this time are shown by one refresh."""
 
 
 @dataclass(eq=False)
 class ServiceWatch:
-    """Follows the events of a served memory; does nothing where the memory is not served."""
+    """Follows the events of a served memory; does nothing for others."""
 
     app: App[Any]
     dispatcher: Dispatcher
@@ -39,28 +39,29 @@ class ServiceWatch:
     _lost: bool = field(default=False, init=False)
     _looks: bool = field(default=False, init=False)
     hears: bool = False
-    """Whether the events of a served memory come in."""
+    """Whether events of a served memory arrive."""
 
     def follow(self, engine: RemoteEngine) -> None:
-        """Begin to hear what happens in the memory that is served elsewhere. The listener's thread brings it to the
-        screen as Overheard; the screen knows the questions of its own client already.
+        """Start listening to a memory served elsewhere.
+
+        The listener's thread passes events to the screen as Overheard, without those of its own client.
         """
         self._own = engine.connection.client
         self._listener = EventListener(engine.events, lambda what: self.app.post_message(Overheard(what)))
         self._listener.start()
 
     def close(self) -> None:
-        """Hear nothing more."""
+        """Stop listening."""
         if self._listener is not None:
             self._listener.close()
 
     def join(self, timeout: float = 30.0) -> None:
-        """Wait until the thread that listens has ended (seconds)."""
+        """Wait until the listening thread has ended, at most `timeout` seconds."""
         if self._listener is not None:
             self._listener.join(timeout)
 
     def hear(self, what: ServiceEvent | Reach) -> None:
-        """Show an event, or that the service is lost or heard again."""
+        """Show an event, or that the service was lost or found again."""
         if isinstance(what, Reach):
             self._show_reach(what)
             return
@@ -85,7 +86,7 @@ class ServiceWatch:
             self.dispatcher.look()
 
     def _look_soon(self) -> None:
-        """Have the panes look again, once for changes that come together."""
+        """Refresh the panes soon, once for several changes."""
         if not self._looks:
             self._looks = True
             self.app.set_timer(TOGETHER_SECONDS, self._look)

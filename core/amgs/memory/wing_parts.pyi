@@ -7,7 +7,7 @@ from amgs.api.context import MemoryPart
 from amgs.wings.packs.api import Packs
 
 class WingParts(MemoryPart):
-    """One property for each wing, under its name. The wing's own code is imported when it is asked for."""
+    """A property for each wing, under its name; the wing's code is imported on first use."""
 
     @property
     def packs(self) -> Packs:

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from amgs.types import Candidate
 
 DIGITS = 6
+_NOTHING = 1e-12
+"""Below it a number is rounding: its digits, and its sign, depend on how many threads added it up."""
 LINE = 120
 
 
@@ -101,11 +103,10 @@ def _of_none(value: Any) -> Any:
 
 
 def round_float(value: float) -> float | None:
-    """Round to six significant digits; None for infinity and NaN, 0 instead of −0."""
+    """Round to six significant digits; None for infinity and NaN, 0 for what is less than `_NOTHING`."""
     if not math.isfinite(value):
         return None
-    short = float(f"{value:.{DIGITS}g}")
-    return short if short != 0 else 0.0
+    return float(f"{value:.{DIGITS}g}") if abs(value) >= _NOTHING else 0.0
 
 
 def instant(moment: datetime) -> str:

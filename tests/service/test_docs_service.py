@@ -54,7 +54,7 @@ def test_the_requests_run_as_they_stand(address: str, tmp_path: Path) -> None:
     )
     assert done.returncode == 0, done.stdout[-1500:] + done.stderr[-1500:]
     assert '"undone": true' in done.stdout
-    assert "20 are needed" in done.stdout
+    assert "20 outcomes are needed" in done.stdout
     assert "event: changed" in done.stdout
     assert "amgs_requests_total" in done.stdout
 

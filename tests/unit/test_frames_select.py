@@ -54,7 +54,7 @@ def test_every_candidate_gets_one_fate_with_a_reason_and_the_budget_holds(
 
 
 def test_what_means_the_same_is_taken_once() -> None:
-    pool = [candidate("a", 0.9, 1), candidate("b", 0.8, 1), candidate("c", 0.7, 1)]
+    pool = [candidate("The lamp is lit.", 0.9, 1), candidate("The lamp is lit!", 0.8, 1), candidate("c", 0.7, 1)]
     a, b, c = (one.block.id for one in pool)
     along = np.array([1.0, 0.0], dtype=np.float32)
     across = np.array([0.0, 1.0], dtype=np.float32)
@@ -177,7 +177,8 @@ def test_a_summary_takes_the_sentence_that_answers(content: str, query: str, sen
 
 
 def test_of_two_that_say_the_same_the_newer_is_taken() -> None:
-    old, new, other = candidate("a", 0.9, 5), candidate("b", 0.8, 5), candidate("c", 0.7, 5)
+    old, new = candidate("The lamp is lit.", 0.9, 5), candidate("The lamp is lit!", 0.8, 5)
+    other = candidate("c", 0.7, 5)
     later = replace(new.block, created_at=old.block.created_at + timedelta(days=1))
     new = replace(new, block=later)
     along, across = np.array([1.0, 0.0], np.float32), np.array([0.0, 1.0], np.float32)

@@ -60,19 +60,22 @@ class ServiceWatch:
         if self._listener is not None:
             self._listener.join(timeout)
 
-    def hear(self, what: ServiceEvent | Reach) -> None:
-        """Show an event, or that the service was lost or found again."""
-        if isinstance(what, Reach):
-            self._show_reach(what)
+    def hear(self, event: ServiceEvent | Reach) -> None:
+        """Show an event: list it on an open page of events; where another client caused it, say so in the status line,
+        and look again unless that client only asked. "dropped": events were lost, so look again. A Reach says that the
+        service was lost or found again.
+        """
+        if isinstance(event, Reach):
+            self._show_reach(event)
             return
-        if what.kind != "dropped":
-            self.pages.add(what)
-        if what.client == self._own:
+        if event.kind != "dropped":
+            self.pages.add(event)
+        if event.client == self._own:
             return
-        if what.kind != "asked":
+        if event.kind != "asked":
             self._look_soon()
-        if what.kind != "dropped":
-            self.notices.overhear(f"{printable_line(what.caller)}: {printable_line(what.line)} · {what.got}")
+        if event.kind != "dropped":
+            self.notices.overhear(f"{printable_line(event.caller)}: {printable_line(event.line)} · {event.got}")
 
     def _show_reach(self, reach: Reach) -> None:
         self.hears = reach.state == "heard"

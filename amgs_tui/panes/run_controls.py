@@ -89,7 +89,7 @@ class RunSteering:
     # --- branches -----------------------------------------------------------------------------------------
 
     def action_branch(self) -> None:
-        """Ask for the branch's name first; what is typed next belongs to it."""
+        """Ask for a new branch's name: the line that is typed next is it."""
         if (view := self.view()) is not None:
             hint = f"A name, or enter for branch-{len(view.branches)}. It begins at step {view.position}."
             self.naming = True

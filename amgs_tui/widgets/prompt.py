@@ -37,7 +37,7 @@ class LineInput(Input):
     KEYS: ClassVar[frozenset[str]] = frozenset({"tab", "shift+tab", "up", "down", "escape"})
 
     def _on_paste(self, event: events.Paste) -> None:
-        """Paste a text of several lines as one line."""
+        """Paste several lines as one, joined by blanks; a single line stays as it is."""
         event.stop()
         event.prevent_default()
         lines = event.text.splitlines()

@@ -203,8 +203,12 @@ def reasons(before: CaseOutcome, after: CaseOutcome) -> tuple[str, ...]:
 
 
 def _find_wanted_hit(outcome: CaseOutcome) -> CaseHit | None:
-    """Return the block at the outcome's rank, else the first that contains one of the wanted texts."""
-    return next((hit for hit in outcome.hits if (hit.rank == outcome.rank if outcome.rank else hit.wanted)), None)
+    """Return the hit at the outcome's rank, which has all wanted texts; without a rank the first hit that has any; None
+    where none has.
+    """
+    if outcome.rank:
+        return next((hit for hit in outcome.hits if hit.rank == outcome.rank), None)
+    return next((hit for hit in outcome.hits if hit.wanted), None)
 
 
 def _course(was: CaseHit, now: CaseHit | None, count: int) -> str:

@@ -227,21 +227,23 @@ def _add_cues(
     titled: Mapping[int, Collection[str]],
     marked: Mapping[int, Collection[str]],
 ) -> None:
-    """Add the cues that are not beside a name in the text: from addresses, speakers, sources, headings and tags."""
-    elsewhere: Iterator[tuple[str, tuple[str, str], int]] = (
+    """Add the cues that are not beside a name in the text: from addresses, speakers, headings and sources (`titled`, by
+    block), and tags (`marked`).
+    """
+    from_addresses: Iterator[tuple[str, tuple[str, str], int]] = (
         (name, cue, number)
         for number, reading in readings.items()
         for name, cue in ((hint, ("project", kind)) for hint, kind in reading.hints)
     )
-    for name, cue, number in elsewhere:
+    for name, cue, number in from_addresses:
         _add_cue(tallies, name, cue, number)
     for number, speaker in speakers.items():
         _add_cue(tallies, speaker, ("person", "speaks"), number)
     for number, titles in titled.items():
         for name in titles:
             _add_cue(tallies, name, ("project", "named in the source"), number)
-    for number, titles in marked.items():
-        for name in titles:
+    for number, tags in marked.items():
+        for name in tags:
             _add_cue(tallies, name, ("topic", "marked"), number)
 
 

@@ -202,16 +202,17 @@ class _Pair:
         return None
 
     def is_same_subject(self, old_claim: Claim, new_claim: Claim) -> bool:
-        """Return whether two statements are about the same thing. Manuals of different things use the same words, so
-        they must share a rare word in their titles, or most words of both statements.
+        """Return whether two statements may be about the same thing; False only for two manuals, which use the same
+        words of different things, where no link joins them and they share neither a rare word of their titles nor most
+        words of both statements.
         """
         if not self.manuals or self.same_title or self.linked:
             return True
-        either = (
+        shares = (
             self.words.covered(old_claim.subject, new_claim.topic),
             self.words.covered(new_claim.subject, old_claim.topic),
         )
-        return min(either) >= _MOSTLY
+        return min(shares) >= _MOSTLY
 
     def find_amendment(self) -> Finding | None:
         """Return a finding where the newer block links to the older one and says what of it stays or is replaced."""

@@ -346,6 +346,7 @@ def _first_scores(items: Sequence[ConsolidationItem], weights: Weights, now: dat
 
 
 def _summary(kinds: Mapping[str, int]) -> str:
+    """Describe a plan for the journal: how many blocks, and how many of the four commonest categories."""
     named = ", ".join(f"{n} {category}" for category, n in sorted(kinds.items(), key=lambda k: (-k[1], k[0]))[:4])
     count = sum(kinds.values())
     return f"{count} block{'' if count == 1 else 's'} ({named})" if named else "nothing to do"

@@ -147,7 +147,7 @@ class LifecycleMethods(OpenMemory):
         )
 
     def outcomes(self, limit: int = 100) -> tuple[Outcome, ...]:
-        """Return the latest forecasts, with their outcomes if decided."""
+        """Return the latest forecasts, newest first, those without an outcome included."""
         return self._storage.forecasts.latest(bounds.count("A limit", limit))
 
     def reliability(self, bins: int = 10, *, by: ForecastGroup | None = None, value: str | None = None) -> Reliability:

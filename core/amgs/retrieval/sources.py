@@ -42,7 +42,7 @@ class BlockReader(Protocol):
         ...
 
     def numbers_of(self, ids: Sequence[str]) -> Mapping[str, int]:
-        """Return the number of each id that exists."""
+        """Return numbers by id, without ids that do not exist."""
         ...
 
 

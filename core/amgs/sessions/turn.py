@@ -149,22 +149,22 @@ class Session:
 
     @cached_property
     def boundaries(self) -> tuple[Turn, ...]:
-        """Compactions of the main conversation that began a new window, without copied ones."""
+        """Turns of the main conversation that mark a compaction with a new window, without copied ones."""
         return tuple(turn for turn in self.main if turn.boundary and turn.boundary.whole and not turn.copied)
 
     @property
     def taken(self) -> int:
-        """Number of records with turns; with evidence and unread ones these are all."""
+        """Number of records that hold turns: all but the evidence and the unread ones."""
         return self.records - sum(self.evidence.values()) - len(self.unread)
 
     @property
     def started(self) -> datetime | None:
-        """Time of the first turn."""
+        """Earliest time of any turn; None where no turn has one."""
         return min((turn.at for turn in self.turns if turn.at), default=None)
 
     @property
     def ended(self) -> datetime | None:
-        """Time of the last turn."""
+        """Latest time of any turn; None where no turn has one."""
         return max((turn.at for turn in self.turns if turn.at), default=None)
 
     def turn(self, number: int) -> Turn:

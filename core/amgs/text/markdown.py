@@ -22,7 +22,7 @@ class ChatTurn:
 
 
 def title(body: str) -> str:
-    """Return the text of the first heading, empty when the body does not begin with one."""
+    """Return the text of the heading that the body begins with; "" where it begins otherwise."""
     first = body.lstrip().split("\n", 1)[0]
     match = _HEADING.match(first)
     return match[1] if match else ""

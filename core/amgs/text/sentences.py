@@ -47,6 +47,7 @@ def _within(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
 
 
 def _strip_span(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
+    """Yield the span without white space at its ends; nothing where it is blank."""
     piece = text[start:end]
     left, right = len(piece) - len(piece.lstrip()), len(piece.rstrip())
     if left < right:

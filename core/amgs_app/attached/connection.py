@@ -83,7 +83,7 @@ class AttachedConnection:
     def carry_out(
         self, identifier: str, payload: Mapping[str, Any], progress: Progress | None = None
     ) -> dict[str, Any]:
-        """Run an operation at the server; return its `result` and what comes with it.
+        """Run an operation at the server; return the last line of its answer: `result`, and what the server adds to it.
 
         Raises what the engine there raised, UnreachableError if nobody answers, and Cancelled if `progress` was
         cancelled; the server then stops at its next progress report.

@@ -215,7 +215,7 @@ def explain(result: EntryExplanation) -> list[Line]:
 
 
 def _tell_score(result: EntryExplanation) -> str:
-    """Return a score with its parts, largest first; "" for no score."""
+    """Return a score with its parts, largest first, without them where it is inherited; "" for a score near 0."""
     if abs(result.score) < LEAST_SCORE:
         return ""
     scale = f"{signed(result.score)}, where −1 asks to close it and +1 to open it"

@@ -319,8 +319,8 @@ def _rings(
 
 
 def _choose_edges(result: Neighbourhood, up: Mapping[str, str], selected: str | None) -> list[LiveEdge]:
-    """Return the edges to draw: all if few; else those of the centre and the selected block, and for each other block
-    the strongest towards the centre.
+    """Return the edges to draw: all up to CROWDED for a block; else those of the centre and the selected block, and
+    for each other block the strongest edge to its neighbour towards the centre (`up`, by id).
     """
     if len(result.edges) <= CROWDED * len(result.blocks):
         return list(result.edges)

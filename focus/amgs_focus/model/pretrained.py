@@ -87,7 +87,7 @@ class PretrainedModel:
         self._template = chat_template(tokenizer) or (CHATML if self._chat else None)
         self._sinks = self._choose_sinks()
         self._stops = self._choose_stops()
-        self._spelled = tuple(self.decode([stop]) for stop in sorted(self._stops))
+        self._stop_texts = tuple(self.decode([stop]) for stop in sorted(self._stops))
 
     @property
     def card(self) -> ModelCard:
@@ -121,7 +121,7 @@ class PretrainedModel:
             return "" if ended else "\n"
         between = self._template.reopening
         if ended:
-            between = between.removeprefix(next((stop for stop in self._spelled if between.startswith(stop)), ""))
+            between = between.removeprefix(next((stop for stop in self._stop_texts if between.startswith(stop)), ""))
         return between
 
     @cached_property

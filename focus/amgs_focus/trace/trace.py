@@ -132,6 +132,7 @@ class TraceWriter:
         self._record(Switched(name, state_hash))
 
     def acted(self, act: Act, state_hash: str) -> None:
+        """Record that spans were forgotten, restored or purged, and the hash of the state after it."""
         fields = act.id, act.kind, act.nodes.runs, act.at, act.by, act.why
         self._record(Acted(*fields, state_hash))
 

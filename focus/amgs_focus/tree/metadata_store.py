@@ -44,6 +44,7 @@ class BlockVectors:
         self._store = store
 
     def __len__(self) -> int:
+        """Count the blocks with a row, purged ones included."""
         return 0 if self._store.vectors is None else len(self._store.vectors)
 
     def sync(self, tree: LifetimeTree, encoder: TextEncoder, progress: ProgressCallback | None = None) -> None:

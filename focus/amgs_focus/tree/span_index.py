@@ -346,11 +346,11 @@ class SpanIndex:
         kinds, counts = np.unique(ids, return_counts=True)
         return self._summed(kinds, counts * self._weights(kinds))
 
-    def _summed(self, ids: Numbers, scale: Vectors) -> Vectors:
-        """Return (n,), (n,) -> (d + 1,): the weighted sum of embeddings, and in the last column of the weights."""
+    def _summed(self, tokens: Numbers, weights: Vectors) -> Vectors:
+        """Return (n,) tokens, (n,) weights -> (d + 1,): the weighted sum of the embeddings, then the sum of weights."""
         with torch.no_grad():
-            rows = self.tree.model.embed(torch.from_numpy(ids)).to("cpu", torch.float64).numpy()
-        return np.append(scale @ rows, scale.sum())
+            rows = self.tree.model.embed(torch.from_numpy(tokens)).to("cpu", torch.float64).numpy()
+        return np.append(weights @ rows, weights.sum())
 
     def _tokens(self, first: int, last: int) -> Numbers:
         """Return tokens of blocks [first, last)."""

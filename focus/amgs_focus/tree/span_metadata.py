@@ -66,7 +66,7 @@ class Descriptor:
 
 @dataclass(frozen=True, slots=True)
 class Act:
-    """One change to what is shown: who, when, why and of what. id: from 1, in order."""
+    """A forgetting, restoration or purge of spans: who did it, when, why. id: from 1, in order."""
 
     id: int
     kind: ActKind

@@ -226,11 +226,11 @@ class _Pass:
         """Return positions that an opening may take: what a collapse gave for it, and free ones beside those for tokens
         to come; the operator's may take any that are free.
         """
-        return self.now.free if unit.asked else max(self.now.room, min(self.now.free, self.freed)) - self.kept(unit)
+        return self.now.free if unit.asked else max(self.now.room, min(self.now.free, self.freed)) - self.reserved(unit)
 
-    def kept(self, unit: Unit) -> int:
-        """Return positions that are kept from an opening: for blocks wanted more, on the way to which a gist was
-        opened.
+    def reserved(self, unit: Unit) -> int:
+        """Return the positions that this opening may not take: what is still to be opened on the way down to blocks of
+        a higher score, to which a coarser gist was opened already. A step that two ways share counts once.
         """
         wanted = [node for node in self.promised if self.now.inside[node] > unit.score]
         ways = [self.now.way_down(node) for node in wanted]
@@ -240,7 +240,7 @@ class _Pass:
         """Return what an expansion may take of the free positions, in words."""
         room, reserve = max(0, self.now.room), self.now.context.free - max(0, self.now.room)
         explanation = f"{room} are free" + (f" beside the {reserve} for tokens to come" if reserve > 0 else "")
-        below = 0 if unit.asked else self.kept(unit)
+        below = 0 if unit.asked else self.reserved(unit)
         return explanation + (f", and {below} are kept for passages of higher score" if below else "")
 
     @property

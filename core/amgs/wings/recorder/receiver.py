@@ -170,8 +170,8 @@ class _Handler(BaseHTTPRequestHandler):
         self.server.writer.add(form, body, self.server.now())
         self.server.received.count(content)
         if kind == "application/json":
-            return json.dumps(_partial(content)).encode()
-        return _partial_protobuf(content)
+            return json.dumps(_json_answer(content)).encode()
+        return _protobuf_answer(content)
 
     def _check_sender(self) -> None:
         """Refuse other machines and pages in a browser."""
@@ -217,7 +217,8 @@ class _Handler(BaseHTTPRequestHandler):
         """Do not log single requests."""
 
 
-def _partial(content: OtlpContent) -> dict[str, Any]:
+def _json_answer(content: OtlpContent) -> dict[str, Any]:
+    """Return the body of an answer: empty where all was taken, else OTLP's partial success."""
     if not content.rejected:
         return {}
     return {
@@ -228,7 +229,8 @@ def _partial(content: OtlpContent) -> dict[str, Any]:
     }
 
 
-def _partial_protobuf(content: OtlpContent) -> bytes:
+def _protobuf_answer(content: OtlpContent) -> bytes:
+    """Return the same as a message of protobuf."""
     if not content.rejected:
         return b""
     from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceResponse

@@ -103,21 +103,33 @@ _BY_WORD: Final = (
     ("cookie", "cookie", r"(?i)\bcookie\\?[\"']?\s*:\s*\\?[\"']?([\w.!#$%&*+^|~-]+=[^\r\n\"'\[\\]{6,})"),
     *(
         (word, "password", rf"(?i)\b{command}\s?[\"']?([^\s\"'`$\\-][^\s\"'`\\]{{3,}})")
-        for word, command in (("sshpass", r"sshpass\s+-p"), ("docker", r"docker\s+login\b[^\n|]{0,300}?\s-p"))
+        for word, command in (
+            ("sshpass", r"sshpass\s+-p"),
+            ("docker", r"docker\s+login(?:\s+(?:(?:-u|--username)[ =]?\S+|[\w-]+[.:][\w./:-]+)){0,3}\s+-p(?=\s)"),
+        )
     ),
     *(
-        (word, "password", rf"\b{word}\w*\b[^\n|]{{0,300}}?\s-p(?=\S*\d)([^\s\"'`$\\]{{4,}})")
+        (
+            word,
+            "password",
+            rf"\b{word}\w*\s[^\n|;&,]{{0,300}}?\s-p(?!\d+(?:[:/]\w+)*(?!\S)|ort)(?=\S*\d)([^\s\"'`$\\]{{4,}})",
+        )
         for word in ("mysql", "mariadb")
     ),
     *(
         (
             "pass",
             "password",
-            rf"\b[A-Z0-9_]*PASS[A-Z_]*=\\?{quote}((?=[^{quote}\n]* )[^{quote}\\\n]{{4,200}})\\?{quote}",
+            r"(?:(?<!BY)(?<!COM)PASS|PASSWORD|PASSWD|PASSPHRASE)="
+            rf"\\?{quote}((?=[^{quote}\n]* )[^{quote}\\\n]{{4,200}})\\?{quote}",
         )
         for quote in ("'", '"')
     ),
-    ("</", "secret", r"(?i)<\w*(?:password|passwd|secret|token|apikey)>(?=[^<>]*\d)([^<>\s]{6,400})</"),
+    (
+        "</",
+        "secret",
+        r"(?i)<\w*(?:password|passwd|(?:secret|token|apikey)(?=>[^<>]*[a-z]))>(?=[^<>]*\d)([^<>\s]{6,400})</",
+    ),
     ("curl", "password", r"(?i)\bcurl\b[^\n|]{0,500}?\s(?:-u|--user)[ =]?[\"']?[^\s:\"']{1,80}:([^\s\"'{\\]{3,})"),
     (
         "--",
@@ -159,8 +171,9 @@ _PLACEHOLDER: Final = re.compile(
 """A value that stands for a secret and is none: a variable, a type, a placeholder, a path."""
 _HARMLESS: Final = re.compile(
     r"(?i)(?:tokens|authors?|authority|passed|passes|passing|pass_?rate|passage\w*|passenger\w*|tokeni[sz]\w*|"
-    r"secretar\w*|authenticat\w*|authentic|authored|passive\w*|passion\w*|passport)$|"
-    r"(?:token|secret|key)_?(?:count|type|limit|budget|id|url|name|ref|length|endpoint)|(?:max|min|num|total|next|page|input|output)_?tokens?"
+    r"secretar\w*|authenticat\w*|authentic|authored|passive\w*|passion\w*|passport|[dr]esenha\w*)$|"
+    r"token_?(?:count|type|limit|budget|id|url|name|length|endpoint)|(?:secret|key)_?(?:name|type|ref|url|length)$|"
+    r"key_?id$|(?:max|min|num|total|next|page|input|output)_?tokens?"
 )
 _STRONG: Final = re.compile(r"(?=.*[a-z])(?=.*[A-Z])|(?=.*[A-Za-z])(?=.*\d)|(?=.*[A-Za-z\d])(?=.*[!#$%&*+^~?@=/])")
 

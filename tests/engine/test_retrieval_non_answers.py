@@ -140,6 +140,14 @@ def test_a_question_that_gives_a_number_or_a_name_tells_it() -> None:
         ("誰が鍵を持っていますか？", "わかりません。", "鍵はマルテが持っています。"),
         ("谁有钥匙？", "不知道。", "钥匙在玛尔塔那里。"),
         ("Which pier is it?", "That information isn't available.", "It is the one by the old crane."),
+        ("¿Puedes comer pan?", "No tengo ni idea.", "No puedo comer gluten."),
+        ("¿Cuándo vas?", "No puedo decirlo.", "No puedo ir el lunes; voy el martes."),
+        ("Kann er mit ins Wasser?", "Das weiß ich nicht.", "Er kann nicht schwimmen."),
+        ("Wie ist die Wand?", "Ich weiß nicht.", "die Wand ist weiß, nicht grau"),
+        ("As-tu un frère ?", "Je ne peux pas répondre.", "Je n'ai pas de frère."),
+        ("Você tem irmãos?", "Não tenho ideia.", "Não tenho irmãos."),
+        ("Что можно есть?", "Не могу сказать.", "Я не могу есть глютен."),
+        ("Which tray is it?", "I have no access to that.", "The red one is not available on weekends."),
     ],
 )
 def test_a_non_answer_is_heard_in_other_languages(question: str, vain: str, fact: str) -> None:

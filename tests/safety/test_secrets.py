@@ -83,6 +83,10 @@ SECRETS: tuple[tuple[str, str, str], ...] = (
     ("secret", key := drawn(30), f"client_secret: {key}"),
     ("authorization", key := drawn(40), f"> Authorization: Bearer {key}"),
     ("authorization", "dXNlcjpwYXNzd29yZA", '{"Authorization": "Basic dXNlcjpwYXNzd29yZA=="}'),
+    ("secret", key := drawn(30), f"VAULT_SECRET_ID={key}"),
+    ("token", key := drawn(30), f"secret_refresh_token={key}"),
+    ("password", "Hunter22x", "key_id_password=Hunter22x"),
+    ("password", "correct horse battery staple", 'DB_PASSPHRASE="correct horse battery staple"'),
     ("cookie", key := drawn(32), f"Set-Cookie: sid={key}; Path=/; HttpOnly"),
     ("cookie", key := drawn(32), f"Cookie: theme=dark; session={key}"),
     ("signed address", key := drawn(43), f"https://a.blob.example.net/c?sv=2022&sig={key}%3D"),
@@ -106,6 +110,11 @@ SECRETS: tuple[tuple[str, str, str], ...] = (
 HARMLESS = (
     "http://localhost:3000/@vite/client and https://example.org:8080/pier@2x.png",
     "secretName: tide-tls-2024",
+    "docker login ghcr.io && docker run -p 8080:80 nginx",
+    "docker run --name mysql -p3306:3306 mysql:8",
+    'BYPASS_REASON=\'the old server is down\', TESTS_PASSED="12 of 14", PASSENGER_NAME="Anna Schmidt"',
+    "<max_token>4096000</max_token><token>2024-05-01</token>",
+    "Desenha: quadrado2024",
     "mysql -u root -p ferry",
     "The password is required, and the token is optional.",
     "The cabin's wifi password is cloudberry77.",  # told in a sentence, to be remembered

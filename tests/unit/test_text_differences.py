@@ -22,6 +22,8 @@ AT = datetime(2026, 3, 1, tzinfo=UTC)
         ("The oven needs 25 minutes at 180 degrees.", "The oven needs 35 minutes at 180 degrees."),
         ("三月五日开会", "三月六日开会"),
         ("weekly", "monthly"),
+        ("Her name is Denise.", "Her name is Denize."),
+        ("The team scoured the field.", "The team scored the field."),
         ("Retry the upload after 30 s.", "Retry the upload after 30 ms."),
         ("The bakery opens at 07:15 on weekdays.", "The bakery opens at 19:15 on weekdays."),
         ("The audit is on 4 May 2026.", "The audit is on 14 May 2026."),

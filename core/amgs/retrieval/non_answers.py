@@ -47,21 +47,39 @@ _IGNORANT = re.compile(
     r"|\b(?:have|need|want|going|like)\s+to\s+(?:check|look|find\s+out|search|ask|verify)\b"
     r"|\bi(?:['’]ll|['’]d|\s+will|\s+must|\s+should|\s+can)\s+(?:\w+\s+)?(?:check|look|find\s+out|search|ask|verify|get\s+back)\b"
     r"|\bplease\s+(?:tell|provide|specify|share|remind|clarify)\b|\bgood\s+question\b"
-    r"|\bno\s+access\b|(?:n['’]t|\bnot)\s+available\b",
+    r"|\bi\s+have\s+no\s+access\b|\b(?:information|details?|data|answer)\s+(?:is|are)(?:n['’]t|\s+not)\s+available\b",
     re.IGNORECASE,
 )
 _IGNORANT_ELSEWHERE = re.compile(
-    r"\b(?:wei(?:ß|ss)|wissen|kenne|kann|können|erinnere|finde|habe?)\b[^.!?]{0,40}?\b(?:nicht|nichts|keine[rn]?)\b"
-    r"(?:[^.!?]{0,20}\b(?:sagen|angeben|beantworten|informationen?|angaben?)\b)?|\bkeine?\s+(?:ahnung|informationen?|angaben?)\b"
-    r"|\bnicht\s+(?:sicher|bekannt|gespeichert)\b|\bunbekannt\b"
-    r"|\b(?:ne\s+(?:le\s+)?|n['’])(?:sais|peux|connais|ai|me\s+souviens|suis)\b[^.!?]{0,30}?\b(?:pas|aucune?)\b|\baucune\s+(?:idée|information)\b"
-    r"|\bno\s+(?:l[oa]\s+)?(?:s[eé]|puedo|tengo|recuerdo|encuentro|conozco)\b|\bni\s+idea\b|\bno\s+estoy\s+segur[oa]\b"
-    r"|\bnão\s+(?:sei|posso|tenho|lembro|encontr\w+)\b|\bnon\s+(?:l[oa]\s+)?(?:so|posso|ricordo|saprei|ne\s+ho)\b|\bnessuna\s+idea\b"
-    r"|\b(?:weet|weten|kan)\b[^.!?]{0,20}?\bniet\b|\bgeen\s+idee\b|\b(?:vet|ved|husker|minns)\b[^.!?]{0,12}?\b(?:ikke|inte)\b|\b(?:aner\s+ikke|ingen\s+anelse|ingen\s+aning)\b"
-    r"|\bnie\s+(?:wiem|pamiętam|znam)\b|\bне\s+(?:знаю|помню|могу|уверен\w*)\b|\bпонятия\s+не\s+имею\b"
-    r"|(?:分|わ)かりません|知りません|覚えていません|不知道|不清楚|不记得|不確定|不确定|没有(?:相关)?信息|모르겠|몰라요",
+    "|".join(
+        (
+            r"\b(?:wei(?:ß|ss)(?!,)|wissen|kenne|erinnere|finde)\b[^.!?]{0,40}?\b(?:nicht|nichts|keine[rn]?)\b",
+            r"\b(?:kann|können|habe?)\b[^.!?]{0,40}?\b(?:nicht|nichts|keine[rn]?)\b[^.!?]{0,20}"
+            r"\b(?:sagen|angeben|beantworten|informationen?|angaben?)\b",
+            r"\bkeine?\s+(?:ahnung|informationen?|angaben?)\b|\bnicht\s+(?:sicher|bekannt|gespeichert)\b|\bunbekannt\b",
+            r"\bne\s+(?:le\s+)?(?:sais|connais|me\s+souviens)\b[^.!?]{0,30}?\b(?:pas|aucune?)\b",
+            r"\b(?:ne\s+|n['’])(?:peux|suis|ai)\s+(?:pas|aucune?)\s+"
+            r"(?:(?:vous\s+|te\s+|le\s+)?(?:dire|répondre)|sûre?|certaine?|(?:d['’])?informations?|idée)\b",
+            r"\baucune\s+(?:idée|information)\b",
+            r"\bno\s+(?:l[oa]\s+)?(?:sé|recuerdo|encuentro|conozco)\b|\bno\s+l[oa]\s+se\b|\bni\s+idea\b",
+            r"\bno\s+puedo\s+(?:decir|responder)|\bno\s+tengo\s+(?:ni\s+)?(?:idea|información|datos)\b",
+            r"\bno\s+estoy\s+segur[oa]\b",
+            r"\bnão\s+(?:sei|(?:me\s+)?lembro|encontr\w+)\b",
+            r"\bnão\s+posso\s+(?:dizer|responder)\b|\bnão\s+tenho\s+(?:ideia|informaç\w+)\b",
+            r"\bnon\s+(?:l[oa]\s+)?(?:so|ricordo|saprei|ne\s+ho\s+idea)\b|\bnessuna\s+idea\b",
+            r"\bnon\s+posso\s+(?:dire|rispondere)\b",
+            r"\b(?:weet|weten)\b[^.!?]{0,20}?\bniet\b|\bgeen\s+idee\b",
+            r"\b(?:vet|ved|husker|minns)\b[^.!?]{0,12}?\b(?:ikke|inte)\b",
+            r"\b(?:aner\s+ikke|ingen\s+anelse|ingen\s+aning)\b|\bnie\s+(?:wiem|pamiętam|znam)\b",
+            r"\bне\s+(?:знаю|помню|уверен\w*|могу\s+(?:сказать|ответить))\b|\bпонятия\s+не\s+имею\b",
+            r"(?:分|わ)かりません|知りません|覚えていません",
+            r"不知道|不清楚|不记得|不確定|不确定|没有(?:相关)?信息",
+            r"모르겠|몰라요",
+        )
+    ),
     re.IGNORECASE,
 )
+"""Says in other languages that one does not know. That one cannot, has not or is not something is a fact."""
 """The same in German, French, Spanish, Portuguese, Italian, Dutch, the languages of Scandinavia, Polish, Russian,
 Japanese, Chinese and Korean.
 """

@@ -75,7 +75,7 @@ _UNITS: Mapping[str, str] = {
     for short in named.split()
 }
 _ALIKE = {"am": "is", "are": "is", "were": "was", "has": "have", "does": "do", "an": "a"}
-_AMERICAN_OR = re.compile(r"(?<=\w\w)our(?=(?:s|ed|ing|ful|ite|able)?$)")
+_AMERICAN_OR = re.compile(r"(?<=\w\w)(?<!^sc)our(?=(?:s|ed|ing|ful|ite|able)?$)")
 _AMERICAN_Z = re.compile(r"(?<=\w\w\w)is(?=(?:e[sdr]?|ers|ing|ations?)$)")
 _FILLERS = frozenset(
     re.findall(
@@ -168,14 +168,23 @@ def _slip(spelling: str, other: str, text: str) -> bool:
     """Return whether a word is a misspelling of another: two letters swapped, a letter doubled, or a wrong vowel.
     Capitalised words are names and do not count.
     """
+    if any(word.capitalize() in text for word in (spelling, other)):
+        return False
+    if _to_american(spelling) == _to_american(other):
+        return True
     if min(len(spelling), len(other)) < _SLIP or spelling[0] != other[0] or not (spelling + other).isalpha():
         return False
-    if any(word.capitalize() in text for word in (spelling, other)) or OSA.distance(spelling, other) != 1:
+    if OSA.distance(spelling, other) != 1:
         return False
     if len(spelling) != len(other):
         return re.sub(r"(.)\1", r"\1", spelling) == re.sub(r"(.)\1", r"\1", other)
     wrong = [(x, y) for x, y in zip(spelling, other, strict=True) if x != y]
     return len(wrong) == 2 or set(wrong[0]) <= set("aeiou")
+
+
+def _to_american(word: str) -> str:
+    """Return a word in American spelling: color, organize."""
+    return _AMERICAN_Z.sub("iz", _AMERICAN_OR.sub("or", word))
 
 
 @lru_cache(maxsize=4096)
@@ -219,7 +228,7 @@ def _words(sentence: str) -> Sentence:
             word = re.sub(r"(?<=\d)[,'](?=\d{3}(?!\d))", "", word.removeprefix("v"))
         elif kind == "word":
             word = _UNITS.get(word, word) if number else f"{SPELLED[word]:g}" if word in SPELLED else word
-            word = _AMERICAN_Z.sub("iz", _AMERICAN_OR.sub("or", _ALIKE.get(word, word)))
+            word = _ALIKE.get(word, word)
         elif word == "%":
             word = "percent"
         elif word == "&":

@@ -74,13 +74,19 @@ _DAY_WORDS = {
     ),
 }
 """Words that tell the language of a text too short for its function words to tell it."""
+_ENGLISH_DAYS = re.compile(
+    r"\b(?:yesterday|today|tonight|tomorrow|ago|(?:last|next|this) \w+|(?:mon|tues|wednes|thurs|fri|satur|sun)days?"
+    r"|january|march|july|october|december)\b",
+    re.IGNORECASE,
+)
+"""Words that show that a text is English, although it has a name such as Chris Hoy."""
 
 
 def table_of(text: str) -> LanguageTable:
     """Return the table of a text's language; of one without a table, the English one."""
     counts = function_words(text)
     name = counts.language if counts.other > max(counts.english, 1) else ENGLISH
-    if name == ENGLISH and counts.english <= counts.other:
+    if name == ENGLISH and counts.english <= counts.other and not _ENGLISH_DAYS.search(text):
         name = next((language for language, words in _DAY_WORDS.items() if words.search(text)), ENGLISH)
     name = "spanish" if "¿" in text else spaceless_language(text) or name
     return language_table(name if name in TABLES else ENGLISH)

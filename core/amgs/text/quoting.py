@@ -16,7 +16,9 @@ _OWN: Final = re.compile(
     r"|```|~~~|<[/!?]?[a-z]|<!--"
     rf"|(?:={{2,}}|-{{2,}})[^\S{_BREAK}]*(?=[{_BREAK}]|\Z))"  # what makes a heading of the line above
     rf"|(?![ ]{{4}}|\t){_BLANK}\#\s"  # a title; further in, # is a comment of code
-    r"|(?:(?<=\n\n)|(?<=\n\r\n))(?:human|user|assistant|system|developer)[ ]?:)",  # another speaker
+    # Another speaker, after an empty line.
+    r"|(?:(?<=\n\n)|(?<=\r\r)|(?<=\n[ \t]\n)|(?<=\n\r\n))"
+    rf"{_BLANK}(?:human|user|assistant|system|developer)[ ]?:)",
     re.IGNORECASE,
 )
 _TAG: Final = re.compile(

@@ -68,6 +68,7 @@ def test_a_packed_file_of_which_nothing_can_be_unpacked_says_so(tmp_path: Path) 
         "2026-08-29T10:40:00.000000000Z",
         "2026-08-29 10:40:00 UTC",
         "2026-08-29T12:40:00+0200",
+        "20260829T104000Z",
     ],
 )
 def test_an_instant_is_read_in_any_unit(told: Any) -> None:
@@ -120,11 +121,21 @@ def test_what_the_program_writes_in_the_users_place_is_put_in(words: str, tmp_pa
     assert said(session)[-1] == ("said", "Paint buoy 9.")
 
 
+def test_a_line_that_begins_like_a_program_s_is_the_user_s(tmp_path: Path) -> None:
+    words = "review hook feedback: useEffect is called twice"
+    assert said(opened(tmp_path / "a.jsonl", [claude(1, "user", words)])) == [("said", words)]
+
+
+def test_a_day_and_a_time_without_marks_are_no_seconds() -> None:
+    assert {instant(told) for told in ("202401021230", "20240102123000")} == {None}
+
+
 def test_a_task_of_a_program_of_clines_family_is_told_by_its_folder(tmp_path: Path) -> None:
     for folder, agent in (
         ("kilocode.kilo-code", "Kilo Code"),
         ("rooveterinaryinc.roo-cline", "Roo Code"),
         ("x", "Cline"),
+        ("src/kilocode", "Cline"),
     ):
         path = tmp_path / folder / "tasks/1/api_conversation_history.json"
         path.parent.mkdir(parents=True)

@@ -50,7 +50,12 @@ _ENVELOPE: Final = re.compile(r"</?(?:task|user_message|feedback|answer)>\n?")
 _FAILED: Final = re.compile(
     r"\s*(?:The tool execution failed|Error[: ]|\[ERROR\]|<error>|Command failed|Command exited with code [1-9])"
 )
-_AGENTS: Final = {"rooveterinaryinc": "Roo Code", "/roo/": "Roo Code", "kilocode": "Kilo Code"}
+_AGENTS: Final = {
+    "rooveterinaryinc": "Roo Code",
+    "/roo/": "Roo Code",
+    "kilocode.": "Kilo Code",
+    "/.kilocode/": "Kilo Code",
+}
 """Programs by what is in the path of their files."""
 _MARKS: Final = ("<environment_details>", "<task>", "<user_message>")
 
@@ -194,7 +199,7 @@ def read(path: Path) -> Session:
     messages = about.get("messages") if about else whole
     if not isinstance(messages, list):
         raise InputError(f"{path} has no messages.", way_out="Give a task of Cline or Roo Code.")
-    folders = "/".join(path.parts).lower()
+    folders = f"/{path.as_posix()}".lower()
     reading = _Reading(path, next((agent for mark, agent in _AGENTS.items() if mark in folders), "Cline"))
     cuts = _cuts(beside(path.with_name("ui_messages.json")), len(messages)) if path.name == _NAME else {}
     name = path.name.removesuffix(".messages.json")

@@ -145,7 +145,7 @@ def run_workstation(open_session: Callable[[], Any], **options: Any) -> int:
         sys.stderr.write(f"amgs: {line}\n")
 
     def open_shared() -> Any:
-        """In the engine's thread: other programs may use the memory while the screen has it open."""
+        """Open the session, in the engine's thread, and let other programs use its memory while the screen is open."""
         from amgs_app.server.joining import NEEDED, share_in_thread
 
         operator = open_session()

@@ -74,7 +74,7 @@ class Workstation(App[None], inherit_bindings=False):
 
     open_session: creates the Session, in the engine's thread. execute: carries out requests; tests replace it.
     store_name: shown in the header until the store is open. theme_folders: with palettes. now: the session's clock.
-    front: pane shown alone while there is no memory. kept: state from an earlier start. collects: collect garbage
+    front: pane shown alone while there is no memory. kept_state: from an earlier start. collects: collect garbage
     between keys, only if the process is the screen's own.
     """
 
@@ -352,7 +352,9 @@ class Workstation(App[None], inherit_bindings=False):
         self.dispatcher.look()
 
     def action_stop_or_return(self) -> None:
-        """Remove the mouse selection; without one, stop the operator's action, else leave the maximised view."""
+        """Stop a playback in the focus pane. Remove the mouse selection; without one, stop the operator's action; if
+        nothing was stopped, leave the maximised view.
+        """
         played = self.main.pane_of(FocusPane).stop_playing()
         if self.main.selections:
             self.main.clear_selection()
@@ -362,7 +364,7 @@ class Workstation(App[None], inherit_bindings=False):
             self.action_maximise()
 
     def action_interrupt(self) -> None:
-        """Stop what runs, and say how to leave: ctrl-c never kills."""
+        """Stop the operator's action; without one, say how to leave, since ctrl-c never ends the program."""
         if self.dispatcher.by_operator is not None:
             self.dispatcher.stop()
         else:

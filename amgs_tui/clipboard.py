@@ -26,7 +26,7 @@ SECONDS = 2.0
 
 
 def copy(text: str) -> str:
-    """Copy a text by the first available program; return its name, None if all fail."""
+    """Copy a text by the first available program; return its name, "" if all fail."""
     for command in COMMANDS:
         if shutil.which(command[0]) is None:
             continue

@@ -38,7 +38,7 @@ class CommandLog:
         return tuple(self._entries)
 
     def hear(self, event: EngineEvent) -> RunCommand | None:
-        """Store the outcome of an operator's command; None for other reports."""
+        """Store and return the outcome of an operator's command; None for other reports."""
         entry = self._entry(event)
         if entry is not None:
             self._entries.appendleft(entry)

@@ -95,8 +95,8 @@ class Dispatcher:
         return request
 
     def ask_when_due(self, state: ScreenState) -> None:
-        """Consolidate the inbox if it is due and the settings ask for it, unless something runs; the next check is
-        soon.
+        """Consolidate the inbox if it is due and the settings ask for it; does nothing while something runs, since the
+        next check follows soon.
         """
         if self.engine.running is not None or state.overview is None:
             return

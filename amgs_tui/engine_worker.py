@@ -264,7 +264,7 @@ class EngineWorker:
             self._carry_out(operator, run)
 
     def _plan_loading(self, load: Callable[[Progress], object]) -> None:
-        """Load something in a separate thread once there are no requests, unless something loads already."""
+        """Prepare a separate thread that loads something once there are no requests, unless something loads already."""
         if self._ahead is None or self._ahead.ident is None or not self._ahead.is_alive():
             name = "amgs-engine-ahead"
             self._ahead = threading.Thread(target=self._load_ahead, args=(load,), name=name, daemon=True)
@@ -328,7 +328,7 @@ class EngineWorker:
             return None
 
     def _overtaking(self) -> EngineRequest | None:
-        """Return the waiting requests that may run beside a long one.
+        """Return the first waiting request that may run beside the first thread's; None if there is none.
 
         The operator's requests stay in order, except behind long ones: `why @1` refers to the search before it, not to
         the consolidation before that.
@@ -377,7 +377,7 @@ class EngineWorker:
         return event.answer.command if isinstance(event, Finished) else ""
 
     def _reporter(self, request: EngineRequest, begun: float) -> Callable[[int, int, str], None]:
-        """Return a Progress that reports at intervals, with the remaining time by the pace of the phase."""
+        """Return a function that reports progress at intervals, with the remaining time by the pace of the phase."""
         last = begun
         phase: str | None = None
         phase_begun, phase_done = begun, 0

@@ -139,7 +139,7 @@ class Notices:
     _overheard: str = field(default="", init=False)
 
     def say(self, text: str, kind: Kind = "note") -> None:
-        """Show a sentence in the status line for a while, before what is running."""
+        """Show a sentence in the status line, for a while over the running request."""
         self.line.said, self._said_at = Said(text, kind), time.perf_counter()
         self.line.over = bool(self.runs)
 

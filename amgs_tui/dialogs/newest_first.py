@@ -112,8 +112,8 @@ class Traffic(NewestFirst[ServiceEvent]):
 
 
 class CommandHistory(NewestFirst[RunCommand]):
-    """Commands run by keys, palette and line, from which one learns the commands for keys. Returns the chosen line to
-    be edited and run again, or None.
+    """Commands run by keys, palette and line; they show which command a key stands for. Returns the chosen line, to be
+    edited and run again, or None.
     """
 
     KIND = RunCommand

@@ -47,10 +47,10 @@ class Action:
 
 
 def matching(actions: Sequence[Action], typed: str) -> list[Action]:
-    """Return the actions that contain every typed word: by name or synonym before text, available ones first; then
-    those whose name contains the typed letters in order, closest together first.
+    """Return the actions that contain every typed word or have the typed key: by name, synonym or key before text,
+    available ones first; then those whose name contains the typed letters in order, closest together first.
 
-    If there are none, those whose names have words similar to the typed ones.
+    If there are none, return those whose names have words similar to the typed ones.
     """
     words = _fold(typed).split()
     letters = "".join(words)

@@ -232,7 +232,7 @@ class FollowingPane(ViewsPane):
         self.set_interval(_EVERY, self.follow)
 
     def stamp(self) -> object:
-        """Return what is another when the files have grown; None where none is followed."""
+        """Return a value that changes when the files grow; None if no file is followed."""
         raise NotImplementedError
 
     def look(self) -> None:
@@ -240,13 +240,15 @@ class FollowingPane(ViewsPane):
         super().look()
 
     def follow(self) -> None:
-        """Look again where the files have grown."""
+        """Look again if the files have grown."""
         if self.has_place and self.busy is None and self.stamp() not in (None, self._stamp):
             self.look()
 
 
 def next_of(values: Sequence[R], now: object, by: int = 1) -> R:
-    """Return the value some places after one, round the end; the first where that is none of them."""
+    """Return the value `by` places after the present one, continuing at the beginning; the first value if the present
+    one is none of them.
+    """
     return values[(values.index(now) + by) % len(values)] if now in values else values[0]
 
 

@@ -26,7 +26,9 @@ class CompletionCache:
         self._entities: dict[str, None] = {}
 
     def learn(self, result: Any, *, listed: bool) -> None:
-        """Store the blocks of a result; listed: @1, @2, … refer to them from now on."""
+        """Store the blocks, entities, frames and operations of a result; listed: @1, @2, … refer to its blocks from now
+        on, if there are several.
+        """
         inner = getattr(result, "result", result)
         blocks = [*_blocks_of(inner)]
         for block in blocks:

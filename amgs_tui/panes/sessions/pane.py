@@ -81,7 +81,7 @@ written is followed."""
 
     @property
     def review(self) -> SessionReview | None:
-        """Session that is open; None where the list is on view."""
+        """Session that is open; None while the list is shown."""
         return self.results.get("overview") if self.view != self.first else None
 
     def asks(self) -> Iterable[Call[Any]]:
@@ -121,7 +121,7 @@ written is followed."""
             self._stand_on_turn()
 
     def _begin(self, view: str) -> None:
-        """Another session is open: nothing is left of the one before."""
+        """Forget the previous session, since another is open."""
         for shown in (self.results, self.lists):
             for other in shown.keys() - {self.first, view}:
                 del shown[other]
@@ -158,7 +158,7 @@ written is followed."""
 
     @property
     def lines(self) -> list[SessionRow]:
-        """Lines of the first page, where that is on view."""
+        """Lines of the overview; none while another view is shown."""
         from amgs_app.views.sessions.figure import overview_rows
 
         if self.review is None or self.view != "overview":
@@ -171,14 +171,14 @@ written is followed."""
 
     @property
     def turn(self) -> int | None:
-        """Turn that the row under the cursor is about."""
+        """Number of the turn that the row under the cursor is about; None without one."""
         line = self.at_cursor(self.lines)
         turn = line.turn if line is not None else self.block_at_cursor()
         return None if turn is None else int(turn)
 
     @property
     def lost(self) -> tuple[int, str] | None:
-        """Compaction that dropped what is under the cursor, and what that said."""
+        """Compaction that dropped what is under the cursor, and its text; None if nothing dropped is under it."""
         if self.view == "lost" and self.row is not None:
             return self.row[0], self.row[1].text
         line = self.at_cursor(self.lines)
@@ -233,7 +233,7 @@ written is followed."""
         return super().check_action(action, parameters)
 
     def action_open(self) -> None:
-        """Open the session on the list, of a large file the end while the rest is read; of a row, read its turn."""
+        """Open the session under the cursor, its end first if the file is large; in an open one, read the turn."""
         if self.review is not None:
             self._read()
         elif self.row is not None:

@@ -59,11 +59,11 @@ class Calibration(MemoryPart):
         )
 
     def note_answer(self, answer: str, *, query: str = "") -> tuple[BlockUse, ...]:
-        """Log and return which blocks of the latest frame for a query an answer used: those whose ids it cites, and
-        those with which it shares more words than chance.
+        """Log which blocks of the latest frame for a query an answer used: those whose ids it cites, and those with
+        which it shares more words than chance. Return an entry for each block, with `by` "" if it was not used.
 
-        query: its words do not count. Does nothing in a memory opened for reading only, or if
-        `memory.calibration.answers` is 0. Raises UsageError if no frame was assembled for the query.
+        query: its words do not count. Logs nothing and returns () in a memory opened for reading only, or if
+        `memory.calibration.answers` is 0. Raises UsageError if no recent frame was assembled for the query.
         """
         context = self._context
         storage, keep = context.storage, context.settings.calibration.answers

@@ -56,7 +56,9 @@ class MemoryContext:
         return {name: known[name] for name in registry.order(known)}
 
     def whole_id(self, prefix: str) -> str:
-        """Return the only id with this prefix; raises UnknownBlockError, or AmbiguousIdError with the matching ids."""
+        """Return the only id with this prefix; raises UnknownBlockError, or AmbiguousIdError, which names up to five
+        matching ids.
+        """
         wanted = prefix.strip().lower()
         matches = self.storage.blocks.expand(wanted, 6) if _PREFIX.fullmatch(wanted) else ()
         if not matches:

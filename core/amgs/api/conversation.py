@@ -189,7 +189,7 @@ class Conversations(ConversationContexts):
         )
 
     def clear(self, conversation: str) -> JournalEntry:
-        """Delete a conversation: its messages, and blocks of it that no other source holds are archived."""
+        """Delete a conversation's messages, and archive its blocks that have no other source."""
         storage, now = self._storage, local_now(self._context.clock)
         with storage.transaction():
             size = len(keeping.read_held(storage, conversation))

@@ -50,7 +50,7 @@ from amgs.types.mentions import ConversationEntities, ConversationResolved, Reso
 
 
 def _check_confidence(least: float) -> float:
-    """Raise UsageError for a number that is no confidence."""
+    """Return a confidence; raises UsageError if it is outside [0, 1]."""
     if not 0.0 <= least <= 1.0:
         raise UsageError(f"{least:g} is no confidence.", way_out="Give a number from 0 to 1.")
     return least
@@ -66,7 +66,7 @@ class ConversationContents(MemoryPart):
     """The part of `memory.conversation` that analyses a whole conversation; only `resolve` writes."""
 
     def topics(self, conversation: str) -> ConversationTopics:
-        """Return the topics in order of time, and which of them are on the same subject."""
+        """Return the topics in order of time."""
         with self._storage.snapshot():
             stored = keeping.read_held(self._storage, conversation)
             vectors = self._vectors(stored)
@@ -222,8 +222,9 @@ class ConversationContexts(ConversationContents):
         return ContextComparison(a, b, why.find_changes(a, b))
 
     def why(self, conversation: str, handle: str, query: str = "", **options: Unpack[ContextOptions]) -> SpanReason:
-        """Return why the messages of a handle are kept or not, and the smallest changes that would keep them: more
-        tokens, or what would be dropped instead, by computing such plans. Arguments and errors as in `optimise`.
+        """Return why the messages of a handle are kept or not, and the smallest changes that would keep them: a larger
+        budget, or other messages dropped instead. Both are found by planning such contexts. Arguments and errors as in
+        `optimise`.
         """
         asked = self._ask(conversation, query, **options)
         wanted = self._numbers(conversation, [handle], asked.messages)

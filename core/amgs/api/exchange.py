@@ -302,7 +302,7 @@ def _check_whole(path: Path, storage: Storage, progress: Progress | None) -> Non
 
 
 def _check(path: Path, store_document: StoreDocument, schema: dict[str, tuple[TableColumn, ...]], latest: int) -> None:
-    """Raise an error for a file with tables or columns that the schema lacks."""
+    """Raise an error for a file of a later schema, with tables or columns that the schema lacks, or without blocks."""
     if store_document.schema > latest:
         raise StoreTooNewError(
             f"The file has schema {store_document.schema}; this program knows schemas up to {latest}.",

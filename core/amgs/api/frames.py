@@ -51,8 +51,8 @@ class Frames(MemoryPart):
     ) -> CachedFrame:
         """Return the stored assembly of a frame while it is fresh, else a new one (AMGS §10.2).
 
-        A frame is fresh for its refresh_hours; SELF for the hours in the settings, unless the identity changes. Writes
-        nothing in a memory opened for reading only.
+        A frame is fresh for its refresh_hours, unless its definition or any block or edge changes; for SELF and other
+        frames of the identity, only changes of the identity count. Writes nothing in a memory opened for reading only.
         """
         known = self._context.definitions()
         definition = registry.find(name, known)

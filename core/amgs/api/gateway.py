@@ -96,8 +96,8 @@ class GatewayLog(MemoryPart):
     def log_uses(
         self, conversation: str, answer: str, until: int, *, quoted: str, read: Collection[int]
     ) -> tuple[BlockUse, ...]:
-        """Log and return which blocks an answer used: notes quoted with their ids by MCP tools, and messages before the
-        last question.
+        """Log which blocks an answer used: notes that MCP tools quoted with their ids, and messages before the last
+        question. Return an entry for each of these blocks, with `by` "" if it was not used.
 
         until: number of the request's last message. read: numbers of messages that were sent whole.
         """

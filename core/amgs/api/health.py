@@ -137,7 +137,9 @@ def of_decay(ahead: Forecast, blocks: int) -> HealthLine:
 
 
 def of_centrality(context: MemoryContext) -> tuple[HealthLine, ...]:
-    """Report on the graph whose centrality scores a large memory; nothing for a small one, which is always computed."""
+    """Report how old the stored centrality of a large memory is; () for a small one, whose centrality is always
+    computed.
+    """
     stored = context.derived.centrality
     with context.storage.snapshot():
         if not stored.large():

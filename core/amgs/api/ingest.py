@@ -212,8 +212,8 @@ class Intake(MemoryPart):
         """Ingest every file below a folder that has a reader (notes, pages, PDFs, Office files, chats, code), sorted;
         unfit files are listed, the others are ingested.
 
-        Reading a folder again is not a new saying: its hidden texts stay hidden. created_at: date of every text,
-        whatever its file says. meta: metadata of every text, overriding its file's; `tags` are added.
+        If a folder is read again, unchanged texts do not count as said again: hidden ones stay hidden. created_at: date
+        of every text, whatever its file says. meta: metadata of every text, overriding its file's; `tags` are added.
         """
         from amgs.ingest import source_names
         from amgs.ingest.reading import read_folder

@@ -103,7 +103,7 @@ class Lifecycle(MemoryPart):
         keep: Sequence[str] = (),
         sure: Mapping[str, float] | None = None,
     ) -> PlanDraft:
-        """Return the draft with one block corrected, see `revise.edited`; nothing is written. new: allow a new
+        """Return the draft with a block corrected, see `plan_editing.edit_draft`; nothing is written. new: allow a new
         category.
         """
         return plan_editing.edit_draft(
@@ -199,7 +199,7 @@ class Lifecycle(MemoryPart):
         return chosen(plan, only)
 
     def apply_enhancement(self, plan: EnhancementPlan, only: Sequence[str] = ()) -> JournalEntry:
-        """Apply a plan or part of it; raises UsageError if the store has changed since."""
+        """Apply a plan or part of it; raises UsageError if a block or edge of it has changed since."""
         return enhance.apply(self._storage, chosen(plan, only), self._now)
 
     def walks(self) -> dict[tuple[str, str, str], int]:
@@ -222,7 +222,7 @@ class Lifecycle(MemoryPart):
         return supersede.plan(self._storage, now=now, change_counter=counter, progress=progress)
 
     def apply_review(self, plan: ReviewPlan) -> JournalEntry:
-        """Add the findings to the queue."""
+        """Add the findings to the queue; raises UsageError if another review has filled it since."""
         return supersede.enqueue(self._storage, plan, self._now)
 
     def reviews(self, *, every: bool = False, limit: int | None = None) -> tuple[ReviewItem, ...]:
@@ -230,7 +230,7 @@ class Lifecycle(MemoryPart):
         return supersede.queue(self._storage, every=every, limit=bounds.count("A limit", limit))
 
     def accept(self, review_id: int) -> JournalEntry:
-        """Apply a finding; raises UsageError if it is not open."""
+        """Apply a finding; raises UsageError if it is not open, or if blocks to merge are no longer consolidated."""
         return supersede.accept(self._storage, review_id, self._now, self._context.embedder)
 
     def reject(self, review_id: int) -> JournalEntry:
@@ -308,8 +308,8 @@ class Lifecycle(MemoryPart):
     # --- decay (AMGS §7.1) ------------------------------------------------------------------------------
 
     def forecast(self, *, days: float = 30, threshold: float | None = None, limit: int | None = None) -> Forecast:
-        """Forecast the memory `days` ahead: its categories then, and the soonest `limit` blocks that drop below the
-        threshold.
+        """Forecast the memory `days` ahead: its categories then, and the first `limit` blocks that drop below the
+        threshold, used ones before others, soonest first.
         """
         least = self._context.settings.decay.threshold if threshold is None else threshold
         most = bounds.count("A limit", limit)

@@ -29,7 +29,7 @@ _POINTS = 8
 
 @dataclass(frozen=True, slots=True)
 class Pruning:
-    """Prune every thirty days what shows all four signs, under each threshold of relevance."""
+    """Prune every thirty days the blocks that show all four signs, for each threshold of relevance."""
 
     thresholds: Sequence[float] = ()
 

@@ -82,8 +82,8 @@ class SourceLibrary(MemoryPart):
     # --- plans ------------------------------------------------------------------------------------------
 
     def follow(self, folder: Path) -> int:
-        """Treat a folder as the moved one of the same name that no longer exists; return the number of its files; 0 if
-        the folder is known or none of its name is gone.
+        """Record that a folder of the same name, which no longer exists, was moved here; return the number of its
+        files, 0 if this folder is known or no such folder is gone.
         """
         storage = self._storage
         moved = source_names.follow_move(storage.sources.names(), real_path(folder))
@@ -124,7 +124,9 @@ class SourceLibrary(MemoryPart):
         return self._plan(named, path.name, lambda _: named.names[0].name)
 
     def plan_text(self, name: str, text: str) -> RevisionPlan:
-        """Return what another text for a source would change; raises UsageError if the source has no pieces."""
+        """Return what another text for a source would change. Raises UsageError if the source has no pieces, InputError
+        for an unfit text.
+        """
         known, now = self._resolve_source(name), local_now(self._context.clock)
         reading = read_note(text, known, now, self._context.settings.ingest)
         if reading.refused:
@@ -135,12 +137,12 @@ class SourceLibrary(MemoryPart):
         return self._plan(NamedReading(reading, ()), known, lambda _: known)
 
     def plan_delete(self, names: Sequence[str]) -> RevisionPlan:
-        """Return what deleting sources would change: pieces of no other source are archived."""
+        """Return what deleting sources would change: pieces that no other source has are archived."""
         known = [self._resolve_source(name) for name in names]
         return self._plan(NamedReading(FolderContents(()), ()), ", ".join(known), file_of, known)
 
     def apply(self, plan: RevisionPlan) -> Revision:
-        """Apply a plan in one transaction; raises UsageError if the store has changed since."""
+        """Apply a plan in one transaction; raises UsageError if its sources or blocks have changed since."""
         return revision.apply_plan(self._storage, plan, self._now)
 
     def watch(self, folder: Path, wait: Callable[[], bool], *, rounds: int | None = None) -> Iterator[Revision]:
@@ -185,11 +187,13 @@ class SourceLibrary(MemoryPart):
         )
 
     def _names(self, path: Path) -> tuple[SourceName, ...]:
-        """Return all source names; if their folder was moved here, with its new place."""
+        """Return all source names; those of a folder that was moved here have its new place."""
         return source_names.names_after_move(self._storage, real_path(path))
 
     def _resolve_source(self, name: str) -> str:
-        """Return the source with this name, or the only one with this file, or whose name ends so."""
+        """Return the source with this name, or the only one with this file, or the only one whose name ends with it;
+        raises UsageError if there are none or several.
+        """
         sources = {piece.source for piece in self._storage.sources.held()}
         if name in sources:
             return name

@@ -61,9 +61,9 @@ def ingest(
     """Ingest one or more texts, all or none; they wait in the inbox for `consolidate`.
 
     content: a text, or a list of texts, each a str or a mapping with `content` and any of the following. occurred_at:
-    when it happened or was written; default: now. replaces: what it corrects, blocks by id or wording. Known texts are
-    not changed, so a request can be repeated. Returns once it is on disk. Raises InputError for a text that cannot be
-    ingested.
+    when it happened or was written; default: now. replaces: what it corrects, blocks by id or wording. A known text
+    makes no second block and at most counts as said later, so a request can be repeated. Returns once it is on disk.
+    Raises InputError for a text that cannot be ingested.
     """
     return sending(
         "POST",
@@ -143,7 +143,7 @@ def show_block(block_id: str) -> Ask[Block]:
 
 
 def find_blocks(text: str = "", *, limit: int | None = None) -> Ask[tuple[Block, ...]]:
-    """Return blocks whose title or text contains these words, newest first."""
+    """Return blocks whose title, first words or id resemble a text, best first; without a text, the latest blocks."""
     return operation("block_find", part("blocks"), text=text or None, limit=limit)
 
 
@@ -261,7 +261,7 @@ def plan_pruning(*, limit: int | None = None) -> Ask[ServedPlan]:
 
 
 def plan_revision(source: str, text: str) -> Ask[ServedPlan]:
-    """Plan the changes by a source's new text; the service stores the plan for an hour; changes nothing."""
+    """Plan what a source's new text would change; the service stores the plan for an hour; changes nothing."""
     return sending("POST", "/v1/plans/revision", repeatable=True, source=source, text=text)
 
 

@@ -31,8 +31,8 @@ TIMEOUT: Final = 60.0
 class ServiceConnection:
     """Connection settings.
 
-    timeout: seconds for one attempt, None for none. chance: returns numbers in [0, 1) that randomise waits. new_key:
-    returns a new idempotency key.
+    timeout: seconds for one attempt, None for no limit. chance: returns numbers in [0, 1) that randomise waits.
+    new_key: returns a new idempotency key.
     """
 
     base_url: str
@@ -111,8 +111,10 @@ class _Transport:
         sleep: Callable[[float], Any] | None = None,
         chance: Callable[[], float] | None = None,
     ) -> None:
-        """base_url: address of `amgs serve`. token: from `amgs token new`; only if the service needs one. namespace:
-        default: the token's first. timeout: seconds for one attempt, None for none. retries: number of further
+        """Create a client; nothing is sent yet.
+
+        base_url: address of `amgs serve`. token: from `amgs token new`; only if the service needs one. namespace:
+        default: the token's first. timeout: seconds for one attempt, None for no limit. retries: number of further
         attempts. sleep, chance: wait function, and random numbers in [0, 1) for waits.
 
         Raises UsageError for an invalid address, MissingExtraError without the extra `client`.

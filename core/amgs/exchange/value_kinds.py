@@ -60,7 +60,7 @@ def _texts(data: Any, width: int) -> None:
 
 
 def _numbers(data: Any, count: int) -> None:
-    """Raise ValueError unless the data are `count` integers."""
+    """Raise ValueError unless the data are a list of `count` non-negative integers."""
     if not isinstance(data, list) or len(data) != count or not all(type(n) is int and n >= 0 for n in data):
         raise ValueError("it is no list of numbers")
 

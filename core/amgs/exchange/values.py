@@ -98,7 +98,7 @@ def damaged(path: Path, why: object) -> InputError:
 
 
 def of_another_form(path: Path, form: object) -> InputError:
-    """Return the error for an export in an unknown format."""
+    """Return the error for an export in another format version."""
     return InputError(
         f"{path} has format version {form}; this program reads {VERSION}.", way_out="Update whichever program is older."
     )

@@ -17,8 +17,8 @@ class BlockMethods(OpenMemory):
     """Methods that look up and change blocks and edges."""
 
     def block(self, id_or_prefix: str) -> Block:
-        """Return the block with this id or unique prefix. Raises UnknownBlockError, or AmbiguousIdError with the
-        matching blocks.
+        """Return the block with this id or unique prefix. Raises UnknownBlockError, or AmbiguousIdError, which names up
+        to five matching ids.
         """
         return self._context.block(id_or_prefix)
 

@@ -97,7 +97,7 @@ class LifecycleMethods(OpenMemory):
         return self._storage.journal.last_event()
 
     def undo(self, operation_id: int) -> JournalEntry:
-        """Undo an operation; raises UsageError if a later one depends on it."""
+        """Undo an operation; raises UsageError if it is unknown or already undone, or if a later one depends on it."""
         from amgs.log import undo as undoing
 
         return undoing.undo(self._storage, operation_id)
@@ -123,7 +123,9 @@ class LifecycleMethods(OpenMemory):
         )
 
     def forecast(self, *, days: float = 30, threshold: float | None = None) -> Forecast:
-        """Return the blocks that will drop below the threshold within `days`, soonest first."""
+        """Forecast the memory `days` ahead, with the blocks that will drop below the threshold by then: used ones
+        first, soonest first in each group.
+        """
         return self.lifecycle.forecast(days=days, threshold=threshold)
 
     def feedback(

@@ -100,8 +100,8 @@ def turns_of_part(part: Any, who: str, text_kind: TurnKind | None = None, *, hum
 def words_of_user(content: str, *, human: bool = False) -> Iterator[tuple[bool, str, str]]:
     """Yield (said by the user, text, speaker) of the content of a user's message.
 
-    human: its record says that a person typed it; else elements at its beginning count as inserted, unless their names
-    are those of web pages.
+    human: its record says that a person typed it; else elements at its beginning count as inserted, unless they have
+    names of HTML elements.
     """
     if command := _COMMAND.search(content):
         words = _COMMAND_WORDS.search(content)

@@ -72,7 +72,7 @@ def find_abandoned_records(nodes: Mapping[str, RecordNode], last: str) -> Set[st
 
 
 def _answer_above(nodes: Mapping[str, RecordNode], id: str) -> str:
-    """Return the nearest answer above a record; "" without one."""
+    """Return the id of the nearest answer above a record; "" without one."""
     seen: set[str] = set()
     id = nodes[id].parent
     while id in nodes and id not in seen:

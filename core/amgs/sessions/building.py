@@ -141,7 +141,7 @@ class RecordReading(SessionBuilder):
 
 
 def read_document(path: Path, reading: RecordReading, records: Any) -> Session:
-    """Return the session in the records of a single document. Raises InputError without records."""
+    """Return the session in the records of a single document. Raises InputError if these are no list."""
     if not isinstance(records, list):
         raise InputError(f"{path} holds no messages.", way_out="Give a session file.")
     for number, record in enumerate(records, 1):
@@ -154,8 +154,9 @@ def read_document(path: Path, reading: RecordReading, records: Any) -> Session:
 def read_lines(begin: Callable[[Path, int | None], RecordReading], path: Path, end: int | None = None) -> Session:
     """Return the session in a file of lines.
 
-    begin: starts a reading that keeps so many characters of a turn. end: read only the last so many bytes, from the
-    beginning of a line. Raises InputError for an unreadable file.
+    begin: starts a reading that stores at most the given number of characters of a turn, None for all. end: number of
+    bytes at the end to read, from the beginning of a line; a compressed file is always read in full. Raises InputError
+    for an unreadable file.
     """
     reading = begin(path, limit_of(path))
     start = 0 if end is None or is_packed(path) else max(0, path.stat().st_size - end)
@@ -224,9 +225,10 @@ class SessionFormat:
     key: its name in commands. agent: the program's name. last_verified: ISO date of the last check of the reader
     against real files, with their version; "" if only the published description was read. places: glob patterns below
     the home folder. recognises: whether a file has this format, by path and first objects (none if it is not JSON).
-    read: returns its session; raises only InputError. read_end: the session in the last so many bytes, for formats that
-    can be read from any line on. marks: for the listing; None if files must be parsed. inside, read_one: for files with
-    several sessions: their ids, latest first, and the one with an id, or InputError; `read` returns the latest then.
+    read: returns its session; raises only InputError. read_end: the session in the given number of last bytes, for
+    formats that can be read from any line on. marks: for the listing; None if files must be parsed. inside, read_one:
+    for files with several sessions: their ids, latest first, and the one with an id, or InputError; `read` returns the
+    latest then.
     """
 
     key: str

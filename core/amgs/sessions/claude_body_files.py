@@ -100,7 +100,7 @@ def body_folder(path: Path) -> BodyFolder:
 
 
 def _next(free: list[Path], request: Path, bodies: Mapping[str, Record | None], changed: Mapping[str, float]) -> str:
-    """Return the first response of the same model that was written after a request and belongs to no other."""
+    """Remove and return the first free response of the same model that was written after a request; "" without one."""
     model = text((bodies[request.name] or {}).get("model"))
     for response in free:
         same = text((bodies[response.name] or {}).get("model")).startswith(model)

@@ -192,8 +192,8 @@ def _of_phoenix(row: Mapping[str, Any]) -> RecordedSpan:
 
 
 def _flat(value: Any, name: str = "", depth: int = 0) -> Iterator[tuple[str, Any]]:
-    """Return `{"llm": {"input_messages": [{…}]}}` as `llm.input_messages.0.…`; too deeply nested values stay as they
-    are.
+    """Yield the values of `{"llm": {"input_messages": [{…}]}}` as `llm.input_messages.0.…`; too deeply nested values
+    stay as they are.
     """
     if isinstance(value, dict) and depth < _DEEPEST:
         for key, inner in value.items():

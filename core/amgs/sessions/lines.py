@@ -206,7 +206,7 @@ def text(value: Any) -> str:
 
 
 def name(value: Any) -> str:
-    """Return a short, printable text on one line; for a number, its digits; else ""."""
+    """Return a text shortened to one line, without what cannot be stored; for a number, its digits; else ""."""
     if isinstance(value, bool) or not isinstance(value, str | int | float):
         return ""
     line = " ".join(str(value).split())
@@ -351,7 +351,7 @@ def beside(path: Path) -> Any:
 
 
 def text_beside(path: Path) -> str:
-    """Return the stripped text of an optional file beside a session; "" if it is unreadable."""
+    """Return the stripped text of an optional file beside a session; "" if it is missing or unreadable."""
     try:
         return path.read_text("utf-8", "replace").strip() if path.is_file() else ""
     except OSError:

@@ -90,8 +90,8 @@ def open_session(path: Path, id: str | None = None) -> Session:
 
 
 def open_end(path: Path, size: int = END) -> Session:
-    """Return the session in the last bytes of a large file, marked as partial; the whole if the file is smaller or its
-    format has no lines. Raises InputError like `open_session`.
+    """Return the session in the last `size` bytes of a file, marked as partial; the whole session if the file has at
+    most twice as many, or its format cannot be read from its middle. Raises InputError like `open_session`.
     """
     session_format = format_of(path)
     if session_format.read_end is None or path.is_dir() or path.stat().st_size <= 2 * size:

@@ -44,7 +44,7 @@ def single_calls(spans: Sequence[RecordedSpan]) -> list[RecordedSpan]:
 
 
 def _around(span: RecordedSpan, by_id: Mapping[tuple[str, str], RecordedSpan]) -> RecordedSpan | None:
-    """Return the answer of which a span is an inner step of the same call; None for none."""
+    """Return the nearest answer around a span; None without one, or if a tool or an agent is in between."""
     seen = {span.id}
     while (outer := by_id.get((span.trace, span.parent))) is not None and outer.id not in seen:
         operation = operation_of(outer)
@@ -58,7 +58,7 @@ def _around(span: RecordedSpan, by_id: Mapping[tuple[str, str], RecordedSpan]) -
 
 
 def _depth(span: RecordedSpan, by_id: Mapping[tuple[str, str], RecordedSpan]) -> int:
-    """Return the number of spans around this one."""
+    """Return the number of spans around this one, counting itself."""
     seen = {span.id}
     while (outer := by_id.get((span.trace, span.parent))) is not None and outer.id not in seen:
         seen.add(outer.id)

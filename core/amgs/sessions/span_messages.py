@@ -264,7 +264,7 @@ def parsed(value: Any) -> Any:
 
 
 def listed(attributes: Mapping[str, Any], name: str) -> list[Any]:
-    """Return the list written as `NAME.0.role`, `NAME.1.role` and so on; None for none."""
+    """Return the list written as `NAME.0.role`, `NAME.1.role` and so on; [] for none."""
     entries: dict[int, dict[str, Any]] = {}
     for key, value in attributes.items():
         if key.startswith(f"{name}.") and (match := re.fullmatch(r"(\d{1,6})\.(.+)", key[len(name) + 1 :])):
@@ -418,7 +418,7 @@ def _is_json(part: Any) -> bool:
 
 
 def kinds_unread(spans: Sequence[RecordedSpan]) -> list[str]:
-    """Return the kinds of spans with words in unknown attributes: by name or library."""
+    """Return the first five kinds of spans with words in unknown attributes, by library and name."""
     kinds: dict[str, None] = {}
     for span in spans:
         operation, attributes = operation_of(span), told_by(span)
@@ -431,7 +431,7 @@ def kinds_unread(spans: Sequence[RecordedSpan]) -> list[str]:
 
 
 def _is_wordy(value: Any) -> bool:
-    """Return whether a value may be a message: JSON, or several words."""
+    """Return whether a value may be a message: a text of more than two words, or JSON that contains one."""
     content = parsed(value)
     if isinstance(content, dict | list):
         return any(_is_wordy(child) for child in (content.values() if isinstance(content, dict) else content))

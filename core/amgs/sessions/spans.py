@@ -116,8 +116,8 @@ def read_json(body: bytes) -> OtlpContent:
 
 
 def content_of(whole: Record) -> OtlpContent:
-    """Return the content of an OTLP object. Raises SpanFormatError if it has neither `resourceSpans` nor
-    `resourceLogs`, or these are no lists of objects.
+    """Return the content of an OTLP object. Raises SpanFormatError if it has fields but neither `resourceSpans` nor
+    `resourceLogs`, or if these are no lists of objects.
     """
     known = [name for name in ("resourceSpans", "resourceLogs") if name in whole]
     if not known and whole:
@@ -231,7 +231,7 @@ def _double(value: Any) -> float | None:
 
 
 def number(value: Any, *, signed: bool = False) -> int:
-    """Return a 64-bit integer from a number or text; 0 for anything else."""
+    """Return a 64-bit integer from a number or text; 0 for anything else. signed: negative ones too."""
     if isinstance(value, bool):
         return 0
     if isinstance(value, str) and re.fullmatch(r"-?[0-9]{1,20}", value):

@@ -133,8 +133,8 @@ def estimate_dropped_tokens(session: Session, boundary: Turn, remaining_numbers:
 
 
 def window_at(session: Session, number: int) -> SessionWindow:
-    """Return the window that was read for the turn with this number, or that contains it, if it is not the model's.
-    Raises IndexError for an unknown number.
+    """Return the window that the model read for the turn with this number; if the turn is not the model's, the first
+    window that contains it. Raises IndexError for an unknown number.
     """
     session.turn(number)
     turns, masked = _standing(session, number)

@@ -167,7 +167,7 @@ class ContextSpan:
 
 @dataclass(frozen=True, slots=True)
 class LedgerRow:
-    """Effect of a stage on the tokens: `before - taken + added == after`; each row begins with the last one's end.
+    """Effect of a stage on the tokens: `before - taken + added == after`; `before` is the previous row's `after`.
 
     messages: number after it.
     """

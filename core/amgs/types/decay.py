@@ -57,8 +57,8 @@ class CategoryOutlook:
 class Forecast:
     """The memory at as_of + days if nothing is used until then.
 
-    rows: blocks that drop below `threshold`, maybe only the first of `falling`: useful ones first, then the rest,
-    soonest first in each. already_below: number below it now. categories: largest first.
+    rows: blocks that drop below `threshold`, maybe only the first of `falling`: used ones first, then the others,
+    soonest first in each group. already_below: number below it now. categories: largest first.
     """
 
     as_of: datetime

@@ -105,8 +105,8 @@ class ConsolidationItem:
 
 @dataclass(frozen=True, slots=True)
 class ConsolidationPlan:
-    """A proposed consolidation, valid only at the store's change counter at which it was made. elsewhere: requested
-    blocks that another program consolidated meanwhile.
+    """A proposed consolidation, which can be applied while its blocks are raw. change_counter: of the store when it was
+    made. elsewhere: requested blocks that another program consolidated meanwhile.
     """
 
     items: tuple[ConsolidationItem, ...]

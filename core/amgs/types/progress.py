@@ -10,8 +10,8 @@ from amgs.errors import Cancelled
 class Progress:
     """Passed to long actions, which report progress and check for cancellation by it.
 
-    report(done, total, doing) is called in the working thread. A cancelled action raises Cancelled at its next report
-    and leaves the store unchanged.
+    report(done, total, doing) is called in the working thread. A cancelled action raises Cancelled at its next report;
+    only what it had committed by then, such as earlier batches, stays in the store.
     """
 
     def __init__(self, report: Callable[[int, int, str], None] | None = None) -> None:

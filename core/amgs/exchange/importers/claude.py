@@ -96,7 +96,9 @@ def _tree(listed: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
 def _last_of(
     conversation: Mapping[str, Any], listed: Mapping[str, Mapping[str, Any]], tree: Mapping[str, Any]
 ) -> str | None:
-    """Return the index of the message on which the conversation ended: the latest without children."""
+    """Return the index of the message on which the conversation ended: the one that it names, else the latest without
+    children; None without messages.
+    """
     named = conversation.get("current_leaf_message_uuid")
     ends = [(instant(message.get("created_at")) or EPOCH, n, here) for n, (here, message) in enumerate(listed.items())]
     chosen = [here for _, _, here in ends if named and listed[here].get("uuid") == named]
@@ -112,7 +114,7 @@ def _holds_notes(record: Mapping[str, Any]) -> bool:
 
 
 def _take_notes(records: Records, memory: dict[str, Any], path: str) -> None:
-    """Add the notes that Claude keeps on all conversations and on each project, in its own words."""
+    """Add the notes that Claude itself writes, on all conversations and on each project, and its memory files."""
     own, projects = memory.get(_NOTES[0]), memory.get(_NOTES[1])
     notes = [("", own, _NOTES[0])] if own else []
     for key, note in projects.items() if isinstance(projects, dict) else ():

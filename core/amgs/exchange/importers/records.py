@@ -275,7 +275,7 @@ class Records:
 
 
 def _message(message: ForeignMessage) -> Message:
-    """Return a message without calls; speakers other than user and assistant are named."""
+    """Return a message without calls; its speaker is "" if that is only the name of its role."""
     role_name = str((message.meta or {}).get("role", "")).lower()
     role: Role = "user" if role_name in ("user", "human") else "system" if role_name == "system" else "assistant"
     own = message.speaker if message.speaker != speaker(role) else ""

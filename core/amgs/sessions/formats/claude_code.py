@@ -1,9 +1,9 @@
 """Claude Code: `~/.claude/projects/PROJECT/SESSION.jsonl`, and subagents in `SESSION/subagents/agent-*.jsonl`.
 
-A line is a record with `uuid` and `parentUuid`; together they are a tree, for a user may go back and say something
+A line is a record with `uuid` and `parentUuid`; together they are a tree, since a user may go back and say something
 else. A compaction is a `system` record of subtype `compact_boundary` without a parent, followed by the model's summary
-in a record of type `user` with `isCompactSummary`. One answer of the model spans several lines of one `requestId`. The
-file holds neither the system prompt nor the definitions of tools.
+in a record of type `user` with `isCompactSummary`. An answer of the model spans several lines with the same
+`requestId`. The file contains neither the system prompt nor the definitions of tools.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class ClaudeReading(RecordReading):
         """The version whose prompts say who sent them, as soon as one did."""
 
     def take(self, line: Line) -> None:
-        """Read one line into turns; count it by kind where it yields none."""
+        """Read a line into turns; count it by kind if it has none."""
         record = line.value
         if record is None:
             self.fail(line)
@@ -119,7 +119,7 @@ class ClaudeReading(RecordReading):
                 self.turn(place, role, kind, words, **common, **named | more)
 
     def _classify_message(self, who: str, record: Record, *, side: bool) -> tuple[TurnKind | None, str, bool]:
-        """Return (what the text of a message is, where its record says so; whose words it is; whether a person typed
+        """Return (what the text of a message is, if its record says so; whose words it is; whether a person typed
         it).
         """
         if who == "assistant":
@@ -230,7 +230,7 @@ _OF_ATTACHMENT: Final = ("content", "prompt", "addedBlocks", "addedLines", "snip
 
 
 def _sender(record: Record) -> tuple[str, str]:
-    """Return (how a person sent the words: "typed", "sent", or "" where no person did; the program that sent them)."""
+    """Return (how a person sent the words: "typed", "sent", or "" if no person did; the program that sent them)."""
     raw_origin = record.get("origin")
     origin = fields(raw_origin)
     kind = text(origin.get("kind")) or text(raw_origin) or text(record.get("turnOrigin"))
@@ -246,9 +246,7 @@ def _sender(record: Record) -> tuple[str, str]:
 
 
 def _metadata(record: Record, key: str) -> Record:
-    """Return what a record says of a compaction, in the spelling of the file, or of what is printed:
-    `compact_metadata`.
-    """
+    """Return a record's data on a compaction, spelled as in the file or as in printed records (`compact_metadata`)."""
     snake = re.sub(r"([A-Z])", lambda match: f"_{match[1].lower()}", key)
     return fields(_as_camel(fields(record.get(key)) or fields(record.get(snake))))
 

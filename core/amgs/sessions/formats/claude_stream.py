@@ -1,9 +1,9 @@
 """Claude Code, headless output: what `claude -p --output-format stream-json` prints, and files that hold such records.
 
 A line is a record like those of Claude Code's own files, without a tree: `system` (`init`, `compact_boundary`), `user`,
-`assistant`, and `result` at the end. The action for GitHub leaves them as one list, a session on the web as `loglines`.
-Records of a subagent name the call that began it. Of `--output-format json` there is the last record alone, with the
-answer. Cursor, Amp and Qwen Code print records of this form, too.
+`assistant`, and `result` at the end. The action for GitHub writes them as one list, a session on the web as `loglines`.
+Records of a subagent name the call that began it. `--output-format json` prints only the last record, with the answer.
+Cursor, Amp and Qwen Code print records of this form, too.
 
 Source: `SDKMessage` of the Claude Agent SDK.
 """
@@ -27,7 +27,7 @@ class _Reading(ClaudeReading):
         self.format = "claude-stream"
 
     def take(self, line: Line) -> None:
-        """Read one line, in the spelling of Claude Code's own files."""
+        """Read a line, in the spelling of Claude Code's own files."""
         record = line.value
         if record is None:
             super().take(line)
@@ -64,7 +64,7 @@ class _Reading(ClaudeReading):
 
 
 def _agent_of(record: Record) -> str:
-    """Return the other program that printed a record of this form; "" where nothing tells it."""
+    """Return the other program that printed a record of this form; "" if unknown."""
     if text(record.get("session_id")).startswith("T-"):
         return "Amp"
     if "qwen_code_version" in record or record.get("subtype") == "session_start":
@@ -86,7 +86,7 @@ def read(path: Path, end: int | None = None) -> Session:
 
 
 def recognises(path: Path, first: Sequence[Record]) -> bool:
-    """Return whether records are of a stream: with the id of a session, and messages or the beginning of one."""
+    """Return whether records are of a stream: with a session's id, and messages or the beginning of a session."""
     del path
     records = items(first[0].get("loglines")) if len(first) == 1 and "loglines" in first[0] else first
     if any("session_id" in record and {"finalText", "text"} & {*record} for record in records):

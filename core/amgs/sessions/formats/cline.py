@@ -1,11 +1,13 @@
 """Cline and Roo Code: `tasks/TASK/api_conversation_history.json`, and newer `SESSION.messages.json`.
 
-A record is a message in Anthropic's form; the file is written anew as a whole. What the user says stands in it beside
-`environment_details`. Before native tool calls, calls were XML in the model's text, and results text of the user.
+A record is a message in Anthropic's form; the file is rewritten as a whole each time. A user's message contains
+`environment_details` besides the user's words. Before native tool calls, calls were XML in the model's text, and
+results were text of the user.
 
-Roo Code keeps what a compaction replaced, marked with `condenseParent` or `truncationParent`, and the summary with
-`isSummary`. Cline keeps all messages, and writes the range that it leaves out of the window into `ui_messages.json`.
-Newer versions write a summary into `SESSION.compaction.json`, which does not say where it belongs and is not read.
+Roo Code leaves what a compaction replaced in the file, marked with `condenseParent` or `truncationParent`, and marks
+the summary with `isSummary`. Cline keeps all messages, and writes the range that it leaves out of the window into
+`ui_messages.json`. Newer versions write a summary into `SESSION.compaction.json`, which does not say where it belongs
+and is not read.
 """
 
 from __future__ import annotations
@@ -68,7 +70,9 @@ class _Reading(SessionBuilder):
         """Ids of the calls in XML that have no result yet."""
 
     def take(self, messages: Sequence[Any], cuts: dict[int, Boundary]) -> None:
-        """All messages. cuts: compactions that another file tells of, by the index of the message that they precede."""
+        """Read all messages. cuts: compactions that another file reports, by the index of the message that they
+        precede.
+        """
         whole = [record if isinstance(record, dict) else {} for record in messages]
         self._messages = [record for record in whole if record]
         for index, message in enumerate(messages):
@@ -104,7 +108,7 @@ class _Reading(SessionBuilder):
                 self.turn(place, who, kind, words, **common, **more)
 
     def _split(self, part: Any, role: str, text_kind: TurnKind | None, id: str) -> Iterator[PartTurn]:
-        """Yield the turns of a part; calls and results that are text in XML are told apart from words."""
+        """Yield the turns of a part; calls and results written as XML in a text become turns of their own."""
         for who, kind, words, more in turns_of_part(part, role, text_kind):
             if kind == "result":
                 failed = more["failed"] or _FAILED.match(words) is not None
@@ -127,7 +131,7 @@ class _Reading(SessionBuilder):
                 yield who, kind, words, more
 
     def _boundary(self, message: Record, place: Place, common: dict[str, Any]) -> None:
-        """Add a compaction of Roo Code: records it left out name it, and all others before it stay."""
+        """Add a compaction of Roo Code: the records that it removed name it; all others before it stay."""
         for key, own in (("condenseParent", "condenseId"), ("truncationParent", "truncationId")):
             id = text(message.get(own))
             if not id:
@@ -145,7 +149,7 @@ class _Reading(SessionBuilder):
 
 
 def _join_results(parts: Sequence[Any]) -> Iterator[Any]:
-    """Parts, a text that says of which call a result is in one with the result, which is the next text."""
+    """Yield the parts, joining a text that names the call of a result with the result, which is the next text."""
     waiting = ""
     for part in parts:
         words = text(fields(part).get("text"))
@@ -175,8 +179,8 @@ def _usage(metrics: Record) -> Usage:
 
 
 def _cuts(shown: Any, messages: int) -> dict[int, Boundary]:
-    """Return the compactions of Cline, from the messages that it shows: the range that a request leaves out has
-    grown.
+    """Return the compactions of Cline by message index, from the messages that it shows: each is a change of the range
+    that a request leaves out.
     """
     boundaries: dict[int, Boundary] = {}
     before = None

@@ -1,7 +1,7 @@
 """Codex: `~/.codex/sessions/YEAR/MONTH/DAY/rollout-*.jsonl`.
 
 A line is `{timestamp, type, payload}`. What the model read and wrote are the `response_item` lines; `event_msg` lines
-mostly repeat them for the screen, and tell which of them the user sent. A compaction is a line `compacted`, whose
+mostly repeat them for the screen, and show which of them the user sent. A compaction is a line `compacted`, whose
 `replacement_history` is what the model reads from then on; its summary may be encrypted. The oldest files have the
 items without a wrapper.
 
@@ -72,7 +72,7 @@ class _Reading(RecordReading):
         """Turns of the file from which this one goes on."""
 
     def take(self, line: Line) -> None:
-        """Read one line into turns; count it by kind where it yields none."""
+        """Read a line into turns; count it by kind if it has none."""
         record = line.value
         if record is None:
             self.fail(line)
@@ -99,8 +99,8 @@ class _Reading(RecordReading):
             self.note(f"{kind}: {inner}" if inner else kind)
 
     def finish(self) -> None:
-        """Add the facts that only the whole file shows: messages the user sent himself, those he took back, and another
-        thread's.
+        """Add the facts that only the whole file shows: messages that the user sent or took back, and those of
+        another thread.
         """
         for number, texts in self._slot:
             turn = self.turns[number - 1]
@@ -138,7 +138,7 @@ class _Reading(RecordReading):
             self._copy = CopiedBeginning(self.path, self.facts.get("id", ""), parent, began)
 
     def _go_on(self, base: Record, thread: str) -> None:
-        """Read the beginning, which lies in another file."""
+        """Read the beginning, which is in another file."""
         records = lines_before(self.path, base)
         evidence, unread = Counter(self.evidence), list(self.unread)
         for number, record in enumerate(records or (), 1):
@@ -193,7 +193,7 @@ class _Reading(RecordReading):
             self._boundary(place, at, content_text(item.get("summary")), sealed=bool(item.get("encrypted_content")))
 
     def _user(self, item: Record, content: str, place: Place, common: dict[str, Any]) -> None:
-        """Add a message in the user's place; another line states whether he sent it."""
+        """Add a message in the user's role; another line states whether the user sent it."""
         sent = "\n".join(
             words
             for part in items(item.get("content"))

@@ -1,7 +1,7 @@
 """Codex, headless output: what `codex exec --json` prints.
 
 A line is an event: `thread.started`, then for each turn items that were completed, and `turn.completed` with the tokens
-of the whole turn. What the user asked is not printed.
+of the whole turn. The user's question is not printed.
 
 Source: `exec_events.rs` of the openai/codex repository.
 """
@@ -25,11 +25,11 @@ class _Reading(RecordReading):
         self._turn, self._first = 1, 0
 
     def kind_of(self, record: Record) -> str:
-        """Return its type, and that of its item."""
+        """Return the event's type, and that of its item."""
         return ": ".join(filter(None, (text(record.get("type")), _kind(fields(record.get("item"))))))
 
     def record(self, record: Record, place: Place) -> None:
-        """Read one event into turns."""
+        """Read an event into turns."""
         kind = text(record.get("type"))
         more: dict[str, Any] = {"at": instant(record.get("timestamp"))}
         if kind == "thread.started":

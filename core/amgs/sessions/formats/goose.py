@@ -1,8 +1,8 @@
 """Goose: `~/.local/share/goose/sessions/sessions.db`, and before version 1.10 `sessions/SESSION.jsonl`.
 
-A file of lines begins with what is known of the session; the other lines, and the rows of `messages`, are messages
+A file of lines begins with facts about the session; the other lines, and the rows of `messages`, are messages
 whose content is a list of texts, thoughts, requests of tools and their responses. What a compaction writes is not shown
-to the user. Tokens are told of the session as a whole alone.
+to the user. Tokens are reported only for the session as a whole.
 
 Source: `session_manager.rs` and `message.rs` of the block/goose repository.
 """
@@ -38,11 +38,11 @@ class _Reading(RecordReading):
         )
 
     def kind_of(self, record: Record) -> str:
-        """Return its role; of the first line, that it is the session's."""
+        """Return the record's role; for the first line, that it is the session's."""
         return "session" if "working_dir" in record else f"message: {text(record.get('role')) or 'without a role'}"
 
     def record(self, record: Record, place: Place) -> None:
-        """Read one message into turns."""
+        """Read a message into turns."""
         if "working_dir" in record:
             self.about(record)
             return
@@ -74,14 +74,12 @@ class _Reading(RecordReading):
 
 
 def read(path: Path) -> Session:
-    """Return the session in a file, the latest of a database; see the module. Raises InputError for what cannot be
-    read.
-    """
+    """Return the session in a file, the latest in a database. Raises InputError for an unreadable file."""
     return read_latest(sessions_in, read_one, path) if is_sqlite(path) else read_lines(_Reading, path)
 
 
 def sessions_in(path: Path) -> Sequence[str]:
-    """Return the ids of the sessions in a database, the latest first; of another file, of the one. Raises
+    """Return the ids of the sessions in a database, latest first, or of the only session in another file. Raises
     InputError.
     """
     if not is_sqlite(path):

@@ -26,8 +26,8 @@ read: Final = partial(read_lines, _Reading)
 
 
 def recognises(path: Path, first: Sequence[Record]) -> bool:
-    """Return whether records of Claude Code's form lie in iFlow's folder, or have a session's id of its form; Claude
-    Code's are UUIDs.
+    """Return whether records in Claude Code's form are in iFlow's folder, or have a session id like iFlow's
+    (`session-…`); Claude Code's are UUIDs.
     """
     named = any(text(record.get("sessionId")).startswith("session-") for record in first)
     return (named or ".iflow" in path.parts) and claude_code.has_form(first)

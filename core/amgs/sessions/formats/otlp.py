@@ -1,8 +1,8 @@
 """OTLP in JSON: what a collector's file exporter, or `recorded --out`, writes; one request a line, or a whole document.
 
-A record is a span. The conversations of a file are told apart by `gen_ai.conversation.id` or what other conventions
-have in its place, else by trace. A model's request repeats what was said before, so what is new in it becomes turns;
-where it repeats a part and leaves the rest out for good, that is a compaction.
+A record is a span. The conversations of a file are separated by `gen_ai.conversation.id` or its equivalent in other
+conventions, else by trace. A model's request repeats the messages before it, so only its new ones become turns; if it
+repeats a part of them and the others never come back, that is a compaction.
 """
 
 from __future__ import annotations
@@ -61,9 +61,7 @@ class _Window:
 
 
 class _Reading(SessionBuilder):
-    """said: what the answers told, by the ids of their spans, in order. failed: ids of calls of tools whose spans say
-    that they failed.
-    """
+    """said: messages by the ids of their spans, in order. failed: ids of tool calls whose spans report a failure."""
 
     def __init__(
         self, path: Path, id: str, messages_by_span: Mapping[str, SpanMessages], failed: frozenset[str]
@@ -89,7 +87,7 @@ class _Reading(SessionBuilder):
         self._main: str | None = None
 
     def span(self, number: int, span: RecordedSpan, *, tools: bool) -> None:
-        """Read one span. tools: whether calls of tools are taken from spans, since no message states them."""
+        """Read a span. tools: whether calls of tools are taken from spans, since no message states them."""
         attributes, operation, place = told_by(span), operation_of(span), Place(number)
         id = text(call_of(attributes, "id"))
         alone = id in self._called and id not in self._told and call_of(attributes, "result") is not None
@@ -134,9 +132,11 @@ class _Reading(SessionBuilder):
     def _take_read(
         self, place: Place, read: Sequence[Item], window: _Window, common: dict[str, Any], usage: Usage | None
     ) -> bool:
-        """Return what of the messages before an answer is new; and where what was held is left out of them, a
-        compaction: not where nothing new is asked, which is the same asked again, nor where all of it comes back later.
-        Gives whether it does so: the request stands aside then, and what it says is held no longer.
+        """Add turns for the new messages that an answer's request reads, after a compaction if messages of the window
+        are missing from it for good: not if nothing new is asked, which repeats a question, nor if they come back
+        later.
+
+        Return whether they come back: then the request is a side request, and its messages do not join the window.
         """
         system = [item["role"] == "system" for item in read]
         item_turns = [_turns(item, place) for item in read]
@@ -192,7 +192,7 @@ class _Reading(SessionBuilder):
 
 
 def _turns(item: Item, place: Place) -> tuple[str, list[Turn]]:
-    """Return the turns of a message, and a digest by which it is known again."""
+    """Return the turns of a message, and a digest by which it is recognised."""
     turns = [turn for turn in turns_of(item, place, 1, None, lambda *_: None) if turn.words or turn.kind == "result"]
     transcript = "\0".join(f"{turn.role} {turn.kind} {turn.answers} {_words(turn)}" for turn in turns)
     thoughts = [text(part.get("thinking")) for part in items(item["content"]) if part.get("type") == "thinking"]
@@ -201,14 +201,14 @@ def _turns(item: Item, place: Place) -> tuple[str, list[Turn]]:
 
 
 def _words(turn: Turn) -> str:
-    """Return what a turn says, its arguments in one form of JSON: another library writes them with other blanks."""
+    """Return the words of a turn, with arguments as normalised JSON, since libraries differ in its spaces."""
     calls = [(call.name, parsed(call.arguments)) for call in turn.calls]
     return f"{turn.text.strip()}{json.dumps(calls, sort_keys=True) if calls else ''}"
 
 
 def session_of(spans: Sequence[RecordedSpan], path: Path, id: str, unread: Sequence[Line] = ()) -> Session:
-    """Return the session that the spans of one conversation tell of, in the order in which they began. unread: lines of
-    the file that could not be read.
+    """Return the session in the spans of a conversation, in the order in which they began. unread: lines of the file
+    that could not be read.
     """
     failed = (call_of(told_by(span), "id") for span in spans if span.failed)
     calls = single_calls(spans)
@@ -229,7 +229,7 @@ def session_of(spans: Sequence[RecordedSpan], path: Path, id: str, unread: Seque
 
 
 def by_conversation(spans: Sequence[RecordedSpan]) -> dict[str, list[RecordedSpan]]:
-    """Return the spans of each conversation, the one that ended last first."""
+    """Return the spans of each conversation; the last to end comes first."""
     names = conversation_ids(spans)
     conversations: dict[str, list[RecordedSpan]] = {}
     for span in spans:

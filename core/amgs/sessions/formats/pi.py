@@ -1,7 +1,8 @@
-"""pi, and what is built on it: OpenClaw, OMP. `~/.pi/agent/sessions/PROJECT/TIME_ID.jsonl`.
+"""pi and programs built on it, OpenClaw and OMP: `~/.pi/agent/sessions/PROJECT/TIME_ID.jsonl`.
 
-A line is an entry with `id` and `parentId`; together they are a tree, and what is not on the way back from the last
-entry was left. A compaction is an entry with its summary, the first entry that it kept, and the tokens before.
+A line is an entry with `id` and `parentId`; together they are a tree, and entries that are not on the way back from
+the last one were abandoned. A compaction is an entry with its summary, the first entry that stays, and the tokens
+before.
 
 Source: `docs/session.md` of the coding agent in the badlogic/pi-mono repository.
 """
@@ -34,7 +35,7 @@ class _Reading(RecordReading):
         """Ids of all records."""
 
     def record(self, record: Record, place: Place) -> None:
-        """Read one entry into turns."""
+        """Read an entry into turns."""
         kind, id = text(record.get("type")), text(record.get("id"))
         parent = text(record.get("parentId"))
         if kind == "title" or (kind == "session" and record.get("title")):

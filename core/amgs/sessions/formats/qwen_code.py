@@ -1,7 +1,7 @@
 """Qwen Code: `~/.qwen/projects/PROJECT/chats/SESSION.jsonl`, and subagents in `subagents/SESSION/agent-*.jsonl`.
 
-A line is a record with `uuid` and `parentUuid`, like Claude Code's, whose message has `parts` as Gemini's interface has
-them. What is not on the way back from the last record was rewound. A compaction is a `system` record of subtype
+A line is a record with `uuid` and `parentUuid`, like Claude Code's, whose message has `parts` as in Gemini's API.
+Records that are not on the way back from the last one were rewound. A compaction is a `system` record of subtype
 `chat_compression`.
 
 Source: `ChatRecord` in `chatRecordingService.ts` of the QwenLM/qwen-code repository.
@@ -34,11 +34,11 @@ class _Reading(RecordReading):
         self._last, self._window = "", 0
 
     def kind_of(self, record: Record) -> str:
-        """Return its type and subtype."""
+        """Return the record's type and subtype."""
         return ": ".join(filter(None, (text(record.get("type")), text(record.get("subtype")))))
 
     def record(self, record: Record, place: Place) -> None:
-        """Read one record into turns."""
+        """Read a record into turns."""
         self.know(
             id=text(record.get("sessionId")),
             project=text(record.get("cwd")),
@@ -130,7 +130,7 @@ def _call_id(part: Record) -> str:
 
 
 def _usage(counts: Record) -> Usage:
-    """`promptTokenCount` are all that was read, the cached ones among them."""
+    """Return the tokens of a request; `promptTokenCount` includes cached ones."""
     output = count(counts.get("candidatesTokenCount")) + count(counts.get("thoughtsTokenCount"))
     return usage_with_cache(counts.get("promptTokenCount"), output, counts.get("cachedContentTokenCount"))
 

@@ -2,29 +2,20 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
 from pathlib import Path
 
 from amgs_app.calls.standard import standard
-from amgs_app.engine import Engine, Options
+from amgs_app.engine import Engine
 from amgs_app.session.operator import Operator
 from amgs_app.shell.script import parse_script, run_steps
 from amgs_tui.panes.frame import FramePane
-from tests.tui.real_world import NOTES, on_session
+from tests.tui.real_world import on_session, options, write_notes
 
 QUESTION = "why did the dome stall?"
 
 
-def folder_of_notes(folder: Path) -> Path:
-    folder.mkdir()
-    for name, text in NOTES.items():
-        (folder / name).write_text(f"---\ndate: 2026-02-20\n---\n{text}")
-    return folder
-
-
 def session_on(store: Path, notes: Path) -> Operator:
-    now = datetime(2026, 3, 1, 9, tzinfo=UTC)
-    return Operator(Engine(Options(store=str(store), corpus=notes, model="tiny", now=now, seed=7)))
+    return Operator(Engine(options(store, notes)))
 
 
 def replayed(session: Operator, script: Path) -> None:
@@ -33,7 +24,7 @@ def replayed(session: Operator, script: Path) -> None:
 
 
 async def test_a_recording_replays_moved_weights_and_what_was_opened(tmp_path: Path) -> None:
-    notes, script = folder_of_notes(tmp_path / "notes"), tmp_path / "recording.amgs"
+    notes, script = write_notes(tmp_path / "notes"), tmp_path / "recording.amgs"
     sessions: list[Operator] = []
 
     def make() -> Operator:

@@ -168,7 +168,7 @@ def test_each_word_of_the_answer_is_lit_by_the_block_that_it_depends_on_beside_a
         lines = focus(view, Canvas(width, 40), depends=depends).render().plain.split("\n")
         assert any("It leaked [1]" in line for line in lines)
         told = " ".join(lines)
-        assert "in nats: a block that was not open +0.1 · [1] Valve log +2.4" in told
+        assert "in nats: a block that was not open +0.1 · [1] +2.4 Valve log" in told
         assert any("▸1 The valve was shut by hand." in line for line in lines)  # the block has the number, too
 
 

@@ -131,7 +131,7 @@ def describe_reading(view: FocusView, width: int) -> str:
     gists = plural(sum(entry.level > 0 for entry in view.entries), "gist")
     read = f"The model reads {count(whole)} of {plural(whole + rest, 'token')} word for word"
     sentences = [
-        f"{read}; of the other {count(rest)} only {gists}, long rows of them as one vector.",
+        f"{read}; of the other {count(rest)} only {gists}: one vector for {view.block_size} tokens or more.",
         f"{read}, the other {count(rest)} as {gists}.",
         f"Word for word: {count(whole)} of {plural(whole + rest, 'token')}, the rest as {gists}.",
     ]

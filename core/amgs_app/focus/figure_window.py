@@ -217,12 +217,16 @@ def number_blocks(depends: AnswerDependence | None) -> Lit:
     return {index: n for n, index in enumerate(dict.fromkeys(block.index for block in blocks if block), 1)}
 
 
+_SOURCE: Final = 22
+"""Cells of a source's name below the answer, so that the gains of three stand in two lines of 80."""
+
+
 def describe_dependence(depends: AnswerDependence, view: FocusView) -> str:
     """Return a sentence about which blocks the answer depends on, in nats, and about the control block."""
     lit, names = number_blocks(depends), Names(view)
     gains = {block.index: gain for block, gain in zip(depends.blocks, depends.gains, strict=True)}
     clauses = [
-        f"[{lit[index]}] {names.name_at(index * view.block_size)} {gains[index]:+.1f}"
+        f"[{lit[index]}] {gains[index]:+.1f} {cut(names.name_at(index * view.block_size), _SOURCE)}"
         for index in sorted(lit, key=lambda index: -gains[index])[:3]
     ]
     control = sum(word.control for word in depends.words)

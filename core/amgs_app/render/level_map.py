@@ -343,7 +343,7 @@ def _legend(region: Region, y: int, cut: Columns, view: FocusView, *, refusals: 
         for reason in refused:
             pieces += [(REASON_LETTERS[reason], ink(palette.warn)), (f" {_REASON_WORDS.get(reason, reason)}  ", muted)]
     # last, where a narrow map cuts it off: the levels have their digits on the map
-    for level in range(min(view.levels, 4) + 1):
+    for level in sorted({min(entry.level, 4) for entry in view.entries}):
         word = "word for word" if level == 0 else f"a gist for {view.block_size**level:,}"
         pieces += [(str(level), _digit(region, level)), (SHADES[level], _solid(region, level)), (f" {word}  ", muted)]
     region.pieces(GUTTER, y, pieces)

@@ -456,9 +456,9 @@ class Engine:
     # --- inside -----------------------------------------------------------------------------------------
 
     def _open_memory(self) -> Memory:
+        """Open the store with the models and settings of this run, unpacking the shipped sample first if it is used."""
         # Left out of the search for garbage when the process ends, too. DuckDB is imported later and is not: its
         # bindings report what no search has freed by then.
-        """Open the store with the models and settings of this run, unpacking the shipped sample first if it is used."""
         with pause_collection():
             from amgs.memory import Memory
             from amgs.storage.opening import is_gone

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import tarfile
 import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -27,6 +28,7 @@ from amgs_app.places.folders import ENDING, address_at
 from amgs_app.server.tokens import Caller, Tokens, digest
 from amgs_app.session.operator import Operator
 from amgs_app.store import commands as exchange
+from amgs_focus.runtime.block_utility import read_without
 from tests.engine.session_samples import CLAUDE_CODE, CODEX, write_lines
 from tests.service.serving import NOW, client, served
 
@@ -78,14 +80,25 @@ def test_a_script_prints_the_same_here_and_attached(tmp_path: Path, capsys: pyte
     assert "Heron" in told[0]
 
 
-def test_a_look_of_one_client_goes_before_the_reading_that_another_asked_for(tmp_path: Path) -> None:
-    begun, order = threading.Event(), list[str]()
+def test_a_look_of_one_client_goes_before_the_reading_that_another_asked_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun, viewed, order = threading.Event(), threading.Event(), list[str]()
+
+    def read_slowly(*arguments: Any) -> Any:
+        """Report a step again and again until the other client has its view, as a reading of a minute would."""
+        begun.set()
+        ends = time.monotonic() + 30
+        while not viewed.is_set() and time.monotonic() < ends:
+            arguments[-1](0, 1, "reading")
+        return read_without(*arguments)
 
     def ask_about_answer(at: str) -> None:
         with RemoteEngine(Options(connect=at)) as engine:
-            engine.carry_out(focus.why(answer=True), Progress(lambda done, total, doing: begun.set()))
+            engine.carry_out(focus.why(answer=True))
         order.append("answer")
 
+    monkeypatch.setattr("amgs_focus.dependence.read_without", read_slowly)
     with served(tmp_path / "there.duckdb") as there, RemoteEngine(Options(connect=there)) as engine:
         note = tmp_path / "night.md"
         note.write_text("The encoder slipped in the cold night and the motor stopped. " * 40)
@@ -96,6 +109,7 @@ def test_a_look_of_one_client_goes_before_the_reading_that_another_asked_for(tmp
         assert begun.wait(30)
         engine.carry_out(focus.view(texts=True))
         order.append("view")
+        viewed.set()
         thread.join()
     assert order == ["view", "answer"]
 

@@ -15,7 +15,7 @@ from typing import Any, Final
 from amgs import extras
 from amgs_app.gc_tuning import pause_collection
 from amgs_app.library_environment import prepare_libraries
-from amgs_app.terminal.screen import has_screen
+from amgs_app.terminal.output import has_screen
 
 GLOBALS: Final = frozenset(
     {"store", "corpus", "model", "now", "seed", "theme", "settings", "index", "connect", "token"}
@@ -32,7 +32,7 @@ def main() -> None:
     try:
         code = run(sys.argv[1:])
     except Exception:  # noqa: BLE001 - said in full below
-        from amgs_app.terminal.exit_codes import ExitCode
+        from amgs_app.terminal.output import ExitCode
 
         # An error in the program. Python's exit code would be 1, which means a failed check.
         sys.excepthook(*sys.exc_info())
@@ -107,8 +107,8 @@ def _open_screen(option_values: dict[str, Any]) -> int:
     def open_session() -> Any:
         """In the engine's thread: what is heavy is imported there."""
         from amgs_app.attached import engine_of
-        from amgs_app.command_line.global_options import Globals
-        from amgs_app.session.operator import Operator
+        from amgs_app.command_line.front_ends import Globals
+        from amgs_app.session import Operator
 
         options = Globals(**option_values).options()
         operator = Operator(engine_of(replace(options, own=True) if front else options))
@@ -132,11 +132,10 @@ def run_workstation(open_session: Callable[[], Any], **options: Any) -> int:
     """
     with pause_collection():
         from amgs_app.gc_tuning import settling, short_pauses
-        from amgs_app.terminal.exit_codes import ExitCode
+        from amgs_app.terminal.output import ExitCode
         from amgs_tui.app import Workstation
         from amgs_tui.kept_state import KeptState, describe_kept_state, drafts_on, file_of_user
-        from amgs_tui.messages import Overheard
-        from amgs_tui.request_execution import run_through_registry
+        from amgs_tui.messages import Overheard, run_through_registry
 
     kept_state, operators, lines = KeptState(file_of_user()), list[Any](), list[str]()
 
@@ -146,7 +145,7 @@ def run_workstation(open_session: Callable[[], Any], **options: Any) -> int:
 
     def open_shared() -> Any:
         """Open the session, in the engine's thread, and let other programs use its memory while the screen is open."""
-        from amgs_app.server.joining import NEEDED, share_in_thread
+        from amgs_app.server.running import NEEDED, share_in_thread
 
         operator = open_session()
         operators.append(operator)

@@ -19,31 +19,38 @@ from textual.screen import Screen
 
 from amgs_app import operations
 from amgs_app.render.canvas import Canvas
-from amgs_app.terminal.printable import printable, printable_line
-from amgs_app.terminal.screen import Symbols
+from amgs_app.terminal.output import Symbols, printable, printable_line
 from amgs_app.terminal.themes import Palette, to_textual
 from amgs_tui import main_screen
 from amgs_tui.appearance import Appearance
-from amgs_tui.clipboard import Copying
 from amgs_tui.command_line import CommandLine
 from amgs_tui.command_log import CommandLog
 from amgs_tui.dialogs.questions import confirm
 from amgs_tui.dispatcher import Dispatcher
 from amgs_tui.engine_worker import EngineWorker
-from amgs_tui.hang_up import leave_when_hung_up, make_lasting
 from amgs_tui.idle_collection import IdleCollection, end_with_widgets
 from amgs_tui.kept_state import KeptState, SavedLayout, describe_losses
 from amgs_tui.keys import EVERYWHERE
 from amgs_tui.main_screen import MainScreen
-from amgs_tui.messages import EngineEvent, EngineReport, EngineRequest, Follow, Origin, Overheard
+from amgs_tui.messages import (
+    EngineEvent,
+    EngineReport,
+    EngineRequest,
+    Execute,
+    Follow,
+    Origin,
+    Overheard,
+    kind_of,
+    run_through_registry,
+)
 from amgs_tui.notices import Notices, RunStatus
 from amgs_tui.pages import Pages
 from amgs_tui.panes.base import Pane
 from amgs_tui.panes.focus import FocusPane
-from amgs_tui.request_execution import Execute, kind_of, run_through_registry
 from amgs_tui.result_router import ResultRouter
 from amgs_tui.service_watch import ServiceWatch
 from amgs_tui.state import ScreenState
+from amgs_tui.terminal import Copying, leave_when_hung_up, make_lasting
 from amgs_tui.widgets.line_filters import AsciiOnly, PrintableOnly
 from amgs_tui.widgets.prompt import LineInput, Prompt
 
@@ -417,7 +424,7 @@ class Workstation(App[None], inherit_bindings=False):
 
     def actions(self) -> list[Action]:
         """Return everything that the operator can do."""
-        from amgs_tui.actions import actions_of
+        from amgs_tui.help import actions_of
 
         return actions_of(self, self, self.main, self.appearance, self.command_line.registry)
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from amgs_app.render.canvas import Canvas
-from amgs_app.terminal.screen import Symbols
+from amgs_app.terminal.output import Symbols
 from amgs_app.terminal.themes import Palette, find_shipped_folder, load_all, to_textual
 from amgs_tui.keys import own_commands, remap
 

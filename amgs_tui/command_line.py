@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 from amgs_app import operations
 from amgs_app.panes.layout import PANES
 from amgs_tui.keys import read_beginning
-from amgs_tui.panes.row_sifting import FILTER
-from amgs_tui.widgets.completion_cache import complete, explain
+from amgs_tui.panes.picture_lines import FILTER
+from amgs_tui.widgets.prompt import complete, explain
 
 if TYPE_CHECKING:
     from amgs_app.calls.registry import Registry
@@ -37,7 +37,7 @@ class CommandLine:
         """Operations, once the session is open; the screen does not wait for its thread."""
         if self.state.overview is None:
             return None
-        from amgs_app.calls.standard import standard
+        from amgs_app.calls.registry import standard
 
         return standard()
 

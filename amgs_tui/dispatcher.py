@@ -191,7 +191,7 @@ def _parse_asking(line: str) -> Call[Any] | None:
     """
     if line.strip().partition(" ")[0] not in ASK_FIRST:
         return None
-    from amgs_app.calls.standard import standard
+    from amgs_app.calls.registry import standard
     from amgs_app.terminal.line import LineError
 
     try:

@@ -24,16 +24,18 @@ from amgs_tui.messages import (
     Answer,
     EngineEvent,
     EngineRequest,
+    Execute,
     Finished,
     Follow,
+    KindOf,
     ModelsLoading,
     Opening,
     Origin,
     Progressed,
     RequestCancelled,
     Started,
+    failure,
 )
-from amgs_tui.request_execution import Execute, KindOf, failure
 
 if TYPE_CHECKING:
     from amgs.types import Progress
@@ -409,6 +411,6 @@ def _give_way() -> None:
 
 def _loads_ahead(operator: Any) -> bool:
     """Return whether the session has an engine of its own whose models are to be preloaded."""
-    from amgs_app.session.operator import Operator
+    from amgs_app.session import Operator
 
     return isinstance(operator, Operator) and not operator.engine.attached and operator.engine.loads_ahead

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from amgs_app.calls.call import Call
     from amgs_app.render.canvas import Canvas
     from amgs_app.results.overview import Overview
-    from amgs_app.terminal.screen import Symbols
+    from amgs_app.terminal.output import Symbols
     from amgs_app.terminal.themes import Palette
     from amgs_focus.views import FocusView
     from amgs_tui.messages import EngineRequest, Follow, Origin

@@ -22,11 +22,9 @@ from amgs_tui.panes.by_key import PANE_TYPES
 from amgs_tui.panes.decay import DecayPane
 from amgs_tui.panes.focus import FocusPane
 from amgs_tui.widgets.arrangement import LEAST_HEIGHT, LEAST_WIDTH, Body
+from amgs_tui.widgets.bars import TITLES, KeyBar, StatusLine, TabLine
 from amgs_tui.widgets.header import HeaderFacts, HeaderLine
-from amgs_tui.widgets.keybar import KeyBar
 from amgs_tui.widgets.prompt import Prompt
-from amgs_tui.widgets.status import StatusLine
-from amgs_tui.widgets.tabs import TITLES, TabLine
 
 if TYPE_CHECKING:
     from amgs_app.panes.layout import Layout

@@ -1,25 +1,32 @@
-"""Messages between the engine's threads and the screen: immutable values, each with its request."""
+"""Messages between the engine's threads and the screen, immutable values, each with its request; and the
+execution of a request on a session in one of these threads.
+"""
 
 from __future__ import annotations
 
+import traceback
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal, cast
+from typing import TYPE_CHECKING, Any, Final, Literal, cast
 
 from textual.message import Message
 
-from amgs_app.terminal.exit_codes import ExitCode
+from amgs.errors import StoreCorruptError, StoreLockedError, StoreTooNewError, as_refusal
+from amgs_app.calls.hints import way_out_of
+from amgs_app.terminal.output import ExitCode, code_of
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from amgs.clock import Clock
     from amgs.lifecycle.plan_editing import ItemEdit
+    from amgs.types import Progress
     from amgs_app.attached.event_listener import Reach
     from amgs_app.attached.remote_engine import RemoteEngine
     from amgs_app.calls.call import Call
     from amgs_app.results.service_event import ServiceEvent
-    from amgs_app.terminal.screen import Symbols
+    from amgs_app.terminal.output import Symbols
 
 
 Follow = Callable[[Any], "Sequence[Call[Any]]"]
@@ -199,7 +206,7 @@ class Opening:
     @classmethod
     def of(cls, operator: Any) -> Opening:
         """Return the settings of an Operator; reading the theme reads the settings file, which may be invalid."""
-        from amgs_app.session.operator import Operator
+        from amgs_app.session import Operator
         from amgs_app.terminal.themes import theme_folders
 
         if not isinstance(operator, Operator):
@@ -224,3 +231,79 @@ class Opening:
             drafts=operator.take_up_drafts(),
             ignored=tuple(ignored),
         )
+
+
+UNUSABLE: Final = (StoreLockedError, StoreTooNewError, StoreCorruptError)
+"""Errors after which the store cannot be used."""
+
+Execute = Callable[[Any, EngineRequest, "Progress"], Answer]
+"""Carries out a request on the session."""
+
+Kind = Literal["beside", "long", "short", "background"]
+"""beside: may run beside others. long: takes time. short: ends soon, and later requests may refer to its result.
+background: takes time, and everything else may run beside it.
+"""
+
+KindOf = Callable[[EngineRequest], Kind]
+"""Returns the kind of a request; called in the engine's threads only, since it may import the operations."""
+
+
+def failure(request: EngineRequest, error: BaseException, *, fatal: bool = False) -> Failed:
+    """Return an error for the screen: an engine's error with its message, a program error with its traceback."""
+    error = as_refusal(error)
+    title, message = getattr(error, "title", None), getattr(error, "message", None)
+    if isinstance(title, str) and isinstance(message, str):
+        way_out = way_out_of(error)
+        fatal = fatal or isinstance(error, UNUSABLE)
+        return Failed(request, title, message, way_out, fatal, exit_code=code_of(error))
+    return Failed(
+        request,
+        "A fault in the program",
+        f"{type(error).__name__}: {error}",
+        "This action committed nothing. Please report it with the detail below.",
+        fatal,
+        "".join(traceback.format_exception(error)),
+    )
+
+
+def run_through_registry(operator: Any, request: EngineRequest, progress: Progress) -> Answer:
+    """Carry out a request as a Call from the registry."""
+    from amgs_app.calls.registry import standard
+
+    registry = standard()
+    call = registry.parse(request.line) if request.line else registry.call(request.command, **request.arguments)
+    if call is None:
+        return Answer("")
+    with nullcontext() if call.operation.beside else operator.engine.working():
+        carry_out = operator.look if request.origin == "screen" else operator.run
+        result = carry_out(call, progress)
+        looks = _follow_up(operator, request, result, progress)
+    done = call.operation
+    return Answer(done.name, result, call.line(), done.pane, done.writes, looks)
+
+
+def kind_of(request: EngineRequest) -> Kind:
+    """Return the kind of a request by its command; "beside" for an invalid line, which is refused at once."""
+    from amgs_app.calls.registry import standard
+    from amgs_app.terminal.line import LineError, split
+
+    words: Sequence[str] = ()
+    with suppress(LineError):
+        words = split(request.line or request.command)
+    operation, _ = standard().find(words)
+    if operation is None or operation.beside:
+        return "beside"
+    flag = operation.background
+    if flag and (request.arguments.get(flag) or f"--{flag}" in words):
+        return "background"
+    return "long" if operation.long else "short"
+
+
+def _follow_up(operator: Any, request: EngineRequest, result: Any, progress: Progress) -> tuple[Any, ...]:
+    """Return the results of the further requests; an error ends them."""
+    looks: list[Any] = []
+    # The action is done, whatever becomes of its looks; the pane asks again for what it lacks and is told the error.
+    with suppress(Exception):
+        for call in request.follow(result) if request.follow is not None else ():
+            looks.append(operator.look(call, progress))  # noqa: PERF401
+    return tuple(looks)

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any, Final
 
 from textual.content import Content
 
-from amgs_app.terminal.printable import printable
+from amgs_app.terminal.output import printable
 from amgs_app.terminal.themes import ThemeError, explain
 from amgs_tui.engine_worker import OPEN
 from amgs_tui.messages import EngineRequest, Progressed
-from amgs_tui.widgets.status import Doing, Kind, Said, StatusLine, seconds
+from amgs_tui.widgets.bars import Doing, Kind, Said, StatusLine, seconds
 
 if TYPE_CHECKING:
     from textual.app import App
@@ -217,7 +217,7 @@ class Notices:
 
     def fatal(self, failure: Failed) -> None:
         """Show a fatal error, once."""
-        from amgs_tui.dialogs.dialog import Fatal
+        from amgs_tui.dialogs.reader import Fatal
 
         if not isinstance(self.app.screen, Fatal):
             self.app.push_screen(Fatal(failure))

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from amgs_app.results.service_event import ServiceEvent
     from amgs_app.shell.script import Pipe
     from amgs_tui.command_log import RunCommand
-    from amgs_tui.dialogs.finder import Finder
+    from amgs_tui.dialogs.chooser import Finder
     from amgs_tui.dialogs.newest_first import NewestFirst
     from amgs_tui.host import Host
 
@@ -98,7 +98,7 @@ class Pages:
         """Let the operator find a block by its words; `chosen` is called with its id. first: offered before typing;
         default: the latest blocks.
         """
-        from amgs_tui.dialogs.finder import Finder
+        from amgs_tui.dialogs.chooser import Finder
 
         def search(text: str) -> None:
             self.host.ask(operations.block.find(text), slot="finder", origin="screen")

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Final
 
 from amgs_app import operations
 from amgs_app.panes.layout import PANE_KEYS, PANES
-from amgs_app.terminal.exit_codes import ExitCode
+from amgs_app.terminal.output import ExitCode
 from amgs_tui.dispatcher import ASKING, WHEN_DUE
 from amgs_tui.engine_worker import OPEN
 from amgs_tui.panes.exchange_following import EXCHANGES
-from amgs_tui.widgets.status import seconds
+from amgs_tui.widgets.bars import seconds
 from amgs_tui.wing_panes import wing_panes
 
 if TYPE_CHECKING:
@@ -109,7 +109,7 @@ class ResultRouter:
 
     def _go_on_with(self, edits: tuple[ItemEdit, ...]) -> None:
         """Report where corrections are that the last session neither applied nor discarded."""
-        from amgs.text.plural import plural
+        from amgs.text.words import plural
 
         words = f"Corrections to {plural(len(edits), 'block')}: d in pane 1 goes on with them."
         self.notices.warn("Kept from last time", words, 12)

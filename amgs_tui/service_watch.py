@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 from amgs_app.attached.event_listener import EventListener, Reach
-from amgs_app.terminal.printable import printable_line
+from amgs_app.terminal.output import printable_line
 from amgs_tui.messages import Overheard
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from amgs_tui.widgets.completion_cache import CompletionCache
+from amgs_tui.widgets.prompt import CompletionCache
 
 if TYPE_CHECKING:
     from collections.abc import Callable

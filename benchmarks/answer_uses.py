@@ -18,8 +18,8 @@ from typing import Final
 
 import numpy as np
 
-from amgs.calibration.answers import CONTROLS, match_words
-from amgs.calibration.recalibrate import brier, fit
+from amgs.calibration.forecasting import CONTROLS, match_words
+from amgs.calibration.results import brier, fit
 from benchmarks.bench_results import Bench, BenchResult, BenchTable, MemoryRig
 from benchmarks.questioned import AskedQuestion, QuestionedMemory, questioned_memories
 

@@ -24,8 +24,8 @@ from numpy.typing import NDArray
 
 from amgs.ingest.raw_blocks import RawBlock
 from amgs.memory import Memory
-from amgs.retrieval.answerable import LIKELY, UNLIKELY, answerable, form_of
-from amgs.retrieval.text_forms import FORMS
+from amgs.retrieval.similarity import LIKELY, UNLIKELY, answerable, form_of
+from amgs.retrieval.sources import FORMS
 from amgs.text.embedding import Embedder
 from amgs.text.minilm import MiniLM
 from benchmarks.documents import read_projects

@@ -17,7 +17,7 @@ from amgs.types import Progress
 
 if TYPE_CHECKING:
     from amgs.text.embedding import Embedder
-    from amgs.text.tokens import CountTokens
+    from amgs.text.language_model import CountTokens
 
 
 Comparator = Literal[">=", "<="]

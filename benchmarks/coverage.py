@@ -1,5 +1,5 @@
 """What frames promise of their questions, beside what they hold: by the labelled questions of the other conversations,
-through `amgs.calibration.coverage`; a question is held where all that answers it is in.
+through `amgs.calibration.forecasting`; a question is held where all that answers it is in.
 
 SESSION is as it ships. Of the best hits it refuses what matches much worse than the first, so that some questions are
 held at no budget, and levels above their share are promised at none. WIDE is ATTENTION without that. The controls:
@@ -14,8 +14,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from amgs.calibration.coverage import LEVELS, promise_budget
-from amgs.diagnosis.needs import MOST, LabelledQuestion, frame_builder, least_budget
+from amgs.calibration.forecasting import LEVELS, promise_budget
+from amgs.diagnosis.diagnosing import MOST, LabelledQuestion, frame_builder, least_budget
 from amgs.frames import shipping
 from benchmarks.bench_results import BenchTable
 from benchmarks.questioned import AskedQuestion, QuestionedMemory

@@ -17,10 +17,9 @@ from pathlib import Path
 import numpy as np
 
 from amgs.errors import InputError
-from amgs.ingest.pieces import cut_document
+from amgs.ingest.document import cut_document
 from amgs.ingest.raw_blocks import RawBlock
-from amgs.ingest.readers import markdown
-from amgs.text import front_matter
+from amgs.ingest.readers import line_ranges, notes
 from amgs.text.markdown import fenced, plain, without_plumbing
 from benchmarks import measures
 from benchmarks.bench_results import Bench, BenchResult, BenchTable, MemoryRig
@@ -109,13 +108,11 @@ def _texts(folder: Path) -> Iterator[tuple[str, str]]:
 
 def _drafts(source: str, called: str, text: str, asked: dict[str, list[str]]) -> Iterator[RawBlock]:
     """The blocks of one document; the questions that its sections answer are added to `asked`."""
-    _, body = front_matter.read(text.replace("\r\n", "\n"))
+    _, body = line_ranges.read_front_matter(text.replace("\r\n", "\n"))
     sections = _sections(without_plumbing(body))
     document = next((s.title for s in sections if s.level == _TITLE), "")
     parts = [
-        (section, piece.text)
-        for section in sections
-        for piece in cut_document(markdown.document(_held(section)), LIMIT)
+        (section, piece.text) for section in sections for piece in cut_document(notes.document(_held(section)), LIMIT)
     ]
     for n, (section, piece) in enumerate(parts, 1):
         here = f"{source}#{n}"

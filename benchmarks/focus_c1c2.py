@@ -18,7 +18,7 @@ import numpy as np
 from amgs_focus.lens.lensnet import LensNetScorer
 from amgs_focus.lens.scoring import FocusScorer, LensView
 from amgs_focus.tree.gist_tree import LifetimeTree
-from amgs_focus.window.layout import coarsest
+from amgs_focus.window.candidates import coarsest
 from amgs_focus.window.working_context import Values, WorkingContext, aggregate
 from benchmarks.bench_results import Bench, BenchResult, BenchTable
 from benchmarks.focus_evaluation.causal import causal_twin

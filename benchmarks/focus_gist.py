@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import torch
 
 from amgs.types import Progress
-from amgs_focus.gist.gistnet import BLOCK, GistEncoder
+from amgs_focus.gist import BLOCK, GistEncoder
 from benchmarks.bench_results import Bench, BenchResult, BenchTable
 from benchmarks.focus_evaluation.gist import CONTROLS, VARIANTS, GistControls, GistReport, constant_gist, variant_nll
 from benchmarks.focus_evaluation.statistics import Interval

@@ -18,10 +18,10 @@ from typing import Any, cast
 
 import torch
 
-from amgs_focus.gist.gistnet import GistEncoder
+from amgs_focus.gist import GistEncoder
 from amgs_focus.lens.scoring import FocusScorer, LensView
 from amgs_focus.model.base_model import BaseModel
-from amgs_focus.protocols import PerfClock
+from amgs_focus.options import PerfClock
 from amgs_focus.records import Segment
 from amgs_focus.runtime.runtime import FocusRuntime
 from amgs_focus.settings import FocusSettings

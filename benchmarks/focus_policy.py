@@ -16,12 +16,11 @@ import numpy as np
 import torch
 
 from amgs_focus.lens.scoring import FocusScorer, LensView
-from amgs_focus.runtime.prefix import PrefixReader
-from amgs_focus.runtime.state import FocusState, mean_residency
-from amgs_focus.runtime.step import refocus
+from amgs_focus.runtime.prefix import FocusState, PrefixReader, mean_residency
+from amgs_focus.runtime.timeline import refocus
 from amgs_focus.settings import FocusSettings
 from amgs_focus.window.allocator import make_room
-from amgs_focus.window.layout import lay_out
+from amgs_focus.window.candidates import lay_out
 from amgs_focus.window.working_context import Scores
 from benchmarks.bench_results import Bench, BenchResult, BenchTable
 from benchmarks.focus_evaluation.statistics import resampled

@@ -20,7 +20,7 @@ import torch
 
 from amgs_focus.dependence import measure_dependence
 from amgs_focus.lens.question_search import QuestionSearch
-from amgs_focus.protocols import TextEncoder
+from amgs_focus.options import TextEncoder
 from amgs_focus.runtime.runtime import FocusRuntime
 from amgs_focus.settings import FocusSettings
 from amgs_focus.tree.gist_tree import LifetimeTree

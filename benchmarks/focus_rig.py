@@ -24,11 +24,11 @@ from typing import Any
 import numpy as np
 
 from amgs.errors import InputError, UsageError
-from amgs_focus.gist.gistnet import GistEncoder
+from amgs_focus.gist import GistEncoder
 from amgs_focus.lens.question_search import QuestionSearch
 from amgs_focus.lens.scoring import FocusScorer
 from amgs_focus.model.base_model import BaseModel
-from amgs_focus.protocols import PerfClock, ProgressCallback
+from amgs_focus.options import PerfClock, ProgressCallback
 from amgs_focus.settings import FocusSettings
 from amgs_focus.tree.gist_tree import LifetimeTree
 from benchmarks.bench_results import Bench, Rig, Stopwatch

@@ -17,7 +17,7 @@ import numpy as np
 import torch
 
 from amgs_focus.model.base_model import greedy
-from amgs_focus.protocols import TextEncoder
+from amgs_focus.options import TextEncoder
 from amgs_focus.records import Segment
 from amgs_focus.runtime.runtime import FocusRuntime
 from amgs_focus.window.working_context import SINKS

@@ -25,15 +25,14 @@ from numpy.typing import NDArray
 
 from amgs_focus.errors import TextError
 from amgs_focus.lens.scoring import FocusScorer, LensView
-from amgs_focus.protocols import PerfClock
+from amgs_focus.options import PerfClock
 from amgs_focus.records import Action, NodeRef, Refocus
-from amgs_focus.runtime.prefix import PrefixReader
-from amgs_focus.runtime.state import FocusState
-from amgs_focus.runtime.step import refocus
+from amgs_focus.runtime.prefix import FocusState, PrefixReader
+from amgs_focus.runtime.timeline import refocus
 from amgs_focus.settings import FocusSettings
 from amgs_focus.trace.telemetry import stays
 from amgs_focus.tree.gist_tree import LifetimeTree
-from amgs_focus.window.layout import lay_out
+from amgs_focus.window.candidates import lay_out
 from amgs_focus.window.working_context import Scores, WorkingContext
 from benchmarks.bench_results import Bench, BenchResult, BenchTable
 from benchmarks.focus_rig import FocusRig

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from amgs.memory import Memory
 from amgs.text.embedding import Embedder
-from amgs.text.tokens import approximate_tokens
+from amgs.text.language_model import approximate_tokens
 from amgs.types import LAYERS, SearchResult
 from benchmarks import measures
 from benchmarks.bench_results import Bench, BenchResult, BenchTable, MemoryRig

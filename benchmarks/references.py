@@ -14,10 +14,10 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from amgs.index.bm25 import TextBm25
+from amgs.index.lexical import TextBm25
 from amgs.index.terms import word_analyzer
 from amgs.memory import Memory
-from amgs.text.stop_words import COMMON_WORDS
+from amgs.text.words import COMMON_WORDS
 from amgs.types import BlockFilter
 
 NEIGHBOURS = 0.3

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from amgs.conversation.written import keep_founded_sentences
-from amgs.text.sentences import sentences
+from amgs.text.prose import sentences
 from benchmarks.bench_results import Bench, BenchResult, BenchTable
 from benchmarks.conversation.evidence_data import read
 

@@ -50,7 +50,7 @@ class Cue:
 
 def cues(script: str) -> Iterator[Cue]:
     """What a script asks of the recording; raises ScriptError for a command there is not."""
-    from amgs_app.calls.standard import standard
+    from amgs_app.calls.registry import standard
     from amgs_app.shell.script import parse_step
 
     for number, line in enumerate(script.splitlines(), 1):
@@ -146,7 +146,7 @@ class Recorder:
 async def recorder(options: Options, size: tuple[int, int]) -> AsyncIterator[Recorder]:
     """A workstation on a session of its own, or a served memory, as wide and high as `size` says in cells."""
     from amgs_app.attached import engine_of
-    from amgs_app.session.operator import Operator
+    from amgs_app.session import Operator
 
     reported = asyncio.Event()
     name = urlsplit(options.connect).netloc if options.connect else Path(options.store or "").name
@@ -180,8 +180,8 @@ def main(words: Sequence[str] | None = None) -> int:
     """Record a script and write OUT.cast and OUT.svg; with --last a picture of the end alone, OUT.svg."""
     from amgs.clock import parse_instant
     from amgs_app.engine import Options
-    from amgs_app.places import sample_store
-    from amgs_app.session.snapshot_target import read_size
+    from amgs_app.places import corpus
+    from amgs_app.places.folders import read_size
 
     parser = argparse.ArgumentParser(prog="python -m scripts.cast", description=main.__doc__)
     parser.add_argument("script", type=Path)
@@ -192,9 +192,9 @@ def main(words: Sequence[str] | None = None) -> int:
     parser.add_argument("--last", action="store_true", help="Write the last still alone.")
     given = parser.parse_args(words)
     with TemporaryDirectory() as folder:
-        store = Path(folder) / sample_store.STORE
-        if not sample_store.unpack(store):
-            parser.error(f"{sample_store.archive()} is missing or cannot be read.")
+        store = Path(folder) / corpus.STORE
+        if not corpus.unpack(store):
+            parser.error(f"{corpus.archive()} is missing or cannot be read.")
         options = Options(store=str(store), model=given.model, now=parse_instant(NOW), seed=7)
         cast = asyncio.run(record(given.script.read_text(encoding="utf-8"), options, read_size(given.size)))
     if given.last:

@@ -9,15 +9,13 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from amgs_app.reference import glossary
+from amgs_app import reference
 from amgs_app.settings import every_setting
-from amgs_app.terminal import exit_codes
-from amgs_tui.grammar import ACTS, EXCEPTIONS
-from amgs_tui.keys import EVERYWHERE
+from amgs_app.terminal import output
+from amgs_tui.keys import ACTS, EVERYWHERE, EXCEPTIONS
 from amgs_tui.panes.by_key import PANE_TYPES
 from amgs_tui.panes.lists import ListPane
-from amgs_tui.widgets.keybar import sign
-from amgs_tui.widgets.tabs import TITLES
+from amgs_tui.widgets.bars import TITLES, sign
 from scripts import api_page, manual
 
 _KEYS = """\
@@ -75,12 +73,12 @@ def build_pages(folder: Path) -> Iterator[tuple[Path, str]]:
 def pages(docs: Path) -> Iterator[tuple[Path, str]]:
     """Each kept page with what it should hold. Of pages that are written by hand a part is made, the rest stays."""
     yield docs / "keys.md", keys_page()
-    yield docs / "glossary.md", glossary.page()
+    yield docs / "glossary.md", reference.page()
     yield docs / "settings.md", _with_part(docs / "settings.md", _SETTINGS, settings_tables())
-    yield docs / "scripting.md", _with_part(docs / "scripting.md", _EXIT_CODES, exit_codes.table())
-    for pane, words in glossary.SCREEN.items():
+    yield docs / "scripting.md", _with_part(docs / "scripting.md", _EXIT_CODES, output.table())
+    for pane, words in reference.SCREEN.items():
         path = docs / "panes" / f"{pane}.md"
-        yield path, _with_part(path, _WORDS, glossary.table(words))
+        yield path, _with_part(path, _WORDS, reference.table(words))
 
 
 def keys_page() -> str:

@@ -6,10 +6,9 @@ from collections.abc import Iterator
 from typing import Any
 
 from amgs_app import __version__
-from amgs_app.calls.groups import PANELS
 from amgs_app.calls.operation import Operation
-from amgs_app.calls.standard import standard
-from amgs_app.terminal.exit_codes import ExitCode
+from amgs_app.calls.registry import PANELS, standard
+from amgs_app.terminal.output import ExitCode
 
 
 def page() -> str:
@@ -18,7 +17,7 @@ def page() -> str:
 
 
 def _lines() -> Iterator[str]:
-    from amgs_app.calls.shared_options import SHARED_OPTIONS, flag_of
+    from amgs_app.calls.plain_values import SHARED_OPTIONS, flag_of
 
     yield f'.TH AMGS 1 "" "amgs {__version__}" "User Commands"'
     yield from (".SH NAME", r"amgs \- watch an agent's memory live", ".SH SYNOPSIS")

@@ -19,14 +19,13 @@ from typing import TYPE_CHECKING, Any, Final
 from amgs.clock import FixedClock, SystemClock
 from amgs.memory import Memory
 from amgs_app.panes.layout import Layout
-from amgs_app.places.corpus import sample_corpus
-from amgs_app.places.sample_store import FACTS, STORE, archive
-from amgs_app.workplace.arrangement_commands import LAST, LAYOUT, layout_to_json
+from amgs_app.places.corpus import FACTS, STORE, archive, sample_corpus
+from amgs_app.workplace.operator_commands import LAST, LAYOUT, layout_to_json
 
 if TYPE_CHECKING:
     from amgs.text.embedding import Embedder
     from amgs.text.entities import EntityRecogniser
-    from amgs.text.tokens import CountTokens
+    from amgs.text.language_model import CountTokens
 
 FRAME: Final = "SESSION"
 QUESTION: Final = "what is the name of the sourdough?"
@@ -68,9 +67,9 @@ class TextModels:
 
 def shipped_models() -> TextModels:
     """The models that a user's own session takes, in full precision."""
+    from amgs.text.entities import SpacyRecogniser
+    from amgs.text.language_model import TokenCounter
     from amgs.text.minilm import MiniLM
-    from amgs.text.spacy_entities import SpacyRecogniser
-    from amgs.text.tokenizer import TokenCounter
 
     return TextModels(MiniLM(precision="float32"), SpacyRecogniser(), TokenCounter())
 

@@ -15,9 +15,9 @@ from textual.widgets.option_list import Option
 
 from amgs_app.render.format import short_ids
 from amgs_app.results.service_event import ServiceEvent
-from amgs_app.terminal.printable import printable_line
+from amgs_app.terminal.output import printable_line
 from amgs_tui.command_log import RunCommand
-from amgs_tui.widgets.status import seconds
+from amgs_tui.widgets.bars import seconds
 
 MOST: Final = 500
 """Most lines stored."""

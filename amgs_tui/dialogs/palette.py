@@ -11,7 +11,7 @@ from textual.content import Content
 from textual.widgets import Input, OptionList
 from textual.widgets.option_list import Option
 
-from amgs.text.plural import plural
+from amgs.text.words import plural
 from amgs_app.terminal.line import near, nearness
 from amgs_tui.dialogs.chooser import NarrowingList
 

@@ -34,7 +34,7 @@ def choose(app: App[Any], title: str, choices: Sequence[Choice], then: Callable[
 
 def confirm(app: App[Any], title: str, words: str, then: Callable[[], object]) -> None:
     """Ask a yes-or-no question; `then` is called after a yes."""
-    from amgs_tui.dialogs.dialog import Confirm
+    from amgs_tui.dialogs.reader import Confirm
 
     def end(yes: bool | None) -> None:
         if yes:

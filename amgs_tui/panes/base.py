@@ -19,22 +19,23 @@ from amgs_app import operations
 from amgs_app.panes.layout import PANE_KEYS, PANES
 from amgs_app.panes.row_filter import describe_filter
 from amgs_app.render.canvas import Canvas
-from amgs_app.render.empty_state import notice
-from amgs_app.terminal.printable import printable_line
+from amgs_app.render.glyphs import notice
+from amgs_app.terminal.output import printable_line
 from amgs_tui.dialogs.questions import Choice, choose
 from amgs_tui.keys import hide
 from amgs_tui.messages import EngineRequest, Failed, Follow, Origin
 from amgs_tui.panes.picture_lines import (
+    FILTER,
     FigureVisual,
     Line,
+    RowSifting,
     extract_marked_text,
     find_changed_rows,
     letter_at,
     lines_of,
     with_mark,
 )
-from amgs_tui.panes.row_sifting import FILTER, RowSifting
-from amgs_tui.widgets.tabs import TITLES
+from amgs_tui.widgets.bars import TITLES
 
 if TYPE_CHECKING:
     from textual.binding import Binding

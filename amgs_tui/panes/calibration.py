@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 from rich.text import Text
 
-from amgs.text.plural import plural
+from amgs.text.words import plural
 from amgs_app import operations
 from amgs_app.calibration.rows import list_forecasts, verdict_of
 from amgs_app.render.canvas import Canvas, Figure
 from amgs_app.render.catalogue import list_of
-from amgs_app.render.empty_state import notice
 from amgs_app.render.format import share
+from amgs_app.render.glyphs import notice
 from amgs_tui.dialogs.questions import Choice
 from amgs_tui.keys import hide, show
 from amgs_tui.panes.lists import ListPane, next_of

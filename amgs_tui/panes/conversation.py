@@ -11,10 +11,9 @@ from rich.text import Text
 from amgs_app import operations
 from amgs_app.conversation.rows import CHANGES, SPANS
 from amgs_app.render.canvas import Canvas, Figure
-from amgs_app.render.empty_state import notice
-from amgs_tui.panes.context_asking import ContextAsking
-from amgs_tui.panes.context_wish import ContextView, ContextWish, last_of, title_of, view_of
-from amgs_tui.panes.conversation_keys import BINDINGS
+from amgs_app.render.glyphs import notice
+from amgs_tui.keys import hide, show
+from amgs_tui.panes.context_asking import ContextAsking, ContextView, ContextWish, last_of, title_of, view_of
 from amgs_tui.panes.exchange_following import EXCHANGES, GatewayFollower, explain_untouched
 from amgs_tui.panes.lists import ListPane
 
@@ -27,13 +26,40 @@ if TYPE_CHECKING:
         Message,
         OptimisedContext,
     )
+    from amgs.types.conversation_views import ResolvedMention
     from amgs.types.gateway import GatewayExchange
-    from amgs.types.mentions import ResolvedMention
     from amgs_app.calls.call import Call
     from amgs_app.panes.row_filter import Row
     from amgs_app.results.memory import ConversationList, ConversationShown
     from amgs_tui.host import Host
     from amgs_tui.messages import Failed, Origin
+
+
+BINDINGS: Final[list[Any]] = [
+    show("e", "ask", "question", "conversation.ask", "Change the question that the context is made for"),
+    show("b", "budget", "budget", "conversation.budget", "Change the budget, in tokens"),
+    show("r", "restore", "restore", "conversation.restore", "Put it back into the context, or let it go"),
+    show("w", "why", "why", "conversation.why", "Why it is kept or not, and the smallest change that would"),
+    show("enter", "read", "read", "conversation.read", "Read it in full, as it was said"),
+    show("left_square_bracket", "scrub(-1)", "scrub", "conversation.earlier", "One message back, or one request"),
+    show("right_square_bracket", "scrub(1)", "scrub", "conversation.later", "One message on, or one request"),
+    show("m", "single", "messages", "conversation.single", "List each message, or neighbours as one span"),
+    show("a", "compare", "a/b", "conversation.compare", "Compare with another strategy; again: back"),
+    show("f", "strategy", "strategy", "conversation.strategy", "Choose the strategy or a configuration"),
+    show("o", "choose", "open", "conversation.choose", "Choose a conversation"),
+    show("L", "live", "live", "conversation.live", "To the live end; follow the gateway"),
+    hide("K", "keep", "keep", "conversation.keep", "Have every context keep it from now on; again: no longer"),
+    hide("left_curly_bracket", "scrub(-10)", "scrub", "conversation.earlier_10", "Ten back"),
+    hide("right_curly_bracket", "scrub(10)", "scrub", "conversation.later_10", "Ten on"),
+    *ListPane.BINDINGS,
+    hide("l", "level", "level", "conversation.level", "Read the span at a level, from findings to all"),
+    hide("S", "summary", "summary", "conversation.summary", "Read a summary in its own words"),
+    hide("C", "check", "check", "conversation.check", "Hold a text, as a model's summary, against the conversation"),
+    hide("N", "resolve", "names", "conversation.resolve", "Read what its words mean, where that waits"),
+    show("s", "exchanges", "requests", "conversation.exchanges", "Choose a request through the gateway"),
+    show("v", "view", "view", "conversation.view", "What stands beside the spans: words, what survives, topics, names"),
+]
+
 
 PREVIEW: Final = 20
 """Messages of a span that are read at most to be shown beside it."""

@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, get_args
 
 from rich.text import Text
 
-from amgs.text.plural import plural
+from amgs.text.words import plural
 from amgs_app import operations
 from amgs_app.decay.rows import list_falling
 from amgs_app.render.canvas import Canvas, Figure
-from amgs_app.render.empty_state import notice
+from amgs_app.render.glyphs import notice
 from amgs_tui.dialogs.questions import confirm
 from amgs_tui.keys import hide, show
 from amgs_tui.panes.lists import ListPane, next_of
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
     from amgs.lifecycle.decay_forecast import DecayPreview
     from amgs.types import CategoryCurves, DecayCurve, Forecast
-    from amgs_app.calls.arguments import ProfileName
     from amgs_app.calls.call import Call
+    from amgs_app.calls.marks import ProfileName
     from amgs_app.render.rows import RowList
     from amgs_tui.host import Host
 

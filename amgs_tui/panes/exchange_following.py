@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
-from amgs.text.plural import plural
+from amgs.text.words import plural
 from amgs_app import operations
 from amgs_tui.dialogs.questions import Choice
-from amgs_tui.panes.context_wish import ContextWish
+from amgs_tui.panes.context_asking import ContextWish
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

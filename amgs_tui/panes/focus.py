@@ -10,7 +10,7 @@ from rich.text import Text
 
 from amgs_app import operations
 from amgs_app.render.canvas import Canvas, Figure
-from amgs_app.render.empty_state import notice
+from amgs_app.render.glyphs import notice
 from amgs_tui.keys import hide, show
 from amgs_tui.panes.lists import ListPane
 from amgs_tui.panes.run_controls import STEERING, STEERS, RunSteering

@@ -10,7 +10,7 @@ from textual import events
 from amgs_app import operations
 from amgs_app.render.candidates import list_frame, list_hits
 from amgs_app.render.canvas import Canvas, Figure
-from amgs_app.render.empty_state import notice
+from amgs_app.render.glyphs import notice
 from amgs_tui.dialogs.questions import Choice
 from amgs_tui.keys import hide, show
 from amgs_tui.panes.lists import ListPane, next_of
@@ -195,7 +195,7 @@ part of the frame until 0 resets them. Open a frame as lifetime context to see w
 
     def figure(self, canvas: Canvas) -> Figure | None:
         from amgs_app.frames import figure as frame
-        from amgs_app.search import figure as search
+        from amgs_app.render import candidates as search
 
         if self.search is not None:
             return search.search(self.search, canvas, self.kept, self.cursor)

@@ -1,31 +1,118 @@
-"""1 Inbox: raw blocks that wait for consolidation; its plan first, if the operator wants to see it."""
+"""1 Inbox: raw blocks that wait for consolidation, with its plan first on request, and their sources."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from rich.text import Text
 
-from amgs.text.plural import plural
+from amgs.text.words import plural
 from amgs_app import operations
 from amgs_app.render.canvas import Canvas, Figure
 from amgs_app.render.catalogue import list_of
-from amgs_app.render.empty_state import notice
+from amgs_app.render.format import ago
+from amgs_app.render.glyphs import notice
+from amgs_app.terminal.line import quote
+from amgs_tui.dialogs.questions import Choice
 from amgs_tui.keys import show
 from amgs_tui.panes.lists import ListPane
-from amgs_tui.panes.plan_correcting import CORRECTING, PlanCorrecting
-from amgs_tui.panes.review_queue import REVIEW, ReviewQueue
-from amgs_tui.panes.source_choosing import SOURCES, SourceChoosing
+from amgs_tui.panes.proposals import CORRECTING, REVIEW, PlanCorrecting, ReviewQueue
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+    from datetime import datetime
 
+    from amgs.api.sources import SourceSummary
     from amgs.lifecycle.plan_editing import PlanDraft
     from amgs.types import ConsolidationItem
     from amgs_app.calls.call import Call
     from amgs_app.render.rows import RowList
-    from amgs_app.results.memory import Inbox
+    from amgs_app.results.memory import Inbox, SourceList
     from amgs_tui.host import Host
+    from amgs_tui.panes.base import Pane
+
+
+MOST = 1000
+"""Sources that the list shows at most."""
+
+SOURCES = show(
+    "s", "sources", "sources", "inbox.sources", "List the sources: show one, read it again, watch its folder"
+)
+
+
+@dataclass(eq=False)
+class SourceChoosing:
+    """Opens the sources from a pane."""
+
+    pane: Pane
+    _offered: str = field(default="", init=False)
+    """The source whose update is being planned for the operator."""
+
+    def action_sources(self) -> None:
+        self.pane.ask(operations.source.sources(limit=MOST))
+
+    def show(self, command: str, result: object) -> bool:
+        """Offer the sources as a list; put an update of the chosen one into the command line while its plan is read.
+
+        Return whether the result was one of these.
+        """
+        from amgs.lifecycle.revision import RevisionPlan
+        from amgs_app.results.memory import SourceList
+
+        if isinstance(result, SourceList):
+            self._choose_source(result)
+        elif command == "source update" and self._offered:
+            name, self._offered = self._offered, ""
+            if isinstance(result, RevisionPlan) and not result.empty:
+                self.pane.host.command(f"source update {quote(name)}")
+        else:
+            return False
+        return True
+
+    def _choose_source(self, listing: SourceList) -> None:
+        if not listing.sources:
+            self.pane.notify("Ingest a file, a folder or a text with i.", title="The memory has no sources")
+            return
+        now = self.pane.host.now()
+        choices = [Choice(source.name, source.name, _describe(source, now)) for source in listing.sources]
+        by_name = {source.name: source for source in listing.sources}
+        more = f", the first {len(choices):,}" if len(choices) < listing.total else ""
+        title = f"{plural(listing.total, 'source')}{more}"
+        self.pane.choose(title, choices, lambda name: self._choose_step(by_name[name]))
+
+    def _choose_step(self, source: SourceSummary) -> None:
+        """Offer the actions for a source; a change is a plan first, or a line to be entered."""
+        name = source.name
+        choices = [Choice("show", "show", "what it holds now and held before")]
+        if source.place:
+            choices += [
+                Choice("update", "update", "read its file again: the plan first"),
+                Choice("watch", "watch", "keep its folder in sync until stopped"),
+            ]
+        else:
+            choices.append(Choice("update", "update", "give it another text"))
+        choices.append(Choice("delete", "delete", "archive what only this source holds"))
+
+        def take(step: str) -> None:
+            match step:
+                case "show":
+                    self.pane.ask(operations.source.sources(name, pieces=True))
+                case "update" if source.place:
+                    self._offered = name
+                    self.pane.ask(operations.source.update(name, dry_run=True))
+                case "watch":
+                    self.pane.host.command(f"source watch {quote(str(Path(source.place).parent))}")
+                case "update" | "delete":
+                    self.pane.host.command(f"source {step} {quote(name)} ")
+
+        self.pane.choose(name, choices, take)
+
+
+def _describe(source: SourceSummary, now: datetime) -> str:
+    return f"{plural(source.pieces, 'piece')}, {ago(source.since, now)}"
+
 
 PAGE = 400
 """Raw blocks that are fetched at a time: the list is as long as the inbox, what is near the cursor is here."""

@@ -9,10 +9,10 @@ from rich.text import Text
 from textual import events
 
 from amgs_app.render.catalogue import list_of
-from amgs_app.render.empty_state import notice
+from amgs_app.render.glyphs import notice
 from amgs_tui.keys import hide
 from amgs_tui.panes.base import Pane
-from amgs_tui.widgets.tabs import TITLES
+from amgs_tui.widgets.bars import TITLES
 
 if TYPE_CHECKING:
     from amgs_app.panes.row_filter import ListFilter, Row

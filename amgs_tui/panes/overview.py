@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 from textual import events
 
-from amgs.text.plural import plural
+from amgs.text.words import plural
 from amgs_app import operations
 from amgs_app.render.canvas import Canvas, Figure
-from amgs_app.render.journal import list_journal
-from amgs_app.workplace.stations import PANE_OF, STATIONS
+from amgs_app.render.rows import list_journal
+from amgs_app.workplace.rows import PANE_OF, STATIONS
 from amgs_tui.dialogs.questions import Choice
 from amgs_tui.keys import hide, show
 from amgs_tui.panes.lists import ListPane

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from amgs_app import operations
-from amgs_app.calls.arguments import hold_weights
+from amgs_app.calls.marks import hold_weights
 from amgs_tui.keys import hide, show
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from textual.content import Content
 from textual.reactive import reactive
 from textual.widget import Widget
 
-from amgs_app.terminal.printable import printable_line
+from amgs_app.terminal.output import printable_line
 
 if TYPE_CHECKING:
     from amgs.types import StoreStatus
@@ -54,7 +54,7 @@ class HeaderLine(Widget):
         if facts.status is None:
             # The picture needs the engine's types, which are not imported before the first paint.
             return Content.assemble((" amgs", "bold $accent"), "   ", (printable_line(facts.store), "$foreground"))
-        from amgs_app.workplace import figure_header as header
+        from amgs_app.workplace import rows as header
 
         canvas = self._host.canvas(self.size.width, 1)
         return header.header(

@@ -1,4 +1,4 @@
-"""Last filters before the terminal: control characters that no widget has replaced (`amgs_app.terminal.printable`) are
+"""Last filters before the terminal: control characters that no widget has replaced (`amgs_app.terminal.output`) are
 removed, and for ASCII terminals every character is replaced by a similar one.
 """
 
@@ -9,7 +9,7 @@ from textual.color import Color
 from textual.filter import LineFilter
 
 from amgs_app.render.canvas import in_ascii
-from amgs_app.terminal.printable import UNSAFE
+from amgs_app.terminal.output import UNSAFE
 
 
 class AsciiOnly(LineFilter):

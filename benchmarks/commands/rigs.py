@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from amgs.text.embedding import Embedder
     from amgs.types import Progress
     from amgs_app.engine import Engine
-    from amgs_focus.gist.gistnet import GistEncoder
+    from amgs_focus.gist import GistEncoder
     from amgs_focus.lens.scoring import FocusScorer
     from amgs_focus.model.base_model import BaseModel
     from benchmarks.bench_results import Bench, MemoryRig
@@ -107,7 +107,7 @@ def embedder_of(engine: Engine) -> Embedder:
 
 def scorers_of(engine: Engine, model: BaseModel, lens: Path | None = None) -> list[FocusScorer]:
     """That of `lens` or of the settings first, then the baseline, where that is another."""
-    from amgs_focus.lens.checkpoint import find_scorer
+    from amgs_focus.lens.lensnet import find_scorer
     from amgs_focus.lens.scoring import TailSimilarity
 
     own = find_scorer(model, str(lens) if lens else engine.settings.focus.lens, engine.checkpoints)

@@ -68,7 +68,7 @@ def label(
     N is always the same.
     """
     from amgs_app.models.choice import gist_encoder
-    from amgs_focus.lens.checkpoint import find_scorer as lens_for
+    from amgs_focus.lens.lensnet import find_scorer as lens_for
     from benchmarks.focus_training.lens_labels import label_runs
     from benchmarks.focus_training.lens_runs import LensRuns
 
@@ -242,7 +242,7 @@ def _read(model: BaseModel, named: list[Path]) -> list[LensText]:
     Raises InputError for what cannot be read.
     """
     from amgs.errors import InputError
-    from amgs.regular_file import read_text
+    from amgs.incoming import read_text
     from benchmarks.focus_training.lens_runs import LensText
 
     found = []

@@ -11,7 +11,7 @@ from datetime import date, datetime, timedelta
 
 from amgs.text.intervals import DayInterval, Grain, Modality, dates_in
 from amgs.text.intervals.grammar import IN_TEXT, RULES, day_of, longest, side_of
-from amgs.text.intervals.offsets import counted
+from amgs.text.intervals.periods import counted
 from amgs.text.intervals.reading import Found, Reading, Settled
 
 _LEADS: tuple[tuple[Modality, bool, tuple[str, ...]], ...] = (  # how, whether the named days are left out, the words

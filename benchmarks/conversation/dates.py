@@ -28,7 +28,7 @@ from xml.etree import ElementTree
 
 from amgs.text.intervals import DayInterval, Grain, dates_in
 from amgs.text.intervals.calendar import Days, around, shifted
-from amgs.text.intervals.vocabulary import MONTHS, WEEKDAYS
+from amgs.text.intervals.reading import MONTHS, WEEKDAYS
 from benchmarks.bench_results import BenchTable, Comparator, MemoryRig, SubjectResult
 from benchmarks.conversation.date_phrases import interval_of
 from benchmarks.locomo_data import TEMPORAL, read_folder, session_time

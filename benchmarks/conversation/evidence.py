@@ -23,7 +23,7 @@ from amgs.conversation.material import MessageCounter
 from amgs.conversation.messages import number_sessions
 from amgs.conversation.relevance import spread
 from amgs.memory import Memory
-from amgs.text.sentences import units
+from amgs.text.prose import units
 from amgs.types.conversation import ContextStrategy, Message, OptimisedContext
 from benchmarks import measures
 from benchmarks.bench_results import BenchTable, Comparator, MemoryRig, SubjectResult

@@ -14,8 +14,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from amgs.conversation.cohesion import depths
-from amgs.conversation.segments import boundaries, topic_changes
+from amgs.conversation.cohesion import boundaries, depths, topic_changes
 from amgs.errors import InputError
 from amgs.types import Vector
 from benchmarks.bench_results import BenchTable, Comparator, MemoryRig, SubjectResult

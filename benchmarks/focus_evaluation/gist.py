@@ -15,7 +15,7 @@ import torch
 from numpy.typing import NDArray
 
 from amgs_focus.errors import TextError
-from amgs_focus.gist.gistnet import BLOCK, GistEncoder, pointer_gist
+from amgs_focus.gist import BLOCK, GistEncoder, pointer_gist
 from amgs_focus.model.base_model import BaseModel
 from benchmarks.focus_evaluation.statistics import Interval, Means, resampled
 from benchmarks.focus_training.gist_objective import span_gists

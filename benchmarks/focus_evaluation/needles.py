@@ -19,7 +19,7 @@ import torch
 from amgs_focus.lens.question_search import QuestionSearch
 from amgs_focus.lens.scoring import FocusScorer
 from amgs_focus.model.base_model import BaseModel
-from amgs_focus.protocols import PerfClock
+from amgs_focus.options import PerfClock
 from amgs_focus.runtime.runtime import FocusRuntime
 from amgs_focus.settings import FocusSettings
 from amgs_focus.tree.gist_tree import LifetimeTree

@@ -19,7 +19,7 @@ import torch
 from torch import nn
 
 from amgs_focus.errors import CheckpointError
-from amgs_focus.gist.gistnet import GistEncoder, GistNetEncoder, states_for
+from amgs_focus.gist import GistEncoder, GistNetEncoder, states_for
 from amgs_focus.lens.scoring import FocusScorer
 from amgs_focus.model.adapter import Adapter
 from amgs_focus.model.base_model import BaseModel

@@ -19,10 +19,10 @@ import torch
 from torch import nn
 
 from amgs_focus.errors import TextError
-from amgs_focus.gist.gistnet import BLOCK, GistEncoder, GistNet, states_for
+from amgs_focus.gist import BLOCK, GistEncoder, GistNet, states_for
 from amgs_focus.lens.scoring import FocusScorer
 from amgs_focus.model.base_model import BaseModel
-from amgs_focus.protocols import PerfClock
+from amgs_focus.options import PerfClock
 from amgs_focus.records import Refocus
 from amgs_focus.runtime.runtime import FocusRuntime
 from amgs_focus.settings import FocusSettings

@@ -21,9 +21,9 @@ from pyarrow import ipc
 from torch.utils.dlpack import from_dlpack
 
 from amgs_focus.errors import TextError
-from amgs_focus.gist.gistnet import BLOCK
+from amgs_focus.gist import BLOCK
 from amgs_focus.model.base_model import BaseModel
-from amgs_focus.protocols import ProgressCallback
+from amgs_focus.options import ProgressCallback
 from benchmarks.focus_training.records import Shard, Staged
 from benchmarks.focus_training.run_config import DataConfig, TextConfig
 

@@ -13,7 +13,7 @@ import numpy as np
 import torch
 
 from amgs_focus.errors import FocusError
-from amgs_focus.protocols import ProgressCallback
+from amgs_focus.options import ProgressCallback
 from amgs_focus.records import Action, NodeRef, parent_of
 from amgs_focus.tree.gist_tree import LifetimeTree
 from amgs_focus.window.working_context import SINKS, Codes, Entry, TreeShape, WorkingContext, gist_entry

@@ -15,7 +15,7 @@ from functools import partial
 import torch
 from torch import nn
 
-from amgs_focus.gist.gistnet import BLOCK, GistEncoder, GistNet, states_for
+from amgs_focus.gist import BLOCK, GistEncoder, GistNet, states_for
 from amgs_focus.model.base_model import BaseModel
 from benchmarks.focus_training.corpus import TrainingCorpus
 from benchmarks.focus_training.data_parallel import SINGLE, DataParallel

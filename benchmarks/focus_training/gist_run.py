@@ -12,10 +12,17 @@ from pathlib import Path
 from typing import Literal, get_args
 
 from amgs_focus.errors import CheckpointError, ConfigurationError
-from amgs_focus.gist.checkpoint import find_gist_encoder, load_checkpoint, save_checkpoint
-from amgs_focus.gist.gistnet import GistEncoder, GistNet, GistNetEncoder, GistShape
+from amgs_focus.gist import (
+    GistEncoder,
+    GistNet,
+    GistNetEncoder,
+    GistShape,
+    find_gist_encoder,
+    load_checkpoint,
+    save_checkpoint,
+)
 from amgs_focus.model.base_model import BaseModel
-from amgs_focus.protocols import PerfClock, ProgressCallback
+from amgs_focus.options import PerfClock, ProgressCallback
 from benchmarks.focus_training.corpus import TrainingCorpus, open_corpus
 from benchmarks.focus_training.data_parallel import SINGLE, DataParallel, run_workers
 from benchmarks.focus_training.gistnet import GistState, resumed, start, train

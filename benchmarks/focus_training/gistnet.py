@@ -17,7 +17,7 @@ import torch
 from torch import nn
 
 from amgs_focus.errors import CheckpointError, TextError
-from amgs_focus.gist.gistnet import BLOCK, GistEncoder, GistNet, GistNetEncoder
+from amgs_focus.gist import BLOCK, GistEncoder, GistNet, GistNetEncoder
 from amgs_focus.model.base_model import BaseModel
 from benchmarks.focus_training.corpus import TrainingCorpus
 from benchmarks.focus_training.data_parallel import SINGLE, DataParallel

@@ -9,7 +9,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from amgs_focus.gist.gistnet import BLOCK
+from amgs_focus.gist import BLOCK
 from benchmarks.focus_training.run_config import ConfigSection, RunConfig
 
 

@@ -16,12 +16,11 @@ from pathlib import Path
 from typing import Literal
 
 from amgs_focus.errors import ConfigurationError
-from amgs_focus.gist.checkpoint import load_checkpoint, save_checkpoint
-from amgs_focus.gist.gistnet import GistEncoder, GistNetEncoder
-from amgs_focus.lens import checkpoint as lens_checkpoint
+from amgs_focus.gist import GistEncoder, GistNetEncoder, load_checkpoint, save_checkpoint
+from amgs_focus.lens import lensnet as lens_checkpoint
 from amgs_focus.lens.scoring import FocusScorer
 from amgs_focus.model.adapter import Adapter, AdapterShape, attach, read_adapter
-from amgs_focus.protocols import PerfClock, ProgressCallback
+from amgs_focus.options import PerfClock, ProgressCallback
 from benchmarks.focus_training.context_phase import ContextPhase, GistTrainee, LoraTrainee, Trainee, train_phase
 from benchmarks.focus_training.contexts import HeldOut
 from benchmarks.focus_training.corpus import TrainingCorpus, open_corpus

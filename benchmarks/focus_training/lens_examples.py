@@ -15,12 +15,12 @@ from dataclasses import dataclass
 import torch
 
 from amgs_focus.errors import WindowBudgetError
-from amgs_focus.gist.gistnet import GistEncoder
+from amgs_focus.gist import GistEncoder
 from amgs_focus.lens.lensnet import LensInput, LensReader
 from amgs_focus.lens.scoring import LensView
 from amgs_focus.model.base_model import BaseModel
 from amgs_focus.tree.gist_tree import LifetimeTree
-from amgs_focus.window.layout import assemble
+from amgs_focus.window.candidates import assemble
 from amgs_focus.window.working_context import WorkingContext
 from benchmarks.focus_training.counterfactuals import Label
 from benchmarks.focus_training.lens_labels import JointLabel, LabelledSnapshot

@@ -17,10 +17,10 @@ import pyarrow.parquet as pq
 import torch
 
 from amgs_focus.errors import TextError
-from amgs_focus.gist.gistnet import GistEncoder
+from amgs_focus.gist import GistEncoder
 from amgs_focus.lens.scoring import FocusScorer
 from amgs_focus.model.base_model import BaseModel
-from amgs_focus.protocols import ProgressCallback
+from amgs_focus.options import ProgressCallback
 from amgs_focus.records import NodeRef, parent_of
 from amgs_focus.tree.gist_tree import LifetimeTree
 from amgs_focus.window.working_context import Entry, WorkingContext, gist_entry

@@ -15,12 +15,11 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 from amgs_focus.errors import ConfigurationError, TextError
-from amgs_focus.gist.gistnet import GistEncoder
-from amgs_focus.lens.checkpoint import load_checkpoint, save_net
-from amgs_focus.lens.lensnet import LensNet, LensReader, LensShape
+from amgs_focus.gist import GistEncoder
+from amgs_focus.lens.lensnet import LensNet, LensReader, LensShape, load_checkpoint, save_net
 from amgs_focus.lens.scoring import FocusScorer
 from amgs_focus.model.base_model import BaseModel
-from amgs_focus.protocols import PerfClock, ProgressCallback
+from amgs_focus.options import PerfClock, ProgressCallback
 from benchmarks.focus_training.context_phase import ContextPhase
 from benchmarks.focus_training.contexts import effect
 from benchmarks.focus_training.corpus import TrainingCorpus

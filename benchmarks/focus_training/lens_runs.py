@@ -11,16 +11,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from amgs_focus.errors import TextError, WindowBudgetError
-from amgs_focus.gist.gistnet import GistEncoder
+from amgs_focus.gist import GistEncoder
 from amgs_focus.lens.scoring import FocusScorer
 from amgs_focus.model.base_model import BaseModel
-from amgs_focus.runtime.prefix import PrefixReader
-from amgs_focus.runtime.state import FocusState
-from amgs_focus.runtime.step import refocus
+from amgs_focus.runtime.prefix import FocusState, PrefixReader
+from amgs_focus.runtime.timeline import refocus
 from amgs_focus.settings import FocusSettings
 from amgs_focus.tree.gist_tree import LifetimeTree
 from amgs_focus.window.allocator import make_room
-from amgs_focus.window.layout import assemble, coarsest
+from amgs_focus.window.candidates import assemble, coarsest
 from amgs_focus.window.working_context import TreeShape, WorkingContext
 from benchmarks.focus_training.counterfactuals import LabelSnapshot, candidates
 from benchmarks.focus_training.facts import fact_text

@@ -17,7 +17,7 @@ from typing import Any, Literal, TypeVar, get_args
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, ValidationInfo, field_validator
 
 from amgs_focus.errors import ConfigurationError
-from amgs_focus.gist.gistnet import BLOCK, GistShape
+from amgs_focus.gist import BLOCK, GistShape
 from amgs_focus.settings import FocusSettings
 
 

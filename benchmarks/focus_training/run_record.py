@@ -15,7 +15,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from amgs_focus.errors import ConfigurationError
-from amgs_focus.protocols import PerfClock, ProgressCallback
+from amgs_focus.options import PerfClock, ProgressCallback
 from amgs_focus.records import ModelCard
 from amgs_focus.trace.telemetry import begin_wandb_run
 from benchmarks.focus_training.records import Effect, Leg, TrainedPart

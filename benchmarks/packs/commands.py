@@ -25,7 +25,7 @@ def bench_packs(
     """Measure what the text of packs holds of what answers, with each layer alone and with each left out, beside a
     frame and the likeliest texts without packs. Does not touch the session's own store.
     """
-    from amgs_app.views.packs.attention import attention_of
+    from amgs_app.views.packs.commands import attention_of
     from benchmarks.packs.layers import run
 
     return run(memory_rig(engine, progress), data, questions, attention_of(engine))

@@ -17,8 +17,8 @@ import numpy as np
 from amgs.conversation.messages import number_sessions
 from amgs.errors import InputError
 from amgs.types import Block, Span
-from amgs.wings.packs.engine.sentences import evidence_of, sentences_of, write_text
-from amgs.wings.packs.engine.task import Attention
+from amgs.wings.packs.choice import Attention
+from amgs.wings.packs.pipeline import evidence_of, sentences_of, write_text
 from amgs.wings.packs.values import LAYERS, PackLayer, PackRole
 from benchmarks.bench_results import Bench, BenchResult, BenchTable, MemoryRig
 from benchmarks.evidence import evidence

@@ -25,14 +25,13 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from amgs.calibration.coverage import LEVELS, promise_budget
+from amgs.calibration.forecasting import LEVELS, promise_budget
 from amgs.sessions.formats.otlp import by_conversation, session_of
 from amgs.sessions.spans import RecordedSpan, as_otlp, instant_of, joined
-from amgs.types.question_case import QuestionCase
+from amgs.types.diagnosis import QuestionCase
 from amgs.wings.recorder.audit import audit
-from amgs.wings.recorder.bodies import contents_of, read_body
+from amgs.wings.recorder.bodies import SpanReader, contents_of, read_body
 from amgs.wings.recorder.foreign_memory import memory_of
-from amgs.wings.recorder.span_files import SpanReader
 from amgs.wings.recorder.uses import review_scores
 from benchmarks.bench_results import Bench, BenchResult, BenchTable, MemoryRig
 from benchmarks.locomo_data import read_folder
@@ -66,7 +65,7 @@ import sys, threading
 from datetime import UTC, datetime
 from pathlib import Path
 from amgs.wings.recorder.receiver import SpanReceiver
-from amgs.wings.recorder.span_files import SpanWriter
+from amgs.wings.recorder.bodies import SpanWriter
 with SpanWriter(Path(sys.argv[1])) as writer, SpanReceiver(writer, lambda: datetime.now(UTC), 0) as receiver:
     print(receiver.server_address[1], flush=True)
     receiver.serve_forever()

@@ -15,8 +15,8 @@ import torch
 
 from amgs.calibration.brier import wilson_interval
 from amgs.types import Progress
-from amgs.wings.recorder.word_search import WordSearch
-from amgs_app.models.transcript import transcript
+from amgs.wings.recorder.uses import WordSearch
+from amgs_app.gateway.served_model import transcript
 from amgs_focus.model.base_model import BaseModel
 from amgs_focus.model.pretrained import PretrainedModel
 from benchmarks.bench_results import BenchTable

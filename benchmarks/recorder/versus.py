@@ -12,12 +12,12 @@ from dataclasses import dataclass
 from typing import Final
 
 from amgs.calibration.brier import wilson_interval
-from amgs.calibration.coverage import LEVELS, promise_budget
+from amgs.calibration.forecasting import LEVELS, promise_budget
 from amgs.diagnosis.facts import contains_words
-from amgs.text.tokens import approximate_tokens
+from amgs.text.language_model import approximate_tokens
 from amgs.types import Progress
-from amgs.types.question_case import QuestionCase
-from amgs.wings.recorder.word_search import WordSearch
+from amgs.types.diagnosis import QuestionCase
+from amgs.wings.recorder.uses import WordSearch
 
 EVERYTHING: Final = "everything"
 """The control that gives all there is, whatever the budget: what could be held at all."""

@@ -21,12 +21,17 @@ from typing import Final
 import amgs
 from amgs.errors import AmgsError
 from amgs.sessions.opening import open_session
-from amgs.sessions.turn import Session
-from amgs.sessions.windows import after_boundary, opening_after, window_at
-from amgs.wings.sessions.controls import control_regrets, count_dropped_tokens
-from amgs.wings.sessions.losses import contains_whole
-from amgs.wings.sessions.outlook import files_at_risk
-from amgs.wings.sessions.regrets import CAUSED, REGRET_KINDS, Regret, regrets, steps_of
+from amgs.sessions.turn import Session, after_boundary, opening_after, window_at
+from amgs.wings.sessions.losses import contains_whole, files_at_risk
+from amgs.wings.sessions.regrets import (
+    CAUSED,
+    REGRET_KINDS,
+    Regret,
+    control_regrets,
+    count_dropped_tokens,
+    regrets,
+    steps_of,
+)
 from benchmarks.bench_results import Bench, BenchResult, BenchTable, Rig
 from benchmarks.sessions.brief import judge_briefs
 from benchmarks.sessions.byte_count import missed_boundaries, missed_requests, missed_rewinds, records_of

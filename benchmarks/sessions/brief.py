@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from typing import Final
 
 from amgs.sessions.turn import Session, Turn
-from amgs.text.tokens import approximate_tokens
+from amgs.text.language_model import approximate_tokens
 from amgs.wings.sessions.brief import write_brief
 from amgs.wings.sessions.findings import findings_in
 from benchmarks.bench_results import BenchTable, Rig

@@ -13,12 +13,18 @@ from typing import Final
 from amgs.errors import ImpossibleBudgetError
 from amgs.memory.memory import Memory
 from amgs.sessions.conversation import messages_of
-from amgs.sessions.turn import Session, Turn
-from amgs.sessions.windows import estimate_dropped_tokens, find_dropped_turns, opening_after, tokens_of, tokens_of_all
+from amgs.sessions.turn import (
+    Session,
+    Turn,
+    estimate_dropped_tokens,
+    find_dropped_turns,
+    opening_after,
+    tokens_of,
+    tokens_of_all,
+)
 from amgs.types import Progress
 from amgs.types.conversation import ContextStrategy
-from amgs.wings.sessions.controls import count_dropped_tokens, counted
-from amgs.wings.sessions.regrets import Regret
+from amgs.wings.sessions.regrets import Regret, count_dropped_tokens, counted
 
 _STRATEGIES: tuple[ContextStrategy, ...] = ("mask", "extractive", "hybrid", "levels")
 """Those that keep messages whole and ask no model."""

@@ -1,14 +1,14 @@
 """The public names, each with the module that has it."""
 
 from amgs.api.calibration import Calibration as Calibration
-from amgs.api.changes import Changes as Changes
+from amgs.api.context import Changes as Changes
 from amgs.api.conversation import Conversations as Conversations
 from amgs.api.entities import Entities as Entities
-from amgs.api.erasure import Erasure as Erasure
 from amgs.api.exchange import Exchange as Exchange
 from amgs.api.frames import Frames as Frames
 from amgs.api.gateway import GatewayLog as GatewayLog
 from amgs.api.graph import Graph as Graph
+from amgs.api.health import Erasure as Erasure
 from amgs.api.lifecycle import Lifecycle as Lifecycle
 from amgs.api.sources import SourceLibrary as SourceLibrary
 from amgs.client import AsyncMemoryClient as AsyncMemoryClient
@@ -17,7 +17,7 @@ from amgs.clock import Clock as Clock
 from amgs.clock import FixedClock as FixedClock
 from amgs.clock import ShiftedClock as ShiftedClock
 from amgs.clock import SystemClock as SystemClock
-from amgs.conversation.agent import AgentConversation as AgentConversation
+from amgs.conversation.messages import AgentConversation as AgentConversation
 from amgs.conversation.summaries import AbstractiveSummariser as AbstractiveSummariser
 from amgs.diagnosis.diagnosing import Diagnosing as Diagnosing
 from amgs.errors import AmbiguousIdError as AmbiguousIdError
@@ -63,9 +63,9 @@ from amgs.text.embedding import Embedder as Embedder
 from amgs.text.embedding import HashingEmbedder as HashingEmbedder
 from amgs.text.entities import EntityRecogniser as EntityRecogniser
 from amgs.text.entities import RuleRecogniser as RuleRecogniser
+from amgs.text.entities import SpacyRecogniser as SpacyRecogniser
+from amgs.text.language_model import TextModel as TextModel
 from amgs.text.minilm import MiniLM as MiniLM
-from amgs.text.spacy_entities import SpacyRecogniser as SpacyRecogniser
-from amgs.text.text_model import TextModel as TextModel
 from amgs.types import Block as Block
 from amgs.types import BlockFilter as BlockFilter
 from amgs.types import Centrality as Centrality
@@ -114,12 +114,16 @@ from amgs.types.conversation import ToolCall as ToolCall
 from amgs.types.conversation_views import ClassSurvival as ClassSurvival
 from amgs.types.conversation_views import ConversationAct as ConversationAct
 from amgs.types.conversation_views import ConversationActs as ConversationActs
+from amgs.types.conversation_views import ConversationEntities as ConversationEntities
+from amgs.types.conversation_views import ConversationEntity as ConversationEntity
 from amgs.types.conversation_views import ConversationExtract as ConversationExtract
 from amgs.types.conversation_views import ConversationMemories as ConversationMemories
+from amgs.types.conversation_views import ConversationResolved as ConversationResolved
 from amgs.types.conversation_views import ConversationSurvival as ConversationSurvival
 from amgs.types.conversation_views import ConversationTopic as ConversationTopic
 from amgs.types.conversation_views import ConversationTopics as ConversationTopics
 from amgs.types.conversation_views import MemoryMember as MemoryMember
+from amgs.types.conversation_views import ResolvedMention as ResolvedMention
 from amgs.types.conversation_views import SummarySpan as SummarySpan
 from amgs.types.conversation_views import TextPiece as TextPiece
 from amgs.types.diagnosis import DecodedContext as DecodedContext
@@ -132,17 +136,13 @@ from amgs.types.diagnosis import FixApplied as FixApplied
 from amgs.types.diagnosis import FixTrial as FixTrial
 from amgs.types.diagnosis import MovedAnswer as MovedAnswer
 from amgs.types.diagnosis import ProposedFix as ProposedFix
+from amgs.types.diagnosis import QuestionCase as QuestionCase
 from amgs.types.diagnosis import ReadSpan as ReadSpan
 from amgs.types.gateway import GatewayExchange as GatewayExchange
 from amgs.types.gateway import GatewayPrompt as GatewayPrompt
 from amgs.types.gateway import PrefixComparison as PrefixComparison
-from amgs.types.mentions import ConversationEntities as ConversationEntities
-from amgs.types.mentions import ConversationEntity as ConversationEntity
-from amgs.types.mentions import ConversationResolved as ConversationResolved
-from amgs.types.mentions import ResolvedMention as ResolvedMention
-from amgs.types.question_case import QuestionCase as QuestionCase
-from amgs.types.topology import NamespaceSize as NamespaceSize
-from amgs.types.topology import StoreTopology as StoreTopology
-from amgs.types.usage import Usage as Usage
+from amgs.types.gateway import Usage as Usage
+from amgs.types.health import NamespaceSize as NamespaceSize
+from amgs.types.health import StoreTopology as StoreTopology
 
 __all__: list[str]

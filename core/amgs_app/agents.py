@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from amgs.client import MemoryClient
 from amgs.errors import AmgsError, UnreachableError, UsageError
-from amgs.text.plural import plural
+from amgs.text.words import plural
 
 ENDINGS: Final = frozenset((".md", ".markdown", ".txt"))
 """Endings of the files that the ingestion agent reads; `amgs ingest --batch` reads more."""

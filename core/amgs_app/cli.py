@@ -18,15 +18,11 @@ import typer.main
 from amgs.errors import hide_secrets
 from amgs_app import __version__
 from amgs_app.calls.call import Call
-from amgs_app.calls.groups import EXAMPLES, FRONT_ENDS, PANELS, describe
-from amgs_app.calls.left import say_left
 from amgs_app.calls.operation import Operation, unwrap
 from amgs_app.calls.parsing import callback_of, for_typer, settings_for
 from amgs_app.calls.plain_values import PlainCommand, PlainGroup
-from amgs_app.calls.registry import Registry
-from amgs_app.calls.standard import beginning_with, standard
-from amgs_app.command_line.front_ends import open_demo, open_shell, open_workstation, run_script, run_single, serve_web
-from amgs_app.command_line.global_options import (
+from amgs_app.calls.registry import EXAMPLES, FRONT_ENDS, PANELS, Registry, beginning_with, describe, say_left, standard
+from amgs_app.command_line.front_ends import (
     ANNOTATIONS,
     EVERYWHERE,
     SWITCHES,
@@ -44,13 +40,17 @@ from amgs_app.command_line.global_options import (
     Theme,
     Token,
     Version,
+    open_demo,
+    open_shell,
+    open_workstation,
+    run_script,
+    run_single,
+    serve_web,
 )
 from amgs_app.command_line.service_commands import new_token, run_agents, serve_gateway, serve_memory, speak_mcp
 from amgs_app.shell.output import complain, is_intended
-from amgs_app.terminal.exit_codes import IN_ONE_LINE, ExitCode
 from amgs_app.terminal.line import near
-from amgs_app.terminal.plain_refusals import say_usage
-from amgs_app.terminal.printable import printable
+from amgs_app.terminal.output import IN_ONE_LINE, ExitCode, printable, say_usage
 
 _UNKNOWN = re.compile(r"No such command '(.*)'\.?")
 

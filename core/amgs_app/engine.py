@@ -1,7 +1,7 @@
 """Shared state of the application: one memory, one focus engine, their models, the clock, the settings and the corpus
 (a folder of notes with a store of its own).
 
-Every front end works through an `Engine`; what belongs to one person (selection, draft) is in `session/operator.py`.
+Every front end works through an `Engine`; what belongs to one person (selection, draft) is in `amgs_app/session.py`.
 Everything heavy opens late: the store with the first operation that needs it, the language model with the first frame
 that is opened as a lifetime context (the token sequence that the focus engine works on). One thread works with an
 engine and a second may read beside it, so only frozen results leave it.
@@ -28,8 +28,16 @@ from amgs_app.gc_tuning import pause_collection
 from amgs_app.models.choice import TINY, LoadedModels
 from amgs_app.open_context import OpenContext
 from amgs_app.places.corpus import Corpus, CorpusClock, CorpusYear, open_corpus, sample_corpus
-from amgs_app.places.folders import ENDING, OWN_STORE, address_at, find_store
-from amgs_app.places.store_socket import holder_of, listen_beside, remove_left, socket_of
+from amgs_app.places.folders import (
+    ENDING,
+    OWN_STORE,
+    address_at,
+    find_store,
+    holder_of,
+    listen_beside,
+    remove_left,
+    socket_of,
+)
 from amgs_app.results.overview import EngineFacts
 
 if TYPE_CHECKING:
@@ -41,7 +49,7 @@ if TYPE_CHECKING:
     from amgs_app.results.service_event import ServiceEvent
     from amgs_app.settings import WorkstationSettings
     from amgs_focus.model.base_model import BaseModel
-    from amgs_focus.protocols import TextEncoder
+    from amgs_focus.options import TextEncoder
     from amgs_focus.runtime.runtime import FocusRuntime
     from amgs_focus.trace.events import Trace
     from amgs_focus.views import FocusView
@@ -548,7 +556,7 @@ class Engine:
         model.
         """
         from amgs.conversation.written import ModelSummariser
-        from amgs_app.models.local_model import LocalModel
+        from amgs_app.models.choice import LocalModel
 
         return ModelSummariser(self.model_server or LocalModel(self._models.base))
 
@@ -560,7 +568,7 @@ class Engine:
         may_create = self.creates or self.options.corpus is not None
         if self.options.store is not None or self.is_own or not self.corpus.is_sample or self.options.read_only:
             return False
-        from amgs_app.places.sample_store import unpack
+        from amgs_app.places.corpus import unpack
 
         path = self.store_path
         if not may_create or not isinstance(path, Path) or path.exists() or not self._models.are_shipped:

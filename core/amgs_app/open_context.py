@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from amgs.errors import UsageError
-from amgs.regular_file import real_path
+from amgs.incoming import real_path
 
 if TYPE_CHECKING:
     from amgs.clock import Clock
@@ -21,9 +21,8 @@ if TYPE_CHECKING:
     from amgs_app.models.choice import LoadedModels
     from amgs_app.results.focus import LastRun
     from amgs_app.settings import WorkstationSettings
-    from amgs_focus.gist.gistnet import GistEncoder
-    from amgs_focus.options import SearchOptions
-    from amgs_focus.protocols import TextEncoder
+    from amgs_focus.gist import GistEncoder
+    from amgs_focus.options import SearchOptions, TextEncoder
     from amgs_focus.runtime.runtime import FocusRuntime
     from amgs_focus.settings import FocusSettings
     from amgs_focus.trace.events import Trace

@@ -18,11 +18,11 @@ from typing import Any, Final, Literal, cast, get_args, get_origin
 from pydantic import BaseModel, Field, ValidationError
 from pydantic.fields import FieldInfo
 
-from amgs.addresses import check_address
+from amgs.bounds import check_address
 from amgs.errors import InputError, UsageError
-from amgs.regular_file import is_folder, lies_there, read_toml
+from amgs.incoming import is_folder, lies_there, read_toml
 from amgs.settings import Settings, SettingsSection
-from amgs_app.terminal.plain_refusals import is_section, say_domain
+from amgs_app.terminal.output import is_section, say_domain
 from amgs_focus.settings import FocusSettings, ForgetRules
 
 _PREFIX, _DELIMITER = "AMGS_", "__"

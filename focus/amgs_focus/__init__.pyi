@@ -11,8 +11,8 @@ from amgs_focus.errors import SettingError as SettingError
 from amgs_focus.errors import TextError as TextError
 from amgs_focus.errors import TraceError as TraceError
 from amgs_focus.errors import WindowBudgetError as WindowBudgetError
-from amgs_focus.gist.gistnet import GistEncoder as GistEncoder
-from amgs_focus.gist.gistnet import PointerEncoder as PointerEncoder
+from amgs_focus.gist import GistEncoder as GistEncoder
+from amgs_focus.gist import PointerEncoder as PointerEncoder
 from amgs_focus.lens.question_search import QuestionSearch as QuestionSearch
 from amgs_focus.lens.scoring import FocusScorer as FocusScorer
 from amgs_focus.lens.scoring import LensView as LensView
@@ -20,10 +20,10 @@ from amgs_focus.lens.scoring import TailSimilarity as TailSimilarity
 from amgs_focus.model.base_model import BaseModel as BaseModel
 from amgs_focus.model.base_model import KVCache as KVCache
 from amgs_focus.model.tiny import TinyModel as TinyModel
+from amgs_focus.options import PerfClock as PerfClock
+from amgs_focus.options import ProgressCallback as ProgressCallback
 from amgs_focus.options import SearchOptions as SearchOptions
-from amgs_focus.protocols import PerfClock as PerfClock
-from amgs_focus.protocols import ProgressCallback as ProgressCallback
-from amgs_focus.protocols import TextEncoder as TextEncoder
+from amgs_focus.options import TextEncoder as TextEncoder
 from amgs_focus.records import Action as Action
 from amgs_focus.records import Band as Band
 from amgs_focus.records import BranchView as BranchView
@@ -43,11 +43,11 @@ from amgs_focus.records import SpanKind as SpanKind
 from amgs_focus.records import SpanSource as SpanSource
 from amgs_focus.records import StepRecord as StepRecord
 from amgs_focus.records import TokenSpan as TokenSpan
+from amgs_focus.runtime.prefix import FocusState as FocusState
 from amgs_focus.runtime.prefix import PrefixReader as PrefixReader
 from amgs_focus.runtime.replay import header_of as header_of
 from amgs_focus.runtime.replay import replay as replay
 from amgs_focus.runtime.runtime import FocusRuntime as FocusRuntime
-from amgs_focus.runtime.state import FocusState as FocusState
 from amgs_focus.settings import FocusSettings as FocusSettings
 from amgs_focus.settings import ForgetRules as ForgetRules
 from amgs_focus.trace.events import Trace as Trace

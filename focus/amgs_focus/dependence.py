@@ -13,10 +13,10 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from amgs_focus.errors import FocusError
-from amgs_focus.protocols import PerfClock, ProgressCallback
+from amgs_focus.options import PerfClock, ProgressCallback
 from amgs_focus.records import NodeRef, StepRecord, parent_of
-from amgs_focus.runtime.block_utility import before_answer, read_without
 from amgs_focus.runtime.runtime import FocusRuntime
+from amgs_focus.runtime.utility import before_answer, read_without
 from amgs_focus.runtime.view import token_texts
 from amgs_focus.tree.gist_tree import LifetimeTree
 from amgs_focus.views import FocusView

@@ -1,16 +1,19 @@
-"""Options that affect search and expansion, as two values that a trace's header names: the engine's constants, which a
-replay compares, and the search for a question.
-
-What an operator may want to change are `FocusSettings`.
+"""Options that a trace's header names, the engine's constants and the search for a question; and protocols of
+what a caller passes in: a clock, a progress callback and a text encoder. What an operator may change are
+`FocusSettings`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
-from typing import Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from amgs_focus.errors import TraceError
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,3 +86,31 @@ class SearchOptions:
     def told(self) -> dict[str, Any]:
         """As a trace's header has it."""
         return asdict(self)
+
+
+class PerfClock(Protocol):
+    """Seconds on a monotonic clock; one that stands still gives durations of 0."""
+
+    def perf(self) -> float: ...
+
+
+class ProgressCallback(Protocol):
+    """Told how far a long action is. Raising from it cancels the action, which then leaves nothing behind."""
+
+    def __call__(self, done: int, total: int, doing: str) -> None: ...
+
+
+class TextEncoder(Protocol):
+    """Texts as vectors of length 1; the product of two says how much the texts mean alike."""
+
+    @property
+    def name(self) -> str:
+        """Vectors of encoders with different names are never compared."""
+        ...
+
+    @property
+    def dimension(self) -> int: ...
+
+    def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """Return (n, dimension), each row of length 1."""
+        ...

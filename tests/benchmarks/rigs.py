@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 from amgs.text.embedding import HashingEmbedder
-from amgs.text.tokens import approximate_tokens
+from amgs.text.language_model import approximate_tokens
 from amgs.types import Progress
-from amgs_focus.gist.gistnet import PointerEncoder
+from amgs_focus.gist import PointerEncoder
 from amgs_focus.lens.scoring import TailSimilarity
 from amgs_focus.model.base_model import BaseModel
 from amgs_focus.model.tiny import TinyModel

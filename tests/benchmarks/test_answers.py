@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from amgs.text.embedding import HashingEmbedder
-from amgs.text.tokens import approximate_tokens
+from amgs.text.language_model import approximate_tokens
 from amgs_focus.model.tiny import TinyModel
 from benchmarks.bench_results import MemoryRig
 from benchmarks.conversation.answers import drawn, measure_answers, stretches

@@ -6,8 +6,7 @@ from pathlib import Path
 
 import torch
 
-from amgs_focus.gist.checkpoint import load_checkpoint, save_checkpoint
-from amgs_focus.gist.gistnet import BLOCK, GistNet, GistShape
+from amgs_focus.gist import BLOCK, GistNet, GistShape, load_checkpoint, save_checkpoint
 from amgs_focus.model.tiny import TinyModel
 
 SHAPE = GistShape(width=64, hidden=32, heads=4)

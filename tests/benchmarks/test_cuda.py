@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from amgs_focus.gist.checkpoint import load_checkpoint
-from amgs_focus.gist.gistnet import GistNetEncoder
+from amgs_focus.gist import GistNetEncoder, load_checkpoint
 from amgs_focus.lens.lensnet import LensNet, LensNetScorer, LensShape
 from amgs_focus.model import loading
 from amgs_focus.records import Segment

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from amgs.text.embedding import HashingEmbedder
-from amgs.text.tokens import approximate_tokens
+from amgs.text.language_model import approximate_tokens
 from amgs.types.diagnosis import DiagnosisCause
 from benchmarks.bench_results import MemoryRig
 from benchmarks.diagnose import run

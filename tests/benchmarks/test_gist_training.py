@@ -11,9 +11,8 @@ import pytest
 import torch
 
 from amgs_app.engine import Engine, Options
-from amgs_app.session.operator import Operator
-from amgs_focus.gist.checkpoint import save_checkpoint
-from amgs_focus.gist.gistnet import GistNet, GistShape
+from amgs_app.session import Operator
+from amgs_focus.gist import GistNet, GistShape, save_checkpoint
 from amgs_focus.model.adapter import AdapterShape, attach
 from amgs_focus.model.loading import load
 from amgs_focus.records import Segment

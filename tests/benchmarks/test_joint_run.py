@@ -10,8 +10,7 @@ import pytest
 import torch
 
 from amgs_focus.errors import ConfigurationError, ModelMismatchError
-from amgs_focus.gist.checkpoint import save_checkpoint
-from amgs_focus.gist.gistnet import GistNet, GistShape
+from amgs_focus.gist import GistNet, GistShape, save_checkpoint
 from amgs_focus.model import loading
 from amgs_focus.model.adapter import AdapterShape, attach, load_adapter
 from amgs_focus.model.pretrained import PretrainedModel

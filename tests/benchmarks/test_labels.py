@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 
 from amgs_focus.errors import FocusError
 from amgs_focus.records import NodeRef
+from amgs_focus.runtime.utility import measure
 from amgs_focus.tree.gist_tree import LifetimeTree
-from amgs_focus.utility import measure
-from amgs_focus.window.layout import coarsest
+from amgs_focus.window.candidates import coarsest
 from amgs_focus.window.working_context import WorkingContext, gist_entry
 from benchmarks.focus_training.counterfactuals import LabelSnapshot, candidates, counterfactuals
 from tests.focus.focus_world import StillClock, small_tree

@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from safetensors import safe_open
 
-from amgs_focus.gist.checkpoint import load_checkpoint
+from amgs_focus.gist import load_checkpoint
 from amgs_focus.model.tiny import TinyModel
 from benchmarks.focus_training.corpus import open_corpus
 from benchmarks.focus_training.gist_run import train_gistnet

@@ -38,8 +38,8 @@ def test_no_error_says_the_number_that_the_system_gives_one() -> None:
 
 def test_errors_of_the_engines_name_no_command_and_no_option() -> None:
     """An engine serves more than one front end: what to type is added by `amgs_app.calls.hints`."""
-    from amgs_app.calls.shared_options import SHARED_OPTIONS, flag_of
-    from amgs_app.calls.standard import standard
+    from amgs_app.calls.plain_values import SHARED_OPTIONS, flag_of
+    from amgs_app.calls.registry import standard
 
     options = {flag for verb in standard() for parameter in verb.parameters for flag in parameter.flags}
     options |= {flag_of(name) for name in SHARED_OPTIONS}
@@ -60,7 +60,7 @@ def test_errors_of_the_engines_name_no_command_and_no_option() -> None:
 
 def test_every_subject_of_an_error_has_a_hint_and_every_hint_names_a_command() -> None:
     from amgs_app.calls.hints import REMEDIES
-    from amgs_app.calls.standard import standard
+    from amgs_app.calls.registry import standard
 
     written = " ".join(path.read_text(encoding="utf-8") for engine in ENGINES for path in engine.rglob("*.py"))
     subjects = set(re.findall(r'about ?= ?"(\w+)"', written))

@@ -9,8 +9,7 @@ import typer
 import typer.core
 import typer.main
 
-from amgs_app.calls.groups import EXAMPLES
-from amgs_app.calls.standard import standard
+from amgs_app.calls.registry import EXAMPLES, standard
 from amgs_app.cli import build
 from amgs_app.terminal.line import split
 

@@ -8,7 +8,7 @@ import pytest
 
 from amgs import errors
 from amgs_app import cli
-from amgs_app.terminal.exit_codes import ExitCode, table
+from amgs_app.terminal.output import ExitCode, table
 from amgs_focus import errors as focus_errors
 from amgs_tui import __main__ as program
 from scripts import manual

@@ -12,7 +12,7 @@ import pytest
 
 from amgs.clock import SystemClock
 from amgs.memory import Memory
-from amgs_app.calls.standard import FIRST_WORDS, beginning_with, standard
+from amgs_app.calls.registry import FIRST_WORDS, beginning_with, standard
 
 ROOT = Path(__file__).parents[2]
 
@@ -48,7 +48,7 @@ MODELS = {"torch", "transformers", "spacy"}
             {*MODELS, "textual", "duckdb"},
         ),
         (
-            "import amgs_app.shell.prompt, amgs_app.cli, amgs_app.render.snapshot",
+            "import amgs_app.shell.script, amgs_app.cli, amgs_app.render.snapshot",
             "amgs_app.shell.script",
             {*MODELS, "textual"},
         ),
@@ -111,8 +111,7 @@ def test_a_search_by_words_imports_no_other_command_and_shows_its_result_alone(t
         "amgs_app.results.session",
         "amgs.types.lifecycle",
         "amgs.types.calibration",
-        "amgs.types.decay",
-        "amgs.types.entities",
+        "amgs.types.conversation_views",
         "amgs.api.frames",
         "amgs.storage.messages",
         "amgs.text.prose",

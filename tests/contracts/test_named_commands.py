@@ -13,20 +13,17 @@ from textual.binding import Binding
 
 from amgs import Memory
 from amgs.wing_registry import loaded, wings
-from amgs_app import cli
-from amgs_app.calls.groups import EXAMPLES
-from amgs_app.calls.left import LEFT
-from amgs_app.calls.shared_options import SHARED_OPTIONS, flag_of
-from amgs_app.calls.standard import standard
+from amgs_app import cli, reference
+from amgs_app.calls.plain_values import SHARED_OPTIONS, flag_of
+from amgs_app.calls.registry import EXAMPLES, LEFT, standard
 from amgs_app.command_line.service_commands import new_token
-from amgs_app.reference import glossary
 from amgs_app.server.answer_schema import read_return_type
 from amgs_app.settings import every_setting
 from amgs_app.terminal.line import LineError
-from amgs_app.workplace.script_commands import METRICS
+from amgs_app.workplace.operator_commands import METRICS
 from amgs_tui.keys import EVERYWHERE as KEYS
 from amgs_tui.panes.by_key import PANE_TYPES
-from amgs_tui.widgets.keybar import name_key
+from amgs_tui.widgets.bars import name_key
 
 ROOT = Path(__file__).parents[2]
 WRITTEN = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")), *sorted((ROOT / "docs/panes").glob("*.md"))]
@@ -117,7 +114,7 @@ def texts() -> Iterator[tuple[str, str]]:
     """Every text that names commands, with where it is."""
     for path in WRITTEN:
         yield str(path.relative_to(ROOT)), path.read_text(encoding="utf-8")
-    for word, told in (*glossary.TERMS, *(each for words in glossary.SCREEN.values() for each in words)):
+    for word, told in (*reference.TERMS, *(each for words in reference.SCREEN.values() for each in words)):
         yield f"glossary: {word}", told
     for each in standard():
         helps = (parameter.help for parameter in each.parameters)

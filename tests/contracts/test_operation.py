@@ -14,12 +14,11 @@ import typer.main
 from amgs_app.calls.completion import complete
 from amgs_app.calls.marks import Arg, Option, Takes
 from amgs_app.calls.operation import call_from_json, operation
-from amgs_app.calls.registry import Registry
-from amgs_app.calls.standard import standard
+from amgs_app.calls.registry import Registry, standard
 from amgs_app.cli import build
 from amgs_app.engine import Engine, Options
 from amgs_app.render.encode import to_json
-from amgs_app.session.operator import Operator
+from amgs_app.session import Operator
 from amgs_app.shell.script import parse_script, run_steps
 from amgs_app.terminal.line import LineError
 

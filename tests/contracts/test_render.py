@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from amgs_app.calls.standard import standard
+from amgs_app.calls.registry import standard
 from amgs_app.panes.layout import PANES
 from amgs_app.render.canvas import Canvas
 from amgs_app.render.catalogue import entries, entry_of, page_of, sentence_of, table_of

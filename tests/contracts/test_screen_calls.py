@@ -11,8 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from amgs_app.calls.registry import Registry
-from amgs_app.calls.standard import standard
+from amgs_app.calls.registry import Registry, standard
 from amgs_tui.panes.by_key import PANE_TYPES
 
 SCREEN = Path(__file__).parents[2] / "amgs_tui"

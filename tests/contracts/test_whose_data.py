@@ -12,7 +12,7 @@ import pytest
 from amgs.clock import SystemClock
 from amgs.memory import Memory
 from amgs_app import cli
-from amgs_app.calls.standard import standard
+from amgs_app.calls.registry import standard
 
 WRITING = [each for each in standard() if each.writes]
 """Every command that changes a store or the working context."""

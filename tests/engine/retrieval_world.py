@@ -12,12 +12,10 @@ from numpy.typing import NDArray
 from amgs.clock import FixedClock, microseconds_of
 from amgs.graph.live import LiveGraph
 from amgs.identity import block_id
-from amgs.index.block_features import BlockFeatures
+from amgs.index.arrays import BlockFeatures, Stamp
 from amgs.index.keyword import KeywordIndex
-from amgs.index.snapshot_store import Stamp
 from amgs.index.vector import VectorIndex
-from amgs.retrieval.sequence_index import build_sequences
-from amgs.retrieval.sources import Sources
+from amgs.retrieval.sources import Sources, build_sequences
 from amgs.settings import GraphSettings
 from amgs.storage.block_columns import FeatureColumns, ScoringFacts
 from amgs.storage.blocks import NumberedBlock

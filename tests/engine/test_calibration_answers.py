@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from amgs.calibration.answers import CHANCE, match_words
+from amgs.calibration.forecasting import CHANCE, match_words
 from amgs.clock import FixedClock
 from amgs.memory import Memory
 from amgs.settings import CalibrationSettings, Settings

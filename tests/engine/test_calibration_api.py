@@ -7,14 +7,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from amgs.calibration import forecasts
+from amgs.calibration import forecasting
 from amgs.clock import FixedClock
 from amgs.diagnosis.cases import check, compare
 from amgs.errors import UsageError
 from amgs.memory import Memory
 from amgs.settings import CalibrationSettings, Settings
 from amgs.types import BlockFilter
-from amgs.types.question_case import QuestionCase
+from amgs.types.diagnosis import QuestionCase
 from tests.engine.memory_world import NOW, write_notes
 
 FEW = Settings(calibration=CalibrationSettings(fewest_outcomes=8))
@@ -67,7 +67,7 @@ def test_a_single_miss_lowers_the_edges_that_led_there_and_a_hit_raises_them(tmp
 def earlier(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Memory:
     """With verdicts from which an earlier version did not learn."""
     with monkeypatch.context() as patch:
-        patch.setattr(forecasts, "edge_changes", lambda *_: ())
+        patch.setattr(forecasting, "edge_changes", lambda *_: ())
         return judged(tmp_path, never=True)
 
 

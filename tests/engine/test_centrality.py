@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from amgs.derived.centrality import LIVE, CentralityFound
+from amgs.graph.live import LIVE, CentralityFound
 from amgs.memory import Memory
 from amgs.settings import ConsolidationSettings, GraphSettings, Settings
 from amgs.types import HealthLine

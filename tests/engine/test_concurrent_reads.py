@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from amgs.clock import FixedClock
-from amgs.derived.raw_vectors import MOST, RawVectors
+from amgs.derived.search_indexes import MOST, RawVectors
 from amgs.errors import AmgsError
 from amgs.ingest.raw_blocks import RawBlock
 from amgs.memory import Memory

@@ -12,13 +12,12 @@ import pytest
 import amgs
 from amgs.clock import parse_instant
 from amgs.conversation.coreference.passage import GrammarParser
-from amgs.conversation.resolved.patterns import LONGEST, MOST, find_by_shape
-from amgs.conversation.resolved.reading import find_by_grammar
+from amgs.conversation.mention_finder import LONGEST, MOST, find_by_grammar, find_by_shape
 from amgs.errors import UnknownConversationError, UsageError
 from amgs.log import journal
 from amgs.types import BlockFilter
 from amgs.types.conversation import Message
-from amgs.types.mentions import ResolvedMention
+from amgs.types.conversation_views import ResolvedMention
 from tests.engine.memory_world import open_memory
 
 SAID = [

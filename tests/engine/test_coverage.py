@@ -9,14 +9,14 @@ from pathlib import Path
 
 import pytest
 
-from amgs.calibration.coverage import LEAST
+from amgs.calibration.forecasting import LEAST
 from amgs.calibration.results import CalibrationPlan
 from amgs.clock import FixedClock
 from amgs.errors import InputError
 from amgs.memory import Memory
 from amgs.text.embedding import HashingEmbedder
 from amgs.types import Frame
-from amgs.types.question_case import QuestionCase
+from amgs.types.diagnosis import QuestionCase
 from tests.engine.memory_world import NOW
 
 VALVES = 60

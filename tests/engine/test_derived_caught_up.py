@@ -20,7 +20,7 @@ from amgs.derived.search_indexes import SEARCHABLE
 from amgs.errors import AmgsError
 from amgs.graph.view import GraphView, catch_up
 from amgs.ingest.raw_blocks import RawBlock
-from amgs.retrieval.sequence_index import SequenceIndex
+from amgs.retrieval.sources import SequenceIndex
 from amgs.types import BlockFilter
 
 NOW = datetime(2026, 3, 1, tzinfo=UTC)

@@ -8,15 +8,14 @@ from pathlib import Path
 
 import pytest
 
+from amgs.calibration.questions import append_case, read_cases
 from amgs.clock import FixedClock
 from amgs.diagnosis import facts
 from amgs.errors import UsageError
-from amgs.exchange.question_cases import append_case, read_cases
 from amgs.ingest.raw_blocks import RawBlock
 from amgs.memory import Memory
 from amgs.types import BlockFilter
-from amgs.types.diagnosis import DecodedContext, Diagnosis, ReadSpan
-from amgs.types.question_case import QuestionCase
+from amgs.types.diagnosis import DecodedContext, Diagnosis, QuestionCase, ReadSpan
 from tests.engine.memory_world import NOW, open_memory
 from tests.prepared_store import copy_store
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from amgs.ingest.raw_blocks import RawBlock
 from amgs.memory import Memory
-from amgs.text.name_uses import read_names
+from amgs.text.names import read_names
 from tests.engine.memory_world import open_memory, write_notes
 
 START = datetime(2025, 5, 1, tzinfo=UTC)

@@ -14,13 +14,13 @@ from hypothesis import strategies as st
 from amgs.errors import BudgetError
 from amgs.frames.pipeline import FrameRequest, build
 from amgs.frames.registry import by_name, leaves, register
-from amgs.frames.score import effective_weights
+from amgs.frames.select import effective_weights
 from amgs.frames.shipping import DEFAULTS
-from amgs.retrieval.score import SEARCH_WEIGHTS
+from amgs.retrieval.layers import SEARCH_WEIGHTS
 from amgs.retrieval.sources import Sources
 from amgs.retrieval.waterfall import RetrievalRequest, search
 from amgs.settings import Settings
-from amgs.text.tokens import approximate_tokens
+from amgs.text.language_model import approximate_tokens
 from amgs.types import Assembly, Block, BlockFilter, BudgetStrategy, Frame, FrameDefinition, Merge, Weights
 from tests.engine.frames_samples import memories
 from tests.engine.retrieval_world import Link, note, world

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import timedelta
 
-from amgs.lifecycle.schedule import decide_due
+from amgs.lifecycle.upkeep import decide_due
 from amgs.settings import ConsolidationSettings
 from tests.engine.memory_world import NOW
 

@@ -10,7 +10,7 @@ from amgs.clock import FixedClock
 from amgs.errors import UsageError
 from amgs.identity import block_id
 from amgs.ingest.raw_blocks import RawBlock
-from amgs.lifecycle.proposals import Proposal
+from amgs.lifecycle.proposing import Proposal
 from amgs.memory import Memory
 from amgs.types import BlockFilter
 from tests.engine.lifecycle_world import OTHERS, OWL, OWL_AGAIN, OWL_COPY, TWO_CONCEPTS, lively

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import amgs
-from amgs.text import minilm, spacy_entities
+from amgs.text import entities, minilm
 from amgs.types import BlockFilter
 from tests.engine.memory_world import NOTES, NOW, write_notes
 
@@ -23,7 +23,7 @@ def open_small(path: Path | str = ":memory:", **given: Any) -> amgs.Memory:
 @pytest.fixture
 def no_models(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(minilm, "available", lambda: False)
-    monkeypatch.setattr(spacy_entities, "available", lambda: False)
+    monkeypatch.setattr(entities, "available", lambda: False)
 
 
 @pytest.mark.usefixtures("no_models")

@@ -9,7 +9,7 @@ import pytest
 from amgs.clock import FixedClock
 from amgs.diagnosis.cases import check
 from amgs.memory import Memory
-from amgs.types.question_case import QuestionCase
+from amgs.types.diagnosis import QuestionCase
 
 VALVE = "The boiler valve QX-7741-B was replaced in March."
 ROUTER = "The router in the attic drops packets when it rains."

@@ -6,7 +6,7 @@ from datetime import date, datetime, timedelta
 
 import pytest
 
-from amgs.retrieval.asked_days import AskedDays, find_asked_days
+from amgs.retrieval.text_features import AskedDays, find_asked_days
 from amgs.retrieval.waterfall import RetrievalRequest, search
 from amgs.types import Block, SearchResult
 from tests.engine.retrieval_world import NOW, note, parts, world

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from amgs.retrieval.asked_role import find_asked_role
 from amgs.retrieval.features import LONGEST_TURN
 from amgs.retrieval.similarity import WEIGHTS
+from amgs.retrieval.sources import find_asked_role
 from amgs.retrieval.waterfall import RetrievalRequest, search
 from amgs.types import Block, SearchResult
 from tests.engine.retrieval_world import Link, note, parts, world

@@ -10,13 +10,12 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from amgs.index.block_features import NOBODY, BlockFeatures
+from amgs.index.arrays import NOBODY, BlockFeatures
 from amgs.index.lexical import StemPostings
 from amgs.retrieval.features import FEATURES, PART_WORDS
-from amgs.retrieval.score import ALONE_WEIGHTS
+from amgs.retrieval.layers import ALONE_WEIGHTS
 from amgs.retrieval.similarity import WEIGHTS
-from amgs.retrieval.sources import Sources
-from amgs.retrieval.text_forms import NOTE, PART
+from amgs.retrieval.sources import NOTE, PART, Sources
 from amgs.retrieval.waterfall import RetrievalRequest, gather, search
 from amgs.types import LAYERS, Block, SearchResult
 from tests.engine.retrieval_world import NOW, Link, note, parts, traits, world

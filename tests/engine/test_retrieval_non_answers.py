@@ -8,8 +8,8 @@ import pytest
 
 from amgs.clock import FixedClock
 from amgs.memory import Memory
-from amgs.retrieval import non_answers, waterfall
-from amgs.retrieval.non_answers import may_answer
+from amgs.retrieval import text_features, waterfall
+from amgs.retrieval.text_features import may_answer
 from tests.engine.retrieval_world import NOW
 
 SAID = [
@@ -65,7 +65,7 @@ def test_reading_the_likeliest_alone_gives_the_same_hits(
         read.append(text)
         return may_answer(text, asked, of_assistant=of_assistant)
 
-    monkeypatch.setattr(non_answers, "may_answer", count)
+    monkeypatch.setattr(text_features, "may_answer", count)
     with told(rounds) as memory:
         for question, _, _ in SAID:
             hits, reads = {}, {}

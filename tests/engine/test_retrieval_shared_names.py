@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from amgs.retrieval.shared_names import name_phrases
 from amgs.retrieval.sources import Sources
+from amgs.retrieval.text_features import name_phrases
 from amgs.retrieval.waterfall import RetrievalRequest, search
 from tests.engine.retrieval_world import note, world
 

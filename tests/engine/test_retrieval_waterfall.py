@@ -9,8 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from amgs.retrieval.layers import GRAPH_SHARE, expand
-from amgs.retrieval.score import SEARCH_WEIGHTS, Finding, score, similarity
+from amgs.retrieval.layers import GRAPH_SHARE, SEARCH_WEIGHTS, Finding, expand, score, similarity
 from amgs.retrieval.sources import Sources
 from amgs.retrieval.waterfall import RetrievalRequest, gather, search, search_weights
 from amgs.types import COMPONENTS, LAYERS, BlockFilter, LayerReport, SearchResult

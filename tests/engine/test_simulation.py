@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from amgs.api.simulation import Decay, Pruning
+from amgs.api.graph import Decay, Pruning
 from amgs.errors import UsageError
 from amgs.lifecycle.change import Change, combine_changes
 from amgs.memory.synthetic import synthetic_memory

@@ -89,7 +89,7 @@ def test_nobody_opens_a_store_that_is_just_being_closed(tmp_path: Path) -> None:
     path = tmp_path / "s.duckdb"
     DuckDBStorage.open(path).close()
     assert not Path(f"{path}.counter").exists()  # nothing was changed, and nothing noted
-    script = "from pathlib import Path; from amgs.storage.duckdb.last_commit import Note; "
+    script = "from pathlib import Path; from amgs.storage.duckdb.files import Note; "
     with another(script + "assert Note(Path(sys.argv[1])).lock(shared=False)", path):
         for read_only in (False, True):
             with pytest.raises(StoreLockedError):

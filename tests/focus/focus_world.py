@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 import torch
 
-from amgs_focus.gist.gistnet import PointerEncoder
+from amgs_focus.gist import PointerEncoder
 from amgs_focus.lens.scoring import FocusScorer, LensView, TailSimilarity
 from amgs_focus.model.tiny import TinyModel
 from amgs_focus.records import ModelCard, NodeRef, Segment

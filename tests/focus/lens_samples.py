@@ -6,12 +6,12 @@ import random
 
 import torch
 
-from amgs_focus.gist.gistnet import PointerEncoder
+from amgs_focus.gist import PointerEncoder
 from amgs_focus.lens.lensnet import LensNet, LensNetScorer, LensShape
 from amgs_focus.lens.scoring import LensView
 from amgs_focus.records import Segment
 from amgs_focus.tree.gist_tree import LifetimeTree
-from amgs_focus.window.layout import coarsest
+from amgs_focus.window.candidates import coarsest
 from benchmarks.focus_training.lens_runs import LensRuns, LensText
 from tests.focus.focus_world import MODEL
 

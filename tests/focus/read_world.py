@@ -5,9 +5,8 @@ from __future__ import annotations
 import torch
 
 from amgs_focus.model.base_model import Layers
-from amgs_focus.runtime.prefix import PrefixReading
+from amgs_focus.runtime.prefix import PrefixReading, ReadHistory
 from amgs_focus.runtime.runtime import FocusRuntime
-from amgs_focus.runtime.state import ReadHistory
 from amgs_focus.tree.gist_tree import LifetimeTree
 from tests.focus.focus_world import MODEL
 

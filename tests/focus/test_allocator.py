@@ -13,8 +13,7 @@ from amgs_focus.errors import WindowBudgetError
 from amgs_focus.records import Action, Decision, InvalidationCost, NodeRef, Override
 from amgs_focus.settings import FocusSettings
 from amgs_focus.window.allocator import FARTHER, Allocation, ReadingCosts, allocate, make_room
-from amgs_focus.window.candidates import REST, AllocatorState, count_remaining_cooldown
-from amgs_focus.window.layout import assemble, coarsest
+from amgs_focus.window.candidates import REST, AllocatorState, assemble, coarsest, count_remaining_cooldown
 from amgs_focus.window.working_context import WorkingContext
 from tests.focus.focus_world import SMALL, Shape, told
 

@@ -10,10 +10,10 @@ import torch
 from safetensors import safe_open
 from safetensors.torch import load_file, save_file
 
+from amgs_focus import gist as gist_checkpoint
 from amgs_focus.errors import CheckpointError
-from amgs_focus.gist import checkpoint as gist_checkpoint
-from amgs_focus.gist.gistnet import GistNet, GistShape, PointerEncoder
-from amgs_focus.lens import checkpoint as lens_checkpoint
+from amgs_focus.gist import GistNet, GistShape, PointerEncoder
+from amgs_focus.lens import lensnet as lens_checkpoint
 from amgs_focus.lens.lensnet import LensNet, LensShape
 from amgs_focus.lens.scoring import TailSimilarity
 from amgs_focus.model import loading

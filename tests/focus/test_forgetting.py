@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from amgs_focus.errors import CtxError, FocusError
-from amgs_focus.gist.gistnet import PointerEncoder
+from amgs_focus.gist import PointerEncoder
 from amgs_focus.records import NodeRef, Segment, SpanAbout, Tag
 from amgs_focus.runtime.replay import header_of, replay
 from amgs_focus.runtime.runtime import FocusRuntime

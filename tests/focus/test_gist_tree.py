@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from amgs_focus.errors import CtxError, FocusError
-from amgs_focus.gist.gistnet import PointerEncoder
+from amgs_focus.gist import PointerEncoder
 from amgs_focus.model.tiny import TinyModel
 from amgs_focus.records import NodeRef, Segment, SpanSource
 from amgs_focus.tree.check import check

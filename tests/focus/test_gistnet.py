@@ -11,8 +11,16 @@ import pytest
 import torch
 
 from amgs_focus.errors import CheckpointError
-from amgs_focus.gist.checkpoint import find_gist_encoder, load_checkpoint, save_checkpoint
-from amgs_focus.gist.gistnet import BLOCK, GistNet, GistShape, PointerEncoder, pointer_gist
+from amgs_focus.gist import (
+    BLOCK,
+    GistNet,
+    GistShape,
+    PointerEncoder,
+    find_gist_encoder,
+    load_checkpoint,
+    pointer_gist,
+    save_checkpoint,
+)
 from amgs_focus.model.tiny import TinyModel
 
 SHAPE = GistShape(width=64, hidden=32, heads=4)

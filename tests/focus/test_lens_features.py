@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from amgs_focus.lens.features import NAMES, LensFeatures
+from amgs_focus.lens.lensnet import NAMES, LensFeatures
 from tests.focus.lens_samples import asked
 
 

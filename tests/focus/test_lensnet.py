@@ -12,14 +12,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from amgs_focus.errors import CheckpointError
-from amgs_focus.lens.checkpoint import load_checkpoint, save_net
-from amgs_focus.lens.features import NAMES
-from amgs_focus.lens.lensnet import LensReader
+from amgs_focus.lens.lensnet import NAMES, LensReader, load_checkpoint, save_net
 from amgs_focus.lens.scoring import LensView
 from amgs_focus.model.tiny import TinyModel
 from amgs_focus.records import ModelCard
 from amgs_focus.runtime.replay import header_of
-from amgs_focus.window.layout import coarsest
+from amgs_focus.window.candidates import coarsest
 from tests.focus.focus_world import MODEL, notes, small_runtime, small_tree
 from tests.focus.lens_samples import asked, net, scorer
 

@@ -11,7 +11,7 @@ import pytest
 import torch
 
 from amgs_focus.errors import CheckpointError, CtxError, ModelMismatchError, ModelMissingError
-from amgs_focus.gist.gistnet import PointerEncoder
+from amgs_focus.gist import PointerEncoder
 from amgs_focus.model import checkpoint_file, loading
 from amgs_focus.tree.gist_tree import LifetimeTree
 from benchmarks.focus_training.trainer import saved_step

@@ -11,7 +11,7 @@ import pytest
 import torch
 
 from amgs_focus.errors import ModelMismatchError, ModelMissingError, WindowBudgetError
-from amgs_focus.gist.gistnet import PointerEncoder
+from amgs_focus.gist import PointerEncoder
 from amgs_focus.lens.scoring import TailSimilarity
 from amgs_focus.model import loading
 from amgs_focus.model.base_model import BaseModel

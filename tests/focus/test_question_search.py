@@ -14,10 +14,9 @@ import torch
 from numpy.typing import NDArray
 
 from amgs_focus.errors import TraceError
-from amgs_focus.gist.gistnet import PointerEncoder
-from amgs_focus.lens.question_search import ASK, QuestionSearch, question_likelihoods
+from amgs_focus.gist import PointerEncoder
+from amgs_focus.lens.question_search import ASK, QuestionSearch, SimilarWords, question_likelihoods
 from amgs_focus.lens.scoring import TailSimilarity
-from amgs_focus.lens.similar_words import SimilarWords
 from amgs_focus.model.tiny import TinyModel
 from amgs_focus.options import SearchOptions
 from amgs_focus.records import NodeRef, Segment

@@ -9,10 +9,9 @@ from hypothesis import strategies as st
 
 from amgs_focus.model.tiny import TinyModel
 from amgs_focus.records import NodeRef, Segment
-from amgs_focus.runtime.prefix import PrefixReader
+from amgs_focus.runtime.prefix import PrefixReader, ReadHistory
 from amgs_focus.runtime.replay import header_of, replay
 from amgs_focus.runtime.runtime import FocusRuntime
-from amgs_focus.runtime.state import ReadHistory
 from amgs_focus.trace.trace import TraceWriter, read
 from tests.focus.focus_world import SMALL, StillClock, notes, small_runtime
 from tests.focus.read_world import next_reads, read_now, recomputed

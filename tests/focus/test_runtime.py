@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from amgs_focus.errors import FocusError, WindowBudgetError
-from amgs_focus.gist.gistnet import PointerEncoder
+from amgs_focus.gist import PointerEncoder
 from amgs_focus.lens.scoring import LensView, TailSimilarity
 from amgs_focus.model.base_model import KVCache
 from amgs_focus.model.tiny import END, TinyModel
@@ -21,7 +21,7 @@ from amgs_focus.records import NodeRef, Segment, StepRecord
 from amgs_focus.runtime.prefix import PrefixReader
 from amgs_focus.runtime.runtime import FocusRuntime
 from amgs_focus.tree.gist_tree import LifetimeTree
-from amgs_focus.window.layout import coarsest, open_down_to
+from amgs_focus.window.candidates import coarsest, open_down_to
 from amgs_focus.window.working_context import Scores
 from tests.focus.focus_world import MODEL, SMALL, StillClock, notes, small_runtime
 from tests.focus.read_world import next_reads, read_now, recomputed

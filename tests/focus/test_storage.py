@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from amgs_focus.gist.gistnet import PointerEncoder
+from amgs_focus.gist import PointerEncoder
 from amgs_focus.tree.gist_tree import LifetimeTree
 from tests.focus.focus_world import MODEL
 from tests.focus.storage_size import SCENARIOS, Sizes, folder_bytes

@@ -8,11 +8,11 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from amgs_focus.gist.gistnet import PointerEncoder
+from amgs_focus.gist import PointerEncoder
 from amgs_focus.lens.scoring import LensView, TailSimilarity
 from amgs_focus.records import Segment
 from amgs_focus.tree.gist_tree import LifetimeTree
-from amgs_focus.window.layout import coarsest
+from amgs_focus.window.candidates import coarsest
 from amgs_focus.window.working_context import WorkingContext, aggregate
 from tests.focus.focus_world import MODEL
 

@@ -7,9 +7,9 @@ import torch
 
 from amgs_focus.errors import FocusError
 from amgs_focus.records import NodeRef
+from amgs_focus.runtime.utility import measure
 from amgs_focus.tree.gist_tree import LifetimeTree
-from amgs_focus.utility import measure
-from amgs_focus.window.layout import coarsest
+from amgs_focus.window.candidates import coarsest
 from amgs_focus.window.working_context import WorkingContext
 from tests.focus.focus_world import MODEL, StillClock, small_tree
 

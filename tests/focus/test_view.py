@@ -9,10 +9,9 @@ import pytest
 from amgs_focus.dependence import answer_dependence, answer_without
 from amgs_focus.errors import FocusError
 from amgs_focus.records import NodeRef
-from amgs_focus.runtime.block_utility import before_answer
-from amgs_focus.runtime.prefix import PrefixReader
+from amgs_focus.runtime.prefix import PrefixReader, ReadHistory
 from amgs_focus.runtime.runtime import FocusRuntime
-from amgs_focus.runtime.state import ReadHistory
+from amgs_focus.runtime.utility import before_answer
 from amgs_focus.settings import FocusSettings
 from amgs_focus.views import REASON_LETTERS, REASON_SENTENCES
 from amgs_focus.window.working_context import SINKS

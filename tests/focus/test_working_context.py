@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from amgs_focus.errors import FocusError, WindowBudgetError
 from amgs_focus.records import NodeRef, parent_of
-from amgs_focus.window.layout import assemble, coarsest
+from amgs_focus.window.candidates import assemble, coarsest
 from amgs_focus.window.working_context import SINKS, Entry, WorkingContext, token_entries
 from tests.focus.focus_world import MODEL, Shape, small_tree
 

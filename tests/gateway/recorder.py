@@ -16,7 +16,7 @@ from fastapi import FastAPI, Request, Response
 from fastapi.responses import StreamingResponse
 
 from amgs_app.gateway import forwarding
-from amgs_app.gateway.routes import routes
+from amgs_app.gateway.forwarding import routes
 from amgs_app.gateway.upstream import Upstream
 from amgs_app.server.tokens import Tokens
 from tests.service.serving import client, running, served

@@ -12,7 +12,7 @@ import pytest
 from amgs.client import MemoryClient
 from amgs.clock import FixedClock
 from amgs.memory import Memory
-from amgs_app.server.mcp.tools import Quoted, quote
+from amgs_app.server.mcp import Quoted, quote
 from tests.gateway.recorder import Recorder, gateway, operated
 from tests.service.serving import NOW, client, served
 

@@ -10,11 +10,17 @@ import pytest
 from amgs.clock import parse_instant
 from amgs.conversation.messages import messages_in, read_messages
 from amgs.types.conversation import ContextMessage
-from amgs.types.usage import Usage
+from amgs.types.gateway import Usage
 from amgs_app.gateway.conversing import changes_of
-from amgs_app.gateway.formats.anthropic_messages import AnthropicMessages
-from amgs_app.gateway.formats.openai import ChatCompletions, Responses
-from amgs_app.gateway.formats.spoken import Format, MessageChange, read_answer, usage_in
+from amgs_app.gateway.formats import (
+    AnthropicMessages,
+    ChatCompletions,
+    Format,
+    MessageChange,
+    Responses,
+    read_answer,
+    usage_in,
+)
 
 CHAT: dict[str, Any] = {
     "model": "m",

@@ -13,20 +13,17 @@ import pytest
 
 import amgs
 from amgs.clock import FixedClock
+from amgs.conversation.exchanges import compare
 from amgs.conversation.material import MessageCounter
-from amgs.conversation.request_prefix import compare
 from amgs.errors import InputError
 from amgs.ingest.raw_blocks import RawBlock
 from amgs.memory import Memory
 from amgs.storage.opening import open_storage
 from amgs.types.conversation import ContextMessage
-from amgs.types.gateway import GatewayExchange, GatewayPrompt
-from amgs.types.usage import Usage
-from amgs_app.exchanges.rows import exchange_list, gateway_exchange
-from amgs_app.gateway.formats.anthropic_messages import AnthropicMessages
-from amgs_app.gateway.formats.openai import ChatCompletions, Responses
-from amgs_app.gateway.formats.spoken import Format
-from amgs_app.gateway.prompts import prompts_in
+from amgs.types.gateway import GatewayExchange, GatewayPrompt, Usage
+from amgs_app.conversation.exchange_rows import exchange_list, gateway_exchange
+from amgs_app.gateway.conversing import prompts_in
+from amgs_app.gateway.formats import AnthropicMessages, ChatCompletions, Format, Responses
 from amgs_app.results.memory import ExchangeList
 from tests.gateway.recorder import gateway, recorder
 from tests.gateway.test_gateway_faults import ask, ended

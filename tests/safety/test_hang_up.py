@@ -14,7 +14,7 @@ import pytest
 from textual.drivers.linux_driver import LinuxDriver
 
 import amgs
-from amgs_tui.hang_up import is_gone
+from amgs_tui.terminal import is_gone
 from amgs_tui.terminal_driver import TerminalDriver
 
 pty = pytest.importorskip("pty")

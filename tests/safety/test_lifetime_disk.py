@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from amgs_focus.errors import CtxError
-from amgs_focus.gist.gistnet import PointerEncoder
+from amgs_focus.gist import PointerEncoder
 from amgs_focus.records import NodeRef
 from amgs_focus.tree.gist_tree import LifetimeTree
 from amgs_focus.tree.node_set import NodeRun, NodeSet

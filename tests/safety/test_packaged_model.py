@@ -8,21 +8,20 @@ from pathlib import Path
 import pytest
 import torch
 
-from amgs_focus.gist import checkpoint as gist_checkpoint
-from amgs_focus.gist.gistnet import GistNetEncoder, PointerEncoder
-from amgs_focus.lens import checkpoint
+from amgs_focus import gist as gist_checkpoint
+from amgs_focus.gist import GistNetEncoder, PointerEncoder
+from amgs_focus.lens import lensnet
 from amgs_focus.lens.scoring import TailSimilarity
 from amgs_focus.model import loading
 from amgs_focus.model.base_model import BaseModel
 from amgs_focus.model.checkpoint_file import SHIPPED
 from amgs_focus.model.pretrained import PretrainedModel
 from amgs_focus.records import Segment
-from amgs_focus.runtime.prefix import PrefixReader
+from amgs_focus.runtime.prefix import PrefixReader, ReadHistory
 from amgs_focus.runtime.runtime import FocusRuntime
-from amgs_focus.runtime.state import ReadHistory
 from amgs_focus.settings import FocusSettings
 from amgs_focus.tree.gist_tree import LifetimeTree
-from amgs_focus.window.layout import coarsest
+from amgs_focus.window.candidates import coarsest
 from benchmarks.focus_evaluation.gist import gap_recovered
 from tests.focus.focus_world import StillClock
 
@@ -70,7 +69,7 @@ def test_the_packaged_model_under_another_name_has_the_gists_and_the_lens_that_w
     model = loading.load(str(renamed), precision="bf16")
     assert model.card.name == "0a1b2c3d4e5f"
     assert gist_checkpoint.find_gist_encoder(model).name == "gistnet-smollm2-135m"
-    net = checkpoint.find_scorer(model)
+    net = lensnet.find_scorer(model)
     assert (net.name, net.version) == ("attention-lens-smollm2-135m", 261476317)
     assert model.turn("Who?") == "\n\nWho?<|im_end|>\n<|im_start|>assistant\n"
 

@@ -7,7 +7,7 @@ import string
 
 import pytest
 
-from amgs.text.tokenizer import find_tokenizer
+from amgs.text.language_model import find_tokenizer
 from amgs_app.places.corpus import sample_corpus
 from amgs_focus.model.loading import find_packaged_file
 

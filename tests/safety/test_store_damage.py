@@ -13,7 +13,7 @@ from amgs.clock import FixedClock
 from amgs.errors import StoreCorruptError, StoreError
 from amgs.ingest.raw_blocks import RawBlock
 from amgs.memory import Memory
-from amgs.storage.duckdb.last_commit import Note, WriteAhead, WrittenPart
+from amgs.storage.duckdb.files import Note, WriteAhead, WrittenPart
 from amgs.types import BlockFilter
 from tests.engine.memory_world import consolidated, open_memory
 from tests.safety.damage_world import build, damage, examine, files, main, rows

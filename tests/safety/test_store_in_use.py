@@ -20,7 +20,7 @@ import pytest
 
 import amgs
 from amgs.errors import StoreLockedError
-from amgs_app.places.store_socket import holder_of, listen_beside, remove_left, socket_of
+from amgs_app.places.folders import holder_of, listen_beside, remove_left, socket_of
 
 _HOLDS = "import amgs, sys; m = amgs.open(sys.argv[1]); print('open', flush=True); sys.stdin.read(); m.close()"
 """A program of the user's own, which nobody can join."""

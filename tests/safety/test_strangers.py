@@ -8,7 +8,7 @@ from urllib.parse import quote
 import httpx2
 import pytest
 
-from amgs_app.server.foreign_pages import of_this_machine
+from amgs_app.server.service import of_this_machine
 from amgs_app.server.tokens import Caller, Tokens, digest
 from tests.service.serving import client, served
 

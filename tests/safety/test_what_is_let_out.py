@@ -19,14 +19,13 @@ from amgs.storage.postgres.address import Address
 from amgs_app.attached.connection import AttachedConnection
 from amgs_app.calls.marks import Parameter, split_annotation
 from amgs_app.calls.operation import Operation, Right, call_from_json
-from amgs_app.calls.standard import standard
+from amgs_app.calls.registry import standard
 from amgs_app.engine import Engine, Options
 from amgs_app.gateway.upstream import Upstream
 from amgs_app.models.model_server import ModelServer
-from amgs_app.server.request_model import request_model
-from amgs_app.server.routes import file_parameters, has_route, routes
+from amgs_app.server.routes import file_parameters, has_route, request_model, routes
 from amgs_app.server.span_export import SpanExport
-from amgs_app.session.operator import Operator
+from amgs_app.session import Operator
 from tests.service.serving import NOW
 
 PLACE = re.compile(

@@ -19,16 +19,16 @@ from amgs.api.exchange import ForeignImport, Imported
 from amgs.errors import Cancelled, NotAllowedError, UnknownCallerError, UnreachableError, UsageError
 from amgs.types import IngestReport, Progress
 from amgs_app import cli
-from amgs_app.attached.files import SentFile
+from amgs_app.attached.connection import SentFile
 from amgs_app.attached.remote_engine import RemoteEngine
 from amgs_app.engine import Options
 from amgs_app.focus import commands as focus
+from amgs_app.lifecycle import care_commands as exchange
 from amgs_app.lifecycle import commands as lifecycle
 from amgs_app.places.folders import ENDING, address_at
 from amgs_app.server.tokens import Caller, Tokens, digest
-from amgs_app.session.operator import Operator
-from amgs_app.store import commands as exchange
-from amgs_focus.runtime.block_utility import read_without
+from amgs_app.session import Operator
+from amgs_focus.runtime.utility import read_without
 from tests.engine.session_samples import CLAUDE_CODE, CODEX, write_lines
 from tests.service.serving import NOW, client, served
 

@@ -16,7 +16,7 @@ from amgs_app.attached.event_listener import EventListener, Reach
 from amgs_app.attached.remote_engine import RemoteEngine
 from amgs_app.engine import Options
 from amgs_app.results.service_event import ServiceEvent
-from amgs_app.session.operator import Operator
+from amgs_app.session import Operator
 from amgs_tui.app import Workstation
 from amgs_tui.dialogs.newest_first import Traffic
 from tests.service.serving import NOW, client, served

@@ -14,7 +14,7 @@ import pytest
 from amgs import wire
 from amgs.types import UndoPlan
 from amgs_app.render.format import describe_undo
-from amgs_app.server import automatic_consolidation, service
+from amgs_app.server import service
 from tests.gateway.recorder import gateway, recorder
 from tests.service.serving import NOW, client, served
 
@@ -25,16 +25,16 @@ DUE = [f"Buoy {n} was painted." for n in range(50)]
 @pytest.fixture(autouse=True)
 def rounds(monkeypatch: pytest.MonkeyPatch) -> list[None]:
     """It looks every few moments; an entry for each time that it has looked after a memory."""
-    often = partial(automatic_consolidation.consolidate_when_due, every=0.05)
+    often = partial(service.consolidate_when_due, every=0.05)
     monkeypatch.setattr(service, "consolidate_when_due", often)
     ended: list[None] = []
-    look_after = automatic_consolidation._consolidate_if_due
+    look_after = service._consolidate_if_due
 
     async def look(*asked: Any) -> None:
         await look_after(*asked)
         ended.append(None)
 
-    monkeypatch.setattr(automatic_consolidation, "_consolidate_if_due", look)
+    monkeypatch.setattr(service, "_consolidate_if_due", look)
     return ended
 
 
@@ -64,13 +64,13 @@ def until(holds: Callable[[], bool]) -> None:
 def looked(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
     """What each look at whether it is due came to, from now on."""
     found: list[bool] = []
-    asked = automatic_consolidation._is_due
+    asked = service._is_due
 
     def note(memory: Any) -> bool:
         found.append(asked(memory))
         return found[-1]
 
-    monkeypatch.setattr(automatic_consolidation, "_is_due", note)
+    monkeypatch.setattr(service, "_is_due", note)
     return found
 
 
@@ -113,7 +113,7 @@ def test_it_waits_while_somebody_has_a_draft(
     rounds.clear()
     until(lambda: len(rounds) > 2)
     assert (blocks(http), looks) == ({"raw": 50}, [])
-    monkeypatch.setattr(automatic_consolidation, "DRAFT_SECONDS", 0.0)
+    monkeypatch.setattr(service, "DRAFT_SECONDS", 0.0)
     until(lambda: blocks(http) == {"consolidated": 50})
 
 

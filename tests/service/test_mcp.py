@@ -16,11 +16,11 @@ import pytest
 from mcp import Client, StdioServerParameters
 from mcp.client.streamable_http import streamable_http_client
 
-from amgs.text.tokens import approximate_tokens
+from amgs.text.language_model import approximate_tokens
 from amgs_app import __version__
 from amgs_app.engine import Engine, Options
 from amgs_app.server.asking import Asked
-from amgs_app.server.mcp.tools import TOOLS, Headers, Quoted, Tools, make_server, quote
+from amgs_app.server.mcp import TOOLS, Headers, Quoted, Tools, make_server, quote
 from amgs_app.server.tokens import Caller, Tokens, digest
 from tests.service.serving import NOW, served
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import httpx2
 import pytest
 
-from amgs_app.calls.standard import standard
+from amgs_app.calls.registry import standard
 from amgs_app.engine import Engine, Options
 from amgs_app.places.folders import ENDING, address_at
 from amgs_app.server.hosting import Namespaces

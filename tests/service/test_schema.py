@@ -8,7 +8,7 @@ from typing import Any, get_args, get_origin
 import jsonschema_rs
 
 from amgs.types import Block, Weights
-from amgs_app.calls.standard import standard
+from amgs_app.calls.registry import standard
 from amgs_app.render.encode import plain, to_json
 from amgs_app.server.answer_schema import AnswerSchemas, read_return_type
 from amgs_app.server.routes import has_route

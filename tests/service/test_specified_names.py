@@ -8,9 +8,8 @@ import httpx2
 import jsonschema_rs
 import pytest
 
-from amgs_app.calls.standard import standard
-from amgs_app.server.request_model import SPECIFIED
-from amgs_app.server.routes import NAMED, has_route
+from amgs_app.calls.registry import standard
+from amgs_app.server.routes import NAMED, SPECIFIED, has_route
 
 TEXTS = ["The Heron leaks at the mast.", "The Gull is dry.", "Anna keeps the key of the shed."]
 EVEN = {"recency": 0.2, "centrality": 0.2, "confidence": 0.2, "similarity": 0.2, "reinforcement": 0.2}

@@ -14,11 +14,10 @@ from amgs.clock import FixedClock
 from amgs.ingest.raw_blocks import RawBlock
 from amgs.memory import Memory
 from amgs.types import Block, BlockFilter, JournalEntry, Progress
-from amgs_app.calls.standard import standard
+from amgs_app.calls.registry import standard
 from amgs_app.engine import Engine, Options
-from amgs_app.session.operator import Operator
-from amgs_tui.messages import Answer, EngineRequest
-from amgs_tui.request_execution import Execute, run_through_registry
+from amgs_app.session import Operator
+from amgs_tui.messages import Answer, EngineRequest, Execute, run_through_registry
 
 NOW = datetime(2026, 3, 1, 9, 0, tzinfo=UTC)
 NOTES = (

@@ -9,8 +9,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from amgs.calibration.recalibrate import Curve
-from amgs.calibration.results import CalibrationPlan, EdgeChange, Fit
+from amgs.calibration.results import CalibrationPlan, Curve, EdgeChange, Fit
 from amgs.conversation.material import MessageCounter
 from amgs.conversation.messages import read_messages
 from amgs.conversation.optimise import optimise
@@ -59,8 +58,7 @@ from amgs.types.diagnosis import (
     MovedAnswer,
     ProposedFix,
 )
-from amgs_app.render.journal import list_journal
-from amgs_app.render.rows import RowList
+from amgs_app.render.rows import RowList, list_journal
 from amgs_focus.records import Action, Band, Decision, Measurement, Reason, SpanSource
 from amgs_focus.views import EntryExplanation, EntryView, FocusView
 from tests.engine.conversation_world import agent

@@ -11,9 +11,9 @@ from typing import Any
 
 from textual.message import Message
 
-from amgs_app.calls.standard import standard
+from amgs_app.calls.registry import standard
 from amgs_app.engine import Engine, Options
-from amgs_app.session.operator import Operator
+from amgs_app.session import Operator
 from amgs_tui.app import Workstation
 from amgs_tui.messages import EngineReport
 from tests.tui.app_drive import Drive, waiting_by_the_loop

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from amgs_app.calls.operation import Operation
-from amgs_app.calls.standard import standard
+from amgs_app.calls.registry import standard
 
 
 def results_of(operation: Operation[..., Any]) -> tuple[type, ...]:

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from amgs_app.panes.layout import PANES
 from amgs_tui.widgets.arrangement import arrange, mode_for
-from amgs_tui.widgets.keybar import ALWAYS, KeyHint, fit
+from amgs_tui.widgets.bars import ALWAYS, KeyHint, fit
 
 
 @given(

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from amgs.types.gateway import GatewayExchange, GatewayPrompt
-from amgs.types.usage import Usage
+from amgs.types.gateway import GatewayExchange, GatewayPrompt, Usage
 from amgs_tui.dialogs.chooser import Chooser
 from amgs_tui.dialogs.reader import TextReader
-from amgs_tui.panes.context_wish import fate_of
+from amgs_tui.panes.context_asking import fate_of
 from amgs_tui.panes.conversation import ConversationPane
 from amgs_tui.widgets.arrangement import EMPTY_HEIGHT
 from tests.engine.conversation_world import agent

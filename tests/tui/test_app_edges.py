@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from amgs_tui.dialogs.chooser import Chooser
-from amgs_tui.dialogs.dialog import Confirm
+from amgs_tui.dialogs.reader import Confirm
 from amgs_tui.panes.graph import GraphPane
 from tests.tui.app_drive import Drive, drive
 from tests.tui.app_world import World

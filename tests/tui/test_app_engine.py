@@ -12,7 +12,7 @@ import pytest
 from amgs.errors import InputError, ModelError, StoreLockedError
 from amgs.types import Progress
 from amgs_app.engine import Engine, Options
-from amgs_app.session.operator import Operator
+from amgs_app.session import Operator
 from amgs_focus.records import Segment
 from amgs_tui import engine_worker
 from amgs_tui.engine_worker import OPEN, EngineWorker
@@ -22,13 +22,15 @@ from amgs_tui.messages import (
     EngineRequest,
     Failed,
     Finished,
+    Kind,
+    KindOf,
     ModelsLoading,
     Progressed,
     RequestCancelled,
     RequestEvent,
     Started,
+    kind_of,
 )
-from amgs_tui.request_execution import Kind, KindOf, kind_of
 
 
 class Bench:
@@ -206,7 +208,7 @@ def test_the_operators_own_requests_keep_their_order_but_for_the_long_ones(doubl
 
 
 def test_every_command_has_a_kind_and_none_that_touches_the_model_runs_beside_another() -> None:
-    from amgs_app.calls.standard import standard
+    from amgs_app.calls.registry import standard
 
     kinds = {command.name: kind_of(EngineRequest(1, command.name)) for command in standard()}
     beside = {name for name, kind in kinds.items() if kind == "beside"}

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from amgs_tui.dialogs.dialog import Confirm
 from amgs_tui.dialogs.palette import ActionPalette
+from amgs_tui.dialogs.reader import Confirm
 from amgs_tui.kept_state import KeptState, describe_kept_state, drafts_on
 from amgs_tui.panes.inbox import InboxPane
 from tests.tui.app_drive import drive

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from amgs_app.models import choice
-from amgs_app.session.operator import Operator
+from amgs_app.session import Operator
 from tests.tui.app_drive import TIMEOUT_SECONDS, Drive, drive
 from tests.tui.app_world import World
 

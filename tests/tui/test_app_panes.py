@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import pytest
 
-from amgs_app.calls.standard import standard
+from amgs_app.calls.registry import standard
 from amgs_app.results.memory import ReviewList
 from amgs_focus.views import FocusView
 from amgs_tui.panes.decay import DecayPane

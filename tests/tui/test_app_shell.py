@@ -12,9 +12,8 @@ from textual.widgets import Input
 
 from amgs.errors import StoreCorruptError, StoreError, StoreLockedError, StoreTooNewError
 from amgs_app.panes.layout import PANE_KEYS, PANES
-from amgs_tui.dialogs.dialog import Confirm, Fatal
-from amgs_tui.dialogs.finder import Finder
-from amgs_tui.dialogs.reader import TextReader
+from amgs_tui.dialogs.chooser import Finder
+from amgs_tui.dialogs.reader import Confirm, Fatal, TextReader
 from tests.tui.app_drive import Drive, drive
 from tests.tui.app_world import World
 

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from amgs_app.cli import run
-from amgs_app.session.operator import Operator
+from amgs_app.session import Operator
 from amgs_tui.__main__ import read_options
 
 HEAVY = ("torch", "transformers", "duckdb", "numpy", "networkx", "sentence_transformers", "typer", "pydantic")

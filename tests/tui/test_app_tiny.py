@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from amgs_app.engine import Engine
-from amgs_app.session.operator import Operator
-from amgs_tui.dialogs.dialog import Fatal
+from amgs_app.session import Operator
+from amgs_tui.dialogs.reader import Fatal
 from amgs_tui.panes.focus import FocusPane
 from amgs_tui.panes.frame import FramePane
 from tests.tui.real_world import on_session, on_store, options

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from amgs_app.calls.standard import standard
+from amgs_app.calls.registry import standard
 from amgs_app.engine import Engine
-from amgs_app.session.operator import Operator
-from amgs_tui.dialogs.dialog import Confirm
+from amgs_app.session import Operator
+from amgs_tui.dialogs.reader import Confirm
 from amgs_tui.dispatcher import ASK_FIRST
 from tests.tui.real_world import on_session, options
 

@@ -9,7 +9,7 @@ import pytest
 
 from amgs_app.engine import Engine, Options
 from amgs_app.panes.layout import Layout
-from amgs_app.session.operator import Operator
+from amgs_app.session import Operator
 from tests.tui.app_drive import drive
 from tests.tui.app_world import World
 from tests.tui.real_world import say

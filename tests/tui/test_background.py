@@ -10,10 +10,19 @@ from pathlib import Path
 import pytest
 
 from amgs_app.engine import Engine, Options
-from amgs_app.session.operator import Operator
+from amgs_app.session import Operator
 from amgs_tui.engine_worker import EngineWorker
-from amgs_tui.messages import EngineEvent, Finished, ModelsLoading, Progressed, RequestCancelled, RequestEvent, Started
-from amgs_tui.request_execution import kind_of, run_through_registry
+from amgs_tui.messages import (
+    EngineEvent,
+    Finished,
+    ModelsLoading,
+    Progressed,
+    RequestCancelled,
+    RequestEvent,
+    Started,
+    kind_of,
+    run_through_registry,
+)
 
 TEXT = "The dome stalled at azimuth 214. The encoder slipped in the cold night and the motor stopped. "
 ANSWER = "focus why --answer"

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from amgs_focus.errors import CtxError, TraceError
-from amgs_focus.gist.gistnet import PointerEncoder
+from amgs_focus.gist import PointerEncoder
 from amgs_focus.model.tiny import TinyModel
 from amgs_focus.records import ModelCard
 from amgs_focus.tree.gist_tree import LifetimeTree

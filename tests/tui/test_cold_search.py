@@ -25,8 +25,8 @@ UNNEEDED = (
     "tokenizers",
     "usearch",
     "amgs_app.attached.remote_engine",
-    "amgs.storage.reinforcements",
-    "amgs.storage.monitors",
+    "amgs.storage.logs",
+    "amgs.storage.logs",
 )
 SEARCH = ("search", "dome", "--layer", "keyword", "--layer", "fuzzy", "--limit", "3")
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from amgs_app import cli
-from amgs_app.calls.standard import standard
+from amgs_app.calls.registry import standard
 
 NOW = "2026-03-01T09:00:00Z"
 

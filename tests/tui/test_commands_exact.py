@@ -10,7 +10,7 @@ import pytest
 
 from amgs.storage.frames import FrameStorage
 from amgs_app.engine import Engine, Options
-from amgs_app.session.operator import Operator
+from amgs_app.session import Operator
 from tests.tui.headless_world import NOW, write_corpus
 from tests.tui.real_world import say
 

@@ -13,7 +13,7 @@ import pytest
 import amgs
 import amgs_focus
 from amgs_app import cli
-from amgs_app.calls.standard import standard
+from amgs_app.calls.registry import standard
 from amgs_tui.keys import EVERYWHERE, remap
 from amgs_tui.panes.by_key import PANE_TYPES
 from scripts.docs_pages import build_pages, keys_page, pages

@@ -12,7 +12,7 @@ from amgs.storage.blocks import BlockStorage
 from amgs_app.engine import Engine, Options
 from amgs_app.render.canvas import Canvas
 from amgs_app.render.catalogue import draw
-from amgs_app.session.operator import Operator
+from amgs_app.session import Operator
 from tests.engine.memory_world import NOW, write_notes
 from tests.tui.real_world import say
 

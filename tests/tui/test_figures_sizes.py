@@ -12,9 +12,9 @@ from amgs_app.diagnosis import figure as diagnosis
 from amgs_app.focus import figure as focus
 from amgs_app.frames import figure as frame
 from amgs_app.graph import figure as graph
-from amgs_app.render import block_card as block
+from amgs_app.memory import rows as block
+from amgs_app.render import candidates as hits
 from amgs_app.render.canvas import Canvas
-from amgs_app.search import figure as hits
 from amgs_app.workplace import figure as overview
 from tests.tui import figure_samples as samples
 from tests.tui.picture_checks import Draw, check_picture

@@ -10,13 +10,13 @@ import torch
 
 from amgs.clock import parse_instant
 from amgs.errors import UsageError
-from amgs_app.calls.standard import standard
+from amgs_app.calls.registry import standard
 from amgs_app.engine import Engine, Options
 from amgs_app.render.catalogue import table_of
 from amgs_app.results.focus import FocusFeedback
-from amgs_app.session.operator import Operator
+from amgs_app.session import Operator
 from amgs_focus.records import NodeRef
-from amgs_focus.runtime.block_utility import before_answer, block_utilities
+from amgs_focus.runtime.utility import before_answer, block_utilities
 from benchmarks.focus_training.gistnet import horizon_nll
 from tests.tui.headless_world import NOW, Amgs
 

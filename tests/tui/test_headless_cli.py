@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from amgs_app.terminal.screen import draws, has_screen
+from amgs_app.terminal.output import draws, has_screen
 from tests.tui.headless_world import NOW, Amgs
 
 ROOT = Path(__file__).parents[2]

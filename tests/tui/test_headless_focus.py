@@ -10,12 +10,12 @@ from typing import Any
 import pytest
 
 from amgs.errors import UsageError
-from amgs_app.calls.standard import standard
+from amgs_app.calls.registry import standard
 from amgs_app.engine import Engine, Options
 from amgs_app.render.canvas import Canvas
 from amgs_app.render.catalogue import draw, table_of
 from amgs_app.results.focus import Replayed
-from amgs_app.session.operator import Operator
+from amgs_app.session import Operator
 from amgs_app.shell.output import write
 from amgs_app.terminal.line import LineError
 from amgs_focus.errors import TraceError

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from amgs.errors import InputError, UsageError
-from amgs_app.calls.standard import standard
+from amgs_app.calls.registry import standard
 from amgs_app.render.canvas import Canvas
 from amgs_app.render.catalogue import draw
 from amgs_app.render.encode import to_json

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from amgs_app.terminal.exit_codes import ExitCode
+from amgs_app.terminal.output import ExitCode
 from tests.tui.headless_world import Amgs, make
 
 QUESTIONS = """

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from amgs_app.calls.standard import standard
+from amgs_app.calls.registry import standard
 from amgs_app.shell.script import parse_script
 from tests.tui.headless_world import Amgs
 
@@ -81,7 +81,7 @@ def test_a_snapshot_is_not_written_to_where_a_link_leads(amgs: Amgs, tmp_path: P
 
 def test_what_a_session_did_is_a_script_that_does_it_again(amgs: Amgs, tmp_path: Path) -> None:
     from amgs_app.engine import Engine, Options
-    from amgs_app.session.operator import Operator
+    from amgs_app.session import Operator
     from tests.tui.real_world import say
 
     registry = standard()

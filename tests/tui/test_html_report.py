@@ -7,8 +7,7 @@ from html.parser import HTMLParser
 from pathlib import Path
 from xml.etree.ElementTree import Element, fromstring
 
-from amgs_app.pages.charts import ChartLine, draw_bars, draw_lines
-from amgs_app.pages.html_page import HtmlSection, page
+from amgs_app.pages.html_page import ChartLine, HtmlSection, draw_bars, draw_lines, page
 from amgs_app.pages.writing import palettes
 from amgs_app.render.sheet import facts, sheet
 from tests.tui.headless_world import Amgs

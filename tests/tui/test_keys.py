@@ -5,9 +5,8 @@ from __future__ import annotations
 import pytest
 from textual.binding import Binding
 
-from amgs_tui.grammar import ACTS, EXCEPTIONS
 from amgs_tui.help import help_page
-from amgs_tui.keys import EVERYWHERE, own_commands, remap
+from amgs_tui.keys import ACTS, EVERYWHERE, EXCEPTIONS, own_commands, remap
 from amgs_tui.messages import Opening
 from amgs_tui.panes.base import Pane
 from amgs_tui.panes.by_key import PANE_TYPES

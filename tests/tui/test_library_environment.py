@@ -32,8 +32,8 @@ _DOORS: dict[str, Sequence[str]] = {
     "gateway": (*_PROGRAM, "gateway", "--upstream", "own", "--port", "0"),
     "shell": (*_PROGRAM, "shell"),
     "one command": (*_PROGRAM, "status"),
-    "memory as a library": ("-c", "from amgs.text.library_encoder import LibraryEncoder as E; E('x', 'auto')"),
-    "spaCy by the library": ("-c", "from amgs.text.spacy_entities import SpacyRecogniser as R; R().load()"),
+    "memory as a library": ("-c", "from amgs.text.encoder_process import LibraryEncoder as E; E('x', 'auto')"),
+    "spaCy by the library": ("-c", "from amgs.text.entities import SpacyRecogniser as R; R().load()"),
     "focus as a library": ("-c", "import amgs_focus; amgs_focus.FocusRuntime"),
 }
 

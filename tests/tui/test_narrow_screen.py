@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from amgs_tui.dialogs.dialog import Confirm
+from amgs_tui.dialogs.reader import Confirm
 from tests.tui.app_drive import drive
 from tests.tui.app_world import World
 

@@ -13,7 +13,7 @@ from rich.cells import cell_len
 from rich.console import Console
 
 from amgs.errors import AmgsError
-from amgs_app.calls.standard import standard
+from amgs_app.calls.registry import standard
 from amgs_app.render.canvas import Canvas, Figure, clean
 from amgs_app.render.catalogue import table_of
 from amgs_app.render.encode import to_json
@@ -22,7 +22,7 @@ from amgs_app.render.sheet import to_lines
 from amgs_app.results.session import Shown
 from amgs_app.shell.output import as_text, complain, progress_on
 from amgs_app.shell.script import parse_step
-from amgs_app.terminal.printable import UNSAFE, printable, printable_line
+from amgs_app.terminal.output import UNSAFE, printable, printable_line
 from tests.tui.poison import made
 from tests.tui.real_world import on_session, options
 from tests.tui.result_types import every_type
@@ -136,7 +136,7 @@ def notes(tmp_path: Path) -> Path:
 
 async def test_the_screen_shows_brackets_and_drops_nothing_raw(tmp_path: Path, notes: Path) -> None:
     from amgs_app.engine import Engine
-    from amgs_app.session.operator import Operator
+    from amgs_app.session import Operator
 
     def make() -> Operator:
         return Operator(Engine(options(tmp_path / "store.duckdb", notes)))

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from amgs_app.calls.standard import standard
+from amgs_app.calls.registry import standard
 from amgs_app.engine import Engine
-from amgs_app.session.operator import Operator
+from amgs_app.session import Operator
 from amgs_app.shell.script import parse_script, run_steps
 from amgs_tui.panes.frame import FramePane
 from tests.tui.real_world import on_session, options, write_notes

@@ -8,7 +8,7 @@ from amgs.types import JournalEntry, UndoPlan
 from amgs_app.engine import Engine, Options
 from amgs_app.render.catalogue import sentence_of
 from amgs_app.render.format import describe_undo
-from amgs_app.session.operator import Operator
+from amgs_app.session import Operator
 from tests.engine.memory_world import NOW, write_notes
 from tests.tui.real_world import say
 

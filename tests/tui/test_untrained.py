@@ -9,11 +9,10 @@ import pytest
 from amgs_app.engine import Engine, Options
 from amgs_app.focus.figure import focus
 from amgs_app.render.canvas import Canvas
-from amgs_app.render.sentences import UNTRAINED, WARNING
-from amgs_app.session.operator import Operator
+from amgs_app.render.format import UNTRAINED, WARNING
+from amgs_app.session import Operator
 from amgs_app.shell.output import as_text
-from amgs_focus.gist.checkpoint import save_checkpoint
-from amgs_focus.gist.gistnet import GistNet, GistShape
+from amgs_focus.gist import GistNet, GistShape, save_checkpoint
 from amgs_focus.model.loading import load
 from tests.benchmarks.training_world import LAMPS
 from tests.focus.model_world import write_model

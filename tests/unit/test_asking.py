@@ -10,10 +10,10 @@ from datetime import UTC, datetime
 
 import pytest
 
-from amgs_app.calls.standard import standard
+from amgs_app.calls.registry import standard
 from amgs_app.engine import Engine, Options
 from amgs_app.render.catalogue import table_of
-from amgs_app.session.operator import Operator
+from amgs_app.session import Operator
 from amgs_app.shell.output import ask_first
 
 

@@ -7,7 +7,7 @@ import re
 from hypothesis import given
 from hypothesis import strategies as st
 
-from amgs.text.best_passage import Match, best_passage
+from amgs.retrieval.passage_finder import Match, best_passage
 
 SENTENCES = [f"Sentence number {n} says nothing of it." for n in range(40)]
 

@@ -13,8 +13,8 @@ from amgs.derived import block_reader
 from amgs.derived.block_reader import BlocksRead
 from amgs.identity import block_id
 from amgs.storage.blocks import NumberedBlock
-from amgs.text import tokenizer
-from amgs.text.tokenizer import TokenCounter
+from amgs.text import language_model
+from amgs.text.language_model import TokenCounter
 from amgs.types import Block
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
@@ -39,7 +39,7 @@ def test_blocks_are_remembered_up_to_a_number_of_bytes_the_latest_asked_for(monk
 
 
 def test_a_remembered_count_is_that_of_the_text_and_holds_none_of_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tokenizer, "_COUNTS_KEPT", 4)
+    monkeypatch.setattr(language_model, "_COUNTS_KEPT", 4)
     count, fresh = TokenCounter(), TokenCounter()
     if not fresh.name:
         pytest.skip("needs the tokenizer of the packaged model")

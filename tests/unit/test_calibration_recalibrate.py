@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from amgs.calibration.recalibrate import brier, pool_adjacent_violators, score_held_out_folds
+from amgs.calibration.results import brier, pool_adjacent_violators, score_held_out_folds
 
 
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=12))

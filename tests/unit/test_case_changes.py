@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from amgs.diagnosis.cases import compare
-from amgs.types.question_case import CaseChange, CaseHit, CaseOutcome, QuestionCase
-from amgs_app.diagnosis.case_report import MARK, code, markdown
+from amgs.types.diagnosis import CaseChange, CaseHit, CaseOutcome, QuestionCase
+from amgs_app.diagnosis.commands import MARK, code, markdown
 from amgs_app.results.memory import CasesTested
 
 CASE = QuestionCase("Why did the dome stall?", ("E-17",))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from amgs.conversation.acts import acts, is_question
+from amgs.conversation.findings import acts, is_question
 
 
 @pytest.mark.parametrize(

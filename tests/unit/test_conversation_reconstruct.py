@@ -9,9 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from amgs.conversation.citing import source
-from amgs.conversation.reconstruct import reconstruct
-from amgs.conversation.slots import find_slots, names_of
-from amgs.conversation.survival import elements, holds, of_pieces, read_handles, survival
+from amgs.conversation.findings import find_slots, names_of
+from amgs.conversation.render import reconstruct
+from amgs.conversation.why import elements, holds, of_pieces, read_handles, survival
 from amgs.types.conversation import Message, ToolCall
 from amgs.types.conversation_views import RESTORE_LEVELS, worst
 

@@ -8,6 +8,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
+from amgs.conversation.cohesion import estimate_topics
 from amgs.conversation.relevance import (
     LAYER_OF,
     WEIGHTS,
@@ -20,7 +21,6 @@ from amgs.conversation.relevance import (
     passage_columns,
     spread,
 )
-from amgs.conversation.segments import estimate_topics
 from amgs.retrieval.features import FEATURES
 from amgs.types.conversation import RELEVANCE_LAYERS, Message
 

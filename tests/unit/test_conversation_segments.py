@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from amgs.conversation.cohesion import boundaries, cut_topics, find_terms
 from amgs.conversation.messages import PAUSE, number_sessions
-from amgs.conversation.segments import boundaries, cut_topics, find_terms
 from amgs.text.embedding import HashingEmbedder
 from amgs.types.conversation import Message
 from benchmarks.conversation.segments import Cuts, pk

@@ -8,10 +8,10 @@ from typing import get_args
 import pytest
 
 from amgs.errors import UsageError
-from amgs_app.calls.standard import standard
+from amgs_app.calls.registry import standard
 from amgs_app.conversation.commands import View
 from amgs_app.engine import Engine, Options
-from amgs_app.session.operator import Operator
+from amgs_app.session import Operator
 
 RESULTS = {
     "messages": "ConversationShown",

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from hypothesis import given
 from hypothesis import strategies as st
 
-from amgs.conversation.acts import acts
+from amgs.conversation.findings import acts
 from amgs.conversation.summaries import summary
 
 NOON = datetime(2026, 3, 4, 12, tzinfo=UTC)

@@ -7,7 +7,7 @@ from math import ceil
 
 import pytest
 
-from amgs.calibration.coverage import LEAST, LEVELS, coverage_at, promise_budget, review
+from amgs.calibration.forecasting import LEAST, LEVELS, coverage_at, promise_budget, review
 from amgs.calibration.results import FrameNeeds
 
 

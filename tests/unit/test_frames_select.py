@@ -15,13 +15,12 @@ from hypothesis import strategies as st
 from amgs.errors import BudgetError, FrameCycleError, UnknownFrameError, UsageError
 from amgs.frames.assemble import MOST_LIMIT, FrameSection, Shortener, Template, assemble, key_sentence
 from amgs.frames.registry import by_name, order, register
-from amgs.frames.score import effective_weights
-from amgs.frames.select import Selection, select
+from amgs.frames.select import Selection, effective_weights, select
 from amgs.frames.shipping import DEFAULTS
+from amgs.index.arrays import Stamp
 from amgs.index.keyword import KeywordIndex
-from amgs.index.snapshot_store import Stamp
 from amgs.retrieval.passage_finder import PassageFinder
-from amgs.text.tokens import approximate_tokens
+from amgs.text.language_model import approximate_tokens
 from amgs.types import COMPONENTS, Assembly, Candidate, ChildFrame, FrameDefinition, PassageSpan, SelectionRule, Weights
 from tests.engine.frames_samples import candidate, candidates
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from amgs.index.fuzzy import count_allowed_edits, find_corrections
+from amgs.index.lexical import count_allowed_edits, find_corrections
 
 VOCABULARY = {"observatori": 9, "dome": 4, "done": 20, "router": 3, "valv": 2, "encod": 5, "encor": 1}
 

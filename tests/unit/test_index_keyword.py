@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from amgs.index import keyword
+from amgs.index.arrays import Stamp
 from amgs.index.keyword import Contents, KeywordIndex
-from amgs.index.snapshot_store import Stamp
 from amgs.index.terms import identifiers
-from amgs.text.scripts import without_spaceless
+from amgs.text.words import without_spaceless
 
 TEXTS = {
     1: "The boiler valve part number is QX-7741-B and it was replaced in March.",

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from amgs.index.snapshot_store import SnapshotStore, Stamp, save_arrays
+from amgs.index.arrays import SnapshotStore, Stamp, save_arrays
 
 
 def put(snapshots: SnapshotStore, revision: int, store: str = "s") -> None:

@@ -10,9 +10,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from amgs.index.snapshot_store import SnapshotStore, Stamp
+from amgs.index.arrays import SnapshotStore, Stamp
+from amgs.index.neighbours import Base
 from amgs.index.vector import VectorIndex, to_unit_length
-from amgs.index.vector_base import Base
 
 
 def slow(

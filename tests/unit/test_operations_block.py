@@ -10,10 +10,10 @@ from amgs.errors import UsageError
 from amgs.ingest.metadata import change_tags
 from amgs.ingest.raw_blocks import RawBlock
 from amgs.types import BlockFilter
-from amgs_app.graph import edge_commands as edge
+from amgs_app.graph import commands as edge
 from amgs_app.memory import commands as block
 from amgs_app.render.catalogue import sentence_of
-from amgs_app.session.operator import Operator
+from amgs_app.session import Operator
 from tests.engine.memory_world import NOW
 from tests.unit.typed_lines import opened
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from amgs_app.calls.completion import complete
-from amgs_app.calls.standard import standard
+from amgs_app.calls.registry import standard
 
 
 def offered(line: str) -> list[str]:

@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 import typer.main
 
-from amgs_app.calls.registry import Registry
-from amgs_app.calls.standard import standard
+from amgs_app.calls.registry import Registry, standard
 from amgs_app.cli import build, run
 from amgs_app.results.session import CommandGroups, HelpList
 

@@ -10,7 +10,7 @@ import pytest
 
 from amgs.api.exchange import ForeignImport
 from amgs.types import Block
-from amgs_app.session.operator import Operator
+from amgs_app.session import Operator
 from tests.engine.foreign_samples import CHATGPT
 from tests.engine.session_samples import CLAUDE_CODE, CODEX, claude_line, write_lines
 from tests.unit.typed_lines import do, opened

@@ -9,11 +9,11 @@ import pytest
 
 from amgs.errors import UsageError
 from amgs.types import Block, BlockFilter, ConsolidationPlan
+from amgs_app.lifecycle import care_commands as consolidation_plan
 from amgs_app.lifecycle import care_commands as maintenance
 from amgs_app.lifecycle import commands as lifecycle
-from amgs_app.lifecycle import plan_commands as consolidation_plan
 from amgs_app.render.catalogue import table_of
-from amgs_app.session.operator import Operator
+from amgs_app.session import Operator
 from tests.engine.memory_world import NOW
 from tests.unit.typed_lines import opened
 

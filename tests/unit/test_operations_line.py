@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from amgs.types import Weights
-from amgs_app.calls.arguments import read_weights
-from amgs_app.calls.standard import standard
+from amgs_app.calls.marks import read_weights
+from amgs_app.calls.registry import standard
 from amgs_app.terminal.line import LineError, quote, split
 
 

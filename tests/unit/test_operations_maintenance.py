@@ -10,10 +10,10 @@ import pytest
 from amgs.errors import Cancelled, UsageError
 from amgs.identity import block_id
 from amgs.types import Progress
-from amgs_app.calls.standard import standard
+from amgs_app.calls.registry import standard
 from amgs_app.render.catalogue import table_of
 from amgs_app.render.encode import to_json
-from amgs_app.session.operator import Operator
+from amgs_app.session import Operator
 from tests.engine.lifecycle_world import OWL, OWL_COPY, lively
 from tests.unit.typed_lines import do, opened
 

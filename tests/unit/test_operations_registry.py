@@ -14,8 +14,7 @@ from hypothesis import strategies as st
 from amgs_app.calls.call import Call
 from amgs_app.calls.marks import Parameter
 from amgs_app.calls.operation import Operation
-from amgs_app.calls.registry import Registry
-from amgs_app.calls.standard import standard
+from amgs_app.calls.registry import Registry, standard
 from amgs_app.terminal.line import LineError
 
 

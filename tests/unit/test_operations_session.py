@@ -11,12 +11,12 @@ from pathlib import Path
 import pytest
 
 from amgs.errors import UsageError
-from amgs.text.tokenizer import TokenCounter, find_tokenizer
-from amgs_app.calls.standard import standard
+from amgs.text.language_model import TokenCounter, find_tokenizer
+from amgs_app.calls.registry import standard
 from amgs_app.engine import Engine, Options
 from amgs_app.places.corpus import open_corpus
 from amgs_app.results.memory import BlockDetail
-from amgs_app.session.operator import Operator
+from amgs_app.session import Operator
 
 
 def do(session: Operator, line: str) -> object:

@@ -13,9 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from amgs.ingest import reading
-from amgs.ingest.pieces import cut, cut_document
+from amgs.ingest.document import cut, cut_document
 from amgs.ingest.raw_blocks import FolderContents
-from amgs.ingest.readers import code, documents, markdown, plain
+from amgs.ingest.readers import documents, notes, registry
 from amgs.ingest.readers.registry import READERS
 from amgs.settings import IngestSettings
 
@@ -59,8 +59,8 @@ def test_no_word_of_a_document_is_lost_and_none_is_invented(lines: list[str], fo
     text = "\n".join(lines)
     if not text.strip():
         return
-    read = {"markdown": markdown.read, "plain": plain.read}
-    document = code.read(text.encode(), language="C") if form == "code" else read[form](text.encode())
+    read = {"markdown": notes.read_markdown, "plain": notes.read_plain}
+    document = registry.read_code(text.encode(), language="C") if form == "code" else read[form](text.encode())
     made = cut_document(document, 60)
     kept = [w for piece in made for w in words(piece.text)]
     if form != "markdown":

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from amgs.errors import InputError
-from amgs.regular_file import LARGEST, read_text, read_toml, say_json_fault
+from amgs.incoming import LARGEST, read_text, read_toml, say_json_fault
 
 
 def test_a_text_is_read_with_the_mark_that_editors_put_before_it(tmp_path: Path) -> None:

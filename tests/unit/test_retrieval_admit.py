@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from amgs.retrieval.admit import MARGIN, find_admission, nearest_weights
-from amgs.retrieval.answerable import _logistic
+from amgs.retrieval.similarity import _logistic
+from amgs.retrieval.why import MARGIN, find_admission, nearest_weights
 
 Row = NDArray[np.float64]
 

@@ -11,16 +11,16 @@ import pytest
 from amgs.storage.opening import open_storage
 from amgs.text.embedding_text import embedding_text
 from amgs.text.entities import Entity
+from amgs.text.language_model import approximate_tokens
 from amgs.text.prose import prose
-from amgs.text.tokens import approximate_tokens
 from amgs.types import Block, BlockFilter, Progress, Vector
 from amgs_app import operations
 from amgs_app.engine import Engine, Options
 from amgs_app.panes.layout import Layout
-from amgs_app.panes.row_fields import listed
-from amgs_app.places import sample_store
+from amgs_app.panes.row_filter import listed
+from amgs_app.places import corpus
 from amgs_app.places.corpus import sample_corpus
-from amgs_app.session.operator import Operator
+from amgs_app.session import Operator
 from scripts import sample_build
 
 
@@ -79,9 +79,7 @@ def test_it_ships_what_its_notes_give(engine: Engine, tmp_path: Path) -> None:
     with open_storage(engine.store_path, read_only=True) as storage:
         ids = [block.id for block in storage.blocks.select(BlockFilter())]
         shipped = _Remembered(storage.blocks.get(ids, embeddings=True).values())
-    made = sample_build.build(
-        tmp_path / sample_store.STORE, sample_build.TextModels(shipped, shipped, approximate_tokens)
-    )
+    made = sample_build.build(tmp_path / corpus.STORE, sample_build.TextModels(shipped, shipped, approximate_tokens))
     del made["recogniser"]  # names itself after the encoder here
     assert sample_build.differences(sample_build.facts(), made) == [], "`make sample` makes it anew"
 
@@ -89,10 +87,10 @@ def test_it_ships_what_its_notes_give(engine: Engine, tmp_path: Path) -> None:
 def test_what_lies_there_already_stays(tmp_path: Path) -> None:
     there = tmp_path / "observatory.duckdb"
     there.write_bytes(b"mine")
-    assert not sample_store.unpack(there)
+    assert not corpus.unpack(there)
     assert there.read_bytes() == b"mine"
     assert sorted(tmp_path.iterdir()) == [there]
-    assert not sample_store.unpack(tmp_path / "no such folder" / "observatory.duckdb")
+    assert not corpus.unpack(tmp_path / "no such folder" / "observatory.duckdb")
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from amgs.text.embedding import HashingEmbedder
-from amgs.text.tokens import approximate_tokens
+from amgs.text.language_model import approximate_tokens
 
 
 @given(st.lists(st.text(max_size=200), min_size=1, max_size=8))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from amgs.ingest.readers.plain import headings
+from amgs.ingest.readers.notes import headings
 
 
 def told(text: str) -> list[tuple[int, str]]:

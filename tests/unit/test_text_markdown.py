@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from amgs.text import front_matter, markdown
+from amgs.ingest.readers import line_ranges
+from amgs.text import markdown
 
 
 def test_front_matter_that_never_closes_is_body() -> None:
     text = "---\ndate: 2026-03-01\nBody without an end"
-    assert front_matter.read(text) == (front_matter.NONE, text)
+    assert line_ranges.read_front_matter(text) == (line_ranges.NO_FRONT_MATTER, text)
 
 
 def test_turns_carry_their_speaker_and_paragraphs_without_one_continue() -> None:

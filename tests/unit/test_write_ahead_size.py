@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from amgs.storage.duckdb.connection import Connection
-from amgs.storage.duckdb.last_commit import LEAST
+from amgs.storage.duckdb.files import LEAST
 
 TEXT = "x" * 500_000
 """A little under what makes a commit a batch of a load."""

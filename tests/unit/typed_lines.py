@@ -6,11 +6,11 @@ import shlex
 from pathlib import Path
 from typing import Any
 
-from amgs_app.calls.standard import standard
+from amgs_app.calls.registry import standard
 from amgs_app.engine import Engine, Options
 from amgs_app.render.catalogue import table_of
 from amgs_app.render.encode import to_json
-from amgs_app.session.operator import Operator
+from amgs_app.session import Operator
 from tests.engine.memory_world import NOW
 
 

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from rich.text import Text
 
-from amgs.text.plural import plural
+from amgs.text.words import plural
 from amgs_app.render.canvas import Canvas, Figure
-from amgs_app.render.empty_state import notice
+from amgs_app.render.glyphs import notice
 from amgs_app.views import packs
 from amgs_app.views.packs.rows import about_pack, list_routed, named
 from amgs_tui.dialogs.questions import confirm

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from rich.text import Text
 
-from amgs.text.plural import plural
+from amgs.text.words import plural
 from amgs_app.render.canvas import Canvas
-from amgs_app.render.empty_state import notice
+from amgs_app.render.glyphs import notice
 from amgs_app.terminal.line import quote
 from amgs_app.views.recorder import commands
 from amgs_tui.keys import show
@@ -110,7 +110,7 @@ the scores are worth; E writes the ids to delete by. Nothing is asked of a model
             self.place_on(other.span == operation.span for other in self.items)
 
     def stamp(self) -> object:
-        from amgs.wings.recorder.span_files import sizes_in
+        from amgs.wings.recorder.bodies import sizes_in
 
         return sizes_in(Path(self.traffic.folder)) if self.traffic is not None else None
 

@@ -10,9 +10,9 @@ from rich.text import Text
 from textual import events
 
 from amgs_app.render.canvas import Canvas, Figure
-from amgs_app.render.empty_state import notice
+from amgs_app.render.glyphs import notice
 from amgs_app.views.sessions import commands
-from amgs_app.views.sessions.row_fields import list_found
+from amgs_app.views.sessions.lists import list_found
 from amgs_tui.keys import show
 from amgs_tui.panes.lists import FollowingPane, ListPane
 
@@ -199,12 +199,12 @@ written is followed."""
         return f"{where}{query}v next tab"
 
     def figure(self, canvas: Canvas) -> Figure | None:
-        from amgs_app.views.sessions.figure import page
+        from amgs_app.views.sessions.figure import draw_session
 
         if self.review is None:
             return super().figure(canvas)
         at = self.turn if self.at is None else self.at
-        return page(canvas, self.review, self.cursor, at, self.view, self.kept)
+        return draw_session(canvas, self.review, self.cursor, at, self.view, self.kept)
 
     def draw(self, canvas: Canvas) -> Text:
         from amgs_app.views.sessions.rows import NONE_HERE

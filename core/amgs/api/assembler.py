@@ -8,7 +8,7 @@ from dataclasses import replace
 from datetime import datetime
 
 from amgs.api.context import MemoryPart
-from amgs.calibration import coverage, forecasts
+from amgs.calibration import forecasting
 from amgs.clock import as_utc
 from amgs.conversation.written import summarise_notes
 from amgs.decay import hours_between
@@ -16,13 +16,12 @@ from amgs.frames import cache, pipeline, registry, why
 from amgs.frames.assemble import Template
 from amgs.frames.cache import ChildPool
 from amgs.frames.registry import Definitions
+from amgs.incoming import check_storable
 from amgs.log import reinforcement as reinforcing
 from amgs.retrieval.sources import Sources
-from amgs.storable import check_storable
-from amgs.storage.assemblies import AssemblyRecord, WaterfallRow, version_of
-from amgs.storage.frames import CacheRow
-from amgs.text.loading import load
-from amgs.text.text_model import TextModel
+from amgs.storage.frames import AssemblyRecord, CacheRow, WaterfallRow, version_of
+from amgs.text.embedding import load
+from amgs.text.language_model import TextModel
 from amgs.types import Block, BlockFilter, EdgeKey, Frame, FrameDefinition, Weights
 
 
@@ -62,7 +61,7 @@ class Assembler(MemoryPart):
         if definition.assembly == "summary" and self._context.model is not None:
             frame = self._rewrite_summary(frame, definition, self._context.model)
         if asked.as_of is None and weights is None:
-            frame = coverage.add_promise(frame, known, fitted)
+            frame = forecasting.add_promise(frame, known, fitted)
         return self._log_assembly(frame, asked, pools, known, fitted.curve, walked) if logged else frame
 
     def _rewrite_summary(self, frame: Frame, definition: FrameDefinition, model: TextModel) -> Frame:
@@ -89,7 +88,7 @@ class Assembler(MemoryPart):
         """
         chosen = {c.block.id: c for c in frame.selected}
         with self._storage.log():
-            forecasts.log_forecasts(self._storage, frame, tuple(chosen.values()), walked, curve)
+            forecasting.log_forecasts(self._storage, frame, tuple(chosen.values()), walked, curve)
             self._record(frame, asked, pools, known)
             self._storage.scores.put(frame.name, {i: c.score for i, c in chosen.items()}, frame.as_of)
             if not chosen or not self._context.settings.frames.reinforce_shown:

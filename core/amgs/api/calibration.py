@@ -7,12 +7,11 @@ from dataclasses import replace
 
 from amgs import bounds
 from amgs.api.context import MemoryPart
-from amgs.calibration import answers, forecasts, tuning
-from amgs.calibration import metrics as measures
-from amgs.calibration import plan as planning
+from amgs.calibration import forecasting, tuning
+from amgs.calibration import tuning as measures
+from amgs.calibration import tuning as planning
 from amgs.calibration.questions import Question, label_questions
-from amgs.calibration.recalibrate import Method
-from amgs.calibration.results import Calibrated, CalibrationPlan, Metrics, OutcomeGroup, OutcomeGroups, Tuning
+from amgs.calibration.results import Calibrated, CalibrationPlan, Method, Metrics, OutcomeGroup, OutcomeGroups, Tuning
 from amgs.clock import as_utc
 from amgs.errors import UsageError
 from amgs.frames import pipeline, registry
@@ -21,7 +20,7 @@ from amgs.log import journal
 from amgs.retrieval import waterfall
 from amgs.storage.forecasts import ForecastGroup
 from amgs.storage.journal import JournalRow
-from amgs.storage.monitors import MonitorValue
+from amgs.storage.logs import MonitorValue
 from amgs.types import ForecastCase, FrameDefinition, Outcome, Progress, Weights
 from amgs.types.calibration import BlockUse, Usefulness
 
@@ -43,13 +42,13 @@ class Calibration(MemoryPart):
 
     def usefulness(self, ids: Sequence[str]) -> Mapping[str, Usefulness]:
         """Return the usefulness of these blocks by verdicts, by id; without those that have none."""
-        return forecasts.usefulness(self._storage, [self._context.whole_id(i) for i in ids])
+        return forecasting.usefulness(self._storage, [self._context.whole_id(i) for i in ids])
 
     def settle(
         self, verdicts: Mapping[str, bool], *, reinforced: Sequence[str], event_type: str, source: str
     ) -> tuple[Outcome, ...]:
         """Give verdicts on several blocks (id: useful) and reinforce others, as one operation of the journal."""
-        return forecasts.record_verdicts(
+        return forecasting.record_verdicts(
             self._storage,
             {self._context.whole_id(i): useful for i, useful in verdicts.items()},
             reinforced=[self._context.whole_id(i) for i in reinforced],
@@ -73,7 +72,9 @@ class Calibration(MemoryPart):
                 "No frame was assembled for this query lately.",
                 way_out="Give the query of the frame that was in front of the model.",
             )
-        return self._add_titles(answers.log_uses(storage, answer, query, frame.selected, (), keep=keep, now=self._now))
+        return self._add_titles(
+            forecasting.log_uses(storage, answer, query, frame.selected, (), keep=keep, now=self._now)
+        )
 
     def answers(self, limit: int = 100) -> tuple[BlockUse, ...]:
         """Return the latest blocks in models' contexts when they answered, newest first: those with a forecast, used or
@@ -129,7 +130,7 @@ class Calibration(MemoryPart):
 
     def forecast(self, scores: Sequence[float]) -> list[float]:
         """Return the present probabilities of being useful for these composite scores."""
-        return forecasts.forecast_scores(self._storage, scores)
+        return forecasting.forecast_scores(self._storage, scores)
 
     # --- tuning -----------------------------------------------------------------------------------------
 

@@ -11,16 +11,16 @@ from amgs.api.sources import SourceLibrary
 from amgs.clock import local_now
 from amgs.conversation import citing, keeping, protection
 from amgs.conversation.citing import source, text_of
+from amgs.conversation.findings import names_of
 from amgs.conversation.material import MessageCounter
 from amgs.conversation.messages import GivenMessage, read_messages
-from amgs.conversation.reconstruct import reconstruct
-from amgs.conversation.slots import names_of
-from amgs.conversation.survival import elements, of_pieces, read_handles, survival
+from amgs.conversation.render import reconstruct
+from amgs.conversation.why import elements, of_pieces, read_handles, survival
 from amgs.errors import ImpossibleBudgetError, UnknownConversationError, UsageError
 from amgs.lifecycle import revision
 from amgs.log import journal
 from amgs.masking import find_marks, tell_masked
-from amgs.text.plural import plural
+from amgs.text.words import plural
 from amgs.types import JournalEntry
 from amgs.types.conversation import (
     ROLES,

@@ -11,17 +11,17 @@ from typing import Unpack
 
 from amgs import bounds
 from amgs.api.context import MemoryPart
-from amgs.conversation import citing, keeping, optimise, protection, views, why
+from amgs.conversation import citing, keeping, optimise, protection, summaries, why
+from amgs.conversation import keeping as resolved
 from amgs.conversation.coreference.passage import load_packaged_parser
 from amgs.conversation.coreference.resolver import ABSTAINS_BELOW
+from amgs.conversation.keeping import gather_entities, split_by_confidence
 from amgs.conversation.material import MessageCounter
 from amgs.conversation.relevance import Relevance, rate_messages
-from amgs.conversation.resolved import keeping as resolved
-from amgs.conversation.resolved.keeping import gather_entities, split_by_confidence
-from amgs.conversation.survival import elements, of_context, survival
+from amgs.conversation.why import elements, of_context, survival
 from amgs.errors import UnknownConversationError, UsageError
 from amgs.storage.messages import StoredMessage
-from amgs.text.loading import load
+from amgs.text.embedding import load
 from amgs.types import Vector
 from amgs.types.conversation import (
     CONTEXT_CONFIGURATIONS,
@@ -37,16 +37,19 @@ from amgs.types.conversation import (
     SpanReason,
 )
 from amgs.types.conversation_views import (
+    MENTION_TYPES,
     SUMMARY_LEVELS,
     ConversationActs,
+    ConversationEntities,
     ConversationExtract,
     ConversationMemories,
+    ConversationResolved,
     ConversationSurvival,
     ConversationTopics,
+    MentionType,
+    ResolvedMention,
     SummaryLevel,
 )
-from amgs.types.mention_types import MENTION_TYPES, MentionType
-from amgs.types.mentions import ConversationEntities, ConversationResolved, ResolvedMention
 
 
 def _check_confidence(least: float) -> float:
@@ -70,7 +73,7 @@ class ConversationContents(MemoryPart):
         with self._storage.snapshot():
             stored = keeping.read_held(self._storage, conversation)
             vectors = self._vectors(stored)
-        return views.topics(conversation, stored, vectors)
+        return summaries.topics(conversation, stored, vectors)
 
     def memories(self, conversation: str, *, recent: int = 20) -> ConversationMemories:
         """Return the four memories of a conversation, and its state: turns, topic, finished calls, whether the user is
@@ -84,11 +87,11 @@ class ConversationContents(MemoryPart):
             stored = keeping.read_held(storage, conversation)
             vectors = self._vectors(stored)
             blocks = storage.blocks.get(sorted({block for stored_message in stored for block in stored_message.blocks}))
-        return views.memories(
+        return summaries.memories(
             conversation,
             stored,
-            views.acts_of(conversation, stored, closed=False),
-            views.topics(conversation, stored, vectors),
+            summaries.acts_of(conversation, stored, closed=False),
+            summaries.topics(conversation, stored, vectors),
             {number: block.status for number, block in blocks.items()},
             MessageCounter.of(self._context.count_tokens),
             most,
@@ -97,7 +100,7 @@ class ConversationContents(MemoryPart):
     def acts(self, conversation: str, *, closed: bool = False) -> ConversationActs:
         """Return the open questions, goals and commitments; closed: also the closed ones."""
         stored = keeping.read_held(self._storage, conversation)
-        return views.acts_of(conversation, stored, closed=closed)
+        return summaries.acts_of(conversation, stored, closed=closed)
 
     def summary(
         self, conversation: str, level: SummaryLevel = "cumulative", *, sentences: int = 5
@@ -112,10 +115,10 @@ class ConversationContents(MemoryPart):
         with self._storage.snapshot():
             stored = keeping.read_held(self._storage, conversation)
             vectors = self._vectors(stored if level == "topic" else ())
-        return views.extract(conversation, stored, level, most, vectors)
+        return summaries.extract(conversation, stored, level, most, vectors)
 
     def _vectors(self, stored: Sequence[StoredMessage]) -> Vector:
-        return views.vectors_of(stored, self._storage, self._context.embedder)
+        return summaries.vectors_of(stored, self._storage, self._context.embedder)
 
     def resolve(self, conversation: str) -> ConversationResolved:
         """Parse messages added since the last time, and store what they mention, as one journal entry: names with
@@ -330,7 +333,7 @@ class ConversationContexts(ConversationContents):
         return frozenset(number for number in standing if number <= len(messages))
 
     def _topics(self, stored: Sequence[StoredMessage]) -> list[tuple[int, int, float]]:
-        return views.find_topics(stored, self._vectors(stored))
+        return summaries.find_topics(stored, self._vectors(stored))
 
     def _numbers(self, conversation: str, handles: Sequence[str], messages: Sequence[Message]) -> frozenset[int]:
         """Return the message numbers of handles; raises UnknownConversationError for a number beyond the messages."""

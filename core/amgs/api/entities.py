@@ -19,9 +19,16 @@ from amgs.api.context import MemoryPart
 from amgs.derived.entities import EntityState
 from amgs.errors import UnknownEntityError, UsageError
 from amgs.index.entity_index import NamedThing
-from amgs.text.best_passage import Match, best_passage
+from amgs.retrieval.passage_finder import Match, best_passage
 from amgs.types import Block, PassageSpan, Progress
-from amgs.types.entities import ENTITY_TYPES, EntityKnowledge, EntityMention, EntitySummary, EntityType, RelatedEntity
+from amgs.types.conversation_views import (
+    ENTITY_TYPES,
+    EntityKnowledge,
+    EntityMention,
+    EntitySummary,
+    EntityType,
+    RelatedEntity,
+)
 
 EntityOrder = Literal["relevance", "time"]
 

@@ -11,21 +11,21 @@ from amgs.api.context import MemoryPart
 from amgs.clock import local_now
 from amgs.conversation import keeping
 from amgs.errors import InputError, StoreCorruptError, StoreError, StoreTooNewError, UsageError
-from amgs.exchange import document, graphml, rows
+from amgs.exchange import forms, rows
+from amgs.exchange.forms import Header, StoreDocument, damaged, unreadable, written
 from amgs.exchange.importers.files import ForeignDocument, named, read_files, records_of
 from amgs.exchange.importers.records import ForeignFormat, ForeignRecords, LeftOut
-from amgs.exchange.values import Header, StoreDocument, damaged, unreadable, written
 from amgs.frames import shipping
 from amgs.identity import block_id
+from amgs.incoming import check_ends
 from amgs.ingest import raw_blocks
 from amgs.ingest.raw_blocks import RawBlock
-from amgs.lifecycle import verify
+from amgs.lifecycle import upkeep
 from amgs.log import journal
 from amgs.masking import find_marks
-from amgs.regular_file import check_ends
 from amgs.storage.store import Storage
 from amgs.storage.tables import BATCH, TableColumn
-from amgs.text.plural import plural
+from amgs.text.words import plural
 from amgs.types import Progress
 
 Form = Literal["json", "graphml"]
@@ -108,7 +108,7 @@ class Exchange(MemoryPart):
         header = Header(storage.schema_version, storage.change_counter, self._now)
         replaced = path.exists()
         with storage.snapshot():
-            lines = document.lines(storage, header) if form == "json" else graphml.lines(storage, header)
+            lines = forms.json_lines(storage, header) if form == "json" else forms.graphml_lines(storage, header)
             size = written(path, lines)
         blocks, edges = storage.tables.count("memory_blocks"), storage.tables.count("edges")
         return Exported(str(path), form, blocks, edges, size, replaced)
@@ -116,7 +116,7 @@ class Exchange(MemoryPart):
     @staticmethod
     def is_export(path: Path) -> bool:
         """Return whether a file begins like an export; raises InputError if it cannot be read."""
-        return _looks_like_xml(path) or document.is_document(path)
+        return _looks_like_xml(path) or forms.is_document(path)
 
     def load(self, path: Path, progress: Progress | None = None) -> Imported:
         """Import an export into this empty store, in one transaction.
@@ -130,7 +130,7 @@ class Exchange(MemoryPart):
         if storage.tables.count("memory_blocks"):
             raise UsageError("The store already holds blocks.", way_out="Import into a new store.")
         form: Form = "graphml" if _looks_like_xml(path) else "json"
-        store_document = document.read(path) if form == "json" else graphml.read(path)
+        store_document = forms.read_json(path) if form == "json" else forms.read_graphml(path)
         schema = storage.tables.schema()
         _check(path, store_document, schema, storage.schema_version)
         wrong = rows.complaints(store_document.tables, schema)
@@ -295,7 +295,7 @@ def _looks_like_xml(path: Path) -> bool:
 def _check_whole(path: Path, storage: Storage, progress: Progress | None) -> None:
     """Raise an error if the imported store would not pass `verify`; inside the importing transaction."""
     shipping.check_definitions(storage)
-    faults = verify.faults(storage, progress)
+    faults = upkeep.faults(storage, progress)
     if faults:
         first = "; ".join(f"{fault.where}: {fault.what}" for fault in faults[:3])
         raise damaged(path, f"{plural(len(faults), 'fault')}, {first}")

@@ -7,16 +7,15 @@ from dataclasses import dataclass
 from amgs import bounds
 from amgs.api.assembler import Assembler
 from amgs.api.context import MemoryContext, MemoryPart
-from amgs.calibration import coverage
+from amgs.calibration import forecasting
 from amgs.decay import hours_between
 from amgs.errors import StoreCorruptError, UsageError
 from amgs.frames import cache, pipeline, registry, shipping, why
 from amgs.frames import why as following
-from amgs.frames.compare import compare
+from amgs.frames.compare import CachedFrame, FrameComparison, History, PastAssembly, compare
 from amgs.frames.registry import Definitions
-from amgs.frames.results import CachedFrame, FrameComparison, History, PastAssembly
 from amgs.log import journal
-from amgs.storage.assemblies import AssemblyRecord
+from amgs.storage.frames import AssemblyRecord
 from amgs.types import Explanation, Frame, FrameDefinition, Weights
 
 _SHORTEST_PREFIX = 4
@@ -68,7 +67,7 @@ class Frames(MemoryPart):
                 if frame is not None:
                     if weights is None:
                         storage = self._storage
-                        frame = coverage.add_promise(frame, known, storage.forecasts.fitted(storage.change_counter))
+                        frame = forecasting.add_promise(frame, known, storage.forecasts.fitted(storage.change_counter))
                     return CachedFrame(frame, True, f"fresh: {age:.2f} hours old", age)
                 because = "a block of it has left the memory"
         return CachedFrame(

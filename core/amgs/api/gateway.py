@@ -10,8 +10,8 @@ from itertools import pairwise
 from amgs import bounds
 from amgs.api.context import MemoryPart
 from amgs.conversation import exchanges
+from amgs.conversation.exchanges import compare, count_prompts, find_changed_prompts
 from amgs.conversation.material import MessageCounter
-from amgs.conversation.request_prefix import compare, count_prompts, find_changed_prompts
 from amgs.errors import NotFoundError
 from amgs.storage.messages import ExchangeRow
 from amgs.types.calibration import BlockUse
@@ -101,7 +101,7 @@ class GatewayLog(MemoryPart):
 
         until: number of the request's last message. read: numbers of messages that were sent whole.
         """
-        from amgs.calibration import answers
+        from amgs.calibration import forecasting
 
         context = self._context
         storage, keep = context.storage, context.settings.calibration.answers
@@ -124,7 +124,7 @@ class GatewayLog(MemoryPart):
                 beside += stored_message.blocks
             elif stored_message.message.number in read:
                 shown += stored_message.blocks
-        return answers.log_uses(storage, answer, asked.text, shown, beside, keep=keep, now=context.clock.now())
+        return forecasting.log_uses(storage, answer, asked.text, shown, beside, keep=keep, now=context.clock.now())
 
     def last_plan(self, conversation: str) -> str:
         """Return the plan last sent for a conversation, for `optimise`'s `previous`; "" without one."""

@@ -13,7 +13,7 @@ from amgs.api.context import MemoryPart
 from amgs.clock import aware, local_now
 from amgs.errors import InputError, StoreError, UsageError
 from amgs.identity import file_of
-from amgs.regular_file import real_path
+from amgs.incoming import real_path
 
 if TYPE_CHECKING:
     from amgs.ingest.raw_blocks import FolderContents, RawBlock, SourceOf
@@ -104,7 +104,7 @@ class Intake(MemoryPart):
         return tuple(self._find_corrected(name.strip()) for name in named)
 
     def _find_corrected(self, name: str) -> str:
-        from amgs.api.retrieval import Retrieval
+        from amgs.api.context import Retrieval
         from amgs.types import BlockFilter
 
         if _ID.fullmatch(name):
@@ -131,9 +131,9 @@ class Intake(MemoryPart):
         """Return the report with blocks that its new texts may correct; unchanged if there are many texts or the writer
         named the corrected ones.
         """
-        from amgs.api.retrieval import Retrieval
+        from amgs.api.context import Retrieval
+        from amgs.incoming import why_unstorable
         from amgs.lifecycle.supersede import find_likely_replaced
-        from amgs.storable import why_unstorable
 
         if report.replaced or len(report.added) > _FEW:
             return report
@@ -262,7 +262,7 @@ class Intake(MemoryPart):
 
     def _to_nowhere(self, reading: FolderContents) -> int:
         """Return the number of links to files that are not in the memory."""
-        from amgs.text.links import list_references, slugs_of
+        from amgs.ingest.document import list_references, slugs_of
 
         wanted = [target for draft in reading.drafts for target in list_references(draft.meta)]
         if not wanted:

@@ -15,17 +15,17 @@ from amgs.derived.search_indexes import check_space
 from amgs.errors import UsageError
 from amgs.frames import registry
 from amgs.index.neighbours import Near
-from amgs.lifecycle import consolidate, decay_forecast, enhance, plan_editing, prune, schedule, supersede
+from amgs.lifecycle import consolidate, decay_forecast, enhance, plan_editing, prune, supersede, upkeep
 from amgs.lifecycle import erase as erasing
 from amgs.lifecycle.categories import CATEGORIES
 from amgs.lifecycle.consolidate import ConsolidationInputs
 from amgs.lifecycle.decay_forecast import DecayPreview, preview
 from amgs.lifecycle.plan_editing import PlanDraft
-from amgs.lifecycle.proposals import EnhancementPlan, Proposal, chosen
+from amgs.lifecycle.proposing import EnhancementPlan, Proposal, chosen
 from amgs.lifecycle.prune import PruneAssessment, Pruned, PrunePlan
-from amgs.lifecycle.schedule import Due
 from amgs.lifecycle.self_detection import owner
 from amgs.lifecycle.supersede import ReviewItem, ReviewPlan
+from amgs.lifecycle.upkeep import Due
 from amgs.log import journal
 from amgs.log import undo as undoing
 from amgs.settings import PruningSettings
@@ -52,7 +52,7 @@ class Lifecycle(MemoryPart):
         raw = BlockFilter(statuses=("raw",))
         earliest = self._storage.blocks.select(raw, order="arrival", limit=1)
         last = self._storage.journal.last_of(consolidate.KIND)
-        return schedule.decide_due(
+        return upkeep.decide_due(
             self._storage.blocks.count(raw),
             earliest[0].created_at if earliest else None,
             None if last is None else last.at,

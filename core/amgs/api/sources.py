@@ -16,13 +16,13 @@ from amgs.api.context import MemoryPart
 from amgs.clock import changed_at, local_now
 from amgs.errors import InputError, UsageError
 from amgs.identity import file_of
+from amgs.incoming import real_path
 from amgs.ingest import raw_blocks, source_names
 from amgs.ingest.raw_blocks import FolderContents
 from amgs.ingest.reading import read_file, read_folder, read_note
 from amgs.ingest.source_names import NamedReading
 from amgs.lifecycle import revision
 from amgs.lifecycle.revision import Revision, RevisionPlan, SourceText
-from amgs.regular_file import real_path
 from amgs.storage.sources import SourceName, SourcePiece
 from amgs.types import Progress
 

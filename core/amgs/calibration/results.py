@@ -1,14 +1,158 @@
-"""Results of `memory.calibration`."""
+"""Results of `memory.calibration`, and the curves that map forecasts to outcomes."""
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
 
-from amgs.calibration.recalibrate import Curve, Method
+import numpy as np
+from numpy.typing import NDArray
+
 from amgs.types import Edge, FrameDefinition, JournalEntry, Weights
-from amgs.types.question_case import CaseComparison
+from amgs.types.diagnosis import CaseComparison
+
+# Fit a monotone map from forecasts to outcomes: isotonic regression or Platt's sigmoid.
+#
+# Isotonic: pool adjacent violators (Ayer et al. 1955). Platt: a logistic fit on the log odds with his smoothed
+# targets (Platt 1999; Lin, Lin and Weng 2007).
+
+Values = NDArray[np.float64]
+"""(n,) probabilities or outcomes in [0, 1]."""
+
+Method = Literal["isotonic", "platt"]
+
+_CLIP = 1e-3
+_ROUNDS = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Curve:
+    """Monotone map given by its knots: x (k,) ascending, y (k,) not falling; linear between, constant beyond."""
+
+    x: tuple[float, ...]
+    y: tuple[float, ...]
+
+    def at(self, values: Values) -> Values:
+        """Return (n,) values mapped into [0, 1]."""
+        mapped: Values = np.interp(values, np.array(self.x), np.array(self.y))
+        return mapped
+
+    def to_json(self) -> str:
+        """Return the knots; `read_curve` gives the curve back."""
+        return json.dumps([self.x, self.y])
+
+
+def read_curve(text: str) -> Curve:
+    """Return the curve that `to_json` wrote."""
+    x, y = json.loads(text)
+    return Curve(tuple(x), tuple(y))
+
+
+def fit(predicted: Values, actual: Values, method: Method) -> Curve:
+    """Fit the curve of a method to n > 0 pairs of forecast and outcome."""
+    return isotonic(predicted, actual) if method == "isotonic" else platt(predicted, actual)
+
+
+def isotonic(predicted: Values, actual: Values) -> Curve:
+    """Fit the monotone step function with the least squared error; its steps' middles are joined by lines."""
+    x, which = np.unique(predicted, return_inverse=True)
+    weight = np.bincount(which).astype(np.float64)
+    mean = np.bincount(which, weights=actual) / weight
+    level, mass, middle = pool_adjacent_violators(mean, weight, x)
+    del mass
+    return Curve(tuple(middle.tolist()), tuple(np.clip(level, 0.0, 1.0).tolist()))
+
+
+def pool_adjacent_violators(mean: Values, weight: Values, x: Values) -> tuple[Values, Values, Values]:
+    """Return (level, weight, mean x) of the pools: neighbours in falling order are merged until there are none."""
+    level: list[float] = []
+    mass: list[float] = []
+    middle: list[float] = []
+    for m, w, place in zip(mean.tolist(), weight.tolist(), x.tolist(), strict=True):
+        level.append(m)
+        mass.append(w)
+        middle.append(place)
+        while len(level) > 1 and level[-2] >= level[-1]:
+            together = mass[-2] + mass[-1]
+            joined = (level[-2] * mass[-2] + level[-1] * mass[-1]) / together
+            centre = (middle[-2] * mass[-2] + middle[-1] * mass[-1]) / together
+            del level[-1], mass[-1], middle[-1]
+            level[-1], mass[-1], middle[-1] = joined, together, centre
+    return np.array(level), np.array(mass), np.array(middle)
+
+
+def platt(predicted: Values, actual: Values) -> Curve:
+    """Fit σ(a · logit p + b) with a ≥ 0, by Newton's method, and return it as a curve of 101 knots."""
+    odds = _logit(predicted)
+    hits = float(actual.sum())
+    misses = actual.size - hits
+    # Platt's targets: as if there were one more outcome of each kind, so that the fit does not diverge.
+    target = actual * (hits + 1) / (hits + 2) + (1 - actual) / (misses + 2)
+    a, b = 0.0, float(_logit(np.array([target.mean()]))[0])
+    loss = _loss(odds, target, a, b)
+    for _ in range(_ROUNDS):
+        p = _sigmoid(a * odds + b)
+        spread = p * (1 - p) + 1e-12
+        off = p - target
+        gradient = np.array([float((off * odds).sum()), float(off.sum())])
+        mixed = float((spread * odds).sum())
+        hessian = np.array([[float((spread * odds * odds).sum()), mixed], [mixed, float(spread.sum())]])
+        step = np.linalg.solve(hessian + 1e-6 * np.eye(2), gradient)
+        # A whole Newton step may overshoot where the sigmoid is flat: halve it until the loss falls.
+        length = 1.0
+        while length > 1e-10:
+            tried = _loss(odds, target, a - length * float(step[0]), b - length * float(step[1]))
+            if tried <= loss:
+                break
+            length /= 2
+        a, b, loss = a - length * float(step[0]), b - length * float(step[1]), min(loss, tried)
+        if length * float(np.abs(step).max()) < 1e-9:
+            break
+    if a < 0 or not np.isfinite(a) or not np.isfinite(b):
+        base = float(target.mean())
+        a, b = 0.0, float(_logit(np.array([base]))[0])
+    x = np.linspace(0.0, 1.0, 101)
+    return Curve(tuple(x.tolist()), tuple(_sigmoid(a * _logit(x) + b).tolist()))
+
+
+def brier(predicted: Values, actual: Values) -> float:
+    """Return the mean squared difference."""
+    return float(np.mean((predicted - actual) ** 2))
+
+
+def score_held_out_folds(predicted: Values, actual: Values, method: Method, folds: int = 5) -> float:
+    """Return the Brier score after recalibration, each fold mapped by a curve that was fitted without it.
+
+    The i-th pair is in fold i mod `folds`.
+    """
+    mapped = np.empty_like(predicted)
+    fold = np.arange(predicted.size) % folds
+    for part in range(min(folds, predicted.size)):
+        inside = fold == part
+        if inside.all():
+            return brier(predicted, actual)
+        mapped[inside] = fit(predicted[~inside], actual[~inside], method).at(predicted[inside])
+    return brier(mapped, actual)
+
+
+def _loss(odds: Values, target: Values, a: float, b: float) -> float:
+    """Return the cross entropy of the targets under σ(a · odds + b), in nats."""
+    z = a * odds + b
+    return float((np.logaddexp(0.0, z) - target * z).sum())
+
+
+def _logit(p: Values) -> Values:
+    clipped = np.clip(p, _CLIP, 1 - _CLIP)
+    odds: Values = np.log(clipped / (1 - clipped))
+    return odds
+
+
+def _sigmoid(z: Values) -> Values:
+    value: Values = 1.0 / (1.0 + np.exp(-np.clip(z, -60.0, 60.0)))
+    return value
+
 
 GroupKind = Literal["all", "frame", "category", "relation"]
 

@@ -10,9 +10,8 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from amgs import extras
-from amgs.addresses import check_address
-from amgs.client.ask import Ask
-from amgs.client.exchange import Lost, Rules, Sent, Step, Wait, steps
+from amgs.bounds import check_address
+from amgs.client.ask import Ask, Lost, Rules, Sent, Step, Wait, steps
 from amgs.errors import UsageError
 
 if TYPE_CHECKING:

@@ -11,9 +11,9 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime
 from functools import lru_cache
 
-from amgs.conversation.slots import Slot, find_slots
+from amgs.conversation.findings import Slot, find_slots
 from amgs.errors import UnknownConversationError
-from amgs.text.sentences import units
+from amgs.text.prose import units
 from amgs.types.conversation import ContextMessage, Message
 from amgs.types.conversation_views import TextPiece
 

@@ -13,7 +13,7 @@ from itertools import pairwise
 
 from amgs.conversation.citing import Piece, pieces_of
 from amgs.conversation.protection import Protected, Protection
-from amgs.text.tokens import CountTokens, approximate_tokens
+from amgs.text.language_model import CountTokens, approximate_tokens
 from amgs.types.conversation import ContextMessage, ContextSettings, Message, SpanFate
 
 ESTIMATE = "estimate"

@@ -1,5 +1,6 @@
 """Read messages of agents and chat programs into a conversation: in the form of OpenAI (chat completions and
-responses), of Anthropic, or plain `{"speaker": …, "text": …}`. What cannot be used is left out with a note, or refused.
+responses), of Anthropic, or plain `{"speaker": …, "text": …}`; and carry on a conversation as an agent does.
+What cannot be used is left out with a note, or refused.
 """
 
 from __future__ import annotations
@@ -7,15 +8,24 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from typing import Any, Protocol, Unpack
 
 from amgs.clock import aware
 from amgs.errors import MessageError
 from amgs.exchange.importers.parsing import instant
+from amgs.incoming import why_unstorable
 from amgs.sessions.lines import name
 from amgs.sessions.messages import LISTS, THOUGHTS, TIMES, SaidMessage, read_item_messages, text_of, unwrap_message
-from amgs.storable import why_unstorable
-from amgs.types.conversation import ROLES, Message, Role
+from amgs.types import JournalEntry
+from amgs.types.conversation import (
+    ROLES,
+    ContextOptions,
+    ConversationAdded,
+    ConversationStats,
+    Message,
+    OptimisedContext,
+    Role,
+)
 
 _EARLIEST = datetime(1900, 1, 1, tzinfo=UTC)
 _AHEAD = timedelta(days=1)
@@ -203,3 +213,48 @@ def _role(text: str, place: int) -> Role:
         text = f"has the role {text!r}" if text else "has no role"
         raise _wrong(place, text, "The roles are system, user, assistant and tool.")
     return role
+
+
+class KeepsConversations(Protocol):
+    """`memory.conversation` of a memory, or of a client of a served one."""
+
+    def add(self, conversation: str, messages: Sequence[GivenMessage]) -> ConversationAdded: ...
+
+    def optimise(self, *args: Any, **options: Any) -> OptimisedContext: ...
+
+    def stats(self, conversation: str) -> ConversationStats: ...
+
+    def clear(self, conversation: str) -> JournalEntry: ...
+
+
+class AgentConversation:
+    """See the module. options: as `optimise` takes them.
+
+    The plan of each context is given to the next, so that what a provider has cached stays valid while it fits.
+    """
+
+    def __init__(self, conversations: KeepsConversations, name: str, **options: Unpack[ContextOptions]) -> None:
+        self._conversations, self._options = conversations, options
+        self.name = name
+        self.plan = ""
+
+    def say(self, *messages: GivenMessage) -> ConversationAdded:
+        """Keep what was said, in any style that `add` reads; raises MessageError for what is no conversation."""
+        return self._conversations.add(self.name, messages)
+
+    def context(self, query: str = "") -> OptimisedContext:
+        """Choose what the model should read now, for the user's last message unless given; raises what `optimise`
+        raises.
+        """
+        context = self._conversations.optimise(self.name, query, **{**self._options, "previous": self.plan})
+        self.plan = context.plan
+        return context
+
+    def stats(self) -> ConversationStats:
+        """Count what is held, by role and in tokens."""
+        return self._conversations.stats(self.name)
+
+    def clear(self) -> JournalEntry:
+        """Hold it no longer; `undo` brings it back."""
+        self.plan = ""
+        return self._conversations.clear(self.name)

@@ -13,14 +13,13 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import IntEnum
 
-from amgs.conversation.acts import acts
 from amgs.conversation.citing import handle, runs
 from amgs.conversation.coreference.passage import is_first_name
-from amgs.conversation.slots import find_slots
+from amgs.conversation.findings import acts, find_slots
 from amgs.errors import ImpossibleBudgetError
 from amgs.log import journal
 from amgs.storage.store import Storage
-from amgs.text.sentences import sentences
+from amgs.text.prose import sentences
 from amgs.types.conversation import ConversationKept, Message, OptimisedContext
 
 

@@ -18,9 +18,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from amgs.conversation.cohesion import centre
+from amgs.conversation.cohesion import centre, estimate_topics
 from amgs.conversation.messages import number_sessions
-from amgs.conversation.segments import estimate_topics
 from amgs.decay import hours_between
 from amgs.index.vector import to_unit_length
 from amgs.retrieval.features import FEATURES, Features

@@ -17,10 +17,10 @@ from heapq import heappop, heappush
 
 from amgs.conversation.citing import source
 from amgs.conversation.cohesion import stems
+from amgs.conversation.findings import NO_NAMES, ElementClass, elements_of
 from amgs.conversation.material import KEPT, MASKED, Atom, Cited, Draft, Fate, Material
 from amgs.conversation.protection import Protection
-from amgs.conversation.slots import NO_NAMES, ElementClass, elements_of
-from amgs.text.stop_words import COMMON_WORDS
+from amgs.text.words import COMMON_WORDS
 from amgs.types.conversation import ContextStrategy
 
 Level = tuple[Mapping[int, Fate], float]

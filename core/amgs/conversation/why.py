@@ -1,16 +1,159 @@
-"""Explain why messages were kept, shortened or dropped, what would keep them, and how two contexts differ.
-
-Nothing is estimated: each answer comes from a plan that was really made.
+"""Explain why messages were kept, shortened or dropped, what would keep them, how two contexts differ, and
+which findings survive in a text. Nothing is estimated: each answer comes from a plan that was really made.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+import re
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Final
 
-from amgs.conversation.citing import handle
+from amgs.conversation.citing import handle, numbers, source
+from amgs.conversation.findings import ELEMENT_CLASSES, EXACT, NO_NAMES, ElementClass, elements_of, find_names, names_of
 from amgs.errors import ImpossibleBudgetError
-from amgs.types.conversation import FateChange, OptimisedContext, SpanFate, SpanReason
+from amgs.types.conversation import ContextMessage, FateChange, Message, OptimisedContext, SpanFate, SpanReason
+from amgs.types.conversation_views import ClassSurvival, TextPiece
+
+# Measure which findings of messages (paths, numbers, names, …) survive in a text: word for word, only through a
+# handle in it, or lost.
+#
+# Each class is counted separately, since a mean would hide that, for example, all paths are lost.
+
+_MISSING = 8
+"""Examples of a class that are told."""
+_HANDLE = re.compile(r"#\d{1,9}(?:-\d{1,9})?\b")
+_SPACE = re.compile(r"\s+")
+
+
+@dataclass(frozen=True)
+class Element:
+    """A finding and the message that holds it. start, end: characters of what it says."""
+
+    kind: ElementClass
+    number: int
+    start: int
+    end: int
+    text: str
+
+
+def elements(messages: Sequence[Message], names: re.Pattern[str] | None = None) -> list[Element]:
+    """Return the findings of messages in order. names: see `names_of`; learned from these messages unless given."""
+    texts = [source(message) for message in messages]
+    known = names or names_of(texts, [message.speaker for message in messages])
+    return [
+        Element(kind, message.number, start, end, text[start:end])
+        for message, text in zip(messages, texts, strict=True)
+        for kind, start, end in elements_of(text, message.at, known)
+    ]
+
+
+def survival(
+    findings: Sequence[Element], originals: Sequence[Message], window: str, reached: Collection[int]
+) -> tuple[ClassSurvival, ...]:
+    """Return by class how many findings of the original messages survive in a window (a text made of messages).
+
+    reached: numbers of messages that a handle in the window restores. Distinct findings are counted; a finding survives
+    where the window has it word for word, up to white space.
+    """
+    text = _plain(window)
+    invented = find_invented(window, originals)
+    classes = []
+    for kind in ELEMENT_CLASSES:
+        occurrences: dict[str, list[int]] = {}
+        for finding in findings:
+            if finding.kind == kind:
+                occurrences.setdefault(_plain(finding.text), []).append(finding.number)
+        gone = {value: places for value, places in occurrences.items() if not holds(text, value)}
+        away = {value for value, places in gone.items() if any(number in reached for number in places)}
+        missing = sorted(((places[-1], value) for value, places in gone.items()))[-_MISSING:]
+        classes.append(
+            ClassSurvival(
+                kind,
+                len(occurrences),
+                len(occurrences) - len(gone),
+                len(away),
+                len(gone) - len(away),
+                tuple((value, handle(number, number)) for number, value in reversed(missing)),
+                tuple(invented.get(kind, ())),
+            )
+        )
+    return tuple(outcome for outcome in classes if outcome.there or outcome.invented)
+
+
+def holds(text: str, value: str) -> bool:
+    """Return whether a value stands in a text, and not only as a part of a longer word or number."""
+    at = text.find(value)
+    while at >= 0:
+        end = at + len(value)
+        if not _goes_on(text, at, -1) and not _goes_on(text, end - 1, 1):
+            return True
+        at = text.find(value, at + 1)
+    return False
+
+
+def of_context(messages: Sequence[ContextMessage]) -> tuple[str, frozenset[int]]:
+    """Return the window of a context, without the lines that only mark a gap, and the numbers that its handles bring
+    back.
+    """
+    window = "\n".join(source(message) for message in messages if message.fate not in ("dropped", "masked"))
+    reached = {
+        n for message in messages if message.fate != "kept" for n in range(message.numbers[0], message.numbers[1] + 1)
+    }
+    return window, frozenset(reached)
+
+
+def of_pieces(pieces: Sequence[TextPiece]) -> tuple[str, frozenset[int]]:
+    """Return the window that cited pieces make, and the numbers that the handles between them bring back."""
+    window = "\n".join(piece.text for piece in pieces if piece.number)
+    return window, read_handles("\n".join(piece.text for piece in pieces if not piece.number))
+
+
+def read_handles(text: str) -> frozenset[int]:
+    """Return the numbers of the messages whose handles a text names."""
+    spans = [numbers(match[0]) for match in _HANDLE.finditer(text) if _rises(match[0])]
+    return frozenset(n for first, last in spans for n in range(first, min(last, first + 1_000_000) + 1))
+
+
+def _rises(text: str) -> bool:
+    first, _, last = text[1:].partition("-")
+    return 0 < int(first) <= int(last or first)
+
+
+def _goes_on(text: str, edge: int, step: int) -> bool:
+    """Return whether a word, or a number with its point, goes on beyond the character at its edge."""
+
+    def at(place: int) -> str:
+        return text[place] if 0 <= place < len(text) else ""
+
+    beside = at(edge + step)
+    if not text[edge].isalnum():
+        return False
+    if step > 0 and text[edge].isdigit() and beside == "T" and at(edge + 2).isdigit():
+        return False  # the time of day after a date
+    if beside.isalnum() or beside == "_":
+        return True
+    return text[edge].isdigit() and beside in (".", ",") and at(edge + 2 * step).isdigit()
+
+
+def find_invented(window: str, originals: Sequence[Message]) -> dict[str, list[str]]:
+    """Return the findings of exact classes in a window that no message has, by class, without repeats."""
+    texts = [source(message) for message in originals]
+    text = _plain("\n".join([*texts, *(message.speaker for message in originals)]))
+    without = _HANDLE.sub(" ", window)
+    inventions: dict[str, dict[str, None]] = {}
+    for kind, start, end in elements_of(without, None, NO_NAMES):
+        value = _plain(without[start:end])
+        if kind in EXACT and not holds(text, value):
+            inventions.setdefault(kind, {})[value] = None
+    folded = text.casefold()
+    names = [name for name in find_names(without) if not holds(folded, _plain(name).casefold())]
+    return {kind: list(values) for kind, values in inventions.items()} | ({"name": names} if names else {})
+
+
+def _plain(text: str) -> str:
+    return _SPACE.sub(" ", text).strip()
+
 
 Plan = Callable[[int, Collection[int]], OptimisedContext]
 """The context for a budget and the numbers of messages that must stay."""

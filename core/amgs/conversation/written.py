@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from amgs.errors import ModelError
-from amgs.text.text_model import TextModel
+from amgs.text.language_model import TextModel
 
 if TYPE_CHECKING:
     from amgs.conversation.summaries import AbstractiveSummariser
@@ -82,9 +82,9 @@ def keep_founded_sentences(text: str, sources: Sequence[str]) -> str:
 def _find_founded_sentences(text: str, sources: Sequence[str]) -> Iterator[tuple[str, int]]:
     """Yield the founded sentences, each with the index of the source that has the most similar sentence."""
     from amgs.conversation.cohesion import stems
-    from amgs.conversation.slots import denies
-    from amgs.conversation.survival import find_invented
-    from amgs.text.sentences import sentences
+    from amgs.conversation.findings import denies
+    from amgs.conversation.why import find_invented
+    from amgs.text.prose import sentences
     from amgs.types.conversation import Message
 
     def denying(sentence: str) -> bool:

@@ -15,11 +15,11 @@ from numpy.typing import NDArray
 
 from amgs.derived.block_reader import State
 from amgs.identity import file_of
-from amgs.index.block_features import NOBODY
+from amgs.index.arrays import NOBODY
 from amgs.index.entity_index import EntityIndex, build_entity_index
 from amgs.storage.blocks import NumberedBlock
 from amgs.storage.store import Storage
-from amgs.text.name_uses import NameReading, read_names
+from amgs.text.names import NameReading, read_names
 from amgs.types import BlockFilter, Progress
 from amgs.types.block import heading_path
 

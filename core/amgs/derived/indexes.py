@@ -16,21 +16,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from amgs.derived.block_reader import State, StateReader
-from amgs.derived.centrality import StoredCentrality
-from amgs.derived.kept import WORTH_KEEPING, KeptArrays
-from amgs.derived.raw_vectors import RawVectors
-from amgs.derived.roll import Roll
-from amgs.derived.search_indexes import SearchIndexes
+from amgs.derived.block_reader import Roll, State, StateReader
+from amgs.derived.search_indexes import WORTH_KEEPING, KeptArrays, RawVectors, SearchIndexes
 from amgs.errors import StoreError
 from amgs.graph.centrality import BRIEF_BYTES
-from amgs.graph.live import CentralitySnapshot, LiveGraph
+from amgs.graph.live import CentralitySnapshot, LiveGraph, StoredCentrality
 from amgs.graph.view import catch_up
-from amgs.index.ascending import difference
-from amgs.index.block_features import BlockFeatures
+from amgs.index.arrays import BlockFeatures, difference
 from amgs.index.vector import VectorIndex
-from amgs.retrieval.sequence_index import SequenceIndex, append_blocks, build_sequences
-from amgs.retrieval.sources import Sources
+from amgs.retrieval.sources import SequenceIndex, Sources, append_blocks, build_sequences
 from amgs.storage.edges import EdgeColumns
 from amgs.text.embedding import embed_question, knows_script, meaning_weight
 
@@ -38,7 +32,7 @@ if TYPE_CHECKING:
     from amgs.clock import Clock
     from amgs.derived.entities import EntityCatalogue
     from amgs.graph.view import GraphView
-    from amgs.index.id_map import IdMap
+    from amgs.index.arrays import IdMap
     from amgs.settings import Settings
     from amgs.storage.store import Storage
     from amgs.text.embedding import Embedder

@@ -1,32 +1,195 @@
-"""The keyword index and the vectors of a store, kept up to date.
-
-Every call is made under the lock of `Derived`, inside a snapshot of the store.
+"""The keyword index and the vectors of a store, kept up to date, and what is saved beside its file between
+openings. Every call is made under the lock of `Derived`, inside a snapshot of the store.
 """
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from amgs.derived.block_reader import Numbers
 from amgs.errors import ModelError, StoreCorruptError, StoreError
-from amgs.index.ascending import difference
+from amgs.graph import live
+from amgs.index.arrays import Generation, IdMap, SnapshotStore, Stamp, difference, save_arrays
 from amgs.index.keyword import KeywordIndex
-from amgs.index.snapshot_store import Stamp
+from amgs.index.neighbours import Base
 from amgs.index.vector import VectorIndex
-from amgs.index.vector_base import Base
-from amgs.text.plural import plural
-from amgs.types import BlockFilter, Fault, Progress
+from amgs.retrieval import sources
+from amgs.text.words import plural
+from amgs.types import BlockFilter, Fault, Progress, Vector
 from amgs.types.block import untold
 
 if TYPE_CHECKING:
-    from amgs.derived.kept import KeptArrays
-    from amgs.derived.roll import Roll
+    from amgs.derived.block_reader import Roll
+    from amgs.graph.view import GraphView
     from amgs.index.lexical import LexicalIndex
+    from amgs.retrieval.sources import SequenceIndex
     from amgs.storage.store import Storage
     from amgs.text.embedding import Embedder
+
+
+WORTH_KEEPING = 2000
+"""Number of blocks from which derived arrays are saved; below, deriving is faster than loading."""
+_VECTORS = 1
+"""Format version of saved vectors."""
+
+
+class KeptArrays:
+    """The saved arrays of one open store."""
+
+    def __init__(self, storage: Storage) -> None:
+        self._storage = storage
+        formats = {"vectors": _VECTORS, "graph": live.FORMAT, "blocks": sources.FORMAT}
+        self._snapshots = {name: self._open_snapshots(name, format) for name, format in formats.items()}
+
+    def forget(self) -> None:
+        """Delete all of them, after the store was bulk-loaded."""
+        for snapshots in self._snapshots.values():
+            snapshots.forget()
+
+    def damage(self) -> list[Fault]:
+        """Return saved files whose content is damaged; they are deleted and rebuilt at the next opening."""
+        faults = []
+        for name, snapshots in self._snapshots.items():
+            bad = snapshots.damage(self._storage.meta.store_id())
+            if bad:
+                snapshots.forget()
+                faults.append(Fault(f"kept {name}", bad, repairable=True))
+        return faults
+
+    # --- reading ------------------------------------------------------------------------------------------
+
+    def latest(self, name: str) -> Generation | None:
+        """Return the latest saved arrays of this store; arrays from ahead of the store belong to another copy and are
+        ignored.
+        """
+        snapshots = self._snapshots[name]
+        if snapshots.is_empty:
+            return None
+        generation = snapshots.latest(self._storage.meta.store_id())
+        return None if generation is None or generation.stamp.revision > self._storage.structure_counter else generation
+
+    def graph(self) -> live.StoredGraph | None:
+        """Return the saved graph; None without one."""
+        generation = self.latest("graph")
+        return None if generation is None else live.read_graph(generation)
+
+    def order(self) -> tuple[SequenceIndex, int] | None:
+        """Return the saved order of blocks and its structure counter; None without one."""
+        generation = self.latest("blocks")
+        return None if generation is None else (sources.read_sequences(generation), generation.stamp.revision)
+
+    def embedded(self) -> tuple[Numbers, int] | None:
+        """Return the blocks with a saved vector and their structure counter; None without any."""
+        generation = self.latest("vectors")
+        return None if generation is None else (generation.array("numbers"), generation.stamp.revision)
+
+    def ids(self) -> IdMap:
+        """Return the saved ids of blocks; empty if they were not saved."""
+        generation = self.latest("blocks")
+        return IdMap.none() if generation is None else IdMap(generation.array("roll"), generation.array("ids"))
+
+    # --- writing ------------------------------------------------------------------------------------------
+
+    def lacks(self, name: str, revision: int) -> bool:
+        """Return whether arrays can be saved and those on disk are of another revision."""
+        if revision < 0 or not self._snapshots[name].writable:
+            return False
+        generation = self.latest(name)
+        return generation is None or generation.stamp.revision != revision
+
+    def put_graph(self, version: int, view: GraphView, highest: int) -> None:
+        """Save a graph. highest: highest running number then."""
+        header = live.describe_view(view, highest)
+        with self._snapshots["graph"].writing(self._stamp(version), header) as folder:
+            live.write_view(folder, view)
+
+    def put_order(self, structure: int, sequences: SequenceIndex, ids: IdMap) -> None:
+        """Save the order of blocks, and their ids."""
+        header = sources.describe_names(sequences)
+        with self._snapshots["blocks"].writing(self._stamp(structure), header) as folder:
+            sources.write_sequences(folder, sequences)
+            save_arrays(folder, {"roll": ids.numbers, "ids": ids.ids})
+
+    def put_vectors(
+        self, structure: int, vectors: VectorIndex, approximate_from: int, progress: Progress | None = None
+    ) -> None:
+        """Save the vectors, from `approximate_from` on with a neighbour graph. Raises Cancelled if progress is
+        cancelled.
+        """
+        header = {"space": list(self._storage.meta.embedding_space() or ())}
+        with self._snapshots["vectors"].writing(self._stamp(structure), header) as folder:
+            vectors.write(folder, approximate_from=approximate_from, progress=progress)
+
+    @property
+    def keeps_vectors(self) -> bool:
+        """Return whether vectors can be saved."""
+        return self._snapshots["vectors"].writable
+
+    # --- inside -------------------------------------------------------------------------------------------
+
+    def _stamp(self, revision: int) -> Stamp:
+        return Stamp(self._storage.meta.store_id(), revision)
+
+    def _open_snapshots(self, name: str, format: int) -> SnapshotStore:
+        file = self._storage.file
+        folder = None if file is None else Path(f"{file}.index") / name
+        return SnapshotStore(folder, format, read_only=self._storage.read_only)
+
+
+# Vectors of raw blocks, with which a search compares them to consolidated blocks.
+#
+# A search embeds its best few raw blocks itself. While a consolidation embeds all of them, its vectors are used
+# instead, since both compete for the same cores.
+
+MOST: Final = 4096
+"""Most vectors cached while a consolidation runs."""
+
+
+class RawVectors:
+    """Cache of vectors by text. embed: embeds one text."""
+
+    def __init__(self, embed: Callable[[str], Vector]) -> None:
+        self._embed = embed
+        self._lock = threading.Lock()
+        self._running = 0
+        self._computed: dict[str, Vector] = {}
+
+    @contextmanager
+    def consolidating(self) -> Iterator[None]:
+        """Cache vectors while the block runs; they are dropped at its end."""
+        with self._lock:
+            self._running += 1
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._running -= 1
+                if not self._running:
+                    self._computed = {}
+
+    def store(self, texts: Sequence[str], vectors: Vector) -> None:
+        """Cache the vectors (n, d) of texts, if a consolidation runs."""
+        with self._lock:
+            if self._running:
+                self._computed.update(zip(texts, vectors, strict=True))
+                for text in list(self._computed)[: max(len(self._computed) - MOST, 0)]:
+                    del self._computed[text]
+
+    def of(self, text: str) -> Vector:
+        """Return the vector (d,) of a text, embedding it if it is not cached."""
+        with self._lock:
+            vector = self._computed.get(text)
+        if vector is None:
+            vector = self._embed(text)
+            self.store([text], vector[None])
+        return vector
+
 
 SEARCHABLE = BlockFilter(statuses=("raw", "consolidated", "archived"))
 """Blocks that the keyword index contains."""

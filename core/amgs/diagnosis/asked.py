@@ -16,8 +16,8 @@ from amgs.conversation import exchanges
 from amgs.diagnosis import facts
 from amgs.errors import UsageError
 from amgs.frames import registry
-from amgs.retrieval.stored_candidates import WHOLE, unpack
-from amgs.storage.assemblies import AssemblyRecord, SearchRow
+from amgs.retrieval.search_log import WHOLE, unpack
+from amgs.storage.frames import AssemblyRecord, SearchRow
 from amgs.types import Block, Weights
 from amgs.types.diagnosis import DiagnosedRequest
 

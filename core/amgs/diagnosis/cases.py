@@ -14,10 +14,10 @@ from amgs.api.context import MemoryContext
 from amgs.diagnosis import asked, facts
 from amgs.diagnosis.facts import contains_words
 from amgs.sessions.opening import open_session
-from amgs.sessions.windows import window_at
+from amgs.sessions.turn import window_at
 from amgs.types.block import Block
+from amgs.types.diagnosis import CaseChange, CaseComparison, CaseHit, CaseOutcome, QuestionCase
 from amgs.types.frame import Frame
-from amgs.types.question_case import CaseChange, CaseComparison, CaseHit, CaseOutcome, QuestionCase
 from amgs.types.retrieval import COMPONENTS, Candidate, SearchResult
 
 TOP = 10

@@ -14,12 +14,11 @@ from functools import cache
 
 from tantivy import TextAnalyzer
 
-from amgs.api.context import MemoryContext
-from amgs.api.retrieval import Retrieval
+from amgs.api.context import MemoryContext, Retrieval
 from amgs.errors import UsageError
+from amgs.incoming import make_storable
 from amgs.index.terms import word_analyzer
-from amgs.storable import make_storable
-from amgs.text.stop_words import COMMON_WORDS
+from amgs.text.words import COMMON_WORDS
 from amgs.types import STATUSES, Block, BlockFilter, Candidate
 from amgs.types.diagnosis import FactMatch
 

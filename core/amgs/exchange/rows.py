@@ -10,8 +10,8 @@ from typing import Annotated, Any, Literal
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, create_model, model_validator
 
-from amgs.calibration import coverage
-from amgs.calibration.recalibrate import read_curve
+from amgs.calibration import forecasting
+from amgs.calibration.results import read_curve
 from amgs.clock import parse_instant
 from amgs.errors import StoreCorruptError, UsageError
 from amgs.exchange.value_kinds import (
@@ -42,14 +42,13 @@ from amgs.frames.registry import check
 from amgs.storage.forecasts import NEEDS
 from amgs.storage.frames import decode, definition_of
 from amgs.storage.journal import JournalTarget
-from amgs.storage.meta import DIMENSION, EMBEDDER
 from amgs.storage.store import Storage
-from amgs.storage.tables import TableColumn
+from amgs.storage.tables import DIMENSION, EMBEDDER, TableColumn
 from amgs.types import Fault, FrameDefinition, Status, Weights
 from amgs.types.calibration import UseSign
+from amgs.types.conversation_views import MentionKind, MentionType
 from amgs.types.frame import Assembly, BudgetStrategy, Merge
 from amgs.types.gateway import PromptKind, prompt_id
-from amgs.types.mention_types import MentionKind, MentionType
 
 
 class _BlockState(BaseModel):
@@ -318,7 +317,7 @@ def complaints(tables: Tables, schema: Mapping[str, tuple[TableColumn, ...]]) ->
 def faults(storage: Storage) -> list[Fault]:
     """Return what an import would refuse of a store's rows, the first few per table.
 
-    Embeddings are checked by `amgs.lifecycle.verify`, without an object for each value.
+    Embeddings are checked by `amgs.lifecycle.upkeep`, without an object for each value.
     """
     row_faults: list[Fault] = []
     for table, columns in storage.tables.schema().items():
@@ -386,7 +385,7 @@ def _of_meta(meta: Mapping[str, str]) -> list[str]:
     ] + [
         f"{key} is {value[:_LONGEST_VALUE]!r}, not what questions need"
         for key, value in meta.items()
-        if key.startswith(NEEDS) and not coverage.is_readable(value)
+        if key.startswith(NEEDS) and not forecasting.is_readable(value)
     ]
 
 

@@ -26,15 +26,14 @@ from amgs.frames.assemble import (
     key_sentence,
 )
 from amgs.frames.compose import Filled, Pool, Pools, fill
+from amgs.frames.pools import Belonging, Members, gather_identity
 from amgs.frames.registry import Definitions, check_budget, leaves
-from amgs.frames.score import effective_weights, entropy_bits
-from amgs.frames.select import Selection, compare_values
-from amgs.frames.self import Belonging, Members, gather_identity
+from amgs.frames.select import Selection, compare_values, effective_weights, entropy_bits
 from amgs.retrieval.passage_finder import PassageFinder
 from amgs.retrieval.sources import Sources
 from amgs.retrieval.waterfall import Gathered, RetrievalRequest, gather
 from amgs.settings import Settings
-from amgs.text.plural import plural
+from amgs.text.words import plural
 from amgs.types import Block, BlockFilter, Candidate, Frame, FrameDefinition, FramePart, LayerReport, Vector, Weights
 
 

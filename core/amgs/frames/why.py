@@ -26,15 +26,15 @@ from amgs.frames.pipeline import (
     derive_request,
 )
 from amgs.frames.registry import Definitions, leaves
-from amgs.frames.score import effective_weights
+from amgs.frames.select import effective_weights
 from amgs.retrieval import why as retrieval
-from amgs.retrieval.admit import find_admission
-from amgs.retrieval.score import weight_row
+from amgs.retrieval.layers import weight_row
+from amgs.retrieval.search_log import WHOLE, StoredCandidate, layer_verdicts, pack, restore_candidate, unpack
 from amgs.retrieval.sources import Sources
-from amgs.retrieval.stored_candidates import WHOLE, StoredCandidate, layer_verdicts, pack, restore_candidate, unpack
 from amgs.retrieval.waterfall import gather
+from amgs.retrieval.why import find_admission
 from amgs.settings import Settings
-from amgs.storage.assemblies import AssemblyRecord
+from amgs.storage.frames import AssemblyRecord
 from amgs.types import (
     COMPONENTS,
     Block,
@@ -46,7 +46,7 @@ from amgs.types import (
     WeightChange,
     Weights,
 )
-from amgs.types.explanation import MinimumChange, Verdict
+from amgs.types.retrieval import MinimumChange, Verdict
 
 
 class Ranked(Protocol):

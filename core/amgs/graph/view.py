@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from amgs.clock import EPOCH, microseconds_of
-from amgs.index.ascending import difference
+from amgs.index.arrays import difference
 from amgs.storage.edges import EdgeColumns, WalkColumns
 from amgs.types import Edge, LiveEdge
 

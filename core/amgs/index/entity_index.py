@@ -1,6 +1,6 @@
 """Resolve the names of a store to entities: merge forms of a name, infer its type, list the blocks that mention it.
 
-`derived` builds it from what `text/name_uses.py` read in each text, over all texts at once, since only the whole store
+`derived` builds it from what `text/names.py` read in each text, over all texts at once, since only the whole store
 shows whether a capitalised word is a name and whose first name it is.
 """
 
@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from amgs.text import names
-from amgs.text.name_uses import NameReading, NameUse
-from amgs.types.entities import EntityType
+from amgs.text.names import NameReading, NameUse
+from amgs.types.conversation_views import EntityType
 
 _STRONG = frozenset(("its name", "speaks", "initial", "hosted", "installed", "title", "marked"))
 """Cues that count twice, because they define a type rather than hint at it."""

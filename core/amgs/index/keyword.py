@@ -23,9 +23,8 @@ import numpy as np
 from numpy.typing import NDArray
 from tantivy import DocAddress, Document, Index, IndexWriter, Occur, Query, Schema, SchemaBuilder, Searcher
 
-from amgs.index.ascending import contains, difference, union
+from amgs.index.arrays import Stamp, contains, difference, union
 from amgs.index.lexical import Hit, LexicalIndex, StemPostings, WeightedIdentifiers, WeightedStems
-from amgs.index.snapshot_store import Stamp
 from amgs.index.terms import OPENING_SHARE, Identifier, extract_terms, is_common_term, term_analyzer
 from amgs.types import Progress
 

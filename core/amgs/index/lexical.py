@@ -1,20 +1,22 @@
-"""Define the word index that searches use: BM25 over stemmed words and whole identifiers.
-
-A subclass (`KeywordIndex`) counts and ranks documents; how a query becomes terms, and that a rare identifier always
-makes it among the hits, is the same for all and is here.
+"""Define the word index that searches use: BM25 over stemmed words and whole identifiers, with typos corrected.
+A subclass (`KeywordIndex`) counts and ranks documents; how a query becomes terms, and that a rare identifier
+always makes it among the hits, is the same for all and is here. `TextBm25` scores a few texts in memory.
 """
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from types import MappingProxyType
 
 import numpy as np
 from numpy.typing import NDArray
 
-from amgs.index.fuzzy import StemCorrection
+from amgs.incoming import make_storable
 from amgs.index.terms import (
     COMMON_RARITY,
     LONGEST_QUERY,
@@ -34,10 +36,63 @@ from amgs.index.terms import (
     word_analyzer,
     words_of,
 )
-from amgs.storable import make_storable
-from amgs.text.language import ENGLISH, foreign_function_words, language_of
-from amgs.text.language_tables import lone_characters
-from amgs.text.scripts import spaced
+from amgs.text.language import ENGLISH, foreign_function_words, language_of, lone_characters
+from amgs.text.words import spaced
+
+MOST_WORDS = 8
+"""Unknown words of one query that are corrected, in the order given."""
+
+MOST_CORRECTIONS = 3
+"""Known stems tried for one unknown word."""
+
+
+@dataclass(frozen=True, slots=True)
+class StemCorrection:
+    """A known stem read for an unknown one. closeness: 1 - edits / length, in (0, 1), the weight of its matches."""
+
+    unknown: str
+    known: str
+    edits: int
+    closeness: float
+
+
+def count_allowed_edits(word: str) -> int:
+    """Return how many edits a typo may have: none in numbers and words under 4 letters, 1 up to 7, then 2."""
+    return 0 if len(word) < 4 or word.isdigit() else 1 if len(word) <= 7 else 2
+
+
+_ENDINGS = ("e", "s", "es", "ed", "ing")
+"""Endings that a stemmer removes from a correct word, and may leave on a misspelt one."""
+
+
+def find_corrections(
+    unknown: Iterable[str], vocabulary: Mapping[str, int], typed: Mapping[str, str] = MappingProxyType({})
+) -> tuple[StemCorrection, ...]:
+    """Return the nearest known stems for each unknown stem.
+
+    vocabulary: known stems, with the number of documents that contain them. typed: the word behind a stem, which is
+    compared too, with and without its ending. Nearest by optimal string alignment (swapping two adjacent letters is a
+    single edit); ties to the commonest, then alphabetically.
+    """
+    from rapidfuzz import process
+    from rapidfuzz.distance import OSA
+
+    fixes: list[StemCorrection] = []
+    for stem in list(unknown)[:MOST_WORDS]:
+        word = typed.get(stem, stem)
+        edits_to: dict[str, int] = {}
+        for form in {stem, word, *(word[: -len(end)] for end in _ENDINGS if word.endswith(end))}:
+            if allowed := count_allowed_edits(form):
+                near = [known for known in vocabulary if abs(len(known) - len(form)) <= allowed]
+                matches = process.extract(form, near, scorer=OSA.distance, score_cutoff=allowed, limit=None)
+                for known, edits, _ in matches:
+                    edits_to[known] = min(max(int(edits), 1), edits_to.get(known, allowed))
+        ranked = sorted((edits, -vocabulary[known], known) for known, edits in edits_to.items())
+        # Only the nearest: "dome" must not also be corrected to "done" when "domes" is an edit closer.
+        for edits, _, known in [r for r in ranked if r[0] == ranked[0][0]][:MOST_CORRECTIONS]:
+            fixes.append(StemCorrection(stem, known, edits, 1.0 - edits / max(len(word), 1)))
+    return tuple(fixes)
+
 
 MOST_TERMS = 128
 """Terms of a query that are used, the rarest first."""
@@ -261,3 +316,29 @@ class LexicalIndex(ABC):
         rarity = (weight / idf(self.documents, 1)) ** 2
         above = max(0.0, (rarity - COMMON_RARITY) / (1.0 - COMMON_RARITY))
         return IdentifierTerm(identifier, frequency, weight, above)
+
+
+K1, B = 1.2, 0.75
+
+
+class TextBm25:
+    """BM25 index of n texts. texts: the words of each, cut and stemmed like those of the queries."""
+
+    def __init__(self, texts: Sequence[Sequence[str]]) -> None:
+        lengths = np.array([len(words) for words in texts], dtype=np.float64)
+        self._norm = K1 * (1 - B + B * lengths / max(float(lengths.mean()), 1.0))
+        self._holders: dict[str, list[tuple[int, int]]] = defaultdict(list)
+        for row, words in enumerate(texts):
+            for word, count in Counter(words).items():
+                self._holders[word].append((row, count))
+
+    def scores(self, query: Sequence[str]) -> NDArray[np.float64]:
+        """Return the score of each text (n,); a repeated query word counts once."""
+        size = self._norm.size
+        total = np.zeros(size)
+        for word in dict.fromkeys(query):
+            postings = self._holders.get(word, [])
+            weight = math.log(1 + (size - len(postings) + 0.5) / (len(postings) + 0.5))
+            for row, count in postings:
+                total[row] += weight * count * (K1 + 1) / (count + self._norm[row])
+        return total

@@ -1,17 +1,153 @@
-"""Find the nearest rows of a matrix for many queries at once: exactly, block by block, so that memory stays constant.
-
-Consolidation uses it to find related blocks. Its slow twin in tests/unit/test_index_neighbours.py must agree.
+"""Find the nearest rows of vectors: exactly for many queries at once, in constant memory, or by a graph.
+Consolidation finds related blocks by it. Its slow twin in tests/unit/test_index_neighbours.py must agree.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from amgs.index.vector_base import VectorRows
+from amgs.extras import installed
+from amgs.index.arrays import Generation, places
 from amgs.types import Vector
+
+if TYPE_CHECKING:
+    from usearch.index import Index
+
+
+# Find approximate nearest neighbours in large stores with usearch: an HNSW graph (Malkov and Yashunin 2018) over
+# 8-bit copies of the vectors. `vector` measures the blocks it returns again, exactly.
+
+CONNECTIONS = 16
+"""Edges of a vector on each level of the graph."""
+
+EFFORT = 128
+"""Candidates compared while a vector is inserted."""
+
+
+class Nearby:
+    """Neighbour graph mapped from a file, read-only; keys are block numbers. look: see `Neighbours`."""
+
+    FILE: ClassVar[str] = "nearby.usearch"
+    look: ClassVar[int] = 8
+
+    def __init__(self, path: Path, index: Index) -> None:
+        self.path = path
+        self._index = index
+
+    @classmethod
+    def view(cls, path: Path, dimension: int) -> Nearby:
+        """Map the graph in a file; its pages are read on use."""
+        index = _empty(dimension)
+        index.view(str(path))
+        return cls(path, index)
+
+    @classmethod
+    def write(
+        cls,
+        path: Path,
+        known: Nearby | None,
+        left: NDArray[np.int64],
+        fresh: Iterable[tuple[NDArray[np.int64], Vector]],
+        dimension: int,
+    ) -> None:
+        """Write a graph: that of `known` without the numbers in `left`, and with the `fresh` numbers and unit vectors.
+
+        A single thread inserts them in order, so that equal stores get equal graphs.
+        """
+        index = _empty(dimension)
+        if known is not None:
+            index.load(str(known.path))
+            if left.size:
+                index.remove(left.astype(np.uint64))
+        for numbers, vectors in fresh:
+            index.add(numbers.astype(np.uint64), np.ascontiguousarray(vectors), threads=1)
+        index.save(str(path))
+
+    def nearest(self, query: Vector, count: int) -> NDArray[np.int64]:
+        """Return the numbers of about the `count` nearest vectors, in no particular order."""
+        matches = self._index.search(query, count, threads=1)
+        return np.asarray(matches.keys).astype(np.int64)
+
+
+def _empty(dimension: int) -> Index:
+    from usearch.index import Index  # here: small stores never need it
+
+    return Index(ndim=dimension, metric="cos", dtype="i8", connectivity=CONNECTIONS, expansion_add=EFFORT)
+
+
+class VectorRows(Protocol):
+    """Unit vectors (n, d) that are read on demand; an array is the usual case."""
+
+    @property
+    def shape(self) -> tuple[int, ...]: ...
+
+    def __getitem__(self, rows: Any, /) -> Vector:
+        """Return the rows at some places, or of a slice: (m, d)."""
+        ...
+
+    def __matmul__(self, direction: Vector, /) -> Vector:
+        """Return the product of every row with a vector (d,): (n,)."""
+        ...
+
+
+class Neighbours(Protocol):
+    """Approximate nearest-neighbour search.
+
+    look: how many times the wanted count to ask for, so that ranking by exact cosines has a choice.
+    """
+
+    look: ClassVar[int]
+
+    def nearest(self, query: Vector, count: int) -> NDArray[np.int64]:
+        """Return the numbers of about the `count` nearest to a unit vector (d,), in no particular order."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class Base:
+    """Saved vectors: numbers (n,) ascending, unit rows (n, d).
+
+    total (d,), second (d, d): the sums of the rows and of their outer products, for the mean and deviation of cosines.
+    nearby: the neighbour graph; None for a small base.
+    """
+
+    numbers: NDArray[np.int64]
+    matrix: VectorRows
+    total: NDArray[np.float64]
+    second: NDArray[np.float64]
+    nearby: Neighbours | None = None
+
+    @classmethod
+    def none(cls, dimension: int) -> Base:
+        return cls(
+            np.zeros(0, np.int64),
+            np.zeros((0, dimension), np.float32),
+            np.zeros(dimension),
+            np.zeros((dimension, dimension)),
+        )
+
+    @classmethod
+    def read(cls, generation: Generation) -> Base:
+        """Return the base of a generation that `VectorIndex.write` wrote."""
+        beside = generation.folder / Nearby.FILE
+        return cls(
+            generation.array("numbers"),
+            generation.array("matrix"),
+            generation.array("total"),
+            generation.array("second"),
+            Nearby.view(beside, generation.array("total").size) if beside.exists() and installed("usearch") else None,
+        )
+
+    def rows(self, numbers: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the row of each number, -1 for one that is not there: (m,)."""
+        return places(self.numbers, numbers)
+
 
 _QUERIES, _COLUMNS = 512, 4096
 

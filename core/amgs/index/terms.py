@@ -14,10 +14,9 @@ from functools import cache
 
 from tantivy import Filter, TextAnalyzer, TextAnalyzerBuilder, Tokenizer
 
-from amgs.storable import make_storable
+from amgs.incoming import make_storable
 from amgs.text.language import ENGLISH, OTHER_LANGUAGES, language_of
-from amgs.text.scripts import grammatical, spaced, without_spaceless
-from amgs.text.stop_words import COMMON_WORDS
+from amgs.text.words import COMMON_WORDS, grammatical, spaced, without_spaceless
 
 LONGEST_WORD = 60
 LONGEST_IDENTIFIER = 120

@@ -17,11 +17,8 @@ from numpy.typing import NDArray
 
 from amgs.errors import ModelError
 from amgs.extras import installed
-from amgs.index.ascending import contains, difference, places, union
-from amgs.index.neighbour_graph import Nearby
-from amgs.index.neighbours import Near, nearest
-from amgs.index.snapshot_store import save_arrays
-from amgs.index.vector_base import Base
+from amgs.index.arrays import contains, difference, places, save_arrays, union
+from amgs.index.neighbours import Base, Near, Nearby, nearest
 from amgs.types import Progress, Vector
 
 FARTHEST_LOOK = 4096

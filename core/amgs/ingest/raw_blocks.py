@@ -12,15 +12,15 @@ from typing import Any, Literal
 
 from amgs.clock import as_utc, place
 from amgs.identity import block_id, canonical, file_of
+from amgs.incoming import why_unstorable
 from amgs.ingest import metadata
 from amgs.ingest.said_again import Saying, end_replaced, hold_again, say_later, utc_offset_meta
 from amgs.log import journal
 from amgs.masking import find_marks
-from amgs.storable import why_unstorable
 from amgs.storage.journal import JournalRow
 from amgs.storage.sources import SourceName, SourcePiece
 from amgs.storage.store import Storage
-from amgs.text.plural import plural, tell_again
+from amgs.text.words import plural, tell_again
 from amgs.types import Block, IngestReport, JournalEntry, Progress, Refusal, Skipped
 
 KIND = "ingest"
@@ -73,7 +73,7 @@ def ingest(
     saying. now: in the time zone of drafts that have none. origin: for the journal's summary. names: locations of the
     sources. source_of: name of the source for a piece's `source`. reread: the source was read before, so an unchanged
     piece is not a new saying: of a named file, archived pieces hold again, of a folder they do not. Refused are empty
-    texts, texts that cannot be stored (`amgs.storable`), and metadata that JSON cannot hold.
+    texts, texts that cannot be stored (`amgs.incoming`), and metadata that JSON cannot hold.
     """
     wanted = tuple(drafts)
     here, now = now, as_utc(now)

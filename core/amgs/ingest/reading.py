@@ -13,16 +13,14 @@ from typing import Any
 from amgs.clock import changed_at
 from amgs.errors import InputError, MissingExtraError
 from amgs.identity import block_id
+from amgs.incoming import real_path
 from amgs.ingest import metadata
-from amgs.ingest.document import ParsedDocument, UnfitError
-from amgs.ingest.pieces import Piece, cut, cut_document
+from amgs.ingest.document import ParsedDocument, Piece, UnfitError, cut, cut_document, definitions, references
 from amgs.ingest.raw_blocks import FolderContents, RawBlock, shown
-from amgs.ingest.readers import markdown
+from amgs.ingest.readers import notes
 from amgs.ingest.readers.registry import Reader, reader_of
-from amgs.regular_file import real_path
 from amgs.settings import IngestSettings
 from amgs.text.intervals import note_date
-from amgs.text.links import definitions, references
 from amgs.text.markdown import without_plumbing
 from amgs.types import Progress, Refusal, Skipped
 
@@ -152,7 +150,7 @@ def read_file(path: Path, source: str, settings: IngestSettings, *, dated: datet
         return _refuse_source(source, "it is empty")
     if raw.startswith(b"{\\rtf"):
         return _refuse_source(source, "it is RTF, which nothing here reads; save it as text, .docx or PDF")
-    read: Reader = reader_of(path.name) or markdown.read
+    read: Reader = reader_of(path.name) or notes.read_markdown
     text = _decode_utf8(raw)  # mask the whole text, since a private key is longer than a piece
     try:
         document = read(raw if text is None else settings.mask(text).encode())
@@ -210,7 +208,7 @@ def read_note(
     extra: Mapping[str, Any] | None = None,
 ) -> FolderContents:
     """Return a Markdown text as drafts; see `drafts_of`."""
-    document = markdown.document(settings.mask(text))
+    document = notes.document(settings.mask(text))
     return drafts_of(document, source, modified, settings, dated=dated, extra=settings.mask(extra))
 
 

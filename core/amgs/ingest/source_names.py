@@ -13,8 +13,8 @@ from pathlib import Path, PurePath
 from typing import Final
 
 from amgs.identity import block_id, file_of
+from amgs.incoming import real_path
 from amgs.ingest.raw_blocks import FolderContents, RawBlock
-from amgs.regular_file import real_path
 from amgs.storage.sources import SourceName
 from amgs.storage.store import Storage
 

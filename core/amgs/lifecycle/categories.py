@@ -17,7 +17,7 @@ from typing import Any
 from amgs.lifecycle.self_detection import OWN_PREFERENCE, OWN_VALUE, documents
 from amgs.settings import DEFAULT_PROFILES, ProfileSettings
 from amgs.text.prose import prose
-from amgs.types.entropy import bits_of
+from amgs.types.health import bits_of
 
 NOTE = "note"
 """Category of a block that no rule matches."""

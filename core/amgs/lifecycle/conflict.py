@@ -17,11 +17,10 @@ from pathlib import PurePosixPath
 from amgs.identity import file_of
 from amgs.lifecycle.self_detection import documents
 from amgs.text.claims import CORRECTION, DAYS, MEASURES, Claim, Value, claims, stem, terms
-from amgs.text.differences import replaced
+from amgs.text.differences import Mention, mentions, name_different_things, replaced
 from amgs.text.markdown import slug
-from amgs.text.mentions import Mention, differ, mentions
 from amgs.text.prose import prose, statements
-from amgs.text.stop_words import COMMON_WORDS
+from amgs.text.words import COMMON_WORDS
 from amgs.types import Block
 
 SUPERSEDES, CONTRADICTS = "supersedes", "contradicts"
@@ -259,7 +258,7 @@ class _Pair:
             ours, theirs = (tuple(m for m in side if m.qualifies) for side in (ours, theirs))
         elif not ours and not theirs and self._alike_titles():
             ours, theirs = (self._list_title_mentions(title) for title in self.titles)
-        return differ(ours, theirs, *wide)
+        return name_different_things(ours, theirs, *wide)
 
     def _alike_titles(self) -> bool:
         return bool((self.titles[0] & self.titles[1]) - self.names) or all(

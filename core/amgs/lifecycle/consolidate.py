@@ -28,15 +28,14 @@ from amgs.settings import DEFAULT_PROFILES, ConsolidationSettings, ProfileSettin
 from amgs.storage.blocks import NumberedBlock
 from amgs.storage.store import Storage
 from amgs.text import names
-from amgs.text.embedding import Embedder
+from amgs.text.embedding import Embedder, load
 from amgs.text.embedding_text import embedding_text
 from amgs.text.entities import Entity, EntityRecogniser
 from amgs.text.intervals import dates_told
-from amgs.text.loading import load
+from amgs.text.language_model import TextModel
 from amgs.text.markdown import links
-from amgs.text.plural import plural
 from amgs.text.prose import prose
-from amgs.text.text_model import TextModel
+from amgs.text.words import plural
 from amgs.types import (
     Block,
     BlockFilter,

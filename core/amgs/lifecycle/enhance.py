@@ -11,16 +11,15 @@ import numpy as np
 
 from amgs.decay import PROFILES
 from amgs.errors import UsageError
-from amgs.lifecycle import edge_health, merge_split, proposed_split
+from amgs.lifecycle import asked_model, merge_split, proposing
 from amgs.lifecycle.asked_model import ASKED, say_the_same
 from amgs.lifecycle.change import Change, carry_out, combine_changes
-from amgs.lifecycle.edge_health import EdgeUsage
-from amgs.lifecycle.proposals import KINDS, EnhancementPlan, Proposal, proposal_id
+from amgs.lifecycle.proposing import KINDS, EdgeUsage, EnhancementPlan, Proposal, proposal_id
 from amgs.lifecycle.similarity import Pair, find_pairs
 from amgs.storage.store import Storage
 from amgs.text.embedding import Embedder
-from amgs.text.plural import plural
-from amgs.text.text_model import TextModel
+from amgs.text.language_model import TextModel
+from amgs.text.words import plural
 from amgs.types import Block, BlockFilter, Edge, EdgeKey, JournalEntry, Progress, Vector
 
 SPLIT_WORDS, SPLIT_COSINE = 40, 0.2
@@ -106,11 +105,11 @@ def plan(
     if progress is not None:
         progress(2, 3, "weighing edges")
     blocks = {b.id: b for b in seen.blocks}
-    rest = edge_health.faint(seen.edges, blocks, now, busy)
+    rest = proposing.faint(seen.edges, blocks, now, busy)
     weak = {_edge_of(p) for p in rest}
-    used = edge_health.by_use(seen.edges, blocks, seen.usage, busy)
+    used = proposing.by_use(seen.edges, blocks, seen.usage, busy)
     rest += [p for p in used if _edge_of(p) not in weak]
-    rest += edge_health.mismatches(seen.edges, blocks, seen.usage, busy)
+    rest += proposing.mismatches(seen.edges, blocks, seen.usage, busy)
     proposals += [p for p in rest if p.kind in wanted]
     selection, left_out = _limit_proposals(proposals, limit)
     return EnhancementPlan(selection, now, change_counter, left_out)
@@ -260,7 +259,7 @@ def _splits(
             own_vectors = vectors[ends[n] : ends[n + 1]]
             parts, cosine = merge_split.semantic_break(block.content, own_vectors, SPLIT_WORDS, SPLIT_COSINE)
             if len(parts) < 2 and model is not None and n in shown:
-                parts, cosine = proposed_split.propose_break(block.content, own_vectors, SPLIT_WORDS, model)
+                parts, cosine = asked_model.propose_break(block.content, own_vectors, SPLIT_WORDS, model)
                 by = model.name
             reason, sure = f"its halves are alike by {cosine:.2f} only", 0.3 + 0.4 * (1 - max(cosine, 0.0))
         if len(parts) < 2:

@@ -21,11 +21,11 @@ from numpy.typing import NDArray
 from amgs.decay import PROFILES
 from amgs.identity import file_of, piece_of
 from amgs.index.neighbours import Near, nearest
+from amgs.ingest.document import list_references, slugs_of
 from amgs.lifecycle.self_detection import signed
 from amgs.settings import ConsolidationSettings
 from amgs.text import names
 from amgs.text.differences import differ
-from amgs.text.links import list_references, slugs_of
 from amgs.text.markdown import slug
 from amgs.types import Edge, Vector
 

@@ -23,7 +23,7 @@ from amgs.log import journal
 from amgs.settings import PruningSettings
 from amgs.storage.block_columns import BlockFacts
 from amgs.storage.store import Storage
-from amgs.text.plural import plural
+from amgs.text.words import plural
 from amgs.types import STATUSES, Block, BlockFilter, JournalEntry
 from amgs.types.calibration import Usefulness
 

@@ -21,7 +21,7 @@ from amgs.ingest.raw_blocks import RawBlock
 from amgs.ingest.said_again import is_hidden
 from amgs.lifecycle.change import Change, carry_out
 from amgs.lifecycle.linking import NEXT
-from amgs.lifecycle.successors import HeldText, Succession, find_successors
+from amgs.lifecycle.similarity import HeldText, Succession, find_successors
 from amgs.storage.sources import SourceName, SourcePiece
 from amgs.storage.store import Storage
 from amgs.types import Block, Edge, JournalEntry, Refusal, Skipped

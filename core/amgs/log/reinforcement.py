@@ -10,7 +10,7 @@ from amgs.errors import UnknownBlockError
 from amgs.graph.view import GraphView
 from amgs.log import journal
 from amgs.storage.store import Storage
-from amgs.text.plural import plural
+from amgs.text.words import plural
 from amgs.types import EdgeKey, JournalEntry
 
 

@@ -1,32 +1,51 @@
-"""OpenMemory: the basis of the public interface, with the parts of the engine."""
+"""OpenMemory: the basis of the public interface, with the parts of the engine; and its methods that search and
+assemble frames, and that look up blocks and change them by hand.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from datetime import datetime
+from typing import TYPE_CHECKING, Literal
 
-from amgs.api.context import MemoryContext
+from amgs import bounds
+from amgs.api.context import MemoryContext, Retrieval
 from amgs.clock import Clock
 from amgs.memory.wing_parts import WingParts
 from amgs.settings import Settings
+from amgs.text.embedding import load
 
 if TYPE_CHECKING:
     from amgs.api.calibration import Calibration
-    from amgs.api.changes import Changes
+    from amgs.api.context import Changes
     from amgs.api.conversation import Conversations
     from amgs.api.entities import Entities
-    from amgs.api.erasure import Erasure
     from amgs.api.exchange import Exchange
     from amgs.api.frames import Frames
     from amgs.api.gateway import GatewayLog
-    from amgs.api.graph import Graph
+    from amgs.api.graph import Graph, SimulatedChange
+    from amgs.api.health import Erasure
     from amgs.api.lifecycle import Lifecycle
-    from amgs.api.simulation import SimulatedChange
     from amgs.api.sources import SourceLibrary
     from amgs.diagnosis.diagnosing import Diagnosing
     from amgs.simulation import Simulation
-    from amgs.types import Progress, Vector
+    from amgs.types import (
+        Block,
+        BlockFilter,
+        Centrality,
+        Edge,
+        Explanation,
+        Frame,
+        FrameDefinition,
+        GraphStats,
+        JournalEntry,
+        Neighbourhood,
+        Progress,
+        Status,
+        Vector,
+        Weights,
+    )
 
 
 class OpenMemory(WingParts):
@@ -103,7 +122,7 @@ class OpenMemory(WingParts):
     @property
     def changes(self) -> Changes:
         """Changes of a memory that several programs share, by any of them."""
-        from amgs.api.changes import Changes
+        from amgs.api.context import Changes
 
         return Changes(self._context)
 
@@ -134,7 +153,7 @@ class OpenMemory(WingParts):
         """Simulate the effect of a change after some days (AMGS §7.6): a `Change` of blocks and edges as from
         `enhance`, a `Pruning`, an `Insertion` or a `Decay`. rate: uses per day; default: as in the last month.
         """
-        from amgs.api.simulation import simulate
+        from amgs.api.graph import simulate
 
         means = self.lifecycle.means
         return simulate(self._context, means, change, draws=draws, seed=seed, days=days, rate=rate, progress=progress)
@@ -142,7 +161,7 @@ class OpenMemory(WingParts):
     @property
     def erasure(self) -> Erasure:
         """Erasure of blocks, so that nothing of their text remains in the store."""
-        from amgs.api.erasure import Erasure
+        from amgs.api.health import Erasure
 
         return Erasure(self._context)
 
@@ -152,3 +171,227 @@ class OpenMemory(WingParts):
         from amgs.api.exchange import Exchange
 
         return Exchange(self._context)
+
+
+class BlockMethods(OpenMemory):
+    """Methods that look up and change blocks and edges."""
+
+    def block(self, id_or_prefix: str) -> Block:
+        """Return the block with this id or unique prefix. Raises UnknownBlockError, or AmbiguousIdError, which names up
+        to five matching ids.
+        """
+        return self._context.block(id_or_prefix)
+
+    def blocks(
+        self,
+        filter: BlockFilter,
+        *,
+        order: Literal["created", "reinforced", "id"] = "created",
+        limit: int | None = None,
+        offset: int = 0,
+    ) -> tuple[Block, ...]:
+        """Return blocks that pass a filter, latest first unless ordered by id."""
+        most = bounds.count("A limit", limit)
+        skipped = bounds.count("An offset", offset)
+        return self._storage.blocks.select(filter, order=order, limit=most, offset=skipped)
+
+    def earliest(self, filter: BlockFilter) -> datetime | None:
+        """Return the creation time of the oldest block that passes a filter; None without one."""
+        return self._storage.blocks.earliest(filter)
+
+    def count(self, filter: BlockFilter) -> int:
+        """Return the number of blocks that pass a filter."""
+        return self._storage.blocks.count(filter)
+
+    def titles(self, ids: Iterable[str]) -> dict[str, str]:
+        """Return the titles of blocks by id, without unknown ids."""
+        return {block.id: block.title for block in self._storage.blocks.get(ids).values()}
+
+    def find(self, text: str, limit: int = 20) -> tuple[Block, ...]:
+        """Return blocks whose title, first words or id resemble a text, best first."""
+        from amgs.text import finder
+
+        ids = finder.find(self._storage.blocks.outlines(), text, bounds.count("A limit", limit))
+        blocks = self._storage.blocks.get(ids)
+        return tuple(blocks[i] for i in ids if i in blocks)
+
+    def resolve_source(self, source: str) -> tuple[str, ...]:
+        """Return the ids of the blocks of a source: a file, or `file#n` for a part or turn of it."""
+        return self._storage.blocks.with_source(source)
+
+    def has_source(self, sources: Sequence[str]) -> bool:
+        """Return whether a block came from one of these sources, or a part of them."""
+        return self._storage.blocks.has_source(sources) or bool(self._storage.sources.held(sources))
+
+    def edges(self, block_id: str | None = None) -> tuple[Edge, ...]:
+        """Return the edges of a block in both directions; without one, of the whole memory."""
+        if block_id is None:
+            return self._storage.edges.everything()
+        return self._storage.edges.touching([self._context.whole_id(block_id)])
+
+    def set_metadata(
+        self,
+        id: str,
+        *,
+        category: str | None = None,
+        categories: Sequence[str] | None = None,
+        confidence: float | None = None,
+        decay_lambda: float | None = None,
+        is_self_component: bool | None = None,
+        status: Status | None = None,
+        meta: Mapping[str, str] | None = None,
+    ) -> Block:
+        """Change a block's metadata; journalled, so it can be undone.
+
+        categories: for several, the first becoming its `category`. meta: an empty value removes a key.
+        """
+        from amgs.lifecycle import annotate
+
+        return annotate.edit(
+            self._storage,
+            self._context.whole_id(id),
+            self._now,
+            category=category,
+            categories=categories,
+            confidence=confidence,
+            decay_lambda=decay_lambda,
+            is_self_component=is_self_component,
+            status=status,
+            meta=meta,
+        )
+
+    def tag(self, id: str, add: Sequence[str] = (), remove: Sequence[str] = (), *, note: str | None = None) -> Block:
+        """Add and remove tags of a block, and set its note (an empty one removes it); journalled. They stay when its
+        source is read again.
+        """
+        whole = self._context.whole_id(id)
+        from amgs.lifecycle import annotate as annotating
+
+        return annotating.annotate(self._storage, whole, self._now, add=add, remove=remove, note=note)
+
+    def note(self, id: str, text: str) -> Block:
+        """Set a block's note; an empty one removes it. Journalled."""
+        return self.tag(id, note=text)
+
+    def add_edge(
+        self, source: str, target: str, *, kind: str = "related", weight: float = 0.8, confidence: float = 1.0
+    ) -> Edge:
+        """Add an edge between two consolidated blocks, or change the existing one of that kind; journalled."""
+        start, goal = (self._context.whole_id(short_id) for short_id in (source, target))
+        from amgs.lifecycle import annotate as annotating
+
+        return annotating.add_edge(
+            self._storage, start, goal, self._now, kind=kind, weight=weight, confidence=confidence
+        )
+
+    def remove_edge(self, source: str, target: str, *, kind: str | None = None) -> JournalEntry:
+        """Remove the edges from a block to another, of one kind or all; journalled."""
+        start, goal = (self._context.whole_id(short_id) for short_id in (source, target))
+        from amgs.lifecycle import annotate as annotating
+
+        return annotating.remove_edges(self._storage, start, goal, self._now, kind=kind)
+
+
+class RetrievalMethods(OpenMemory, Retrieval):
+    """Methods that answer questions."""
+
+    def load(self, progress: Progress | None = None) -> None:
+        """Load the encoder, as the first search would otherwise, which may take seconds; does nothing if
+        it is loaded.
+        """
+        load(self._opened.embedder, "the encoder", progress)
+
+    def why(
+        self,
+        query: str,
+        block: str,
+        *,
+        frame: str | None = None,
+        top_k: int = 10,
+        filter: BlockFilter | None = None,
+        weights: Weights | None = None,
+        budget: int | None = None,
+        child: str | None = None,
+    ) -> Explanation:
+        """Return why a block is among the `top_k` hits or in a frame, or in which layer it dropped out, by how much,
+        and the smallest change of weights that would admit it; leaves no trace.
+
+        child: part of a composite frame.
+        """
+        if frame is not None:
+            return self.frames.why(frame, query, block, budget=budget, weights=weights, child=child)
+        return super().why(query, block, top_k=top_k, filter=filter, weights=weights)
+
+    def assemble(
+        self,
+        name: str,
+        *,
+        query: str = "",
+        budget: int | None = None,
+        weights: Weights | None = None,
+        reinforce: bool = True,
+        as_of: datetime | None = None,
+    ) -> Frame:
+        """Assemble a frame and log its scores as forecasts, which feedback decides.
+
+        reinforce: False leaves no trace, as do a memory opened for reading only, and as_of: what held at that time.
+        Raises UnknownFrameError, BudgetError or WeightsError.
+        """
+        from amgs.api.assembler import Assembler
+
+        return Assembler(self._context).assemble(
+            name, query=query, budget=budget, weights=weights, reinforce=reinforce, as_of=as_of
+        )
+
+    def context(
+        self,
+        query: str,
+        *,
+        frame: str = "SESSION",
+        budget: int | None = None,
+        weights: Weights | None = None,
+        reinforce: bool = True,
+    ) -> Frame:
+        """Return what a model should read for a query: the assembled frame, with `.text` for a prompt and `.selected`
+        blocks, best first.
+
+        frame: SESSION (who the agent is, what answers the query, what was last), ATTENTION (only what answers it) or
+        another. budget: most tokens; default: the frame's own. weights: of the five components of a score. reinforce:
+        selected blocks count as used and their scores as forecasts, which `feedback` decides; False leaves no trace.
+        Raises UnknownFrameError, BudgetError or WeightsError.
+        """
+        return self.assemble(frame, query=query, budget=budget, weights=weights, reinforce=reinforce)
+
+    def entity_names(self, start: str = "", limit: int = 50) -> tuple[str, ...]:
+        """Return names and aliases of entities with this prefix, as last computed since the memory was opened."""
+        return self.entities.names(start, limit)
+
+    def frame_definitions(self) -> tuple[FrameDefinition, ...]:
+        """Return the registered frames, children before their parents."""
+        return tuple(self._context.definitions().values())
+
+    def define_frame(self, definition: FrameDefinition) -> None:
+        """Create or change a frame; raises FrameCycleError if it would contain itself."""
+        self.frames.define(definition)
+
+    def neighbourhood(self, block_id: str, hops: int = 1, limit: int = 60) -> Neighbourhood:
+        """Return the `limit` nearest and strongest blocks within `hops` of a block."""
+        return self.graph.neighbourhood(block_id, hops, limit)
+
+    def centrality(self, block_id: str) -> Centrality:
+        """Return a block's degree, eigenvector, PageRank and betweenness, each scaled to [0, 1]; zeros outside the
+        graph.
+        """
+        from amgs.types import Centrality
+
+        with self._opened.derived.reading() as state:
+            wanted = self._context.whole_id(block_id)
+            at = state.graph.view().index_of(self._storage.blocks.numbers_of([wanted])[wanted])
+            return Centrality() if at is None else state.graph.measures(bridges=True).of(at)
+
+    def graph_stats(self) -> GraphStats:
+        """Return size and shape of the whole graph."""
+        from amgs.graph import traversal
+
+        with self._opened.derived.reading() as state:
+            return traversal.stats(state.graph.view())

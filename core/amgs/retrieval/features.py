@@ -15,15 +15,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from amgs.index.block_features import NOBODY, name_words
+from amgs.index.arrays import NOBODY, name_words
 from amgs.index.lexical import LexicalIndex
 from amgs.index.terms import LexicalQuery
 from amgs.index.vector import QueryVectors, VectorIndex
-from amgs.retrieval.asked_role import find_asked_role
-from amgs.retrieval.sequence_index import NOTHING, SequenceIndex
-from amgs.retrieval.sources import Numbers
-from amgs.retrieval.text_forms import NOTE, PART, TURN
-from amgs.text.stop_words import COMMON_WORDS
+from amgs.retrieval.sources import NOTE, NOTHING, PART, TURN, Numbers, SequenceIndex, find_asked_role
+from amgs.text.words import COMMON_WORDS
 
 FEATURES: Mapping[str, str] = {
     "words": "BM25 of what is asked about, by the query's best",

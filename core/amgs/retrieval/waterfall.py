@@ -16,41 +16,43 @@ from numpy.typing import NDArray
 from amgs import bounds
 from amgs.clock import local_now
 from amgs.errors import UsageError
-from amgs.index.ascending import contains
-from amgs.index.fuzzy import StemCorrection
+from amgs.index.arrays import contains
+from amgs.index.lexical import StemCorrection
 from amgs.index.terms import LexicalQuery
 from amgs.index.vector import QueryVectors
-from amgs.retrieval.answerable import answerable, why_unestimated
-from amgs.retrieval.asked_days import BESIDE_WORDS, MOST_BLOCKS, add_latest, find_asked_days, gives_its_day
 from amgs.retrieval.features import FEATURES, Features, QueryFeatures, compute_features
 from amgs.retrieval.layers import (
+    ALONE_WEIGHTS,
+    SEARCH_WEIGHTS,
+    CompositeScores,
+    Finding,
     LexicalHit,
     best,
+    demote_superseded,
     expand,
     fuzzy,
     keyword,
     list_unmatched_words,
     prefilter,
+    pull_exact,
     saturate_share,
+    score,
+    similarity,
     total,
     vector,
 )
-from amgs.retrieval.non_answers import mark_non_answers
 from amgs.retrieval.passage_finder import PassageFinder, add_passages
-from amgs.retrieval.score import (
-    ALONE_WEIGHTS,
-    SEARCH_WEIGHTS,
-    CompositeScores,
-    Finding,
-    demote_superseded,
-    pull_exact,
-    score,
-    similarity,
+from amgs.retrieval.similarity import answerable, contributions, to_similarities, why_unestimated
+from amgs.retrieval.sources import TURN, Numbers, Sources
+from amgs.retrieval.text_features import (
+    BESIDE_WORDS,
+    MOST_BLOCKS,
+    add_latest,
+    add_shared_names,
+    find_asked_days,
+    gives_its_day,
+    mark_non_answers,
 )
-from amgs.retrieval.shared_names import add_shared_names
-from amgs.retrieval.similarity import contributions, to_similarities
-from amgs.retrieval.sources import Numbers, Sources
-from amgs.retrieval.text_forms import TURN
 from amgs.types import (
     LAYERS,
     Block,

@@ -22,9 +22,9 @@ from typing import Any, BinaryIO, Final, cast
 
 from amgs.clock import UNPLACED, aware
 from amgs.errors import InputError
+from amgs.incoming import make_storable
 from amgs.sessions.turn import Place
-from amgs.storable import make_storable
-from amgs.types.usage import Usage
+from amgs.types.gateway import Usage
 
 _LONGEST: Final = 64 * 1024 * 1024
 """Longer lines in bytes are counted but not read; no turn is so long, though a picture in it may be."""

@@ -22,7 +22,7 @@ from typing import Any, Final
 from amgs.sessions.lines import as_json, fields, items, text
 from amgs.sessions.messages import CALLS, RESULTS, ROLES
 from amgs.sessions.spans import RecordedSpan, number
-from amgs.types.usage import Usage
+from amgs.types.gateway import Usage
 
 _DETAILS: Final = "gen_ai.client.inference.operation.details"
 """Event with the messages, for programs that keep them off their spans."""

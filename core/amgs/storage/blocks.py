@@ -13,9 +13,9 @@ from typing import Any, Literal
 import numpy as np
 
 from amgs.clock import as_utc, microseconds_of
+from amgs.storage.block_columns import FADED, texts_of, where
 from amgs.storage.connection import OfferedColumn, SqlConnection, StoragePart, microseconds, stored
-from amgs.storage.filters import FADED, texts_of, where
-from amgs.storage.meta import MetaStorage
+from amgs.storage.tables import MetaStorage
 from amgs.types import Block, BlockFilter, Vector
 
 BlockOrder = Literal["created", "reinforced", "id", "arrival"]

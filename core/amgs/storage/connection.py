@@ -24,7 +24,7 @@ from amgs.errors import UNWRITABLE, StoreError, StoreLockedError
 
 if TYPE_CHECKING:
     from amgs.types import EdgeKey, StoreChange
-    from amgs.types.topology import NamespaceSize
+    from amgs.types.health import NamespaceSize
 
 
 _KEPT = 20_000

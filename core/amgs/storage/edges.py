@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from amgs.clock import as_utc
+from amgs.storage.block_columns import FADED
 from amgs.storage.connection import OfferedColumn, StoragePart, microseconds, stored
-from amgs.storage.filters import FADED
 from amgs.types import Edge, EdgeKey
 
 

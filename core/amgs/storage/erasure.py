@@ -10,9 +10,9 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
+from amgs.storage.block_columns import texts_of
 from amgs.storage.connection import SqlConnection, StoragePart, stored
-from amgs.storage.filters import texts_of
-from amgs.storage.meta import MetaStorage
+from amgs.storage.tables import MetaStorage
 
 LEDGER = "deleted_blocks"
 """Name of the table of hard-pruned blocks."""

@@ -13,9 +13,8 @@ from typing import Any
 from amgs.clock import as_utc
 from amgs.storage.connection import StoragePart, stored
 from amgs.types.conversation import ConversationSummary, Message, ToolCall
-from amgs.types.gateway import GatewayPrompt, PromptKind
-from amgs.types.mentions import ResolvedMention
-from amgs.types.usage import Usage
+from amgs.types.conversation_views import ResolvedMention
+from amgs.types.gateway import GatewayPrompt, PromptKind, Usage
 
 
 @dataclass(frozen=True, slots=True)

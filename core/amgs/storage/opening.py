@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from amgs.errors import StoreError
 from amgs.extras import explained
 from amgs.storage.duckdb import files
-from amgs.storage.meta import MIGRATION
+from amgs.storage.tables import MIGRATION
 
 if TYPE_CHECKING:
     from amgs.storage.store import Storage

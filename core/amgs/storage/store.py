@@ -8,14 +8,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Generic, TypeVar
 
-from amgs.storage.assemblies import AssemblyStorage, SearchStorage, WaterfallStorage
 from amgs.storage.blocks import BlockStorage
 from amgs.storage.connection import SqlConnection
 from amgs.storage.edges import CentralityStorage, EdgeStorage
 from amgs.storage.erasure import ErasureStorage
-from amgs.storage.frames import FrameStorage
+from amgs.storage.frames import AssemblyStorage, FrameStorage, SearchStorage, WaterfallStorage
 from amgs.storage.journal import JournalStorage
-from amgs.storage.meta import MetaStorage
+from amgs.storage.tables import MetaStorage
 from amgs.wing_registry import loaded
 
 if TYPE_CHECKING:
@@ -23,10 +22,8 @@ if TYPE_CHECKING:
     from amgs.storage.erasure import DeletedBlockStorage
     from amgs.storage.forecasts import BlockUseStorage, EdgeForecastStorage, ForecastStorage
     from amgs.storage.frames import FrameCacheStorage, ScoreStorage
+    from amgs.storage.logs import MonitorStorage, ReinforcementStorage, ReviewStorage
     from amgs.storage.messages import ExchangeStorage, MentionStorage, MessageStorage
-    from amgs.storage.monitors import MonitorStorage
-    from amgs.storage.reinforcements import ReinforcementStorage
-    from amgs.storage.reviews import ReviewStorage
     from amgs.storage.sources import SourceStorage
     from amgs.storage.tables import TableStorage
 
@@ -79,7 +76,7 @@ class Storage(SqlConnection):
     forecasts: _Lazy[ForecastStorage] = _Lazy("forecasts:ForecastStorage")
     edge_forecasts: _Lazy[EdgeForecastStorage] = _Lazy("forecasts:EdgeForecastStorage")
     block_uses: _Lazy[BlockUseStorage] = _Lazy("forecasts:BlockUseStorage")
-    reinforcements: _Lazy[ReinforcementStorage] = _Lazy("reinforcements:ReinforcementStorage")
-    monitors: _Lazy[MonitorStorage] = _Lazy("monitors:MonitorStorage")
-    reviews: _Lazy[ReviewStorage] = _Lazy("reviews:ReviewStorage")
+    reinforcements: _Lazy[ReinforcementStorage] = _Lazy("logs:ReinforcementStorage")
+    monitors: _Lazy[MonitorStorage] = _Lazy("logs:MonitorStorage")
+    reviews: _Lazy[ReviewStorage] = _Lazy("logs:ReviewStorage")
     deleted_blocks: _Lazy[DeletedBlockStorage] = _Lazy("erasure:DeletedBlockStorage")

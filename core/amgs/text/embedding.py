@@ -1,4 +1,6 @@
-"""Define what an embedder is (it turns texts into unit vectors), and `HashingEmbedder`, which needs no model."""
+"""Define what an embedder is (it turns texts into unit vectors), `HashingEmbedder`, which needs no model, and
+the loading of a model on first use, which is told as a phase of its own.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +11,7 @@ from typing import Protocol, runtime_checkable
 
 import numpy as np
 
-from amgs.text.scripts import other_script
+from amgs.text.words import other_script
 from amgs.types import Progress, Vector
 
 _WORD = re.compile(r"\w+(?:[-'’]\w+)*")
@@ -130,3 +132,23 @@ def _features(text: str) -> Iterator[tuple[str, float]]:
             framed = f"<{word[:40]}>"
             for i in range(len(framed) - 2):
                 yield framed[i : i + 3], 0.5
+
+
+@runtime_checkable
+class LoadsLate(Protocol):
+    """A model that takes seconds to be there."""
+
+    @property
+    def loaded(self) -> bool: ...
+
+    def load(self) -> None:
+        """Read it into memory; nothing when it is there already. Raises ModelError when there is none."""
+        ...
+
+
+def load(model: object, name: str, progress: Progress | None = None) -> None:
+    """Have a model in memory before what it does is timed; one that needs no loading is left alone."""
+    if isinstance(model, LoadsLate) and not model.loaded:
+        if progress is not None:
+            progress(0, 0, f"loading {name}")
+        model.load()

@@ -1,12 +1,14 @@
-"""Run the sentence encoder in another process, at lower priority, to embed many texts.
+"""Run the sentence encoder of sentence-transformers in another process, at lower priority, to embed many
+texts.
 
-In this process its threads would compete with searches for the interpreter and the cores. The first batch starts it,
-not through `multiprocessing`, which would run the user's script again; it ends with this process, or with the last
-encoder that uses it.
+In this process its threads would compete with searches for the interpreter and the cores. The first batch
+starts it, not through `multiprocessing`, which would run the user's script again; it ends with this process,
+or with the last encoder that uses it.
 """
 
 from __future__ import annotations
 
+import importlib
 import json
 import os
 import signal
@@ -18,13 +20,46 @@ import weakref
 from collections.abc import Sequence
 from contextlib import suppress
 from functools import cache
-from typing import IO, Final
+from typing import IO, Any, Final
 
 import numpy as np
 
 from amgs.errors import ModelError
-from amgs.text.library_encoder import LibraryEncoder
+from amgs.text.bert import number_format
+from amgs.text.torch_library import IMPORTING, open_ahead
 from amgs.types import Vector
+
+
+class LibraryEncoder:
+    """The model in a folder. precision: `auto`, `float32` or `bfloat16`. Raises ImportError, OSError or ValueError
+    where it cannot be read.
+    """
+
+    def __init__(self, folder: str, precision: str) -> None:
+        with IMPORTING:
+            open_ahead()
+            torch = importlib.import_module("torch")
+            library = importlib.import_module("sentence_transformers")
+            # A bar that a library draws would land in the screen's own picture.
+            importlib.import_module("transformers.utils.logging").disable_progress_bar()
+        self._model: Any = library.SentenceTransformer(
+            folder,
+            device="cpu",
+            local_files_only=True,
+            model_kwargs={"dtype": getattr(torch, number_format(precision))},
+        )
+
+    @property
+    def dimension(self) -> int:
+        return int(self._model.get_embedding_dimension())
+
+    def encode(self, texts: Sequence[str]) -> Vector:
+        """Return (n, d) float32, not scaled to unit length; all texts as one batch."""
+        encoded = self._model.encode(
+            list(texts), batch_size=len(texts), convert_to_tensor=True, show_progress_bar=False
+        )
+        return np.asarray(encoded.float().cpu().numpy(), dtype=np.float32)
+
 
 NICE: Final = 5
 """Its niceness: beside a search it gets a quarter of a core, beside other work half its share."""

@@ -15,11 +15,10 @@ import numpy as np
 
 from amgs.errors import ModelError
 from amgs.extras import installed
-from amgs.storable import make_storable
+from amgs.incoming import make_storable
 from amgs.text.bert import BertEncoder
 from amgs.text.embedding import normalised
-from amgs.text.encoder_process import EncoderLoadError, EncoderProcess, encoder_process
-from amgs.text.library_encoder import LibraryEncoder
+from amgs.text.encoder_process import EncoderLoadError, EncoderProcess, LibraryEncoder, encoder_process
 from amgs.types import Progress, Vector
 
 HUB_ID = "sentence-transformers/all-MiniLM-L6-v2"

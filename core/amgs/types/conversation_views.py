@@ -1,10 +1,19 @@
-"""Views of a conversation: generated texts and what survives in them; topics, acts, summaries, memories."""
+"""Views of a conversation: generated texts and what survives in them; topics, acts, summaries, memories; what
+words in it refer to, resolved at ingestion and stored besides the text (L9–L11); and the entities of a
+memory.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal, get_args
+from datetime import datetime
+from typing import TYPE_CHECKING, Literal, get_args
+
+if TYPE_CHECKING:
+    from amgs.types.block import Block
+    from amgs.types.retrieval import PassageSpan
+
 
 SummaryLevel = Literal["turn", "topic", "session", "cumulative"]
 SUMMARY_LEVELS: tuple[SummaryLevel, ...] = get_args(SummaryLevel)
@@ -209,3 +218,168 @@ class ConversationSurvival:
     def verdict(self) -> SurvivalVerdict:
         """Worst verdict on a class; never a mean."""
         return worst(self.classes)
+
+
+MentionKind = Literal["person", "entity", "personal", "date", "reference", "concept", "alias"]
+"""personal: something of a person, such as "my car". reference: words for people named elsewhere, such as "she". alias:
+two names joined, in older stores only; not read any more.
+"""
+
+MentionType = Literal[
+    "person",
+    "organisation",
+    "place",
+    "product",
+    "event",
+    "work",
+    "group",
+    "personal_object",
+    "personal_relationship",
+    "date",
+    "deadline",
+    "schedule",
+    "time",
+    "money",
+    "percent",
+    "quantity",
+    "url",
+    "email",
+    "path",
+    "command",
+    "version",
+    "identifier",
+    "concept",
+]
+MENTION_TYPES: tuple[MentionType, ...] = get_args(MentionType)
+"""group: a nationality, faith or party. work: a book, film or song. deadline: a date by which; schedule: a recurring
+date. concept: a term of several common nouns.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class ResolvedMention:
+    """Words of a message and what they mean; the message itself is unchanged.
+
+    number: of the message; start, end: characters of its text. means: name or normal form, several names for "we"; for
+    a date the days in ISO 8601, `2026-03-02` or `2026-03-02/2026-03-08`, `..` for an open end. antecedent: message and
+    characters of the mention that explains it. confidence: how often such a reading is right. because: the reason;
+    detector: that found it.
+    """
+
+    number: int
+    start: int
+    end: int
+    text: str
+    kind: MentionKind
+    type: MentionType
+    means: tuple[str, ...]
+    confidence: float
+    because: str
+    detector: str
+    antecedent: tuple[int, int, int] | None = None
+
+    @property
+    def handle(self) -> str:
+        """Handle of the message."""
+        return f"#{self.number}"
+
+
+@dataclass(frozen=True, slots=True)
+class ConversationResolved:
+    """Result of `resolve`. messages: that were waiting; mentions: in them. operation: for `undo`; None if nothing was
+    waiting.
+    """
+
+    conversation: str
+    messages: int
+    mentions: int
+    operation: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ConversationEntity:
+    """An entity in a conversation.
+
+    name: its usual form; type: of its most certain mentions. mentions: in order, including pronouns. owner: of a
+    personal entity. confidence: of its most certain mention.
+    """
+
+    name: str
+    type: MentionType
+    mentions: tuple[ResolvedMention, ...]
+    confidence: float
+    owner: str = ""
+
+    @property
+    def handles(self) -> tuple[str, ...]:
+        """Handles of the messages that mention it, each once."""
+        return tuple(dict.fromkeys(mention.handle for mention in self.mentions))
+
+
+@dataclass(frozen=True, slots=True)
+class ConversationEntities:
+    """Entities in a conversation, most frequent first.
+
+    withheld: number of mentions less certain than `least`. waiting: messages that `resolve` has not read, of which only
+    findings by rules are included.
+    """
+
+    conversation: str
+    entities: tuple[ConversationEntity, ...]
+    withheld: int
+    waiting: int
+    least: float
+
+
+EntityType = Literal["person", "organisation", "place", "project", "topic", "unknown"]
+ENTITY_TYPES: tuple[EntityType, ...] = get_args(EntityType)
+
+
+@dataclass(frozen=True, slots=True)
+class EntitySummary:
+    """An entity in a memory.
+
+    name: its most frequent form. aliases: the others, most frequent first. type: by agreement of several cues, else
+    unknown. mentions: in `blocks` blocks. first, last: when the earliest and latest of these were created. because:
+    cues for the type.
+    """
+
+    name: str
+    type: EntityType
+    aliases: tuple[str, ...]
+    mentions: int
+    blocks: int
+    first: datetime
+    last: datetime
+    because: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class EntityMention:
+    """A block that mentions an entity, how often, and the passage."""
+
+    block: Block
+    count: int
+    passage: PassageSpan
+
+
+@dataclass(frozen=True, slots=True)
+class RelatedEntity:
+    """An entity mentioned in the same blocks. shared: number of blocks that mention both."""
+
+    name: str
+    type: EntityType
+    shared: int
+
+
+@dataclass(frozen=True, slots=True)
+class EntityKnowledge:
+    """What is known of an entity.
+
+    asked: name in the request. mentions: the first of its blocks in the requested order; entity.blocks is their number.
+    """
+
+    asked: str
+    entity: EntitySummary
+    mentions: tuple[EntityMention, ...]
+    related: tuple[RelatedEntity, ...]

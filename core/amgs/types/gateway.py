@@ -1,4 +1,4 @@
-"""A request of an agent to its model through the gateway, and the context that the model had."""
+"""A request of an agent to its model through the gateway, its tokens, and the context that the model had."""
 
 from __future__ import annotations
 
@@ -9,7 +9,25 @@ from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
     from amgs.types.conversation import ContextMessage, OptimisedContext
-    from amgs.types.usage import Usage
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """Tokens of a request as the model's server counts them; each input token is in one of the first three.
+
+    fresh: read at full price. written: to the cache. cached: read from the cache. output: written by the model.
+    """
+
+    fresh: int = 0
+    written: int = 0
+    cached: int = 0
+    output: int = 0
+
+    @property
+    def window(self) -> int:
+        """Tokens that the model read."""
+        return self.fresh + self.written + self.cached
+
 
 GatewayOutcome = Literal["answered", "refused", "unreachable", "broken off"]
 """answered: by the model's server, whatever it said. refused: with an error. unreachable: no answer. broken off: during

@@ -1,16 +1,105 @@
-"""Status of the whole memory, and faults found in it."""
+"""Status of the whole memory, faults found in it, and the parts of its database; Shannon entropy: how evenly
+something is distributed (AMGS §7.5); progress and cancellation of a long action.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
-from amgs.types.entropy import Entropy
+from amgs.errors import Cancelled
 
-if TYPE_CHECKING:
-    from amgs.types.topology import StoreTopology
+
+@dataclass(frozen=True, slots=True)
+class Entropy:
+    """Entropy in bits, and the maximum for as many classes."""
+
+    bits: float
+    most: float
+
+    @property
+    def evenness(self) -> float:
+        """bits / most (Pielou's evenness), in [0, 1]; 1 for at most one class."""
+        return self.bits / self.most if self.most > 0 else 1.0
+
+
+def bits_of(amounts: Iterable[float]) -> float:
+    """Return -Σ p log₂ p in bits of amounts, which need not sum to 1; 0 for at most one."""
+    positives = [amount for amount in amounts if amount > 0]
+    total = sum(positives)
+    return max(0.0, -sum(n / total * math.log2(n / total) for n in positives)) if total else 0.0
+
+
+def entropy(amounts: Iterable[float]) -> Entropy:
+    """Return the entropy of amounts by class; classes with 0 do not count."""
+    positives = [amount for amount in amounts if amount > 0]
+    return Entropy(bits_of(positives), math.log2(len(positives)) if positives else 0.0)
+
+
+@dataclass(frozen=True, slots=True)
+class NamespaceSize:
+    """A namespace of a database.
+
+    blocks: actual for the open one, else PostgreSQL's estimate, None without one. bytes: of tables and indexes.
+    changes: change counter of the open one, else None.
+    """
+
+    name: str
+    blocks: int | None
+    bytes: int
+    changes: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class StoreTopology:
+    """namespace: where the memory is in a database."""
+
+    namespace: NamespaceSize
+
+
+@dataclass(frozen=True, slots=True)
+class StoreChange:
+    """A change of a shared store.
+
+    revision: change counter after it. program: process that made it, and its machine. operation, caller, client,
+    server: what was done, by whom, the client's id for it, and the server; "" if unknown.
+    """
+
+    revision: int
+    program: str
+    operation: str = ""
+    caller: str = ""
+    client: str = ""
+    server: str = ""
+
+
+class Progress:
+    """Passed to long actions, which report progress and check for cancellation by it.
+
+    report(done, total, doing) is called in the working thread. A cancelled action raises Cancelled at its next report;
+    only what it had committed by then, such as earlier batches, stays in the store.
+    """
+
+    def __init__(self, report: Callable[[int, int, str], None] | None = None) -> None:
+        self._report = report
+        self._cancelled = False
+
+    def cancel(self) -> None:
+        self._cancelled = True
+
+    @property
+    def cancelled(self) -> bool:
+        return self._cancelled
+
+    def __call__(self, done: int, total: int, doing: str = "") -> None:
+        """Report progress; raises Cancelled if the action was cancelled."""
+        if self._cancelled:
+            raise Cancelled("It was stopped before its end.", way_out="What was done by then is kept.")
+        if self._report is not None:
+            self._report(done, total, doing)
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +122,7 @@ class StoreStatus:
     brier: float | None
     outcomes: int
     now: datetime
-    diversity: Entropy = Entropy(0.0, 0.0)  # noqa: RUF009 (frozen)
+    diversity: Entropy = Entropy(0.0, 0.0)
     topology: StoreTopology | None = None
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from amgs.extras import installed
 from amgs_app.engine import Engine, Options
-from amgs_app.places.store_socket import holder_of
+from amgs_app.places.folders import holder_of
 
 
 def engine_of(options: Options) -> Engine:

@@ -1,30 +1,37 @@
-"""Connection to a served memory. A call goes to its operation's route in the exact format; progress comes back as
-lines, then the result.
+"""Connect to a served memory of the same version: send calls in the exact format, with the files that they name.
 
-Both sides must have the same version. `server/exact_routes.py` is the other end.
+`server/table_routes.py` is the other end; a server never opens its own files for a client.
 """
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import re
 import socket
+import tarfile
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
-from pathlib import Path
-from typing import Any, Final
+from dataclasses import dataclass, field
+from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 
 from amgs import extras, wire
-from amgs.addresses import check_address
-from amgs.client.exchange import Lost, refused, unreachable
+from amgs.bounds import check_address
+from amgs.client.ask import Lost, refused, unreachable
 from amgs.client.transport import lost
-from amgs.errors import Cancelled, ServiceError, UsageError
+from amgs.errors import Cancelled, InputError, NotFoundError, ServiceError, UsageError
+from amgs.incoming import lies_there, real_path
 from amgs.problems import error_of
 from amgs.types import Progress
 from amgs_app.results.service_event import ServiceEvent
+
+if TYPE_CHECKING:
+    from amgs_app.calls.call import Call
+
 
 SILENCE_SECONDS: Final = 20.0
 """A working server sends a line each second; after this silence it counts as gone."""
@@ -153,3 +160,158 @@ def place_of(address: str) -> tuple[str, str]:
             way_out="Write it as http://127.0.0.1:8420/notes, in small letters.",
         )
     return f"{parts.scheme}://{parts.netloc}", namespace
+
+
+# Send the files that a call names: a server never opens its own files for a client.
+#
+# The server unpacks them into a temporary folder, and sends back what the operation wrote there.
+
+_PASSED_OVER: Final = frozenset({"node_modules", "__pycache__"})
+
+
+@dataclass(frozen=True, slots=True)
+class SentFile:
+    """A file or folder that a parameter names.
+
+    given: the path as the client typed it. made: the operation writes it.
+    """
+
+    parameter: str
+    number: int
+    given: str
+    name: str
+    made: bool = False
+
+    @property
+    def place(self) -> str:
+        """Path within the temporary folder."""
+        return f"{self.parameter}/{self.number}/{self.name}"
+
+
+def files_of(call: Call[Any]) -> tuple[SentFile, ...]:
+    """Return the files that a call names; a text that is no existing path is not a file."""
+    files: list[SentFile] = []
+    for parameter in call.operation.parameters:
+        value = call.arguments.get(parameter.name)
+        if parameter.takes not in ("file", "folder") or value in (None, [], ()):
+            continue
+        named = value if isinstance(value, (list, tuple)) else [value]
+        if all(isinstance(path, Path) or lies_there(Path(path)) for path in named):
+            files += [
+                SentFile(parameter.name, number, str(path), real_path(Path(path).expanduser()).name, parameter.made)
+                for number, path in enumerate(named)
+            ]
+    return tuple(files)
+
+
+def pack_files(call: Call[Any], files: tuple[SentFile, ...]) -> bytes:
+    """Return the files as a tar with their times; missing ones are left out, and the server reports them."""
+    out = io.BytesIO()
+    with tarfile.open(fileobj=out, mode="w") as archive:
+        for file in files:
+            path = Path(file.given).expanduser()
+            for inner in _below(path) if lies_there(path) else ():
+                _add(archive, inner, file.place + inner.as_posix()[len(path.as_posix()) :], call.operation.name)
+    return out.getvalue()
+
+
+def _below(path: Path) -> Iterator[Path]:
+    """Yield a path and everything below it, except hidden files, build output and virtual environments."""
+    yield path
+    for folder, below, names in os.walk(path):
+        below[:] = [name for name in below if name[0] != "."]
+        names = [name for name in names if name[0] != "."]
+        if Path(folder).name in _PASSED_OVER or "pyvenv.cfg" in names:
+            below[:], names = [], [name for name in names if name == "pyvenv.cfg"]
+        yield from (Path(folder, name) for name in (*below, *names))
+
+
+def _add(archive: tarfile.TarFile, path: Path, name: str, operation: str) -> None:
+    """Add a file to the archive, empty if only its name matters. Raises InputError if it cannot be read."""
+    from amgs.ingest.readers.registry import reader_of
+
+    try:
+        info = archive.gettarinfo(path, name)
+        if not info.isreg():
+            archive.addfile(info)
+            return
+        if operation == "export" or (operation == "ingest" and reader_of(path.name) is None):
+            info.size = 0  # it will be overwritten, or only its ending matters
+        with path.open("rb") as data:
+            archive.addfile(info, data)
+    except OSError as error:
+        raise InputError(f"{path} cannot be read: {error.strerror}.", way_out="Check its permissions.") from error
+
+
+@dataclass(slots=True)
+class UnpackedFiles:
+    """The files of a call in a temporary folder of the server."""
+
+    folder: Path
+    files: tuple[SentFile, ...]
+    _before: dict[str, tuple[int, int]] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, folder: Path, files: tuple[SentFile, ...], data: bytes) -> UnpackedFiles:
+        """Unpack the archive. Raises NotFoundError for a name that leads out of the folder, InputError for an invalid
+        archive.
+        """
+        for file in files:
+            if file.name in ("", ".", "..") or len(PurePosixPath(file.place).parts) != 3:
+                raise NotFoundError("A file has no such name.", way_out="Use the same version on both sides.")
+            (folder / file.place).parent.mkdir(parents=True, exist_ok=True)
+        try:
+            with tarfile.open(fileobj=io.BytesIO(data), mode="r:") as archive:
+                plain = [member for member in archive if member.isreg() or member.isdir()]
+                archive.extractall(folder, plain, filter="data")
+        except (tarfile.TarError, OSError) as error:
+            raise InputError("The files cannot be read.", way_out="Use the same version on both sides.") from error
+        instance = cls(folder, files)
+        instance._before = instance._state()
+        return instance
+
+    def written(self) -> dict[str, bytes]:
+        """Return the files that changed since unpacking, by their place."""
+        changed = [name for name, state in self._state().items() if self._before.get(name) != state]
+        return {name: (self.folder / name).read_bytes() for name in changed}
+
+    def restore_client_paths(self, line: bytes) -> bytes:
+        """Replace temporary paths by the client's own in a line of JSON."""
+        for file in self.files:
+            named = (str(self.folder / file.place), file.given)
+            here, there = (json.dumps(path, ensure_ascii=False)[1:-1].encode() for path in named)
+            line = line.replace(here, there)
+        return line
+
+    def _state(self) -> dict[str, tuple[int, int]]:
+        """Return modification time and size of every file that the operation may write."""
+        paths = [self.folder / file.place for file in self.files if file.made]
+        every = [path for top in paths for path in (top, *top.rglob("*")) if path.is_file()]
+        return {
+            path.relative_to(self.folder).as_posix(): (path.stat().st_mtime_ns, path.stat().st_size) for path in every
+        }
+
+
+def write_received(files: tuple[SentFile, ...], written: dict[str, bytes]) -> None:
+    """Write the files that the server sent back. Raises InputError for a file that was not asked for or cannot be
+    written.
+    """
+    for place, data in written.items():
+        mine = (file for file in files if file.made and f"{place}/".startswith(f"{file.place}/"))
+        mine = (file for file in files if file.made and f"{place}/".startswith(f"{file.place}/"))
+        file = next(mine, None)
+        below = PurePosixPath(place[len(file.place) :].lstrip("/")) if file else PurePosixPath()
+        if file is None or ".." in below.parts:
+            raise InputError("The server wrote what nobody asked for.", way_out="Use the same version on both sides.")
+        path = Path(file.given).expanduser() / below
+        beside = path.with_name(f"{path.name}.part")
+        try:
+            if below.parts:
+                path.parent.mkdir(parents=True, exist_ok=True)
+            beside.write_bytes(data)
+            beside.replace(path)
+        except OSError as error:
+            beside.unlink(missing_ok=True)
+            raise InputError(
+                f"{path} cannot be written: {error.strerror}.", way_out="Choose a folder that is there and has room."
+            ) from error

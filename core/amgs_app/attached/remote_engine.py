@@ -14,13 +14,11 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 from amgs.clock import Clock, FixedClock, ShiftedClock, SystemClock
 from amgs.errors import UsageError
 from amgs.types import Progress
-from amgs_app.attached.connection import AttachedConnection
-from amgs_app.attached.files import SentFile, files_of, pack_files, write_received
+from amgs_app.attached.connection import AttachedConnection, SentFile, files_of, pack_files, write_received
 from amgs_app.calls.call import Call
 from amgs_app.engine import Engine, Options, Work
-from amgs_app.places.folders import data_folder
+from amgs_app.places.folders import LOCAL, READS, data_folder, socket_of
 from amgs_app.places.paths import choose_export_path
-from amgs_app.places.store_socket import LOCAL, READS, socket_of
 
 if TYPE_CHECKING:
     from amgs.memory import Memory

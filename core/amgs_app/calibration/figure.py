@@ -6,12 +6,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from amgs.text.plural import plural
+from amgs.text.words import plural
 from amgs.types import ForecastCase, Reliability, ReliabilityBin
 from amgs_app.render.canvas import Canvas, Figure, Region, clean, ink, width_of
-from amgs_app.render.empty_state import notice_in
 from amgs_app.render.format import count, day, optional, share
-from amgs_app.render.glyphs import LEVELS, HeaderPart, dot_for, facts_line, sparkline
+from amgs_app.render.glyphs import LEVELS, HeaderPart, dot_for, facts_line, notice_in, sparkline
 from amgs_app.render.plot import Strokes
 
 if TYPE_CHECKING:

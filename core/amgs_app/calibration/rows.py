@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final
 
-from amgs.text.plural import plural
+from amgs.text.words import plural
 from amgs.types import COMPONENTS
 from amgs_app.render.catalogue import FigureOf, entry
+from amgs_app.render.format import describe_coverage_review
 from amgs_app.render.rows import RowList, Rows
-from amgs_app.render.sentences import describe_coverage_review
 from amgs_app.render.sheet import ResultTable, facts, sheet
 
 if TYPE_CHECKING:
@@ -19,11 +19,11 @@ if TYPE_CHECKING:
 
     from amgs.calibration.results import Calibrated, CalibrationPlan, EdgeChange, Metrics, OutcomeGroups, Score, Tuning
     from amgs.types import ForecastCase, Outcome, Reliability, Weights
-    from amgs.types.question_case import CaseComparison
+    from amgs.types.diagnosis import CaseComparison
     from amgs_app.render.canvas import Canvas
     from amgs_app.results.focus import FocusFeedback
     from amgs_app.results.memory import AnswerUses, ForecastList
-    from amgs_app.session.operator import Operator
+    from amgs_app.session import Operator
 
 
 _SHOWN = 12
@@ -128,7 +128,7 @@ def _draw_table(operator: Operator, result: Reliability, canvas: Canvas) -> Text
 def _draw(operator: Operator, table: Reliability, cases: Sequence[ForecastCase], canvas: Canvas, **more: Any) -> Text:
     """Return the diagram with the forecasts that match the pane's filter, the cursor on the selection."""
     from amgs_app.calibration.figure import calibration
-    from amgs_app.render.drawing import places
+    from amgs_app.render.catalogue import places
 
     every = list_forecasts(cases, operator.engine.clock.now())
     shown = places(operator, "calibration", every.fields)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, Generic, Protocol, TypeVar
 from amgs import extras
 from amgs.clock import as_utc
 from amgs.errors import UsageError
-from amgs.storable import check_storable
+from amgs.incoming import check_storable
 from amgs.storage.signature import signed
 from amgs_app.calls.marks import arguments_as_words
 from amgs_app.places.paths import check_place

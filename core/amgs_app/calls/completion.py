@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from amgs_app.calls.marks import PAIR, Kind, Parameter
 from amgs_app.calls.operation import Operation
-from amgs_app.calls.pairs import parts_of
+from amgs_app.calls.parsing import parts_of
 from amgs_app.calls.registry import Registry
 from amgs_app.panes.layout import PANES
 from amgs_app.terminal.line import LineError, Word, quote, split

@@ -1,20 +1,51 @@
-"""Typer commands that read simple values without pydantic, which Typer would import for every parameter.
+"""Typer commands that read simple values without pydantic, and the options that every command has.
 
-Missing values, texts and choices are read here; numbers with bounds, dates, paths and wrong words go to Typer, with its
-messages. Both must read alike (a test compares them).
+Missing values, texts and choices are read here, the rest by Typer; both must read alike (a test compares
+them).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from enum import Enum
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Final, Protocol, get_args, get_origin
 
 import typer
 from typer.core import TyperArgument, TyperCommand, TyperGroup, TyperOption
 
-from amgs_app.calls.shared_options import SHARED_PANEL
+SHARED_PANEL: Final = "Options of every command"
+"""Heading of these options in help."""
+TOKEN: Final = "AMGS_TOKEN"
+"""Variable that holds the token; safer than --token, since other users can read command lines."""
+
+SHARED_OPTIONS: Mapping[str, tuple[str, str]] = MappingProxyType(
+    {
+        "store": (
+            "PATH",
+            "The store, a file or postgresql://…; by default that of --corpus, else your own memory once you have one, "
+            "else the sample.",
+        ),
+        "corpus": ("DIR", "A folder of notes with its own store."),
+        "model": ("ID", "smollm2 (default), a path, a cached hub id, or tiny for no real model."),
+        "now": ("ISO", "Freeze the clock at this instant, for reproducible runs."),
+        "seed": ("N", "Random seed; 0 by default."),
+        "theme": ("NAME", "Colour theme of the screen and of snapshots."),
+        "format": ("table|json|csv", "Output format; table by default."),
+        "settings": ("FILE", "A TOML file of settings."),
+        "connect": ("URL", "A served memory, instead of a store: http://127.0.0.1:8420."),
+        "token": ("TOKEN", f"The token for --connect; better in {TOKEN}."),
+        "read_only": ("", "Open the store for reading: nothing is written to it."),
+    }
+)
+"""Placeholder ("" for a switch) and help of each option, by name."""
+
+
+def flag_of(name: str) -> str:
+    """Return the flag of an option: `read_only` is `--read-only`."""
+    return f"--{name.replace('_', '-')}"
+
 
 _NOT_PLAIN: Final[Any] = object()
 """Marks a value that Typer must read."""

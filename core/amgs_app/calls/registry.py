@@ -1,18 +1,85 @@
-"""Find operations by name, and parse a line into a call.
+"""Find operations by name in the Registry of all front ends, and parse a line into a call.
 
-Palette, keys, shell, scripts and command line all choose from one Registry.
+Also the modules that define operations, imported on first use; the headings under which help lists them; and
+the commands of earlier versions.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from types import ModuleType
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
+from importlib import import_module
+from types import MappingProxyType, ModuleType
 from typing import Any, NoReturn
 
 from amgs_app.calls.call import Call
-from amgs_app.calls.left import say_left
 from amgs_app.calls.operation import Operation
 from amgs_app.terminal.line import LineError, Word, near, split
+from amgs_app.wing_views import views
+
+LEFT: Mapping[str, str] = MappingProxyType(
+    {
+        "block latest": "block find",
+        "block note": 'block set ID --note "…"',
+        "block pin": "block set ID --pin",
+        "block tag": "block set ID --tag TAG",
+        "bookmark": "block set ID --meta marked=yes",
+        "bookmarks": "block find --meta marked=yes",
+        "consolidate apply": "consolidate --draft",
+        "conversation compare": "conversation show NAME --view compare",
+        "conversation survival": "conversation show NAME --view survival",
+        "conversation validate": 'conversation show NAME --view survival --text "…"',
+        "decay categories": "decay curve",
+        "edge add": "edge set",
+        "edge apply": "edge set",
+        "edge edit": "edge set",
+        "fix": "diagnose … --apply",
+        "frame replay": "frame history",
+        "frame reset": "frame delete NAME",
+        "frame show": "frame list NAME",
+        "graph centrality": "graph inspect ID",
+        "graph communities": "graph stats --communities",
+        "health": "status",
+        "inbox due": "inbox list --due",
+        "layout save": "layout --save --name NAME",
+        "layout use": "layout --name NAME",
+        "montecarlo": "simulate",
+        "pack diff": "pack list NAME@VERSION",
+        "pack judge": "pack outcome N --score X",
+        "pack learn": "pack outcome N --score X",
+        "pack proposals": "pack change",
+        "pack retire": "pack change DELETE NAME",
+        "pack route": 'pack assemble "…"',
+        "pack show": "pack list NAME",
+        "pack use": 'pack assemble "…" --pack NAME',
+        "pack weights": 'pack assemble "…" --layers weights',
+        "question add": "test FILE --add",
+        "replay": "session ID --view regret",
+        "report": "status --html FILE",
+        "report session": "session ID --html FILE",
+        "review accept": "review --accept ID",
+        "review decide": "review --accept ID",
+        "review reject": "review --reject ID",
+        "review scan": "review --scan",
+        "searches": "why ID --search N",
+        "sort": "filter PANE --sort FIELD",
+        "source show": "source list NAME --pieces",
+    }
+)
+"""The present line, by the first words of the former one."""
+
+
+def say_left(words: Sequence[str]) -> str:
+    """Say how a former command is written now; "" for words that are not a former command."""
+    for name in (" ".join(words[:2]), *words[:1]):
+        if name in LEFT:
+            return say_now(name, LEFT[name])
+    return ""
+
+
+def say_now(before: str, now: str) -> str:
+    """Return a sentence: `before` is now `now`."""
+    return f"`{before}` is now `{now}`."
 
 
 class Registry:
@@ -117,3 +184,164 @@ class Registry:
         raise LineError(
             f"There is no command `{first}`.", line=line, column=words[0].column if words else 1, way_out=way_out
         )
+
+
+# The workstation's operations: which module defines them.
+#
+# Modules are imported on first use, so that a screen that has not painted yet can import this one at no cost.
+
+MODULES = {
+    "general": "workplace.commands",
+    "lifecycle": "lifecycle.commands",
+    "source": "memory.commands",
+    "consolidation_plan": "lifecycle.care_commands",
+    "maintenance": "lifecycle.care_commands",
+    "simulate": "decay.commands",
+    "block": "memory.commands",
+    "entity": "graph.commands",
+    "edge": "graph.commands",
+    "search": "search.commands",
+    "diagnose": "diagnosis.commands",
+    "question": "diagnosis.commands",
+    "frame": "frames.commands",
+    "frame_definitions": "frames.commands",
+    "conversation": "conversation.commands",
+    "graph": "graph.commands",
+    "decay": "decay.commands",
+    "calibration": "calibration.commands",
+    "traffic": "conversation.commands",
+    "tuning": "calibration.commands",
+    "exchange": "lifecycle.care_commands",
+    "focus": "focus.commands",
+    "focus_lifetime": "focus.lifetime_commands",
+    "focus_trace": "focus.trace_commands",
+    "script": "workplace.operator_commands",
+    "workspace": "workplace.operator_commands",
+}
+"""Modules with operations, by noun, in the order in which `help` lists them; the wings' modules follow."""
+
+FIRST_WORDS = {
+    "search": ("search",),
+    "why": ("search",),
+    "status": ("general",),
+    "ingest": ("lifecycle",),
+    "inbox": ("lifecycle",),
+    "consolidate": ("lifecycle", "consolidation_plan"),
+    "source": ("source",),
+    "block": ("block",),
+    "frame": ("frame", "frame_definitions", "tuning"),
+    "graph": ("graph",),
+}
+"""Modules that define the operations beginning with a common word; only these are imported for a command with that
+word.
+"""
+
+
+def _import(nouns: Iterable[str]) -> list[Any]:
+    """Import the modules of these nouns."""
+    return [import_module(f"amgs_app.{MODULES[noun]}") for noun in nouns]
+
+
+@lru_cache(maxsize=1)
+def standard() -> Registry:
+    """Return the registry of all operations."""
+    return Registry.of_modules((*_import(MODULES), *(import_module(view.operations) for view in views().values())))
+
+
+def beginning_with(word: str) -> Registry | None:
+    """Return only the operations that begin with this word, None if there are none.
+
+    Imports all modules unless the word is in FIRST_WORDS.
+    """
+    nouns = FIRST_WORDS.get(word)
+    every = standard() if nouns is None else Registry.of_modules(_import(nouns))
+    registry = Registry(operation for operation in every if operation.words[0] == word)
+    return registry if len(registry) else None
+
+
+FRONT_ENDS = "Ways to work"
+
+PANELS: Mapping[str, tuple[str, ...]] = MappingProxyType(
+    {
+        **{view.heading: view.words for view in views().values() if view.heading},
+        "Build a memory": ("ingest", "inbox", "consolidate", "source", "import", "export"),
+        "Ask it": (
+            "search",
+            "why",
+            "diagnose",
+            "test",
+            "frame",
+            "conversation",
+            *(word for view in views().values() if not view.heading for word in view.words),
+            "block",
+            "entity",
+            "edge",
+            "select",
+            "graph",
+            "decay",
+        ),
+        "Read with a model": ("focus",),
+        "Calibrate": ("feedback", "calibration", "calibrate", "metrics", "tune"),
+        "Maintain": (
+            "status",
+            "traffic",
+            "operations",
+            "undo",
+            "verify",
+            "enhance",
+            "prune",
+            "review",
+            "secrets",
+            "simulate",
+        ),
+        "Screen, scripts and settings": (
+            "show",
+            "filter",
+            "layout",
+            "theme",
+            "snapshot",
+            "expect",
+            "save",
+            "settings",
+            "help",
+        ),
+    }
+)
+"""First words of commands, by the heading under which help lists them."""
+
+NOUNS: Mapping[str, str] = MappingProxyType(
+    {
+        "inbox": "List blocks waiting to be consolidated, or check whether it is time.",
+        "source": "Show, update, delete and watch where texts came from.",
+        "block": "Show, find and correct single blocks.",
+        "edge": "Add, remove and weigh edges by hand.",
+        "frame": "Assemble, define and compare frames.",
+        "conversation": "Keep conversations, and choose what of one a model reads.",
+        **{view.words[0]: view.about for view in views().values()},
+        "graph": "Explore the graph: neighbours, paths, communities, counts.",
+        "decay": "Show how relevance falls, and preview other rates.",
+        "secrets": "Find and mask keys, tokens and passwords that a memory holds.",
+        "focus": "Run a language model over a lifetime context and steer its detail.",
+    }
+)
+"""Description of each group of commands, by its first word; for words that are not commands themselves."""
+
+EXAMPLES: Mapping[str, str] = MappingProxyType(
+    {
+        "demo": "demo",
+        "run": "run tour.amgs --out pictures --check",
+        "shell": "shell",
+        "serve": "serve --port 8420",
+        "gateway": "gateway --upstream https://api.openai.com --budget 16000",
+        "mcp": "mcp --connect http://127.0.0.1:8420",
+        "serve-web": "serve-web --port 8000",
+        "token new": "token new reader --tokens tokens.json --may read",
+        "agents": "agents --watch ~/notes",
+    }
+)
+"""An example line of each command that is not an operation; operations have their own."""
+
+
+def describe(words: str) -> str:
+    """Return one line about the commands that begin with these words; raises KeyError for an undescribed group."""
+    return NOUNS[words]

@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING, Annotated
 
 from amgs import extras
 from amgs.errors import UsageError
-from amgs_app.calls.arguments import Configuration
-from amgs_app.calls.marks import Arg, Option
-from amgs_app.command_line.global_options import Globals
+from amgs_app.calls.marks import Arg, Configuration, Option
+from amgs_app.command_line.front_ends import Globals
 from amgs_app.shell.output import say
 
 if TYPE_CHECKING:
@@ -140,11 +139,11 @@ def speak_mcp(*, options: Globals) -> int:
     """
     with extras.explained("server"):
         from amgs_app.attached.connection import place_of
-        from amgs_app.server.mcp import stdio
+        from amgs_app.server import mcp_stdio
     engine_options = _resolve_options(options)
     if engine_options.connect:
-        return stdio.relay(*place_of(engine_options.connect), engine_options.token)
-    return stdio.speak(engine_options)
+        return mcp_stdio.relay(*place_of(engine_options.connect), engine_options.token)
+    return mcp_stdio.speak(engine_options)
 
 
 def run_agents(

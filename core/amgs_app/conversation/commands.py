@@ -1,5 +1,5 @@
-"""Conversations: `conversation add|list|show|resolve|keep|clear`, and the context chosen from one for a model:
-`conversation optimise|why|restore`.
+"""Conversations: `conversation add|list|show|resolve|keep|clear`, the context chosen from one for a model
+(`optimise|why|restore`), and the requests of agents through the gateway (`exchanges`).
 """
 
 from __future__ import annotations
@@ -10,24 +10,27 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, Unpack
 
 from amgs.errors import InputError, UsageError
-from amgs.regular_file import say_json_fault
-from amgs.types.mention_types import MentionType
+from amgs.incoming import say_json_fault
+from amgs.types.conversation_views import MentionType
 from amgs_app import results
-from amgs_app.calls.arguments import (
+from amgs_app.calls.marks import (
+    Arg,
     Budget,
     Configuration,
     ContextGiven,
     Handle,
     Keep,
+    Limit,
     Name,
+    Option,
     Previous,
     Query,
     Strategy,
     StrategyName,
+    Takes,
     Until,
     read_context,
 )
-from amgs_app.calls.marks import Arg, Option, Takes
 from amgs_app.calls.operation import operation
 
 if TYPE_CHECKING:
@@ -43,13 +46,16 @@ if TYPE_CHECKING:
     )
     from amgs.types.conversation_views import (
         ConversationActs,
+        ConversationEntities,
         ConversationExtract,
         ConversationMemories,
+        ConversationResolved,
         ConversationSurvival,
         ConversationTopics,
     )
-    from amgs.types.mentions import ConversationEntities, ConversationResolved
+    from amgs.types.gateway import GatewayExchange
     from amgs_app.engine import Engine
+
 
 View = Literal[
     "messages", "mentions", "entities", "topics", "acts", "memories", "summary", "stats", "survival", "compare"
@@ -410,3 +416,33 @@ def _read(text: str) -> Any:
         return json.loads(text)
     except (ValueError, RecursionError) as error:
         raise UsageError(f"Of the messages: {say_json_fault(error)}.", way_out="Give a list of objects.") from error
+
+
+@operation(
+    "conversation exchanges",
+    summary="List what agents asked their model through the gateway, or show one request whole.",
+    example="conversation exchanges 3",
+    pane="conversation",
+)
+def exchanges(
+    engine: Engine,
+    number: Annotated[
+        int | None, Arg(metavar="NUMBER", min=1, help="A request, by its number in the list; default: list.")
+    ] = None,
+    *,
+    limit: Limit = 50,
+) -> results.ExchangeList | GatewayExchange:
+    """List the latest requests of agents to their model that went through `amgs gateway`, newest first: how many tokens
+    the agent sent, how many went on, how many the provider read from its cache, whether the system prompt or the tools
+    changed since the request before, and what was said.
+
+    With a NUMBER, show one whole: every message that the model was sent, what was left out and why, the beginning of
+    its system prompt and the names of its tools (whole with `--format json`), what the provider's cache could serve of
+    it, and what the model said. It is put together from the conversation and held against a digest of what was sent;
+    where the two differ, that is said instead.
+
+    The memory keeps the last 200 (`memory.conversation.exchanges` in the settings); no gateway need run.
+    """
+    if number is not None:
+        return engine.memory.gateway.exchange(number)
+    return results.ExchangeList(engine.memory.gateway.exchanges(limit), engine.gateway)

@@ -1,4 +1,4 @@
-"""Draw a conversation's context: the history as a strip, its spans with their fates, and the token ledger.
+"""Draw a conversation's context: the history as a strip, its spans, the token ledger, and messages in full.
 
 A span is a run of messages with one fate: kept, masked (one line), digested (summarised) or dropped.
 """
@@ -10,8 +10,9 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from rich.style import Style
+from rich.text import Text
 
-from amgs.text.plural import plural
+from amgs.text.words import plural
 from amgs.types.conversation import (
     SPAN_FATES,
     ContextComparison,
@@ -22,14 +23,80 @@ from amgs.types.conversation import (
     OptimisedContext,
     SpanFate,
 )
-from amgs.types.mentions import ResolvedMention
-from amgs_app.conversation.figure_transcript import meanings
+from amgs.types.conversation_views import ResolvedMention
 from amgs_app.conversation.rows import CHANGES, SPANS
-from amgs_app.render.canvas import Canvas, Figure, Region, clean, cut, ink, width_of
-from amgs_app.render.format import count, milliseconds
+from amgs_app.render.canvas import Canvas, Figure, Piece, Region, clean, cut, in_ascii, ink, width_of
+from amgs_app.render.format import count, milliseconds, minute, share
 from amgs_app.render.glyphs import LEVELS, HeaderPart, facts_line, gauge_pieces, wrap
 from amgs_app.render.rows import RowList
+from amgs_app.terminal.output import printable
 from amgs_app.terminal.themes import Palette
+
+MOST_LINES: Final = 4000
+"""Lines after which a page ends; a message that has begun continues for at most as many again."""
+
+
+def meanings(mentions: Sequence[ResolvedMention], number: int) -> list[str]:
+    """Return what words of a message refer to, with confidence, each once: `tomorrow = 2026-03-02 .90`."""
+    phrases: dict[str, None] = {}
+    for mention in mentions:
+        if mention.number == number:
+            means = ", ".join(mention.means)
+            same = means.casefold() == mention.text.casefold()
+            meant = f"{mention.text}: {mention.type.replace('_', ' ')}" if same else f"{mention.text} = {means}"
+            phrases[clean(f"{meant} {share(mention.confidence)}")] = None
+    return list(phrases)
+
+
+def transcript(
+    title: str, messages: Sequence[Message], canvas: Canvas, mentions: Sequence[ResolvedMention] = ()
+) -> Text:
+    """Return the messages in full, as wide as the canvas. mentions: what words refer to, shown below their message."""
+    palette = canvas.palette
+    quiet = ink(palette.muted)
+    lines: list[Piece] = [(title, ink(palette.text, bold=True))]
+    for place, message in enumerate(messages):
+        if len(lines) > MOST_LINES:
+            rest = f"#{message.number}-{messages[-1].number}" if messages[place:-1] else f"#{message.number}"
+            lines += [("", None), (f"… {rest}: read it by its handle", quiet)]
+            break
+        lines += [("", None), (_message_head(message), ink(palette.accent, bold=True))]
+        text_lines = _break_lines(message.text, canvas.width - 2) if message.text else []
+        if not text_lines and not message.calls:
+            lines.append(("  says nothing", quiet))
+        lines += [(line, ink(palette.text)) for line in text_lines[:MOST_LINES]]
+        if len(text_lines) > MOST_LINES:
+            lines.append((f"  … {len(text_lines) - MOST_LINES:,} more lines", quiet))
+        for call in message.calls:
+            called = _break_lines(f"{call.name}({call.arguments})", canvas.width - 2)
+            lines += [(line, ink(palette.warn)) for line in called[:MOST_LINES]]
+        meant = "; ".join(meanings(mentions, message.number))
+        lines += [
+            (line, ink(palette.part_similarity))
+            for line in (_break_lines(f"▸ {meant}", canvas.width - 2) if meant else [])
+        ]
+    converter = in_ascii if canvas.symbols == "ascii" else str
+    return Text.assemble(*((f"{converter(line)}\n", style or "") for line, style in lines))
+
+
+def _message_head(message: Message) -> str:
+    parts = [f"#{message.number} {clean(message.speaker or message.role)}"]
+    if message.at is not None:
+        parts.append(minute(message.at))
+    if message.answers:
+        parts.append(f"result of {clean(message.answers)}")
+    return "  ".join(parts)
+
+
+def _break_lines(text: str, width: int) -> list[str]:
+    """Wrap a text, keeping its line breaks and indentation."""
+    lines = []
+    for line in printable(text.expandtabs(4)).split("\n"):
+        body = line.lstrip(" ")
+        indent = " " * min(len(line) - len(body), max(0, width // 2))
+        lines += [f"  {indent}{part}" for part in wrap(body, max(8, width - len(indent)), MOST_LINES + 1)]
+    return lines
+
 
 SIGNS: Final[dict[SpanFate, str]] = {"kept": "█", "masked": "▒", "digested": "▓", "dropped": "·"}
 MIXED: Final = "▚"

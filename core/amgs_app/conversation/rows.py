@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import TYPE_CHECKING, Final
 
-from amgs.text.plural import plural, tell_again
+from amgs.text.words import plural, tell_again
 from amgs.types.conversation import SPAN_FATES
 from amgs.types.conversation_views import MEMORY_KINDS
-from amgs_app.render.catalogue import entry, title_of
-from amgs_app.render.drawing import draw_table, places
+from amgs_app.render.catalogue import draw_table, entry, places, title_of
 from amgs_app.render.rows import RowList, Rows, Tone, join
 from amgs_app.render.sheet import ResultTable, facts, sheet
 
@@ -36,18 +35,20 @@ if TYPE_CHECKING:
         ClassSurvival,
         ConversationAct,
         ConversationActs,
+        ConversationEntities,
+        ConversationEntity,
         ConversationExtract,
         ConversationMemories,
+        ConversationResolved,
         ConversationSurvival,
         ConversationTopic,
         ConversationTopics,
         MemoryMember,
         SummarySpan,
     )
-    from amgs.types.mentions import ConversationEntities, ConversationEntity, ConversationResolved
     from amgs_app.render.canvas import Canvas
     from amgs_app.results.memory import ConversationList, ConversationShown
-    from amgs_app.session.operator import Operator
+    from amgs_app.session import Operator
 
 _TOLD = 3
 """Examples of missing values in a row."""
@@ -168,7 +169,7 @@ def conversation_list(result: ConversationList) -> RowList[ConversationSummary]:
 
 def _read(result: ConversationShown, canvas: Canvas, now: datetime) -> RenderableType:
     from amgs.conversation.citing import handle
-    from amgs_app.conversation.figure_transcript import transcript
+    from amgs_app.conversation.figure import transcript
 
     del now
     shown = result.messages
@@ -298,7 +299,7 @@ def _ways(result: SpanReason) -> list[tuple[str, object]]:
 
 
 def _draw_restored(result: RestoredSpan, canvas: Canvas, now: datetime) -> RenderableType:
-    from amgs_app.conversation.figure_transcript import transcript
+    from amgs_app.conversation.figure import transcript
 
     del now
     if result.level != "complete":

@@ -12,13 +12,12 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from amgs.decay import profile_name
-from amgs.text.plural import plural
+from amgs.text.words import plural
 from amgs.types import CategoryCurves, DecayCurve, Forecast, ForecastRow
-from amgs_app.decay.figure_forecast import outlook
+from amgs_app.decay.rows import outlook
 from amgs_app.render.canvas import Canvas, Figure, Region, clean, cut, ink, width_of
-from amgs_app.render.empty_state import notice_in
 from amgs_app.render.format import day, half_life, share, span
-from amgs_app.render.glyphs import HeaderPart, facts_line
+from amgs_app.render.glyphs import HeaderPart, facts_line, notice_in
 from amgs_app.render.plot import Axes, PlotCurve, PlotLine, column_of, draw, write_letters
 from amgs_app.terminal.themes import READABLE, Palette, contrast
 

@@ -1,14 +1,16 @@
-"""Operation `diagnose`: why an answer missed a fact, and what would bring it in; also for the working context, where
-the level of each block matters and a block can be pinned.
+"""Operations `diagnose`, why an answer or the working context missed a fact, and what would bring it in; and
+`test`, questions in a file with what their answers must contain, with a report in Markdown.
 """
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, TypedDict, Unpack, cast
 
 from amgs.errors import UsageError
-from amgs_app.calls.arguments import WeightsText, read_weights
-from amgs_app.calls.marks import Arg, Default, Option, Takes
+from amgs_app import results
+from amgs_app.calls.marks import Arg, Default, Option, Takes, WeightsText, read_weights
 from amgs_app.calls.operation import operation
 from amgs_app.pages.writing import Html, Redact, palettes, write_page
 
@@ -16,8 +18,9 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from amgs.types import Progress
-    from amgs.types.diagnosis import DecodedContext, Diagnosis, DiagnosisArguments, FixApplied, ProposedFix
+    from amgs.types.diagnosis import CaseOutcome, DecodedContext, Diagnosis, DiagnosisArguments, FixApplied, ProposedFix
     from amgs_app.engine import Engine
+    from amgs_app.results.memory import CasesTested
     from amgs_focus.records import Band, Refocus
     from amgs_focus.views import FocusView
 
@@ -108,7 +111,7 @@ def diagnose(
     """
     diagnosis = _diagnose_answer(engine, answer, missed, asked_of, progress)
     if html is not None:
-        from amgs_app.pages.memory_report import of_diagnosis
+        from amgs_app.pages.html_page import of_diagnosis
 
         page = of_diagnosis(diagnosis, palettes(), redacted=redact)
         write_page(html, engine.settings.memory.ingest.mask(page))
@@ -189,3 +192,178 @@ def pin_block(engine: Engine, fix: ProposedFix) -> FixApplied:
                 runtime.override(node, "pin")
                 count += 1
     return FixApplied(fix, f"{count} nodes of the working context were pinned.")
+
+
+# Report of a test run in Markdown, for a comment on a change: what fails, what changed and why.
+#
+# Texts of the memory are in code spans, so that they cannot contain tags, mentions or links.
+
+MARK = "<!-- amgs test -->"
+"""First line, by which the comment is found and replaced."""
+_LONGEST = 300
+"""Most characters of a text."""
+_MOST = 50
+"""Most questions of a kind that are listed, since comments are limited in size."""
+
+
+def markdown(tested: CasesTested) -> str:
+    """Return the report, from its mark to a final newline."""
+    lines = [MARK, f"### Questions to the memory: {tested.summary}", "", f"Asked: {code(tested.path)}", ""]
+    failing = [outcome for outcome in tested.outcomes if outcome.faults]
+    if failing:
+        lines += ["**Failing**", "", *_limit_items([_failing(outcome) for outcome in failing]), ""]
+    compared = tested.compared
+    if compared is not None:
+        if compared.moved:
+            moved = [
+                [
+                    f"- {code(change.after.case.question)}: {_fate(change.before)}, rank {change.before.rank or '–'} → "
+                    f"{_fate(change.after)}, rank {change.after.rank or '–'}",
+                    *(f"  - {code(reason)}" for reason in change.because),
+                ]
+                for change in compared.moved
+            ]
+            lines += ["**Moved**", "", *_limit_items(moved), ""]
+        for title, questions in (("New", compared.added), ("No longer asked", compared.gone)):
+            if questions:
+                lines += [f"**{title}**", "", *_limit_items([[f"- {code(question)}"] for question in questions]), ""]
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def code(text: str) -> str:
+    """Return a text as a code span on one line, with more backticks around it than it contains."""
+    line = " ".join("".join(c if c.isprintable() else " " for c in text).split())
+    line = line if len(line) <= _LONGEST else f"{line[: _LONGEST - 1]}…"
+    fence = "`" * (1 + max(map(len, re.findall("`+", line)), default=0))
+    edge = " " if line.startswith("`") or line.endswith("`") or not line else ""
+    return f"{fence}{edge}{line}{edge}{fence}"
+
+
+def _failing(outcome: CaseOutcome) -> list[str]:
+    return [f"- {code(outcome.case.question)}", *(f"  - {code(fault)}" for fault in outcome.faults)]
+
+
+def _fate(outcome: CaseOutcome) -> str:
+    return "fails" if outcome.faults else "holds"
+
+
+def _limit_items(items: list[list[str]]) -> list[str]:
+    lines = [line for item in items[:_MOST] for line in item]
+    return lines if len(items) <= _MOST else [*lines, f"- … {len(items) - _MOST:,} more"]
+
+
+@operation(
+    "test",
+    summary="Ask the questions in a file and report which answers fail.",
+    synonyms=("evaluate", "regression", "assert"),
+    example="test questions.yml --against last.json --quiet",
+    long=True,
+)
+def test(
+    engine: Engine,
+    file: Annotated[Path, Arg(metavar="FILE", help="A YAML file of questions; --add makes it."), Takes("file")],
+    *,
+    quiet: Annotated[bool, Option("--quiet", help="Show only what fails or moved.")] = False,
+    add: Annotated[
+        str | None, Option("--add", metavar="QUESTION", help="First add this question; --contains says what to check.")
+    ] = None,
+    contains: Annotated[
+        list[str] | None,
+        Option("--contains", metavar="TEXT", help="With --add: the answer must contain this; may be repeated."),
+    ] = None,
+    record: Annotated[
+        bool, Option("--record", help="First add the questions you gave verdicts on, where they hold now.")
+    ] = False,
+    keep: Annotated[
+        Path | None,
+        Option("--keep", metavar="FILE", help="Save this run, to compare a later one with it."),
+        Takes("file", made=True),
+    ] = None,
+    against: Annotated[
+        Path | None,
+        Option("--against", metavar="FILE", help="Say which questions moved since a kept run, and why."),
+        Takes("file"),
+    ] = None,
+    report: Annotated[
+        Path | None,
+        Option("--report", metavar="FILE", help="Also write the result as Markdown, for a comment."),
+        Takes("file", made=True),
+    ] = None,
+    progress: Progress | None = None,
+) -> results.CasesTested:
+    """Ask every question of a file, by a search or for the frame that it names, and check what the memory gives: texts
+    that it must hold or must not, the rank of the block that holds them, whether it has an answer at all, as of a day.
+
+    Ends with exit code 1 where a case fails; that a question only moved is no failure. With `--against`, a question
+    that moved is shown with its rank before and now, the part of the score that moved most, and the blocks that came
+    before it. Nothing is changed: no answer counts as used.
+    """
+
+    from amgs.calibration.questions import read_cases, read_run, write_run
+    from amgs.diagnosis.cases import check, compare
+    from amgs.errors import InputError
+    from amgs.types import Progress
+
+    progress = progress or Progress()
+    earlier = None if against is None else read_run(against)
+    if add is not None:
+        _add(file, add, contains or ())
+    elif contains:
+        raise UsageError("--contains says what a new question must find.", way_out="Give --add QUESTION, too.")
+    if not record:
+        read_cases(file)  # report an unreadable file before loading anything
+    engine.memory.load(progress)
+    recorded = _record_questions(engine, file) if record else None
+    cases = read_cases(file) if not record or file.exists() else ()
+    if not cases:
+        way_out = (
+            "Judge what a frame gave with `feedback`."
+            if record
+            else "Add one with `--add QUESTION --contains TEXT`, or those of your verdicts with `--record`."
+        )
+        raise InputError(f"{file} holds no question.", way_out=way_out)
+    outcomes = []
+    for number, case in enumerate(cases):
+        progress(number, len(cases), "asking")
+        outcomes.append(check(case, engine.memory))
+    compared = None if earlier is None else compare(earlier, outcomes)
+    test_run = results.CasesTested(str(file), tuple(outcomes), quiet, recorded, str(against or ""), compared)
+    if keep is not None:
+        write_run(keep, outcomes)
+    if report is not None:
+        _report(report, test_run)
+    return test_run
+
+
+def _add(file: Path, question: str, contains: Sequence[str]) -> None:
+    """Append a question to the file, unless it is there already."""
+    from amgs.calibration.questions import append_case
+    from amgs.types.diagnosis import QuestionCase
+
+    if not question.strip() or not contains:
+        raise UsageError("A case needs a question and something to check.", way_out="Give --contains TEXT.")
+    append_case(file, QuestionCase(question.strip(), tuple(contains)))
+
+
+def _record_questions(engine: Engine, file: Path) -> int:
+    """Append the judged questions that hold now and are not in the file; return their number."""
+    from amgs.calibration.questions import append_case, read_cases
+    from amgs.diagnosis.cases import holding
+
+    known = {(known_case.question, known_case.frame) for known_case in read_cases(file)} if file.exists() else set()
+    written = 0
+    for case in engine.memory.diagnosis.judged_questions():
+        holding_case = holding(case, engine.memory) if (case.question, case.frame) not in known else None
+        if holding_case is not None:
+            append_case(file, holding_case)
+            written += 1
+    return written
+
+
+def _report(path: Path, test_run: results.CasesTested) -> None:
+    from amgs.errors import InputError
+
+    try:
+        path.write_text(markdown(test_run), encoding="utf-8")
+    except OSError as error:
+        raise InputError(f"{path} cannot be written: {error.strerror}.", way_out="Choose another file.") from error

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from rich.text import Text
 
-from amgs.text.plural import plural
+from amgs.text.words import plural
 from amgs.types.diagnosis import Diagnosis, FixTrial
 from amgs_app.render.canvas import Canvas, Figure, Piece, clean, ink, width_of
 from amgs_app.render.glyphs import holds_sign, wrap

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from amgs.text.plural import plural
+from amgs.text.words import plural
 from amgs_app.diagnosis.figure import describe_trial
 from amgs_app.render.catalogue import entry
 from amgs_app.render.glyphs import HOLDS_SIGNS
@@ -15,8 +15,7 @@ if TYPE_CHECKING:
 
     from rich.console import RenderableType
 
-    from amgs.types.diagnosis import Diagnosis, FixApplied
-    from amgs.types.question_case import CaseChange
+    from amgs.types.diagnosis import CaseChange, Diagnosis, FixApplied
     from amgs_app.render.canvas import Canvas
     from amgs_app.results.memory import CasesTested
 

@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from amgs.clock import changed_at
 from amgs.errors import Cancelled, UsageError
-from amgs.regular_file import real_path
+from amgs.incoming import real_path
 from amgs_app import results
-from amgs_app.calls.arguments import DryRun, Lifetime, Limit, Offset
-from amgs_app.calls.marks import Arg, Option, Takes
+from amgs_app.calls.marks import Arg, DryRun, Lifetime, Limit, Offset, Option, Takes
 from amgs_app.calls.operation import operation
 
 if TYPE_CHECKING:
@@ -75,7 +74,7 @@ def open_context(
     near-duplicate sections, each section with its path, language, version and time. With --lifetime only new or changed
     documents are added, and older versions count as superseded.
     """
-    from amgs.regular_file import is_folder
+    from amgs.incoming import is_folder
 
     if check or mend:
         from amgs_focus.tree.check import check as check_files

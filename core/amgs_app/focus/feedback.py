@@ -23,7 +23,7 @@ def report_to_memory(engine: Engine, *, measure: bool, dry_run: bool, progress: 
     """Report to the memory how much each block helped the answer, once per lifetime context. dry_run: only return the
     values.
     """
-    from amgs_focus.runtime.block_utility import block_utilities
+    from amgs_focus.runtime.utility import block_utilities
 
     runtime = engine.focus
     if engine.fed_back is runtime and not dry_run:

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal
 
-from amgs.text.plural import plural
+from amgs.text.words import plural
 from amgs_app.focus.figure_window import draw_answer, draw_window, list_memory, number_blocks
 from amgs_app.focus.rows import WHY, list_decisions
 from amgs_app.render.canvas import Canvas, Figure, Piece, Region, ink, width_of
-from amgs_app.render.empty_state import notice_in
-from amgs_app.render.format import count, milliseconds, share
-from amgs_app.render.glyphs import HeaderPart, facts_line, gauge_pieces, wrap
+from amgs_app.render.format import UNTRAINED, WARNING, count, milliseconds, nothing_alike, share, unheld
+from amgs_app.render.glyphs import HeaderPart, facts_line, gauge_pieces, notice_in, wrap
 from amgs_app.render.level_map import MapRows, draw_map, plan_rows
-from amgs_app.render.sentences import UNTRAINED, WARNING, nothing_alike, unheld
 from amgs_focus.views import EntryExplanation, FocusView
 
 if TYPE_CHECKING:

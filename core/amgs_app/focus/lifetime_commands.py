@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from amgs.errors import UsageError
 from amgs_app import results
-from amgs_app.calls.arguments import DryRun
-from amgs_app.calls.marks import Arg, Option, Takes
+from amgs_app.calls.marks import Arg, DryRun, Option, Takes
 from amgs_app.calls.operation import operation
 from amgs_app.focus.commands import node_of
 

@@ -6,12 +6,11 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
-from amgs.text.plural import plural
+from amgs.text.words import plural
 from amgs_app.focus.figure_window import Names, mark_of
 from amgs_app.render.catalogue import entry
-from amgs_app.render.format import milliseconds, signed
+from amgs_app.render.format import UNTRAINED, WARNING, milliseconds, nothing_alike, signed, unheld
 from amgs_app.render.rows import Line, RowList, Rows
-from amgs_app.render.sentences import UNTRAINED, WARNING, nothing_alike, unheld
 from amgs_app.render.sheet import ResultTable, facts, sheet
 from amgs_focus.records import Decision, NodeProvenance, SpanAbout, with_sign
 from amgs_focus.views import ACTION_SIGNS, REASON_SENTENCES, EntryExplanation, EntryView, FocusView
@@ -21,7 +20,7 @@ if TYPE_CHECKING:
 
     from amgs_app.render.canvas import Canvas
     from amgs_app.results.focus import Measured, Opened, SettingChanged, Steered, Stepped
-    from amgs_app.session.operator import Operator
+    from amgs_app.session import Operator
     from amgs_focus.dependence import AnswerDependence
 
 _ENTRIES_SHOWN = 40

@@ -48,7 +48,7 @@ def describe_span(runtime: FocusRuntime, span: int, key: str, value: str) -> Spa
 def _row(runtime: FocusRuntime, number: int) -> SpanRow:
     """Return a text with its metadata and the sums over its blocks."""
     from amgs_focus.records import SpanProvenance
-    from amgs_focus.tree.provenance import spread_of
+    from amgs_focus.runtime.view import spread_of
 
     tree = runtime.tree
     span = tree.spans()[number]

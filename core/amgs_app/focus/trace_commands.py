@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from amgs.errors import InputError, UsageError
-from amgs.regular_file import lies_there
+from amgs.incoming import lies_there
 from amgs_app import results
 from amgs_app.calls.marks import Arg, Option, Takes
 from amgs_app.calls.operation import operation

@@ -11,10 +11,8 @@ from typing import TYPE_CHECKING, Literal
 from amgs.types import Frame, LedgerEntry
 from amgs_app.render.candidates import draw_candidate, draw_waterfall, list_frame
 from amgs_app.render.canvas import Canvas, Figure, Region, clean, cut, ink, width_of
-from amgs_app.render.empty_state import notice_in
-from amgs_app.render.format import count, milliseconds
-from amgs_app.render.glyphs import HeaderPart, facts_line, gauge_pieces, scroll_note, wrap
-from amgs_app.render.sentences import describe_coverage
+from amgs_app.render.format import count, describe_coverage, milliseconds
+from amgs_app.render.glyphs import HeaderPart, facts_line, gauge_pieces, notice_in, scroll_note, wrap
 
 if TYPE_CHECKING:
     from amgs_app.render.candidates import CandidateRow

@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
-from amgs.text.plural import plural
+from amgs.text.words import plural
 from amgs.types import COMPONENTS
 from amgs_app.render.catalogue import FigureOf, entry, sentence_of, table_of
-from amgs_app.render.sentences import describe_coverage, describe_layers
+from amgs_app.render.format import describe_coverage, describe_layers
 from amgs_app.render.sheet import ResultTable, facts, sheet
 
 if TYPE_CHECKING:
@@ -17,11 +17,11 @@ if TYPE_CHECKING:
 
     from rich.text import Text
 
-    from amgs.frames.results import CachedFrame, FrameComparison, History
+    from amgs.frames.compare import CachedFrame, FrameComparison, History
     from amgs.types import Frame, FrameDefinition, SelectionRule, Weights
     from amgs_app.render.canvas import Canvas
     from amgs_app.results.memory import FrameDeletion, FrameList, LastFrame
-    from amgs_app.session.operator import Operator
+    from amgs_app.session import Operator
 
 
 _PLAIN = ("shipped", "yours")
@@ -88,7 +88,7 @@ def frame_list(result: FrameList) -> ResultTable:
 def _drawn(operator: Operator, result: Frame, canvas: Canvas, verdicts: Mapping[str, float] | None = None) -> Text:
     from amgs_app.frames.figure import frame
     from amgs_app.render.candidates import list_frame
-    from amgs_app.render.drawing import places
+    from amgs_app.render.catalogue import places
 
     every = list_frame(result, verdicts or {})
     left = every.keep(places(operator, "frame", every.fields))

@@ -1,8 +1,7 @@
-"""The memory behind the gateway: to which conversation a request belongs, which of its messages are sent, and what is
-stored.
+"""The memory behind the gateway: a request's conversation, which of its messages are sent, and what is stored.
 
-System prompts are no part of a conversation, since they come with every request, often with the time in them; they are
-always sent whole and stored with the request.
+System prompts are no part of a conversation, since they come with every request: they are always sent whole,
+and stored with the request, without secrets.
 """
 
 from __future__ import annotations
@@ -10,15 +9,17 @@ from __future__ import annotations
 import hashlib
 import json
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from amgs.conversation.material import OVERHEAD, MessageCounter
 from amgs.errors import AmgsError, ImpossibleBudgetError
+from amgs.incoming import make_storable
+from amgs.sessions.messages import text_of
 from amgs.types.conversation import ROLES, ContextMessage, Message, OptimisedContext, Role
-from amgs_app.gateway.formats.spoken import Body, Format, MessageChange, Spoken
-from amgs_app.gateway.prompts import prompts_in
+from amgs.types.gateway import GatewayPrompt
+from amgs_app.gateway.formats import Body, Format, MessageChange, Spoken
 
 if TYPE_CHECKING:
     from amgs.memory import Memory
@@ -26,6 +27,49 @@ if TYPE_CHECKING:
     from amgs.types.conversation import ContextConfiguration
     from amgs.types.gateway import GatewayExchange
     from amgs_app.engine import Engine
+
+
+_SECRETS: Final = ("authorization", "authorization_token", "headers")
+"""Fields of a tool that hold credentials for its own server (`mcp` in OpenAI's Responses API)."""
+_TAKEN_OUT: Final = "(not kept)"
+_BESIDE: Final = ("instructions", "system")
+"""Fields with the system prompt, for a request whose messages could not be read."""
+
+
+def prompts_in(request: Body, spoken: Sequence[Spoken], numbers: Sequence[int]) -> tuple[GatewayPrompt, ...]:
+    """Return the tool definitions and system prompts of a request, in that order.
+
+    spoken: its messages. numbers: numbers of those stored in its conversation, in order.
+    """
+    return tuple(_tools(request)) + tuple(_system_prompts(request, spoken, numbers))
+
+
+def _tools(request: Body) -> Iterator[GatewayPrompt]:
+    """Yield the tool definitions as one JSON text."""
+    if tools := request.get("tools") or request.get("functions"):
+        bare = [_without_secrets(tool) for tool in tools] if isinstance(tools, list) else tools
+        yield GatewayPrompt("tools", make_storable(json.dumps(bare, ensure_ascii=False)))
+
+
+def _without_secrets(tool: Any) -> Any:
+    """Return a tool's definition with credentials replaced."""
+    if not isinstance(tool, dict):
+        return tool
+    return {name: _TAKEN_OUT if name in _SECRETS else value for name, value in tool.items()}
+
+
+def _system_prompts(request: Body, spoken: Sequence[Spoken], numbers: Sequence[int]) -> Iterator[GatewayPrompt]:
+    """Yield each system prompt with the number of the message before it."""
+    if not spoken:
+        texts = (text_of(request.get(name)) for name in _BESIDE)
+        yield from (GatewayPrompt("system prompt", make_storable(text)) for text in texts if text.strip())
+    waiting = list(numbers)
+    after = 0
+    for message in spoken:
+        if message.role != "system":
+            after = waiting.pop(0) if waiting and message.says else after
+        elif message.text.strip():
+            yield GatewayPrompt("system prompt", make_storable(message.text), after)
 
 
 _PLANS: Final = 1_000

@@ -36,7 +36,7 @@ def serve(
     none. Raises UsageError for an invalid address, and what `server.running.serve` raises.
     """
     with extras.explained("server"):
-        from amgs_app.gateway.routes import routes
+        from amgs_app.gateway.forwarding import routes
         from amgs_app.gateway.upstream import Upstream
         from amgs_app.server import running
     address = _serve_model(options) if upstream == OWN else upstream

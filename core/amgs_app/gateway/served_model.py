@@ -1,4 +1,4 @@
-"""Serve this program's own language model as `/v1/chat/completions`, for agents without another model, and for tests.
+"""Serve this program's own language model as `/v1/chat/completions`, for agents without another, and for tests.
 
 Decodes greedily; a request that exceeds the window is an error, as at any provider.
 """
@@ -9,20 +9,35 @@ import asyncio
 import json
 import threading
 import time
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from fastapi import FastAPI, Request, Response
 from fastapi.responses import JSONResponse, StreamingResponse
 
-from amgs_app.gateway.formats.openai import ChatCompletions
-from amgs_app.models.transcript import transcript
+from amgs_app.gateway.formats import ChatCompletions
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from amgs_focus.model.base_model import BaseModel
+
+
+def transcript(model: BaseModel, messages: Iterable[tuple[str, str]]) -> str:
+    """Return messages, (role, text), as the model's turns, ending where its answer begins.
+
+    Messages between two answers of the assistant become one turn of the user.
+    """
+    prompt, waiting = "", list[str]()
+    for role, text in messages:
+        if role == "assistant":
+            prompt += model.turn("\n\n".join(waiting)) + text + model.reopen(ended=False)
+            waiting = []
+        else:
+            waiting.append(text)
+    return prompt + model.turn("\n\n".join(waiting))
+
 
 ANSWER: Final = 256
 """Tokens of an answer if the request gives no limit."""

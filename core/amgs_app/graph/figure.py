@@ -9,14 +9,13 @@ from datetime import datetime
 from rich.text import Text
 
 from amgs.decay import relevance_at
-from amgs.text.plural import plural
+from amgs.text.words import plural
 from amgs.types import Block, EdgeKey, GraphStats, LiveEdge, Neighbourhood
 from amgs_app.graph.figure_layout import PlacedNode, Spot, parents, place, short_labels
-from amgs_app.graph.figure_table import centrality_table, edge_table
+from amgs_app.graph.rows import centrality_table, edge_table
 from amgs_app.render.canvas import Canvas, Figure, Region, clean, cut, ink, width_of
-from amgs_app.render.empty_state import notice
 from amgs_app.render.format import count, share
-from amgs_app.render.glyphs import HeaderPart, bar, facts_line, wrap
+from amgs_app.render.glyphs import HeaderPart, bar, facts_line, notice, wrap
 from amgs_app.render.plot import Strokes
 from amgs_app.terminal.themes import blend
 

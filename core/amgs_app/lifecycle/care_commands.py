@@ -1,24 +1,119 @@
-"""Keep a memory in shape: `enhance`, `prune`, `review`, `secrets scan`."""
+"""Keep a memory in shape: `enhance`, `prune`, `review`, `secrets scan`; correct a consolidation before it is
+applied (`consolidate plan` and `consolidate edit`); `export` and `import`.
+"""
 
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import TYPE_CHECKING, Annotated
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from amgs.errors import UsageError
-from amgs.text.plural import plural
+from amgs.text.words import plural
 from amgs_app import results
-from amgs_app.calls.arguments import DryRun, Limit, MostBlocks
-from amgs_app.calls.marks import Option, Takes
+from amgs_app.calls.marks import Arg, CategoryName, DryRun, Limit, MostBlocks, Option, Reference, Takes
 from amgs_app.calls.operation import operation
+from amgs_app.lifecycle.commands import require_draft
+from amgs_app.places.paths import choose_export_path
 
 if TYPE_CHECKING:
-    from amgs.lifecycle.erase import ErasureReceipt
-    from amgs.lifecycle.proposals import EnhancementPlan
+    from amgs.api.exchange import Exported, ForeignImport, Imported
+    from amgs.lifecycle.erase import ErasureReceipt, SecretScan
+    from amgs.lifecycle.plan_editing import PlanDraft
+    from amgs.lifecycle.proposing import EnhancementPlan
     from amgs.lifecycle.prune import PruneAssessment, Pruned, PrunePlan
-    from amgs.lifecycle.secrets import SecretScan
     from amgs.types import JournalEntry, Progress
     from amgs_app.engine import Engine
+    from amgs_app.session import Operator
+
+
+_EDGE = "its number in the plan, or the start of the other block's id; repeat for several."
+
+
+@operation(
+    "consolidate plan",
+    summary="Draft a consolidation to correct before applying it.",
+    example="consolidate plan --limit 20",
+    pane="inbox",
+    long=True,
+    lists=lambda draft: [item.block.id for item in draft.proposed.items],
+)
+def plan(
+    operator: Operator,
+    *,
+    limit: Annotated[
+        int | None, Option("--limit", metavar="N", min=1, help="At most N blocks, oldest arrivals first.")
+    ] = None,
+    anew: Annotated[bool, Option("--anew", help="Discard the corrections made so far.")] = False,
+    progress: Progress | None = None,
+) -> PlanDraft:
+    """Draft what consolidation would make of the inbox: category, entities, edges, decay. Nothing is written.
+
+    `consolidate edit` corrects it, `consolidate --draft` applies it. The session keeps one draft: while the same blocks
+    wait it stays as it is, and corrections carry over to a new draft where they still fit.
+    """
+    before = None if anew else operator.draft
+    operator.draft = operator.engine.memory.lifecycle.draft_consolidation(limit=limit, before=before, progress=progress)
+    return operator.draft
+
+
+@operation(
+    "consolidate edit",
+    lane="turn",
+    summary="Correct a block of the drafted consolidation.",
+    example="consolidate edit @1 --category procedure --confidence 0.9",
+    pane="inbox",
+)
+def edit(
+    operator: Operator,
+    block: Reference = None,
+    *,
+    category: CategoryName = None,
+    new: Annotated[bool, Option("--new", help="Allow a category that no block has yet.")] = False,
+    confidence: Annotated[float | None, Option("--confidence", metavar="X", help="Confidence, 0 to 1.")] = None,
+    take: Annotated[
+        Literal["yes", "no"] | None,
+        Option("--take", metavar="yes|no", help="no leaves the block out; it stays in the inbox."),
+    ] = None,
+    drop: Annotated[list[str] | None, Option("--drop", metavar="EDGE", help=f"Drop this edge: {_EDGE}")] = None,
+    keep: Annotated[list[str] | None, Option("--keep", metavar="EDGE", help="Keep an edge that was dropped.")] = None,
+    sure: Annotated[
+        list[str] | None, Option("--sure", metavar="EDGE=X", help="Give an edge this confidence; may be repeated.")
+    ] = None,
+    reset: Annotated[bool, Option("--reset", help="Discard the corrections to this block first.")] = False,
+) -> PlanDraft:
+    """Correct what the draft says about one block; nothing is written until `consolidate --draft`.
+
+    A category sets its own decay profile, and later plans learn from it. Repeating a proposed value is not a
+    correction.
+    """
+    from amgs.lifecycle import plan_editing
+
+    draft, chosen = require_draft(operator), operator.engine.block(block).id
+    if reset:
+        draft = plan_editing.reset_block(draft, chosen)
+    draft = operator.engine.memory.lifecycle.edit_draft(
+        draft,
+        chosen,
+        category=category,
+        new=new,
+        confidence=confidence,
+        left_out=None if take is None else take == "no",
+        drop=drop or (),
+        keep=keep or (),
+        sure=dict(_pair(text) for text in sure or ()),
+    )
+    operator.draft = draft
+    return draft
+
+
+def _pair(text: str) -> tuple[str, float]:
+    """Parse EDGE=X; raises UsageError."""
+    edge, _, value = text.partition("=")
+    try:
+        return edge, float(value)
+    except ValueError:
+        raise UsageError(f"{text!r} is not EDGE=X.", way_out="For example --sure 2=.9.") from None
 
 
 class Concern(StrEnum):
@@ -214,3 +309,86 @@ def scan_secrets(
     if forget is not None:
         erasure.forget_secrets(forget)
     return erasure.mask_secrets() if apply else erasure.scan_secrets()
+
+
+Source = Literal["mem0", "chatgpt", "claude", "mcp", "messages"]
+"""Programs whose files can be imported."""
+
+
+@operation(
+    "export",
+    long=True,
+    needs="operate",
+    audience="workstation",
+    summary="Write the whole memory to a JSON or GraphML file.",
+    synonyms=("back up", "backup", "dump"),
+    example="export memory.json",
+)
+def export(
+    engine: Engine,
+    path: Annotated[
+        Path | None,
+        Arg(metavar="PATH", help="The file to write; memory.json or memory.graphml here unless given."),
+        Takes("file", made=True),
+    ] = None,
+    *,
+    format: Annotated[
+        Literal["json", "graphml"], Option("--format", help="JSON, or GraphML for graph programs.")
+    ] = "json",
+) -> Exported:
+    """Write every table, in full or not at all. `import` reads both formats back without loss.
+
+    A PATH that is there is replaced, and the result says so; without a PATH no file is.
+    """
+    return engine.memory.exchange.export(path or choose_export_path(format), format)
+
+
+@operation(
+    "import",
+    summary="Import an exported memory, sessions of agents, or what another program exported.",
+    synonyms=("migrate from", "chat history", "transcript", "claude code", "codex"),
+    example="import memory.json --dry-run",
+    long=True,
+    writes=True,
+    creates=True,
+    needs="operate",
+)
+def load(
+    engine: Engine,
+    paths: Annotated[
+        list[Path],
+        Arg(metavar="PATH", help="A file that `export` wrote; files of other programs, or folders of them."),
+        Takes("file"),
+    ],
+    *,
+    source: Annotated[
+        Source | None,
+        Option("--from", metavar="FORMAT", help="The program that wrote the files, if their content does not tell."),
+    ] = None,
+    dry_run: Annotated[
+        bool, Option("--dry-run", help="Only show what other programs' files hold, and what it would become.")
+    ] = False,
+    conversations: Annotated[
+        bool, Option("--conversations/--no-conversations", help="Keep conversations as conversations, too.")
+    ] = True,
+    progress: Progress | None = None,
+) -> Imported | ForeignImport:
+    """Read a JSON or GraphML export of a memory, or files of other programs; of a folder, all that are known.
+
+    An export goes into an empty store. Every value is checked before the first row is written: either the whole file
+    is imported, or nothing.
+
+    Sessions of Claude Code, Codex and other agents, files of mem0, ChatGPT, Claude
+    and transcripts in the style of OpenAI and Anthropic go into any store, as one ingest that `undo` takes back. They
+    are recognised by what stands in them. What was not taken over is named.
+    """
+    exchange = engine.memory.exchange
+    file = paths[0] if len(paths) == 1 and not paths[0].is_dir() else None
+    if file is None or source is not None or not exchange.is_export(file):
+        return exchange.load_foreign(paths, source, dry_run=dry_run, conversations=conversations, progress=progress)
+    if dry_run:
+        raise UsageError(
+            "An exported memory cannot be tried out.",
+            way_out="Import it into a new store: it is checked whole before anything is written.",
+        )
+    return exchange.load(file, progress)

@@ -1,4 +1,6 @@
-"""Tables for enhancement, pruning, review, deletion, export and import."""
+"""Tables for enhancement, pruning, review, deletion, export and import, the journal of changes, and the
+verification of a memory.
+"""
 
 from __future__ import annotations
 
@@ -8,18 +10,19 @@ from typing import TYPE_CHECKING, Any
 
 from amgs.lifecycle.conflict import SURE
 from amgs.masking import tell_masked
-from amgs.text.plural import plural, tell_again
-from amgs_app.render.catalogue import FigureOf, entry
+from amgs.text.words import plural, tell_again
+from amgs_app.render.catalogue import FigureOf, entry, title_of
+from amgs_app.render.format import name_operation
+from amgs_app.render.rows import JOURNAL, RowList
 from amgs_app.render.sheet import ResultTable, sheet
 
 if TYPE_CHECKING:
     from amgs.api.exchange import Exported, ForeignImport, Imported
-    from amgs.lifecycle.erase import ErasurePlan, ErasureReceipt, RelatedBlock
-    from amgs.lifecycle.proposals import EnhancementPlan, Proposal
+    from amgs.lifecycle.erase import ErasurePlan, ErasureReceipt, RelatedBlock, SecretScan
+    from amgs.lifecycle.proposing import EnhancementPlan, Proposal
     from amgs.lifecycle.prune import PruneAssessment, Pruned, PrunePlan
-    from amgs.lifecycle.secrets import SecretScan
-    from amgs.types import Review
-    from amgs_app.results.memory import Deleted, Enhanced, ReviewList
+    from amgs.types import JournalEntry, JournalEntryDetail, Review, UndoPlan, Verification
+    from amgs_app.results.memory import Deleted, Enhanced, OperationList, ReviewList
 
 
 _PROPOSALS = "id kind about* sure:score because* effect*"
@@ -239,3 +242,59 @@ def secret_scan(result: SecretScan) -> ResultTable:
             f"`secrets scan --forget {number}` deletes it."
         ]
     return sheet(title, "in* rows:n", [*result.rows.items()], notes)
+
+
+def _latest(result: OperationList) -> str:
+    operations = result.operations
+    return (
+        f"{len(operations):,} operations, the latest #{operations[0].id} {operations[0].kind}"
+        if operations
+        else "The journal is empty"
+    )
+
+
+@entry(figure=FigureOf("status"), sentence=_latest)
+def operation_list(result: OperationList) -> RowList[JournalEntry]:
+    return JOURNAL.of("Journal", result.operations)
+
+
+@entry(figure=FigureOf("status"), sentence=title_of, quiet=True)
+def journal_entry(result: JournalEntry) -> RowList[JournalEntry]:
+    done = f"Undid {name_operation(result)}" if result.undone else f"Done {name_operation(result)}"
+    return JOURNAL.of(done, (result,))
+
+
+@entry(figure=FigureOf("status"))
+def undo_plan(result: UndoPlan) -> RowList[JournalEntry]:
+    notes = [
+        f"{result.corrected} corrections made by hand will be lost" if result.corrected else "",
+        f"Undo first: {', '.join(map(str, reversed(result.later)))}" if result.later else "",
+        "Nothing has changed yet.",
+    ]
+    return JOURNAL.of(f"Would undo {name_operation(result.operation)}", (result.operation,), notes)
+
+
+@entry(figure=FigureOf("status"))
+def journal_entry_detail(result: JournalEntryDetail) -> ResultTable:
+    done = result.operation
+    rows = [(block.id, block.title, block.told) for block in result.blocks]
+    edges = (result.edges_made, result.edges_changed, result.edges_taken)
+    notes = ["{:,} edges made, {:,} changed, {:,} taken out".format(*edges)]
+    if len(rows) < done.blocks:
+        notes.append(f"{len(rows):,} of {done.blocks:,} blocks are listed")
+    if result.later:
+        notes.append(f"Undo first: {', '.join(map(str, result.later))}")
+    title = f"Operation {done.id}, {done.kind}: {done.summary}{' (undone)' if done.undone else ''}"
+    return sheet(title, "id:id title* what*", rows, notes)
+
+
+@entry()
+def verification(result: Verification) -> ResultTable:
+    verdict = "no faults" if result.ok else f"{plural(len(result.faults), 'fault')}"
+    rows = [(fault.where, fault.what, fault.repairable) for fault in result.faults]
+    return sheet(
+        f"{plural(result.blocks, 'block')} and {plural(result.edges, 'edge')} checked: {verdict}",
+        "where what* repairable",
+        rows,
+        (f"Mended: {result.mended}.",) if result.mended else (),
+    )

@@ -10,19 +10,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
 from amgs.errors import UsageError
-from amgs.regular_file import lies_there
+from amgs.incoming import lies_there
 from amgs_app import results
-from amgs_app.calls.arguments import DryRun, Limit, MostBlocks, Offset
-from amgs_app.calls.marks import Arg, Option, Takes
+from amgs_app.calls.marks import Arg, DryRun, Limit, MostBlocks, Offset, Option, Takes
 from amgs_app.calls.operation import operation
-from amgs_app.panes.row_fields import visible_rows
-from amgs_app.panes.row_filter import ListFilter
+from amgs_app.panes.row_filter import ListFilter, visible_rows
 from amgs_app.places.paths import SentText
 
 if TYPE_CHECKING:
     from amgs.lifecycle.plan_editing import PlanDraft
     from amgs.lifecycle.revision import Revision, RevisionPlan
-    from amgs.lifecycle.schedule import Due
+    from amgs.lifecycle.upkeep import Due
     from amgs.types import (
         ConsolidationPlan,
         IngestReport,
@@ -33,7 +31,7 @@ if TYPE_CHECKING:
         Verification,
     )
     from amgs_app.engine import Engine
-    from amgs_app.session.operator import Operator
+    from amgs_app.session import Operator
 
 
 @operation(

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from amgs.decay import profile_name
-from amgs.text.plural import plural
+from amgs.text.words import plural
 from amgs_app.render.catalogue import FigureOf, entry, title_of
 from amgs_app.render.format import age, half_life, ingested, minute, short_id
 from amgs_app.render.rows import Line, RowList, Rows, join
@@ -20,11 +20,11 @@ if TYPE_CHECKING:
     from rich.text import Text
 
     from amgs.lifecycle.plan_editing import ItemEdit, PlanDraft
-    from amgs.lifecycle.schedule import Due
+    from amgs.lifecycle.upkeep import Due
     from amgs.types import Block, ConsolidationItem, ConsolidationPlan, IngestReport
     from amgs_app.render.canvas import Canvas
     from amgs_app.results.memory import Consolidated, Inbox, Untouched
-    from amgs_app.session.operator import Operator
+    from amgs_app.session import Operator
 
 
 _NO_NOTE = "no reader for it"
@@ -241,7 +241,7 @@ def list_draft(
 
 
 def _draw_draft(operator: Operator, draft: PlanDraft, canvas: Canvas) -> Text:
-    from amgs_app.render.drawing import draw_list, titles_of_edges
+    from amgs_app.render.catalogue import draw_list, titles_of_edges
 
     titles = titles_of_edges(operator, (edge for item in draft.plan.items for edge in item.edges))
     return draw_list(operator, list_draft(draft, operator.engine.clock.now(), titles), canvas)

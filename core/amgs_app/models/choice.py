@@ -1,7 +1,7 @@
-"""Choose and load the models.
+"""Choose and load the models; each is loaded once, on first use, and shared by memory and focus.
 
-The only place that decides which real or tiny model implements a Protocol of the engines. Each model is loaded once, on
-first use, and shared by memory and focus.
+The only place that decides which real or tiny model implements a Protocol of the engines; also the focus
+engine's language model as a writer of texts, for `--strategy abstractive` without a server.
 """
 
 from __future__ import annotations
@@ -9,24 +9,24 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from amgs.errors import ModelError
-from amgs.regular_file import lies_there, read_text
+from amgs.incoming import lies_there, make_storable, read_text
 from amgs_app.places.folders import checkpoint_folder, model_cache
 
 if TYPE_CHECKING:
     from amgs.clock import Clock
     from amgs.text.embedding import Embedder
     from amgs.text.entities import EntityRecogniser
-    from amgs.text.tokens import CountTokens
+    from amgs.text.language_model import CountTokens
     from amgs.types import Block, Frame, Progress
     from amgs_app.settings import ModelSettings, WorkstationSettings
-    from amgs_focus.gist.gistnet import GistEncoder
+    from amgs_focus.gist import GistEncoder
     from amgs_focus.model.base_model import BaseModel
-    from amgs_focus.options import SearchOptions
-    from amgs_focus.protocols import TextEncoder
+    from amgs_focus.options import SearchOptions, TextEncoder
     from amgs_focus.records import Segment
     from amgs_focus.runtime.runtime import FocusRuntime
     from amgs_focus.settings import FocusSettings
@@ -48,12 +48,12 @@ def text_models(
     if spec == TINY:
         from amgs.text.embedding import HashingEmbedder
         from amgs.text.entities import RuleRecogniser
-        from amgs.text.tokens import approximate_tokens
+        from amgs.text.language_model import approximate_tokens
 
         return HashingEmbedder(), RuleRecogniser(), approximate_tokens
     from amgs.text.embedders import chosen
-    from amgs.text.spacy_entities import SpacyRecogniser
-    from amgs.text.tokenizer import TokenCounter
+    from amgs.text.entities import SpacyRecogniser
+    from amgs.text.language_model import TokenCounter
 
     return chosen(settings.embedder), SpacyRecogniser(settings.recogniser), TokenCounter(spec, loaded)
 
@@ -68,13 +68,13 @@ def choose_text_models(
     embedder, recogniser, count_tokens = text_models(spec, settings, loaded)
     if spec == TINY:
         return embedder, recogniser, count_tokens
-    from amgs.text import minilm, spacy_entities
+    from amgs.text import entities, minilm
 
     if not settings.embedder and not minilm.available():
         from amgs.text.embedding import HashingEmbedder
 
         embedder = HashingEmbedder()
-    if not settings.recogniser and not spacy_entities.available():
+    if not settings.recogniser and not entities.available():
         from amgs.text.entities import RuleRecogniser
 
         recogniser = RuleRecogniser()
@@ -136,7 +136,7 @@ def gist_encoder(model: BaseModel, settings: ModelSettings, own: Path | None = N
 
     Raises CheckpointError for an invalid file, or one trained on another model.
     """
-    from amgs_focus.gist.checkpoint import find_gist_encoder, load_checkpoint
+    from amgs_focus.gist import find_gist_encoder, load_checkpoint
 
     if not settings.gists:
         return find_gist_encoder(model, own=own)
@@ -163,8 +163,8 @@ def focus_runtime(
     folder. trace: file for the events, None to keep them in memory; the caller closes the writer. checkpoints: folder
     of the user's own. encoder: finds blocks by a question's meaning, with search_options. Raises TraceError.
     """
-    from amgs_focus.gist.checkpoint import find_gist_encoder
-    from amgs_focus.lens import checkpoint
+    from amgs_focus.gist import find_gist_encoder
+    from amgs_focus.lens import lensnet
     from amgs_focus.lens.question_search import QuestionSearch
     from amgs_focus.lens.scoring import BridgedScorer
     from amgs_focus.runtime.replay import header_of
@@ -172,7 +172,7 @@ def focus_runtime(
     from amgs_focus.trace.trace import TraceWriter
 
     chosen = settings.model_copy(update={"seed": seed})
-    scorer = BridgedScorer(checkpoint.find_scorer(model, chosen.lens, checkpoints), chosen.bridge_share)
+    scorer = BridgedScorer(lensnet.find_scorer(model, chosen.lens, checkpoints), chosen.bridge_share)
     gist = gist or find_gist_encoder(model, own=checkpoints)
     search = None if encoder is None else QuestionSearch(encoder, search_options)
     silent = FocusRuntime(model, gist, scorer, chosen, clock=clock, tree=tree, search=search)
@@ -258,11 +258,11 @@ class LoadedModels:
     @property
     def are_shipped(self) -> bool:
         """Return whether texts are read by the models that ship with the program, and these are installed."""
-        from amgs.text import minilm, spacy_entities
+        from amgs.text import entities, minilm
 
         model_settings = self._settings().model
         others = self.spec == TINY or model_settings.embedder or model_settings.recogniser
-        return not others and minilm.available() and spacy_entities.available()
+        return not others and minilm.available() and entities.available()
 
     def base(self, progress: Progress | None = None) -> BaseModel:
         """Load the base model on first use and return it; raises FocusError (ModelMissingError) if it is not found."""
@@ -301,3 +301,27 @@ class LoadedModels:
     def text_encoder(self) -> TextEncoder | None:
         """Return the sentence encoder for the focus engine; None if none is installed."""
         return text_encoder(self.spec, self.texts()[0])
+
+
+LONGEST: Final = 6_000
+"""Characters of a prompt that a small model reads within seconds; the rest is cut off."""
+
+
+@dataclass(frozen=True)
+class LocalModel:
+    """Implements `amgs.text.language_model.TextModel`. load: returns the model, loading it on first use."""
+
+    load: Callable[[], BaseModel]
+    name: str = "the local model"
+
+    def write(self, prompt: str, most_tokens: int) -> str:
+        """Return the model's reply to a prompt, decoded greedily."""
+        model = self.load()
+        import torch
+
+        from amgs_focus.model.base_model import greedy
+
+        tokens = [*model.sinks(), *model.encode(model.turn(prompt[:LONGEST]))]
+        with torch.no_grad():
+            rows = model.embed(torch.tensor(tokens, dtype=torch.int64))
+        return make_storable(model.decode(list(greedy(model, rows, most_tokens))))

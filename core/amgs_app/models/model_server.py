@@ -13,9 +13,9 @@ from typing import Any, Final
 
 import httpx2
 
-from amgs.addresses import check_address
+from amgs.bounds import check_address
 from amgs.errors import ModelError
-from amgs.storable import make_storable
+from amgs.incoming import make_storable
 
 KEY: Final = "AMGS_MODEL_KEY"
 """Environment variable with the server's key, which is never stored."""
@@ -60,7 +60,7 @@ class ModelServer:
         return self._named or "the model's server"
 
     def write(self, prompt: str, most_tokens: int) -> str:
-        """See `amgs.text.text_model.TextModel`."""
+        """See `amgs.text.language_model.TextModel`."""
         return self.chat([("user", prompt)], most_tokens)
 
     def chat(self, messages: Sequence[tuple[str, str]], most_tokens: int) -> str:

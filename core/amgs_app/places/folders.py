@@ -1,21 +1,108 @@
-"""Default folders of stores, checkpoints and unpacked models; which store a run uses; and the address that serves it.
+"""Default folders of stores, checkpoints and models; which store a run uses, the address that serves it, and its
+socket file; and where snapshots go.
 
-A server writes its address into a file beside the store and locks the file. The system releases the lock when the
-server ends in any way, so the address of a dead server is never used.
+A server locks the file with its address; the system releases the lock when the server ends in any way, so the
+address of a dead server is never used.
 """
 
 from __future__ import annotations
 
+import hashlib
 import os
+import re
+import socket
+import stat
+import struct
+import tempfile
+from contextlib import suppress
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO, TYPE_CHECKING
+from typing import IO, TYPE_CHECKING, Final
 
-from amgs.errors import StoreError
+from amgs.errors import StoreError, UsageError
 from amgs_app.places.corpus import Corpus
 from amgs_app.places.paths import check_place
 
 if TYPE_CHECKING:
     from amgs_app.settings import PathSettings
+    from amgs_app.terminal.output import Symbols
+
+
+# The socket file beside a store, through which other programs use a store that is open in this process.
+#
+# Only its owner may connect, as for the store itself. A socket left by a killed program refuses connections, and the
+# next program that opens the store removes it.
+
+SOCKET_ENDING: Final = ".socket"
+LOCAL: Final = "http://localhost:8420"
+"""Base address of a service reached by such a socket."""
+READS: Final = "reads"
+"""Token of a program that opens the store read-only; without it, all rights are granted."""
+_LONGEST: Final = 100
+"""Longest path, in bytes, that every system accepts for a socket."""
+_CREDENTIALS: Final = struct.Struct("3i")
+
+
+def socket_of(store: Path) -> Path:
+    """Return the path of a store's socket: beside it, or in the user's runtime folder if that path is too long."""
+    place = store.resolve()
+    path = place.with_name(f"{place.name}{SOCKET_ENDING}")
+    if len(os.fsencode(path)) <= _LONGEST:
+        return path
+    name = hashlib.sha256(os.fsencode(place)).hexdigest()[:16]
+    return _short_folder() / f"{name}{SOCKET_ENDING}"
+
+
+def holder_of(store: Path) -> int | None:
+    """Return the id of the process that answers at a store's socket; None if there is none, or the file belongs to
+    another user.
+    """
+    path = socket_of(store)
+    try:
+        owner = path.lstat().st_uid
+        if owner not in (os.geteuid(), store.stat().st_uid):
+            return None
+        with socket.socket(socket.AF_UNIX) as asking:
+            asking.settimeout(1.0)
+            asking.connect(str(path))
+            credentials = asking.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size)
+    except (OSError, ValueError):
+        return None
+    return int(_CREDENTIALS.unpack(credentials)[0])
+
+
+def listen_beside(store: Path) -> socket.socket | None:
+    """Listen at the socket of a store that this process has open; None if that fails."""
+    path = socket_of(store)
+    listener = socket.socket(socket.AF_UNIX)
+    try:
+        if path.parent == _short_folder():
+            path.parent.mkdir(mode=0o700, exist_ok=True)
+            status = path.parent.lstat()
+            if status.st_uid != os.geteuid() or stat.S_IMODE(status.st_mode) & 0o077:
+                raise PermissionError(path.parent)
+        path.unlink(missing_ok=True)
+        os.fchmod(listener.fileno(), 0o600)  # as the file it makes: at no time may others connect
+        listener.bind(str(path))
+        path.chmod(0o600)
+        listener.listen()
+    except OSError:
+        listener.close()
+        return None
+    return listener
+
+
+def remove_left(store: Path) -> None:
+    """Remove a store's socket file if nobody answers there; only for a process that has the store open."""
+    path = socket_of(store)
+    if path.is_socket() and holder_of(store) is None:
+        with suppress(OSError):
+            path.unlink()
+
+
+def _short_folder() -> Path:
+    """Return this user's folder for sockets with short names."""
+    return Path(os.environ.get("XDG_RUNTIME_DIR") or tempfile.gettempdir()) / f"amgs-{os.geteuid()}"
 
 
 def data_folder(paths: PathSettings) -> Path:
@@ -119,3 +206,48 @@ def address_at(path: Path | None) -> str:
     except OSError:
         pass
     return ""
+
+
+DEFAULT_SIZE = (120, 40)
+LEAST_SIZE = (20, 4)
+MOST_SIZE = 1000
+
+
+@dataclass(slots=True)
+class Target:
+    """Where snapshots go.
+
+    check: compare with the files in the folder instead of writing; differences: texts of the mismatches; same, changed:
+    names of the compared snapshots. chosen: the folder was named by the operator.
+    """
+
+    folder: Path = Path()
+    chosen: bool = False
+    size: tuple[int, int] = DEFAULT_SIZE
+    symbols: Symbols = "braille"
+    check: bool = False
+    differences: list[str] = field(default_factory=list)
+    same: list[str] = field(default_factory=list)
+    changed: list[str] = field(default_factory=list)
+
+    def summary(self) -> str:
+        """Return the counts in words: `9 same, 1 differs`."""
+        differ = len(self.changed)
+        return f"{len(self.same)} same" + (f", {differ} {'differs' if differ == 1 else 'differ'}" if differ else "")
+
+
+def read_size(text: str) -> tuple[int, int]:
+    """Parse `120x40` as columns and lines; raises UsageError."""
+    match = re.fullmatch(r"(\d+)[x×](\d+)", text.strip())
+    if match is None or int(match[1]) < LEAST_SIZE[0] or int(match[2]) < LEAST_SIZE[1]:
+        least = "{}x{}".format(*LEAST_SIZE)
+        raise UsageError(f"Invalid size: {text!r}.", way_out=f"Give columns x lines, such as 120x40, at least {least}.")
+    return min(int(match[1]), MOST_SIZE), min(int(match[2]), MOST_SIZE)
+
+
+def read_symbols(text: str) -> Symbols:
+    """Return the character set for pictures; raises UsageError for an unknown name."""
+    for known in ("braille", "block", "ascii"):
+        if text == known:
+            return known
+    raise UsageError(f"Unknown symbols: {text!r}.", way_out="Available: braille, block, ascii.")

@@ -8,8 +8,8 @@ from pathlib import Path
 from shutil import copymode
 
 from amgs.errors import UsageError
-from amgs.regular_file import lies_there
-from amgs_app.terminal.printable import UNSAFE
+from amgs.incoming import lies_there
+from amgs_app.terminal.output import UNSAFE
 
 LONGEST_NAME, LONGEST_PATH = 255, 4000  # bytes, on every file system in use
 _BARE_NAME = re.compile(r"[^\W\d_][\w .+-]*|\.\w[\w.-]*")

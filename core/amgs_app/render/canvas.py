@@ -17,8 +17,7 @@ from rich.cells import cell_len
 from rich.style import Style
 from rich.text import Span, Text
 
-from amgs_app.terminal.printable import printable, printable_line
-from amgs_app.terminal.screen import Symbols
+from amgs_app.terminal.output import Symbols, printable, printable_line
 from amgs_app.terminal.themes import Palette
 
 Align = Literal["left", "right", "centre"]

@@ -1,12 +1,12 @@
-"""How each type of result is displayed: its table, its figure, its sentence.
+"""Display each type of result: its table, its figure, its sentence, drawn with what its pane knows.
 
-Entries are defined with `@entry` in the `rows` modules of the subjects; every front end asks here. A result type used
-by one command may define `as_list` instead; any other type without an entry is shown field by field.
+Entries are defined with `@entry` in the `rows` modules. A result type used by one command may define
+`as_list` instead; any other type without an entry is shown field by field.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass
 from functools import cache
 from importlib import import_module
@@ -20,27 +20,29 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
     from rich.text import Text
 
+    from amgs.types import Edge
+    from amgs_app.panes.layout import Pane
+    from amgs_app.panes.row_filter import Row
     from amgs_app.render.canvas import Canvas
     from amgs_app.render.rows import RowList
     from amgs_app.render.sheet import ResultTable
-    from amgs_app.session.operator import Operator
+    from amgs_app.session import Operator
+
 
 MODULES = (
     "calibration.rows",
+    "conversation.exchange_rows",
     "conversation.rows",
     "decay.rows",
     "diagnosis.rows",
-    "exchanges.rows",
     "focus.lifetime_rows",
     "focus.rows",
-    "focus.trace_rows",
     "frames.rows",
     "graph.rows",
     "lifecycle.care_rows",
     "lifecycle.rows",
     "memory.rows",
     "search.rows",
-    "store.rows",
     "workplace.rows",
 )
 """Modules with entries. They import no engine: a type is identified by its class name, which is unique."""
@@ -185,8 +187,6 @@ def draw(operator: Operator, result: Any, canvas: Canvas, look: Look) -> Text:
     if isinstance(figure, FigureOf):
         return draw(operator, look(figure.line), canvas, look)
     if figure is None:
-        from amgs_app.render.drawing import draw_list, draw_table
-
         listed = list_of(result)
         return draw_table(operator, result, canvas) if listed is None else draw_list(operator, listed, canvas)
     return figure(operator, result, canvas)
@@ -266,3 +266,40 @@ def _words(name: str) -> str:
 
 BY_FIELDS: ResultEntry[Any] = ResultEntry("", _by_fields, sentence=_sizes)
 """Entry of every type that has none of its own."""
+
+
+def places(operator: Operator, pane: Pane, rows: Sequence[Row]) -> Sequence[int] | None:
+    """Return the indexes of the rows that pass the pane's filter, in its order; None without filter or order."""
+    from amgs_app.panes.row_filter import visible_rows
+
+    sift = operator.layout.sifts.get(pane)
+    return visible_rows(pane, rows, sift) if sift else None
+
+
+def draw_list(operator: Operator, listed: RowList[Any], canvas: Canvas) -> Text:
+    """Draw a list as its pane does: filtered, with the selected row in full."""
+    kept_rows = places(operator, listed.kind.pane, listed.fields)
+    left = listed.keep(kept_rows)
+    return left.draw(canvas, left.place_of(operator.selection), filtered=kept_rows is not None).render()
+
+
+def titles_of_edges(operator: Operator, edges: Iterable[Edge]) -> dict[str, str]:
+    """Return the titles of the blocks at both ends of edges, by id."""
+    return operator.engine.memory.titles({end for edge in edges for end in (edge.source_id, edge.target_id)})
+
+
+def draw_table(operator: Operator, result: Any, canvas: Canvas) -> Text:
+    """Draw as many lines of a result's table as fit, and how many are left."""
+    del operator
+    from amgs_app.render.canvas import Figure, ink
+    from amgs_app.render.sheet import to_lines
+
+    sheet = Figure(canvas)
+    lines = to_lines(table_of(result), canvas.width)
+    for y, line in enumerate(lines[: canvas.height]):
+        sheet.put(0, y, line.plain, ink(sheet.palette.text, bold=y == 0), width=sheet.width)
+    hidden = len(lines) - sheet.height
+    if hidden > 0:
+        sheet.fill(0, sheet.height - 1, sheet.width, " ")
+        sheet.put(0, sheet.height - 1, f"… {hidden + 1:,} more", ink(sheet.palette.muted), width=sheet.width)
+    return sheet.render()

@@ -15,7 +15,7 @@ from pathlib import PurePath
 from types import NoneType
 from typing import TYPE_CHECKING, Any
 
-from amgs_app.terminal.printable import in_json
+from amgs_app.terminal.output import in_json
 
 if TYPE_CHECKING:
     from amgs.types import Candidate

@@ -1,4 +1,6 @@
-"""Small drawings inside figures: bars, gauges, sparklines, histograms, header lines, wrapped text, pages of lists."""
+"""Small drawings inside figures: bars, gauges, sparklines, histograms, header lines, wrapped text, pages of
+lists, and an empty pane with its purpose and the command that fills it.
+"""
 
 from __future__ import annotations
 
@@ -7,9 +9,10 @@ from dataclasses import dataclass
 from typing import Final
 
 from rich.style import Style
+from rich.text import Text
 
-from amgs_app.render.canvas import Piece, Region, clean, cut, ink, width_of
-from amgs_app.terminal.screen import Symbols
+from amgs_app.render.canvas import Canvas, Figure, Piece, Region, clean, cut, ink, width_of
+from amgs_app.terminal.output import Symbols
 from amgs_app.terminal.themes import Palette
 
 EIGHTHS = " ▏▎▍▌▋▊▉█"
@@ -188,3 +191,41 @@ def _head(word: str, width: int) -> str:
         if taken > width:
             return word[: max(place, 1)]
     return word
+
+
+def notice(canvas: Canvas, title: str, commands: Sequence[str], sentence: str) -> Text:
+    """Draw a title, a sentence and commands to try in the middle of the canvas."""
+    sheet = Figure(canvas)
+    notice_in(sheet, title, commands, sentence)
+    return sheet.render()
+
+
+def notice_in(region: Region, title: str, commands: Sequence[str], sentence: str) -> None:
+    """Draw a `notice` in part of a figure."""
+    palette = region.palette
+    room = max(1, region.height - 3 - len(commands))
+    lines = wrap(sentence, max(8, min(64, region.width - 2)), room + 1)
+    if len(lines) > room:  # few lines: they go from edge to edge
+        lines = wrap(sentence, max(8, region.width - 2), room)
+    tall = region.height >= len(lines) + len(commands) + 4
+    high = 1 + len(lines) + len(commands) + (2 if tall else 0)
+    y = max(0, (region.height - high) // 2)
+    region.put(0, y, title, ink(palette.accent, bold=True), width=region.width, align="centre")
+    y += 2 if tall else 1
+    for line in lines:
+        region.put(0, y, line, ink(palette.muted), width=region.width, align="centre")
+        y += 1
+    y += 1 if tall else 0
+    beside = "   ".join(f"› {verb}" for verb in commands)
+    if region.height - y < len(commands) and width_of(beside) <= region.width:  # few lines: one for all of them
+        x = (region.width - width_of(beside)) // 2
+        for verb in commands:
+            region.put(x, y, "›", ink(palette.accent))
+            x = region.put(x + 2, y, verb, ink(palette.text, bold=True)) + 3
+        return
+    widest = max((width_of(verb) for verb in commands), default=0) + 2
+    x = max(0, (region.width - widest) // 2)
+    for verb in commands:
+        region.put(x, y, "›", ink(palette.accent))
+        region.put(x + 2, y, cut(verb, region.width - x - 2), ink(palette.text, bold=True))
+        y += 1

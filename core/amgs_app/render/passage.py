@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from rich.cells import cell_len
 
-from amgs_app.terminal.printable import printable
+from amgs_app.terminal.output import printable
 
 if TYPE_CHECKING:
     from amgs.types import Candidate, PassageSpan

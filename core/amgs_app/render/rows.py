@@ -1,7 +1,7 @@
-"""A list, described once: its columns, the cells of a row, and the detail of the selected row.
+"""A list, described once: its columns, the cells of a row, and the detail of the selected row; and the journal.
 
-From it follow the table and CSV on the command line, the list in a pane at any width, its filter and sort fields, and
-which line shows which row.
+From it follow the table and CSV on the command line, the list in a pane at any width, its filter and sort
+fields, and which line shows which row.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Generic, Literal, TypeVar
 
 from amgs_app.panes.row_filter import Listing, Row
 from amgs_app.render.sheet import Column, Marked, ResultTable, columns_of, cut_columns, is_number
@@ -18,8 +18,10 @@ from amgs_app.render.sheet import Column, Marked, ResultTable, columns_of, cut_c
 if TYPE_CHECKING:
     from rich.style import Style
 
+    from amgs.types import JournalEntry
     from amgs_app.render.canvas import Canvas, Figure, Region
     from amgs_app.terminal.themes import Palette
+
 
 T = TypeVar("T")
 Tone = Literal["good", "warn", "bad", "accent"]
@@ -191,7 +193,7 @@ class RowList(Generic[T]):
 
     def _say_nothing(self, sheet: Region, filtered: bool) -> None:
         """Draw what an empty list says."""
-        from amgs_app.render.empty_state import notice_in
+        from amgs_app.render.glyphs import notice_in
 
         sentence, *ways = self.kind.empty
         if filtered:
@@ -317,3 +319,26 @@ class RowList(Generic[T]):
                 y += 1
             if label and label == marked:
                 region.shade(first, palette.selection, bold=True)
+
+
+JOURNAL: Final = Rows["JournalEntry"](
+    "#:n kind! at:age summary*! blocks:n? edges:n? undone~ state. id:n.",
+    lambda done: (
+        done.id,
+        done.kind,
+        done.at,
+        done.summary,
+        done.blocks,
+        done.edges,
+        done.undone,
+        "undone" if done.undone else "stands",
+        done.id,
+    ),
+    empty=("The journal is empty.",),
+)
+JOURNAL_LISTING: Final = JOURNAL.listing
+
+
+def list_journal(operations: Iterable[JournalEntry], now: datetime | None = None) -> RowList[JournalEntry]:
+    """List journal entries, latest first. now: for ages."""
+    return JOURNAL.of("journal", operations, now=now)

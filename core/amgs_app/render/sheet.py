@@ -13,7 +13,7 @@ from rich.cells import cell_len, set_cell_size
 from rich.text import Text
 
 from amgs_app.render.passage import Run, in_lines, join_text
-from amgs_app.terminal.printable import printable, printable_line
+from amgs_app.terminal.output import printable, printable_line
 
 if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions, RenderableType, RenderResult

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from rich.text import Text
 
-    from amgs_app.session.operator import Operator
+    from amgs_app.session import Operator
 
 DIFF_LINES = 40
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Literal
 if TYPE_CHECKING:
     from amgs.api.sources import SourceSummary
     from amgs.frames.shipping import Origin
-    from amgs.lifecycle.proposals import Proposal
+    from amgs.lifecycle.proposing import Proposal
     from amgs.lifecycle.revision import Revision
-    from amgs.lifecycle.schedule import Due
     from amgs.lifecycle.supersede import ReviewItem
+    from amgs.lifecycle.upkeep import Due
     from amgs.storage.sources import SourcePiece
     from amgs.types import (
         Block,
@@ -31,9 +31,9 @@ if TYPE_CHECKING:
     )
     from amgs.types.calibration import BlockUse, Usefulness
     from amgs.types.conversation import ConversationSummary, Message
+    from amgs.types.conversation_views import ResolvedMention
+    from amgs.types.diagnosis import CaseComparison, CaseOutcome
     from amgs.types.gateway import GatewayExchange
-    from amgs.types.mentions import ResolvedMention
-    from amgs.types.question_case import CaseComparison, CaseOutcome
     from amgs_app.results.service_event import ServiceEvent
     from amgs_app.settings import Setting
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from amgs.types import Health, StoreStatus
-    from amgs.types.topology import NamespaceSize
+    from amgs.types.health import NamespaceSize
     from amgs_focus.views import FocusView
 
 

@@ -8,14 +8,13 @@ from typing import TYPE_CHECKING, Annotated
 
 from amgs.errors import UsageError
 from amgs_app import results
-from amgs_app.calls.arguments import Reference, WeightsText, read_categories, read_pair, read_weights
-from amgs_app.calls.marks import Arg, Option
+from amgs_app.calls.marks import Arg, Option, Reference, WeightsText, read_categories, read_pair, read_weights
 from amgs_app.calls.operation import operation
 
 if TYPE_CHECKING:
     from amgs.types import Explanation, Progress, SearchResult
     from amgs_app.engine import Engine
-    from amgs_app.session.operator import Operator
+    from amgs_app.session import Operator
 
 
 class Layer(StrEnum):

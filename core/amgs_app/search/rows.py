@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from amgs.text.plural import plural
+from amgs.text.words import plural
 from amgs.types import COMPONENTS
 from amgs_app.render.catalogue import entry, table_of
+from amgs_app.render.format import describe_answer, describe_layers
 from amgs_app.render.glyphs import HOLDS_SIGNS, holds_sign
-from amgs_app.render.sentences import describe_answer, describe_layers
 from amgs_app.render.sheet import ResultTable, cut, sheet
 
 if TYPE_CHECKING:
@@ -20,16 +20,15 @@ if TYPE_CHECKING:
     from rich.text import Text
 
     from amgs.types import Explanation, SearchResult
-    from amgs.types.explanation import MinimumChange, Verdict
+    from amgs.types.retrieval import MinimumChange, Verdict
     from amgs_app.render.canvas import Canvas
     from amgs_app.results.memory import SearchList
-    from amgs_app.session.operator import Operator
+    from amgs_app.session import Operator
 
 
 def _drawn(operator: Operator, result: SearchResult, canvas: Canvas) -> Text:
-    from amgs_app.render.candidates import list_hits
-    from amgs_app.render.drawing import places
-    from amgs_app.search.figure import search
+    from amgs_app.render.candidates import list_hits, search
+    from amgs_app.render.catalogue import places
 
     every = list_hits(result)
     left = every.keep(places(operator, "frame", every.fields))

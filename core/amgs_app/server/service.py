@@ -1,14 +1,20 @@
-"""The ASGI application: its routes, middleware and error answers, and the routes for events, health and metrics."""
+"""The ASGI application: its routes, middleware and error answers, and the routes for events, health and metrics;
+the protection of a server without tokens from web pages in the user's browser; and consolidation in the
+background when it is due (AMGS §8.2).
+"""
 
 from __future__ import annotations
 
 import asyncio
+import ipaddress
 import json
 import logging
 import threading
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from contextlib import asynccontextmanager
-from typing import Annotated, Any, Final
+from contextlib import asynccontextmanager, suppress
+from functools import partial
+from typing import TYPE_CHECKING, Annotated, Any, Final
+from urllib.parse import urlsplit
 
 from fastapi import APIRouter, FastAPI, Header, Query, Request, Response
 from fastapi.exceptions import RequestValidationError
@@ -17,27 +23,158 @@ from fastapi.sse import EventSourceResponse, ServerSentEvent
 from starlette.exceptions import HTTPException
 
 from amgs import wire
-from amgs.errors import AmgsError, StaleError, StoreAwayError, TooMuchError
+from amgs.errors import AmgsError, Cancelled, StaleError, StoreAwayError, StoreLockedError, TooMuchError
+from amgs.lifecycle.consolidate import KIND
 from amgs.problems import MEDIA_TYPE, fault, problem
+from amgs.storage.signature import signed
+from amgs.types import Progress
 from amgs_app import __version__
 from amgs_app.calls.hints import way_out_of
-from amgs_app.calls.standard import standard
+from amgs_app.calls.registry import standard
 from amgs_app.render.encode import plain
-from amgs_app.server import exact_routes, front_page, memory_routes, plans
+from amgs_app.results.memory import Consolidated, consolidated
+from amgs_app.server import front_page, memory_routes, table_routes
 from amgs_app.server.asking import NAMESPACE, Asked, ByCaller, Service, identify
-from amgs_app.server.automatic_consolidation import consolidate_when_due
-from amgs_app.server.foreign_pages import ForeignPages
 from amgs_app.server.front_page import Kind
 from amgs_app.server.hosting import Namespaces
-from amgs_app.server.joining import letting_in, server_of
 from amgs_app.server.limits import Limits, RequestLog
-from amgs_app.server.mcp.tools import Headers, Tools, make_server
-from amgs_app.server.request_model import free_named_twice
-from amgs_app.server.routes import Route, routes
+from amgs_app.server.mcp import Headers, Tools, make_server
+from amgs_app.server.routes import Route, free_named_twice, routes
+from amgs_app.server.running import letting_in, server_of
 from amgs_app.server.table_routes import add_route
-from amgs_app.server.tokens import Tokens
+from amgs_app.server.tokens import Caller, Tokens
 from amgs_app.shell.output import is_intended
-from amgs_app.terminal.plain_refusals import say_value
+from amgs_app.terminal.output import say_value
+
+if TYPE_CHECKING:
+    from starlette.types import ASGIApp, Receive, Scope, Send
+
+    from amgs.memory import Memory
+    from amgs_app.server.hosting import Namespace
+
+
+# Protect a server without tokens from web pages in the user's browser: from cross-site requests, and from host names
+# that an attacker points at this machine (DNS rebinding).
+
+
+class ForeignPages:
+    """Middleware that refuses requests whose Host or Origin header does not name this machine."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http" or not (because := explain_refusal(scope)):
+            await self._app(scope, receive, send)
+            return
+        problem = {
+            "type": "urn:amgs:problem:forbidden",
+            "title": "Not from another machine",
+            "status": 403,
+            "detail": because,
+            "way_out": "Ask 127.0.0.1 or localhost, or serve with --tokens, which let others in.",
+        }
+        await JSONResponse(problem, 403, media_type=MEDIA_TYPE)(scope, receive, send)
+
+
+def explain_refusal(scope: Scope) -> str:
+    """Return why a request is refused; "" if it is allowed."""
+    hosts = [value.decode("latin-1") for name, value in scope["headers"] if name == b"host"]
+    if len(hosts) != 1 or not of_this_machine(f"//{hosts[0]}"):
+        return "This server goes by no other names than those of its own machine."
+    for name, value in scope["headers"]:
+        if name == b"origin" and not of_this_machine(value.decode("latin-1")):
+            return "A page of another machine may not use this memory."
+    return ""
+
+
+def of_this_machine(address: str) -> bool:
+    """Return whether an address names this machine: localhost or a loopback IP."""
+    try:
+        host = urlsplit(address).hostname or ""
+        return host == "localhost" or ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+# Consolidate served memories in the background when their settings say it is due (AMGS §8.2), and save new vectors to
+# disk.
+#
+# Runs in the lane for long work, so that no request waits for it. The journal says that it was automatic, and a
+# consolidation that a person has undone is not repeated.
+
+log = logging.getLogger("amgs.server")
+
+LOOK_SECONDS: Final = 60.0
+"""Seconds between two checks whether a consolidation is due."""
+DRAFT_SECONDS: Final = 3600.0
+"""After a draft, seconds without automatic consolidation, so that the operator can correct the draft first."""
+
+
+async def consolidate_when_due(service: Service, every: float = LOOK_SECONDS) -> None:
+    """Check every open memory, again and again until cancelled. every: seconds between two checks."""
+    while True:
+        await asyncio.sleep(every)
+        for space in service.namespaces.opened():
+            try:
+                await _consolidate_if_due(service, space)
+                await _save_vectors(space)
+            except Exception:
+                log.exception("%s could not be looked after", space.name)
+
+
+async def _consolidate_if_due(service: Service, space: Namespace) -> None:
+    """Consolidate one memory if it is open, due, and no draft is being corrected."""
+    engine, drafted = space.engine, space.drafted_at
+    if not (engine.memory_is_open and engine.settings.memory.consolidation.automatic_served):
+        return
+    if drafted is not None and service.perf() - drafted < DRAFT_SECONDS:
+        return
+    if not await space.run("read", partial(_is_due, space.memory)):
+        return
+    by, progress = f"the {service.kind}", Progress()
+    asked = Asked(service, Caller(by, None, "operate"), space)
+    work = partial(_consolidate, space.memory, by, progress)
+    try:
+        await asked.run(KIND, "long", work, "as it was due", changes=True, quiet=True)
+    finally:
+        progress.cancel()  # where the server ends meanwhile
+
+
+async def _save_vectors(space: Namespace) -> None:
+    """Save the derived vectors of one open memory to its cache on disk."""
+    if not space.engine.memory_is_open:
+        return
+    progress = Progress()
+    try:
+        await space.run("long", partial(_save_derived, space.memory, progress))
+    finally:
+        progress.cancel()
+
+
+def _save_derived(memory: Memory, progress: Progress) -> None:
+    # On a full disk, and while an erasure takes the files away, nothing is kept: the vectors are in memory as well.
+    with suppress(Cancelled, OSError, RuntimeError):
+        memory.lifecycle.keep_derived(progress)
+
+
+def _is_due(memory: Memory) -> bool:
+    """Return whether consolidation is due and was not just undone by a person."""
+    # In this order, so that an undo between the two checks is seen by the second.
+    if not memory.lifecycle.due().due:
+        return False
+    latest = next(iter(memory.operations(1)), None)
+    return latest is None or not (latest.undone and latest.kind == KIND)
+
+
+def _consolidate(memory: Memory, by: str, progress: Progress) -> Consolidated | None:
+    """Consolidate in batches, signed by the server; None if another server is consolidating or this one stops."""
+    with signed(by=by):
+        try:
+            return consolidated(memory.consolidate_in_batches(progress=progress))
+        except (Cancelled, StoreLockedError):  # another server is at it
+            return None
+
 
 watching = APIRouter(tags=["watching"])
 
@@ -126,14 +263,14 @@ def create_app(
         openapi_url=None,
     )
     app.state.service = service
-    app.state.plans = plans.Plans()
+    app.state.plans = memory_routes.Plans()
     if not service.tokens:
         app.add_middleware(ForeignPages)
     app.add_middleware(RequestLog, largest=limits.largest)
     answer_errors(app)
     app.router.routes.extend(over_http.routes)
     # An included router is built at the first request, beside whatever other threads do; these routes stand already.
-    for router in (front_page.router, memory_routes.router, plans.router, watching, exact_routes.router):
+    for router in (front_page.router, memory_routes.router, memory_routes.plan_router, watching, table_routes.router):
         app.router.routes.extend(router.routes)
     table = routes(standard())
     for route in table:
@@ -167,7 +304,6 @@ def _describe(app: FastAPI, table: Sequence[Route]) -> None:
 
 
 _KINDS = {404: "not-found", 413: "too-much"}
-log = logging.getLogger("amgs.server")
 
 
 def answer_errors(app: FastAPI) -> None:

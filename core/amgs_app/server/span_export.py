@@ -20,7 +20,7 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
-from amgs.addresses import check_address
+from amgs.bounds import check_address
 from amgs.sessions.spans import RecordedSpan, as_otlp
 
 if TYPE_CHECKING:

@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Final, get_args
 
 from amgs.errors import InputError, UsageError
-from amgs.regular_file import read_toml
+from amgs.incoming import read_toml
 from amgs_app.calls.operation import Right
 
 RIGHTS: Final[tuple[Right, ...]] = get_args(Right)

@@ -8,15 +8,13 @@ from contextlib import contextmanager
 from typing import IO, TYPE_CHECKING, Any, Literal, get_args
 
 from amgs.errors import AmgsError, UsageError, as_refusal
-from amgs_app.terminal.exit_codes import ExitCode, code_of
-from amgs_app.terminal.printable import printable, printable_line
-from amgs_app.terminal.screen import draws
+from amgs_app.terminal.output import ExitCode, code_of, draws, printable, printable_line
 
 if TYPE_CHECKING:
     from amgs.types import Progress
     from amgs_app.calls.call import Call
     from amgs_app.engine import Engine
-    from amgs_app.session.operator import Operator
+    from amgs_app.session import Operator
 
 
 Format = Literal["table", "json", "csv"]

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Final
 from rich.terminal_theme import TerminalTheme
 
 from amgs.errors import AmgsError, InputError
-from amgs.regular_file import read_toml
+from amgs.incoming import read_toml
 
 if TYPE_CHECKING:
     from textual.theme import Theme

@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 from amgs.errors import UsageError
 from amgs.wing_registry import loaded
 from amgs_app import results
-from amgs_app.calls.arguments import Limit
 from amgs_app.calls.call import Call
-from amgs_app.calls.marks import Arg, Option, Takes
+from amgs_app.calls.marks import Arg, Limit, Option, Takes
 from amgs_app.calls.operation import Operation, operation
 from amgs_app.pages.writing import Html, Redact, palettes, write_page
 from amgs_app.panes.layout import Pane, PaneState
@@ -23,7 +22,7 @@ if TYPE_CHECKING:
 
     from amgs_app.calls.registry import Registry
     from amgs_app.engine import Engine
-    from amgs_app.session.operator import Operator
+    from amgs_app.session import Operator
 
 
 @operation(
@@ -45,7 +44,7 @@ def status(operator: Operator, *, html: Html = None, redact: Redact = False) -> 
     """
     engine = operator.engine
     if html is not None:
-        from amgs_app.pages.memory_report import of_memory
+        from amgs_app.pages.html_page import of_memory
 
         used = engine.memory.lifecycle.list_most_used(_USED)
         text = of_memory(operator, operator.look_at, used, palettes(), redacted=redact)
@@ -118,7 +117,7 @@ def show(
 
 def _call_of(operator: Operator, pane: Pane) -> Call[Any] | None:
     """Return the call whose result the pane shows; None for a pane whose last result stays."""
-    from amgs_app.calls.standard import standard
+    from amgs_app.calls.registry import standard
 
     if pane not in _LINES:
         look: Callable[[], Call[Any]] = loaded(views()[pane].look)
@@ -210,9 +209,8 @@ def help_command(
     """Show the first words of all commands by what they are for; explain a command with its arguments; or find commands
     by a word of their name, of what they do, or of what people call that: `help forget`.
     """
-    from amgs_app.calls.groups import EXAMPLES, FRONT_ENDS, PANELS
-    from amgs_app.calls.shared_options import SHARED_OPTIONS, flag_of
-    from amgs_app.calls.standard import standard
+    from amgs_app.calls.plain_values import SHARED_OPTIONS, flag_of
+    from amgs_app.calls.registry import EXAMPLES, FRONT_ENDS, PANELS, standard
 
     registry = standard()
     if every:

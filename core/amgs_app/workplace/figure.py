@@ -7,18 +7,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from amgs.text.plural import plural
+from amgs.text.words import plural
 from amgs.types import Frame, Health, HealthLine, JournalEntry, StoreStatus
-from amgs.types.health import Standing
-from amgs.types.topology import NamespaceSize
+from amgs.types.health import NamespaceSize, Standing
 from amgs_app.render.canvas import Canvas, Figure, Piece, Region, clean, cut_middle, ink, width_of
-from amgs_app.render.empty_state import notice_in
 from amgs_app.render.format import ago, count, optional, share
-from amgs_app.render.glyphs import HeaderPart, apportion, bar, facts_line, gauge
+from amgs_app.render.glyphs import HeaderPart, apportion, bar, facts_line, gauge, notice_in
 from amgs_app.render.level_map import draw_map, plan_rows
 from amgs_app.terminal.themes import Palette
-from amgs_app.workplace.figure_topology import detail_height, draw_detail, topology_lines
-from amgs_app.workplace.stations import PANE_OF
+from amgs_app.workplace.rows import PANE_OF, detail_height, draw_detail, topology_lines
 from amgs_focus.views import FocusView
 
 if TYPE_CHECKING:

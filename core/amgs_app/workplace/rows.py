@@ -1,26 +1,32 @@
-"""Tables and sentences for the overview, layouts, settings, scripts and help."""
+"""Tables and sentences for the overview, layouts, settings, scripts and help; the stations of the overview's
+loop; the namespaces of a database that holds the store; and the header line of the screen.
+"""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
-from amgs.text.plural import plural
+from rich.text import Text
+
+from amgs.text.words import plural
+from amgs.types import HealthLine, StoreStatus
+from amgs.types.health import NamespaceSize, StoreTopology
 from amgs_app.panes.row_filter import describe_filter
+from amgs_app.render.canvas import Canvas, Figure, Piece, Region, clean, ink
 from amgs_app.render.catalogue import entry, table_of, title_of
-from amgs_app.render.sentences import WARNING
+from amgs_app.render.format import WARNING, count, minute, share, short_count
+from amgs_app.render.glyphs import HeaderPart, facts_line
 from amgs_app.render.sheet import Column, ResultTable, facts, sheet, to_table
 
 if TYPE_CHECKING:
     from datetime import datetime
 
     from rich.console import RenderableType
-    from rich.text import Text
 
-    from amgs.types import HealthLine
     from amgs_app.panes.layout import Layout
-    from amgs_app.render.canvas import Canvas
     from amgs_app.results.memory import SettingsList
     from amgs_app.results.overview import Overview
     from amgs_app.results.session import (
@@ -36,7 +42,133 @@ if TYPE_CHECKING:
         ThemeSet,
         VerbHelp,
     )
-    from amgs_app.session.operator import Operator
+    from amgs_app.session import Operator
+
+
+PANE_OF = {
+    "inbox": "inbox",
+    "consolidate": "inbox",
+    "memory": "graph",
+    "frame": "frame",
+    "lifetime": "focus",
+    "window": "focus",
+    "decode": "focus",
+    "feedback": "calibration",
+}
+"""The pane of each station."""
+STATIONS: Final = tuple(PANE_OF)
+"""Names in the order of the loop."""
+
+
+def header(
+    canvas: Canvas,
+    *,
+    status: StoreStatus | None = None,
+    model: str = "",
+    live: bool = True,
+    threshold: float | None = None,
+    recording: bool = False,
+    sample_time: bool = False,
+    read_only: bool = False,
+) -> Text:
+    """Draw one line: store, counts, model, time, Brier score, and whether the screen is live."""
+    sheet = Figure(canvas.sized(canvas.width, 1))
+    palette = sheet.palette
+    muted, plain, strong = ink(palette.muted), ink(palette.text), ink(palette.text, bold=True)
+    state: tuple[Piece, ...] = (
+        ("● live", ink(palette.good, bold=True)) if live else ("◂ past", ink(palette.warn, bold=True)),
+    )
+    if read_only:
+        state = (("read-only ", ink(palette.warn, bold=True)), *state)
+    facts = [HeaderPart(0, (("amgs", ink(palette.accent, bold=True)),))]
+    if status is not None:
+        name = clean(status.path).replace("\\", "/").rsplit("/", 1)[-1]
+        total = sum(status.blocks.get(kind, 0) for kind in ("raw", "consolidated"))
+        facts += [
+            HeaderPart(4, ((name, plain),)),
+            HeaderPart(2, ((count(total), strong), (" blocks", muted))),
+            HeaderPart(3, ((count(status.blocks.get("raw", 0)), strong), (" raw", muted))),
+            HeaderPart(8, ((count(status.edges), plain), (" edges", muted))),
+        ]
+    if threshold is not None:
+        facts.append(HeaderPart(9, (("θ ", muted), (share(threshold), plain))))
+    if model:
+        facts.append(HeaderPart(5, ((clean(model), plain),)))
+    if status is not None:
+        hour = minute(status.now)
+        facts.append(HeaderPart(7, ((f"{hour} sample time" if sample_time else hour, muted),)))
+        if status.brier is not None:
+            facts.append(HeaderPart(6, (("Brier ", muted), (share(status.brier), plain))))
+    if recording:
+        state = (("◉ rec ", ink(palette.readable(palette.bad, palette.panel), bold=True)), *state)
+    facts.append(HeaderPart(1, state))
+    facts_line(sheet, 0, facts, gap=2 if canvas.width < 100 else 3, x=1)
+    return sheet.render()
+
+
+_MOST_NAMESPACES = 8
+_WIDE = 100
+
+
+def topology_lines(status: StoreStatus, namespaces: Sequence[NamespaceSize]) -> tuple[HealthLine, ...]:
+    """Return a line about the namespace; empty for a store in a file."""
+    topology = status.topology
+    if topology is None:
+        return ()
+    return (HealthLine("namespace", "well", _namespace(topology.namespace, namespaces), "status"),)
+
+
+def _namespace(own: NamespaceSize, namespaces: Sequence[NamespaceSize]) -> str:
+    """Return a namespace's position, blocks and size, in words."""
+    place = f", one of {len(namespaces):,}" if len(namespaces) > 1 else ""
+    parts = [f"{clean(own.name)}{place}", plural(own.blocks or 0, "block"), format_size(own.bytes)]
+    parts += [] if own.changes is None else [f"change {count(own.changes)}"]
+    if len(namespaces) > 1:
+        parts.append(f"all {format_size(sum(namespace.bytes for namespace in namespaces))}")
+    return " · ".join(parts)
+
+
+def format_size(size: int) -> str:
+    """Format bytes in decimal units: `3.4 GB`."""
+    for limit, unit in ((1e12, "TB"), (1e9, "GB"), (1e6, "MB"), (1e3, "kB")):
+        if size >= limit:
+            return f"{size / limit:.1f} {unit}"
+    return f"{size} B"
+
+
+def detail_height(status: StoreStatus, namespaces: Sequence[NamespaceSize], most: int) -> int:
+    """Return the lines that `draw_detail` needs, at most `most`; 0 if there is only one namespace."""
+    rows = len(namespaces) if status.topology is not None and len(namespaces) > 1 else 0
+    return min(rows, _MOST_NAMESPACES, most - 1) + 1 if rows and most > 1 else 0
+
+
+def draw_detail(region: Region, status: StoreStatus, namespaces: Sequence[NamespaceSize]) -> None:
+    """Draw the namespaces, the open one first, then the largest."""
+    if status.topology is not None and len(namespaces) > 1:
+        _namespaces(region, status.topology, namespaces)
+
+
+def _namespaces(region: Region, topology: StoreTopology, namespaces: Sequence[NamespaceSize]) -> None:
+    palette = region.palette
+    own = topology.namespace
+    others = sorted((namespace for namespace in namespaces if namespace.name != own.name), key=lambda n: -n.bytes)
+    every = [own, *others]
+    shown = every[: region.height - 1]
+    left = len(every) - len(shown)
+    region.rule(0, "namespaces", f"{left:,} more" if left else "≈ as last estimated")
+    for row, namespace in enumerate(shown, start=1):
+        mine = namespace.name == own.name
+        text = ink(palette.text, bold=mine)
+        name_w = max(8, region.width - 36)
+        region.put(1, row, clean(namespace.name), text, width=name_w)
+        blocks = (
+            "not known" if namespace.blocks is None else f"{'' if mine else '≈'}{short_count(namespace.blocks)} blocks"
+        )
+        x = name_w + 2
+        region.put(x, row, blocks, text, width=14, align="right")
+        region.put(x + 15, row, format_size(namespace.bytes), text, width=9, align="right")
+        if namespace.changes is not None:
+            region.put(x + 25, row, f"#{count(namespace.changes)}", ink(palette.muted), width=region.width - x - 25)
 
 
 OPERATIONS = 100
@@ -53,8 +185,8 @@ def _format_setting(value: object) -> str:
 
 
 def _drawn(operator: Operator, result: Overview, canvas: Canvas) -> Text:
-    from amgs_app.render.drawing import places
-    from amgs_app.render.journal import list_journal
+    from amgs_app.render.catalogue import places
+    from amgs_app.render.rows import list_journal
     from amgs_app.workplace.figure import overview
 
     every = list_journal(operator.engine.memory.operations(OPERATIONS), operator.engine.clock.now())
@@ -88,7 +220,6 @@ def _portable(result: Overview) -> Overview:
 @entry(figure=_drawn, sentence=_counts, portable=_portable, stays=True)
 def overview(result: Overview) -> ResultTable:
     from amgs_app.workplace.figure import SIGNS
-    from amgs_app.workplace.figure_topology import topology_lines
 
     store = result.store
     pairs: list[tuple[str, Any]] = [

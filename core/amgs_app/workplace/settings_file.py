@@ -19,7 +19,7 @@ from amgs_app.settings import (
     read_settings,
     say_unknown_setting,
 )
-from amgs_app.terminal.plain_refusals import is_section, say_domain, say_section
+from amgs_app.terminal.output import is_section, say_domain, say_section
 
 
 def change_settings(pairs: Sequence[str], file: Path | None = None) -> list[str]:

@@ -1,4 +1,5 @@
-"""LensNet: what each entry's detail is worth to what comes next, read from the working context and its end.
+"""LensNet: what each entry's detail is worth to what comes next, from features of the working context and its
+end. Lenses are saved and found by the base model that they were trained on.
 
 MegaContext, "LensNet". Dual cross-attention: the end of the lifetime (tail gists, the last tokens, the question) reads
 the entries, then every entry reads the end. It is not causal: the question at the end decides about what stood long
@@ -7,17 +8,103 @@ before it.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, astuple, dataclass
+from pathlib import Path
 
 import numpy as np
 import torch
 from torch import nn
 from torch.nn import functional
 
-from amgs_focus.lens.features import NAMES, LensFeatures
-from amgs_focus.lens.scoring import LensView, SpreadFloors, scores_of
+from amgs_focus.errors import CheckpointError
+from amgs_focus.lens.scoring import FocusScorer, LensView, SpreadFloors, TailSimilarity, scores_of
+from amgs_focus.model import checkpoint_file
+from amgs_focus.model.base_model import BaseModel
+from amgs_focus.options import OPTIONS
 from amgs_focus.tree.gist_tree import LifetimeTree
-from amgs_focus.window.working_context import Scores, Values, WorkingContext
+from amgs_focus.tree.span_index import SpanIndex
+from amgs_focus.window.working_context import Entry, Scores, Values, WorkingContext
+
+# Features of the entries of a working context, which a lens weighs.
+#
+# A feature is a plain number with a name that an operator can be shown, computed from the tokens and the layout; none
+# costs more than the window does. What did not help on texts that a lens had not seen was left out;
+# benchmarks/notebooks/negative-results.md names it.
+
+NAMES = (
+    "level",
+    "width",
+    "open",
+    "asked",
+    "question_words",
+    "question_best",
+    "question_meaning",
+    "far_prose",
+    "near_prose",
+    "far_code",
+    "near_code",
+)
+"""open: it is tokens now; asked: there is a question. question_…: words by idf that the best block of the span holds,
+the same against the best entry's, and cosine of mean embeddings. The others are 0 while there is a question: level,
+width (blocks, log); far and near grow with the distance to the cursor and fall with it, shared out by how much of the
+last tokens is prose and how much is code, where opposite blocks help."""
+
+
+class LensFeatures:
+    """Features of the entries of one lifetime's contexts."""
+
+    def __init__(self, tree: LifetimeTree) -> None:
+        self.tree = tree
+        self._index = SpanIndex(tree)
+        self._symbols: dict[int, bool] = {}
+
+    def of(self, view: LensView) -> Values:
+        """Return (entries, len(NAMES)), each roughly in [0, 1]."""
+        context, tree = view.context, self.tree
+        self._index.sync()
+        entries = context.entries()
+        blocks = np.array([(entry.end - entry.start) / tree.block_size for entry in entries])
+        words, meaning = self._resemblance(view.question, entries)
+        settled = np.array([entry.end <= context.tail_start for entry in entries], bool)
+        best = words[settled].max(initial=0.0)
+        # a question decides by itself: what it asks for is wanted wherever it stands, and below a coarse gist too,
+        # whose opening helps nothing yet
+        weight = float(not view.question)
+        columns = {
+            "level": weight * np.array([entry.level for entry in entries], np.float64) / 3,
+            "width": weight * np.log2(np.maximum(blocks, 1.0)) / 10,
+            "open": np.array([entry.level == 0 for entry in entries], np.float64),
+            "asked": np.full(len(entries), float(bool(view.question))),
+            "question_words": words,
+            "question_best": words / best if best else np.zeros(len(entries)),
+            "question_meaning": meaning,
+        }
+        code = self._share_of_code(context.lifetime)
+        distance = np.array([context.distance(entry) for entry in entries], np.float64)
+        for name, share in (("prose", 1 - code), ("code", code)):
+            columns[f"far_{name}"] = weight * share * np.minimum(1.0, distance / OPTIONS.far_blocks)
+            columns[f"near_{name}"] = weight * share / (1 + distance / OPTIONS.near_blocks)
+        return np.stack([columns[name] for name in NAMES], axis=1)
+
+    def _resemblance(self, tokens: Sequence[int], entries: Sequence[Entry]) -> tuple[Values, Values]:
+        """Return (entries,) words in common and likeness of meaning, both 0 for no tokens."""
+        if not tokens:
+            return np.zeros(len(entries)), np.zeros(len(entries))
+        nodes = [entry.node for entry in entries]
+        query = self._index.query(tokens, [1.0] * len(tokens))
+        return self._index.lexical(query, nodes), (1 + self._index.similarity(query, nodes)) / 2
+
+    def _share_of_code(self, until: int) -> float:
+        """Return how far the last tokens before one are code, by how many of them have no letter."""
+        tree = self.tree
+        tokens = tree.tokens(max(0, until - OPTIONS.latest_tokens), until).tolist()
+        for token in set(tokens) - self._symbols.keys():
+            self._symbols[token] = not any(map(str.isalpha, tree.model.decode([token])))
+        share = sum(self._symbols[token] for token in tokens) / max(1, len(tokens))
+        return min(1.0, max(0.0, (share - OPTIONS.prose_share) / (OPTIONS.code_share - OPTIONS.prose_share)))
+
 
 LATEST = 5  # gists of level 1 that the end is made of
 RECENT = 32  # last tokens beside them
@@ -209,3 +296,66 @@ def _rows(context: WorkingContext, tree: LifetimeTree) -> torch.Tensor:
             for place, index in pairs:
                 rows[place] = tree.gists(level, index, index + 1)[0]
     return rows
+
+
+FORMAT = "amgs-lensnet-1"
+FLOORS = "floors"
+NAMED = ("attention", "search")
+"""What the setting may name; all else is a path."""
+_OTHERWISE = "Restore the file, or set focus.lens to search."
+_ANOTHER = "Choose a checkpoint for this model, train one, or set focus.lens to search."
+
+
+def save_net(
+    path: Path, net: LensNet, *, model: BaseModel, gist: str, training: Mapping[str, str] | None = None
+) -> None:
+    """Save a net, in half precision."""
+    weights = {
+        f"net.{name}": value.detach().to("cpu", torch.float16).contiguous() for name, value in net.state_dict().items()
+    }
+    weights[FLOORS] = torch.tensor(astuple(SpreadFloors()), dtype=torch.float64)
+    shape = json.dumps({**asdict(net.shape), "features": list(net.shape.features)})
+    checkpoint_file.write(path, weights, {**(training or {}), "format": FORMAT, "gist": gist, "shape": shape}, model)
+
+
+def load_checkpoint(path: Path, model: BaseModel) -> LensNetScorer:
+    """Read what `save_net` wrote, for this model. The version is the CRC-32 of the weights and the floors.
+
+    Raises CheckpointError when the file is missing, damaged, was trained on another model, or for features that
+    this version does not compute.
+    """
+    checkpoint = checkpoint_file.read(path, "lens checkpoint", _OTHERWISE)
+    try:
+        shape_fields = json.loads(checkpoint.metadata["shape"])
+        shape = LensShape(**{**shape_fields, "features": tuple(shape_fields["features"])})
+    except (KeyError, TypeError, ValueError) as error:
+        raise CheckpointError(f"{path.name} is not a lens checkpoint.", way_out=_OTHERWISE) from error
+    if shape.features != NAMES:
+        raise CheckpointError(f"{path.name} uses other features than this version computes.", way_out="Train it again.")
+    checkpoint.require_base(model, _ANOTHER, shape.width)
+    net = LensNet(shape)
+    try:
+        net.load_state_dict(
+            {n.removeprefix("net."): v.float() for n, v in checkpoint.weights.items() if n.startswith("net.")}
+        )
+    except RuntimeError as error:
+        raise CheckpointError(
+            f"The weights in {path.name} do not fit the shape it declares.", way_out=_OTHERWISE
+        ) from error
+    stored = checkpoint.weights.get(FLOORS)  # a file from before they were written has the ones of always
+    floors = SpreadFloors() if stored is None else SpreadFloors(*stored.tolist())
+    return LensNetScorer(net, name=path.stem, version=checkpoint.version, floors=floors)
+
+
+def find_scorer(model: BaseModel, lens: str = "attention", own: Path | None = None) -> FocusScorer:
+    """Return the scorer that the setting `lens` names.
+
+    `attention`: the LensNet that was trained on this model (known by the model's embeddings), else `search`. `search`:
+    likeness to the question and the last tokens. Anything else: the path of a checkpoint.
+
+    own: a folder of checkpoints, which come before those that ship. Raises CheckpointError as `load_checkpoint` does.
+    """
+    if lens not in NAMED:
+        return load_checkpoint(Path(lens).expanduser(), model)
+    trained = checkpoint_file.find(model, FORMAT, own) if lens == "attention" else None
+    return load_checkpoint(trained, model) if trained else TailSimilarity()

@@ -6,7 +6,6 @@ import hashlib
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from amgs_focus.codec import plain, rounded
 from amgs_focus.errors import TraceError
 from amgs_focus.options import OPTIONS
 from amgs_focus.records import Refocus, StepRecord
@@ -25,10 +24,11 @@ from amgs_focus.trace.events import (
     outcome,
 )
 from amgs_focus.trace.trace import faulty
+from amgs_focus.tree.span_metadata import plain, rounded
 
 if TYPE_CHECKING:
     from amgs_focus.model.base_model import BaseModel
-    from amgs_focus.protocols import ProgressCallback
+    from amgs_focus.options import ProgressCallback
     from amgs_focus.runtime.runtime import FocusRuntime
 
 

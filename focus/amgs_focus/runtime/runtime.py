@@ -13,12 +13,11 @@ from dataclasses import replace
 import torch
 
 from amgs_focus.errors import FocusError, WindowBudgetError
-from amgs_focus.gist.checkpoint import find_gist_encoder
-from amgs_focus.gist.gistnet import GistEncoder
+from amgs_focus.gist import GistEncoder, find_gist_encoder
 from amgs_focus.lens.question_search import QuestionScorer, QuestionSearch
 from amgs_focus.lens.scoring import FocusScorer, TailSimilarity
 from amgs_focus.model.base_model import BaseModel
-from amgs_focus.protocols import PerfClock, ProgressCallback
+from amgs_focus.options import PerfClock, ProgressCallback
 from amgs_focus.records import (
     Action,
     BranchView,
@@ -33,19 +32,17 @@ from amgs_focus.records import (
     tail_start,
 )
 from amgs_focus.runtime import view
-from amgs_focus.runtime.prefix import PrefixReader
-from amgs_focus.runtime.state import FocusState
-from amgs_focus.runtime.step import decode_token, refocus
-from amgs_focus.runtime.timeline import Move, Timeline
+from amgs_focus.runtime.prefix import FocusState, PrefixReader
+from amgs_focus.runtime.timeline import Move, Timeline, decode_token, refocus
+from amgs_focus.runtime.utility import measure
 from amgs_focus.settings import FocusSettings
 from amgs_focus.trace.events import TraceSink
 from amgs_focus.tree.gist_tree import LifetimeTree
 from amgs_focus.tree.retention import require_in_reach
 from amgs_focus.tree.span_metadata import Act
-from amgs_focus.utility import measure
 from amgs_focus.views import EntryExplanation, FocusView
 from amgs_focus.window.allocator import make_room
-from amgs_focus.window.layout import lay_out
+from amgs_focus.window.candidates import lay_out
 from amgs_focus.window.working_context import WorkingContext
 
 KEYFRAMES = 64  # steps between two keyframes of the trace

@@ -17,11 +17,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from amgs_focus.codec import plain, rounded
 from amgs_focus.errors import ConfigurationError
 from amgs_focus.records import NodeRef, Refocus, StepRecord, tail_start
 from amgs_focus.trace.events import Trace
 from amgs_focus.trace.lineage import TraceBranch
+from amgs_focus.tree.span_metadata import plain, rounded
 
 
 @dataclass(frozen=True, slots=True)

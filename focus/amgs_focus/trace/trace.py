@@ -18,7 +18,6 @@ from typing import Annotated, Any, Literal, TextIO, Union
 
 from pydantic import Field, create_model
 
-from amgs_focus.codec import compact, parsed, plain, rounded
 from amgs_focus.errors import TraceError
 from amgs_focus.records import BranchView, Keyframe, Measurement, NodeRef, Override, Refocus, Segment, StepRecord
 from amgs_focus.trace.events import (
@@ -39,7 +38,7 @@ from amgs_focus.trace.events import (
     TraceEvent,
     TraceHeader,
 )
-from amgs_focus.tree.span_metadata import Act
+from amgs_focus.tree.span_metadata import Act, compact, parsed, plain, rounded
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,7 @@ from amgs_focus.tree.ctx_file import COPIED, HEADER_BYTES, CtxFile, CtxHeader, i
 from amgs_focus.tree.files import VECTORS, locked
 from amgs_focus.tree.journal import JOURNAL, SpanJournal
 from amgs_focus.tree.node_set import NodeRun
-from amgs_focus.tree.run_sums import RunSums
+from amgs_focus.tree.side_files import RunSums
 
 
 @dataclass(frozen=True, slots=True)

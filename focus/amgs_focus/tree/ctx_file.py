@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from amgs_focus.errors import CtxError
-from amgs_focus.tree.run_sums import RunSums
+from amgs_focus.tree.side_files import RunSums
 
 MAGIC = 0x4D434354  # "MCCT"
 VERSION = 1

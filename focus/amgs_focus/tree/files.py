@@ -34,7 +34,7 @@ from amgs_focus.tree.ctx_file import (
     repair,
 )
 from amgs_focus.tree.journal import Journalled, SpanJournal, first_line
-from amgs_focus.tree.usage import GistUsage
+from amgs_focus.tree.side_files import GistUsage
 
 if TYPE_CHECKING:
     from amgs_focus.model.base_model import BaseModel

@@ -20,10 +20,9 @@ import torch
 from numpy.typing import NDArray
 
 from amgs_focus.errors import CtxError, FocusError
-from amgs_focus.gist.gistnet import GistEncoder
+from amgs_focus.gist import GistEncoder, values_of
 from amgs_focus.model.base_model import BaseModel
-from amgs_focus.model.kept_values import values_of
-from amgs_focus.protocols import ProgressCallback
+from amgs_focus.options import ProgressCallback
 from amgs_focus.records import BLANK, NodeRef, Segment, SpanAbout, SpanKind, SpanSource
 from amgs_focus.tree.ctx_file import Rows
 from amgs_focus.tree.files import FolderStore, LifetimeStore, MemoryStore, RowStore

@@ -17,13 +17,12 @@ from typing import Annotated, Any, Literal, Union
 from pydantic import Discriminator, Field
 from pydantic import Tag as PydanticTag
 
-from amgs_focus.codec import parsed, plain
 from amgs_focus.errors import CtxError
 from amgs_focus.model.checkpoint_file import EmbeddingFingerprint
 from amgs_focus.records import BLANK, SpanAbout, SpanSource, Tag
 from amgs_focus.tree.ctx_file import is_there, unwritten
-from amgs_focus.tree.run_sums import RunSums
-from amgs_focus.tree.span_metadata import Act, Nodes, SpanMetadata
+from amgs_focus.tree.side_files import RunSums
+from amgs_focus.tree.span_metadata import Act, Nodes, SpanMetadata, parsed, plain
 
 JOURNAL = "spans.jsonl"
 JOURNAL_FORMAT = "amgs-spans-1"

@@ -17,15 +17,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from amgs_focus.codec import plain
 from amgs_focus.errors import FocusError
-from amgs_focus.model.kept_values import values_of
-from amgs_focus.protocols import ProgressCallback, TextEncoder
+from amgs_focus.gist import values_of
+from amgs_focus.options import ProgressCallback, TextEncoder
 from amgs_focus.records import BLANK, NodeRef, SpanAbout, Tag
 from amgs_focus.tree.files import LifetimeStore
 from amgs_focus.tree.node_set import NodeSet
-from amgs_focus.tree.span_metadata import Act, SpanMetadata
-from amgs_focus.tree.usage import GistUsage
+from amgs_focus.tree.side_files import GistUsage
+from amgs_focus.tree.span_metadata import Act, SpanMetadata, plain
 
 if TYPE_CHECKING:
     from amgs_focus.tree.gist_tree import LifetimeTree

@@ -1,5 +1,5 @@
-"""Metadata and history of a lifetime's spans after they were read in: metadata, tags, and forgotten, restored or purged
-detail.
+"""Metadata and history of a lifetime's spans after they were read in, and frozen values as JSON, by their
+annotations: the lines of a trace and of a lifetime's journal.
 
 MegaContext, "Pruning lifetime context" and "Curating the core knowledge corpus". Frozen values; the
 journal keeps them. The gist over what is forgotten stays, so that the
@@ -8,14 +8,60 @@ window still tiles the lifetime; what lies below it is not shown any more.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Annotated, Literal
+from functools import cache
+from typing import Annotated, Any, Literal
 
-from pydantic import PlainSerializer, PlainValidator
+from pydantic import PlainSerializer, PlainValidator, TypeAdapter, ValidationError
 
 from amgs_focus.records import SpanAbout, Tag
 from amgs_focus.tree.node_set import NOTHING, NodeSet
+
+# Frozen values as JSON and back, by their annotations (pydantic): the lines of a trace and of a lifetime's journal.
+#
+# Reading is strict: a number in quotes is no number. A field with a default may be missing, as a version that did not
+# know it yet leaves it out; a field that no version knows is passed over.
+
+
+@cache
+def adapter(kind: Any) -> TypeAdapter[Any]:
+    """Return what reads and writes values of a type; made when it is first needed."""
+    return TypeAdapter(kind)
+
+
+def plain(value: Any) -> Any:
+    """Return a frozen value as dicts, lists, texts and numbers."""
+    kind: Any = type(value)
+    return adapter(kind).dump_python(value, mode="json", warnings=False)
+
+
+def rounded(value: Any) -> Any:
+    """Return plain data with every float at 6 significant digits and every tuple a list."""
+    if isinstance(value, float):
+        return float(f"{value:.6g}")
+    if isinstance(value, Mapping):
+        return {str(key): rounded(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [rounded(item) for item in value]
+    return value
+
+
+def compact(value: Any) -> str:
+    """Return plain data as JSON on one line. Raises ValueError for a float that is no number."""
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+
+
+def parsed(kind: Any, raw: bytes) -> Any:
+    """Return a value of a type from JSON. Raises ValueError, in one sentence, where it does not fit."""
+    try:
+        return adapter(kind).validate_json(raw, strict=True)
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_context=False, include_input=False)[0]
+        where = ".".join(str(part) for part in first["loc"])
+        raise ValueError(f"{where}: {first['msg']}" if where else first["msg"]) from error
+
 
 ActKind = Literal["forget", "restore", "purge"]
 Fate = Literal[

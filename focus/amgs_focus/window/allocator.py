@@ -26,8 +26,7 @@ import numpy as np
 
 from amgs_focus.records import Action, Decision, InvalidationCost, NodeRef, Reason, with_sign
 from amgs_focus.settings import FocusSettings
-from amgs_focus.window.candidates import REST, AllocatorState, Unit, WindowState
-from amgs_focus.window.layout import too_small
+from amgs_focus.window.candidates import REST, AllocatorState, Unit, WindowState, too_small
 from amgs_focus.window.working_context import Edit, Scores, TreeShape, WorkingContext, aggregate, common
 
 FARTHER = 4

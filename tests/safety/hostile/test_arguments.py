@@ -18,14 +18,14 @@ import pytest
 
 from amgs_app.calls.marks import Parameter
 from amgs_app.calls.operation import Operation
-from amgs_app.calls.standard import standard
+from amgs_app.calls.registry import standard
 from amgs_app.engine import Engine, Options
 from amgs_app.render.encode import to_json
-from amgs_app.session.operator import Operator
+from amgs_app.session import Operator
 from amgs_app.shell.output import as_text, complain, is_intended
 from amgs_app.shell.script import parse_step, run_step
 from amgs_app.terminal.line import quote
-from amgs_app.terminal.printable import UNSAFE
+from amgs_app.terminal.output import UNSAFE
 from amgs_tui.__main__ import run
 from tests.safety.hostile.draws import WORDS, Draws, patience
 from tests.tui.headless_world import write_corpus

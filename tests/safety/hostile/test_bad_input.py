@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from amgs.api.simulation import Decay
+from amgs.api.graph import Decay
 from amgs.clock import FixedClock
 from amgs.errors import AmgsError, BudgetError, InputError, UnknownBlockError, UsageError
 from amgs.ingest.raw_blocks import RawBlock

@@ -22,10 +22,10 @@ from mcp.server.mcpserver.exceptions import ToolError
 from amgs import wire
 from amgs.client import MemoryClient
 from amgs.errors import AmgsError, InputError, UsageError
-from amgs.storable import check_storable, make_storable, why_unstorable
+from amgs.incoming import check_storable, make_storable, why_unstorable
 from amgs_app.server.asking import Asked, Service
 from amgs_app.server.hosting import DEFAULT, Namespaces
-from amgs_app.server.mcp.tools import Tools
+from amgs_app.server.mcp import Tools
 from amgs_app.server.tokens import Caller, Tokens
 from amgs_focus.errors import FocusError
 from amgs_focus.tree.check import check
@@ -207,7 +207,7 @@ def test_a_search_of_an_earlier_release_is_written_without_failing_the_next_fram
     with open_memory() as memory:
         memory.ingest_text(NOTE)
         memory.consolidate()
-        monkeypatch.setattr("amgs.api.retrieval.check_storable", lambda value: None)
+        monkeypatch.setattr("amgs.api.context.check_storable", lambda value: None)
         memory.search("\ud800 kiln", keep=True)
         assert memory.assemble("SESSION", query="kiln").selected
         assert [one.query for one in memory.searches()] == ["\ufffd kiln"]

@@ -17,7 +17,7 @@ from amgs.errors import AmgsError
 from amgs.memory import Memory
 from amgs.types import BlockFilter
 from amgs_app.shell.output import as_text
-from amgs_app.terminal.printable import UNSAFE
+from amgs_app.terminal.output import UNSAFE
 from tests.safety.hostile.draws import WORDS, Draws, patience
 
 NOW = datetime(2026, 3, 1, 9, tzinfo=UTC)

@@ -22,9 +22,9 @@ import pytest
 import torch
 
 from amgs_app.shell.output import as_text
-from amgs_app.terminal.printable import UNSAFE
+from amgs_app.terminal.output import UNSAFE
 from amgs_focus.errors import CtxError
-from amgs_focus.gist.gistnet import PointerEncoder
+from amgs_focus.gist import PointerEncoder
 from amgs_focus.model.tiny import TinyModel
 from amgs_focus.records import ModelCard, NodeRef, SpanAbout, Tag
 from amgs_focus.tree.check import LifetimeCheck, check

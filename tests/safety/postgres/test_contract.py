@@ -11,8 +11,7 @@ import pytest
 
 from amgs.storage.opening import open_storage
 from amgs.storage.store import Storage
-from amgs.types.gateway import GatewayPrompt
-from amgs.types.usage import Usage
+from amgs.types.gateway import GatewayPrompt, Usage
 from tests.engine import test_centrality, test_lifecycle_prune
 from tests.engine.memory_world import open_memory, write_notes
 from tests.engine.storage.test_changes import *

@@ -120,7 +120,7 @@ def test_an_error_of_the_server_says_whether_it_is_away_and_what_to_do(
 ) -> None:
     psycopg = pytest.importorskip("psycopg")
     from amgs.problems import status_of
-    from amgs.storage.postgres.server_errors import translating
+    from amgs.storage.postgres.values import translating
 
     error = (psycopg.errors.lookup(state) if state else psycopg.OperationalError)(message)
     with pytest.raises(StoreError) as raised, translating("postgresql://host/db"):
@@ -140,7 +140,7 @@ def test_a_server_that_is_too_old_is_named(postgres: str, monkeypatch: pytest.Mo
 def test_rows_stay_in_order_of_insertion_when_a_later_step_adds_a_column(postgres: str) -> None:
     import psycopg
 
-    from amgs.storage.postgres.schema import _number_rows
+    from amgs.storage.postgres.values import _number_rows
 
     place = namespace(postgres)
     schema = f"amgs_{place.rpartition('=')[2]}"

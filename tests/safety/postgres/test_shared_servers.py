@@ -20,7 +20,7 @@ from amgs_app.engine import Options
 from amgs_app.results.overview import Overview
 from amgs_app.server.hosting import Namespaces
 from amgs_app.server.tokens import Caller, Tokens, digest
-from amgs_app.session.operator import Operator
+from amgs_app.session import Operator
 from tests.postgres_server import namespace
 from tests.service.serving import client, served
 

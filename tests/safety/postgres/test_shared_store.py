@@ -21,7 +21,7 @@ from amgs.memory import Memory
 from amgs.settings import ConsolidationSettings, Settings
 from amgs.storage.migrations import LATEST
 from amgs.storage.opening import open_storage
-from amgs.storage.postgres import lease
+from amgs.storage.postgres import sharing
 from amgs.types import BlockFilter
 from tests.engine.memory_world import NOW, consolidated, open_memory
 from tests.engine.storage.samples import block, put
@@ -148,7 +148,7 @@ def test_one_that_is_killed_while_it_writes_holds_nobody_up(postgres: str, monke
         process = told.get(timeout=60)
         assert storage.block_columns.count() == 1  # who reads does not wait
         with monkeypatch.context() as hasty:
-            hasty.setattr(lease, "_SECONDS", 0.2)
+            hasty.setattr(sharing, "_SECONDS", 0.2)
             with pytest.raises(StoreLockedError, match=f"was being written by process {process} "):
                 put(storage, block("too early"))
         holder.kill()
@@ -179,7 +179,7 @@ def test_one_program_consolidates_at_a_time_and_the_next_takes_what_is_left(
         batches = one.consolidate_in_batches()
         next(batches)
         with monkeypatch.context() as hasty:
-            hasty.setattr(lease, "_SECONDS", 0.2)
+            hasty.setattr(sharing, "_SECONDS", 0.2)
             with pytest.raises(StoreLockedError, match="was being consolidated by process "):
                 other.consolidate()
         other.add("The ferry waits for the tide.")  # who writes something else does not wait

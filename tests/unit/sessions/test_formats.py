@@ -22,8 +22,7 @@ from amgs.errors import InputError
 from amgs.sessions import building, opening
 from amgs.sessions.formats import opencode
 from amgs.sessions.opening import FORMATS, first_records, open_session, sessions_in
-from amgs.sessions.turn import Session, Turn
-from amgs.sessions.windows import find_dropped_turns
+from amgs.sessions.turn import Session, Turn, find_dropped_turns
 from tests.unit.sessions.mutations import mutated
 
 FIXTURES = Path(__file__).parent / "fixtures"

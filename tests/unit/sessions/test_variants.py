@@ -17,8 +17,7 @@ from amgs.errors import InputError
 from amgs.exchange.importers import parsing
 from amgs.sessions.lines import instant
 from amgs.sessions.opening import open_session
-from amgs.sessions.turn import Session
-from amgs.sessions.windows import find_dropped_turns
+from amgs.sessions.turn import Session, find_dropped_turns
 from tests.unit.sessions.test_formats import FILES, FIXTURES, KEYS, session_of, written
 
 

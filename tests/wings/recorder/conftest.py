@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from amgs.wings.recorder.bodies import SpanWriter
 from amgs.wings.recorder.receiver import SpanReceiver
-from amgs.wings.recorder.span_files import SpanWriter
 
 NOW = datetime(2026, 3, 1, 9, tzinfo=UTC)
 

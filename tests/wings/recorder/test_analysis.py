@@ -8,9 +8,8 @@ import pytest
 
 from amgs.sessions.spans import instant_of
 from amgs.wings.recorder.audit import audit
-from amgs.wings.recorder.causes import explain_miss, records_not_recalled
 from amgs.wings.recorder.foreign_memory import content_of, memory_of, restrict_to_store
-from amgs.wings.recorder.uses import review_scores, uses_of
+from amgs.wings.recorder.uses import explain_miss, records_not_recalled, review_scores, uses_of
 from tests.wings.recorder.spans_of import DAY, SpanWorld
 
 BEDS = "The beds are watered every 9 hours."

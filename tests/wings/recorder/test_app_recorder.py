@@ -14,12 +14,12 @@ from typing import Any
 import pytest
 
 from amgs.types import JournalEntry
+from amgs.wings.recorder.bodies import SpanWriter
 from amgs.wings.recorder.foreign_memory import memory_of, restrict_to_store
-from amgs.wings.recorder.span_files import SpanWriter
 from amgs.wings.recorder.uses import review_scores
 from amgs_app.panes.layout import PANE_KEYS, PANES
 from amgs_app.render.catalogue import list_of
-from amgs_app.views.recorder import showing
+from amgs_app.views.recorder import results
 from amgs_app.views.recorder.results import RecallScores
 from amgs_app.views.recorder.rows import AUDIT, draw_scores
 from amgs_tui.dialogs.reader import TextReader
@@ -146,10 +146,10 @@ def hostile() -> SpanWorld:
 
 MEMORY = memory_of(hostile().spans)
 RESULTS: dict[str, Any] = {
-    "traffic": showing.show_traffic(MEMORY, "", 99, hostile().spans, 0, Path()),
-    "recall": showing.show_recall(MEMORY, MEMORY.searches()[-1]),
-    "records": showing.show_records(MEMORY, "", 99, None),
-    "audit": showing.show_audit(MEMORY, MEMORY.operations[-1].at, 0, 99, None),
+    "traffic": results.show_traffic(MEMORY, "", 99, hostile().spans, 0, Path()),
+    "recall": results.show_recall(MEMORY, MEMORY.searches()[-1]),
+    "records": results.show_records(MEMORY, "", 99, None),
+    "audit": results.show_audit(MEMORY, MEMORY.operations[-1].at, 0, 99, None),
     "scores": RecallScores(review_scores(MEMORY)),
     "no scores": RecallScores(review_scores(restrict_to_store(MEMORY, "house"))),
 }

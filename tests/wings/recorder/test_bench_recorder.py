@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from amgs.text.embedding import HashingEmbedder
-from amgs.text.tokens import approximate_tokens
+from amgs.text.language_model import approximate_tokens
 from benchmarks.bench_results import MemoryRig
 from benchmarks.recorder.bench import run
 

@@ -15,10 +15,9 @@ from amgs.sessions.formats.otlp import session_of
 from amgs.sessions.opening import open_session
 from amgs.sessions.span_messages import conversation_ids
 from amgs.sessions.spans import joined
-from amgs.wings.recorder.bodies import import_file, read_body
+from amgs.wings.recorder.bodies import SpanReader, SpanWriter, import_file, read_body
 from amgs.wings.recorder.foreign_memory import ForeignMemory, memory_of
 from amgs.wings.recorder.receiver import Received
-from amgs.wings.recorder.span_files import SpanReader, SpanWriter
 from amgs.wings.recorder.uses import uses_of
 
 SPANS = Path(__file__).parent / "foreign_spans"

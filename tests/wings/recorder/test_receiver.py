@@ -26,11 +26,9 @@ from amgs.sessions.span_messages import messages_of
 from amgs.sessions.spans import as_otlp, joined
 from amgs.wings.recorder import bodies
 from amgs.wings.recorder.audit import audit
-from amgs.wings.recorder.bodies import contents_of, read_body
-from amgs.wings.recorder.errors import BodyError
+from amgs.wings.recorder.bodies import BodyError, Form, SpanReader, contents_of, read_body
 from amgs.wings.recorder.foreign_memory import memory_of
 from amgs.wings.recorder.receiver import SpanReceiver
-from amgs.wings.recorder.span_files import Form, SpanReader
 from amgs.wings.recorder.uses import review_scores
 from tests.wings.recorder.conftest import NOW
 from tests.wings.recorder.spans_of import SpanWorld

@@ -10,13 +10,11 @@ from amgs.errors import UsageError
 from amgs.sessions.formats.otlp import session_of
 from amgs.sessions.spans import RecordedSpan, joined
 from amgs.types.conversation import ToolCall
-from amgs.types.gateway import GatewayExchange
-from amgs.types.usage import Usage
-from amgs.wings.recorder.bodies import contents_of
+from amgs.types.gateway import GatewayExchange, Usage
+from amgs.wings.recorder.bodies import SpanReader, contents_of
 from amgs.wings.recorder.foreign_memory import memory_of
 from amgs.wings.recorder.receiver import SpanReceiver
-from amgs.wings.recorder.span_files import SpanReader
-from amgs_app.gateway.formats.spoken import Spoken
+from amgs_app.gateway.formats import Spoken
 from amgs_app.server.hosting import Namespaces
 from amgs_app.server.service import create_app
 from amgs_app.server.span_export import SpanExport

@@ -13,13 +13,13 @@ from pathlib import Path
 import pytest
 
 from amgs.errors import InputError
-from amgs.wings.recorder import span_files
-from amgs.wings.recorder.span_files import SpanReader, SpanWriter, files_in
+from amgs.wings.recorder import bodies
+from amgs.wings.recorder.bodies import SpanReader, SpanWriter, files_in
 
 NOW = datetime(2026, 3, 1, 9, tzinfo=UTC)
 
 
-def bodies(folder: Path) -> list[bytes]:
+def read_bodies(folder: Path) -> list[bytes]:
     return [entry.body for entry in SpanReader(folder).new()]
 
 
@@ -31,13 +31,13 @@ def test_what_is_added_is_read_in_order_and_only_once(tmp_path: Path) -> None:
         assert [entry.form for entry in reader.new()] == ["otlp-json", "otlp-protobuf"]
         writer.add("langfuse", b"", NOW)
         assert [(entry.body, entry.at) for entry in reader.new()] == [(b"", NOW)]
-    assert bodies(tmp_path) == [b"{}\n{", b"\x00\n\xff", b""]
+    assert read_bodies(tmp_path) == [b"{}\n{", b"\x00\n\xff", b""]
 
 
 def test_several_programs_write_side_by_side(tmp_path: Path) -> None:
     with SpanWriter(tmp_path) as one, SpanWriter(tmp_path) as two, ThreadPoolExecutor(8) as pool:
         list(pool.map(lambda n: (one, two)[n % 2].add("otlp-json", f"{n}".encode(), NOW), range(200)))
-    assert sorted(map(int, bodies(tmp_path))) == [*range(200)]
+    assert sorted(map(int, read_bodies(tmp_path))) == [*range(200)]
     assert len(files_in(tmp_path)) == 2
 
 
@@ -64,7 +64,7 @@ def test_beyond_what_is_kept_the_oldest_file_goes(tmp_path: Path) -> None:
     with SpanWriter(tmp_path, capacity=40_000) as writer:
         for number in range(100):
             writer.add("otlp-json", f"{number:04}".encode() * 250, NOW)
-    kept = [body[:4] for body in bodies(tmp_path)]
+    kept = [body[:4] for body in read_bodies(tmp_path)]
     assert kept[-1] == b"0099" and kept == [f"{n:04}".encode() for n in range(100 - len(kept), 100)]
     assert 20_000 < sum(path.stat().st_size for path in files_in(tmp_path)) <= 40_000
 
@@ -114,10 +114,10 @@ def test_what_a_full_disk_took_of_a_body_is_taken_back(tmp_path: Path, monkeypat
     with SpanWriter(tmp_path) as writer:
         writer.add("otlp-json", b"before", NOW)
         with monkeypatch.context() as full, pytest.raises(OSError, match="No space left"):
-            full.setattr(span_files, "_write", half)
+            full.setattr(bodies, "_write", half)
             writer.add("otlp-json", b"lost", NOW)
         writer.add("otlp-json", b"after", NOW)
-    assert bodies(tmp_path) == [b"before", b"after"]
+    assert read_bodies(tmp_path) == [b"before", b"after"]
 
 
 def test_a_folder_that_cannot_be_written_is_refused_in_a_sentence(tmp_path: Path) -> None:
@@ -130,7 +130,7 @@ _WRITES = """
 import sys
 from datetime import UTC, datetime
 from pathlib import Path
-from amgs.wings.recorder.span_files import SpanWriter
+from amgs.wings.recorder.bodies import SpanWriter
 writer = SpanWriter(Path(sys.argv[1]))
 for number in range(1_000_000):
     writer.add("otlp-json", f"{number:06}".encode() * 500, datetime.now(UTC))
@@ -149,7 +149,7 @@ def test_nothing_that_was_acknowledged_is_lost_to_a_kill(tmp_path: Path) -> None
             writing.send_signal(signal.SIGKILL)
             rest = [int(line) for line in writing.stdout.read().split() if line.isdigit()]
         last = max([last, *rest[:-1]])
-        found = {int(body[:6]) for body in bodies(tmp_path)}
+        found = {int(body[:6]) for body in read_bodies(tmp_path)}
         assert {*range(last + 1)} <= found
         for path in files_in(tmp_path):
             path.unlink()

@@ -13,8 +13,10 @@ from typing import Any
 import pytest
 
 import amgs_app.views.sessions as sessions_views
-from amgs.sessions.turn import Place, Session, Turn
-from amgs.sessions.windows import (
+from amgs.sessions.turn import (
+    Place,
+    Session,
+    Turn,
     characters_a_token,
     estimate_dropped_tokens,
     find_dropped_turns,
@@ -24,15 +26,11 @@ from amgs.sessions.windows import (
     window_at,
 )
 from amgs.types.conversation import ToolCall
-from amgs.wings.sessions.cache import cache_line
-from amgs.wings.sessions.controls import KindRate, by_kind
 from amgs.wings.sessions.findings import action_of, findings_in
-from amgs.wings.sessions.losses import losses
-from amgs.wings.sessions.obedience import find_broken_rules
-from amgs.wings.sessions.outlook import look_ahead
-from amgs.wings.sessions.regrets import regrets
+from amgs.wings.sessions.losses import find_broken_rules, look_ahead, losses
+from amgs.wings.sessions.regrets import KindRate, by_kind, regrets
 from amgs.wings.sessions.review import review
-from amgs.wings.sessions.work import failures_of, files_of, largest_results, shares_of, waits_of
+from amgs.wings.sessions.work import cache_line, failures_of, files_of, largest_results, shares_of, waits_of
 from benchmarks.sessions.replay import at_random, harness, instead, recent_only
 from tests.wings.sessions.claude_world import LISTING, ClaudeFile
 

@@ -14,7 +14,7 @@ from amgs_app.render.canvas import Canvas
 from amgs_app.render.catalogue import table_of
 from amgs_app.render.sheet import to_lines
 from amgs_app.views.sessions import figure as figures
-from amgs_app.views.sessions.row_fields import list_found
+from amgs_app.views.sessions.lists import list_found
 from amgs_tui.__main__ import run
 from tests.wings.sessions.claude_world import LISTING, ClaudeFile
 

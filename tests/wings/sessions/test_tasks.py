@@ -7,9 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from amgs.types.usage import Usage
-from amgs.wings.sessions.prices import cost_of
-from amgs.wings.sessions.tasks import SumBy, TreeRow, tree_at, usage_of_sessions
+from amgs.types.gateway import Usage
+from amgs.wings.sessions.tasks import SumBy, TreeRow, cost_of, tree_at, usage_of_sessions
 from amgs_tui.__main__ import run
 
 PROJECT = ".claude/projects/-home-ada-hut"

@@ -13,7 +13,7 @@ from functools import lru_cache
 from importlib import resources
 from typing import Any
 
-from amgs.text.spacy_entities import missing_model, opened
+from amgs.text.entities import missing_model, opened
 
 
 def word_set(words: str) -> frozenset[str]:

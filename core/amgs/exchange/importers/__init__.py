@@ -1,1 +1,1 @@
-"""Importers for exports of other memories and chat programs, as drafts of blocks; one module per format."""
+"""Importers for exports of other memories and chat programs, as drafts of blocks; a module for each kind of file."""

@@ -8,10 +8,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from amgs.errors import InputError
-from amgs.exchange.importers.chatgpt import ChatGPTImporter
-from amgs.exchange.importers.claude import ClaudeImporter
-from amgs.exchange.importers.mcp_graph import McpGraphImporter
-from amgs.exchange.importers.mem0 import Mem0Importer
+from amgs.exchange.importers.chats import ChatGPTImporter, ClaudeImporter
+from amgs.exchange.importers.memories import McpGraphImporter, Mem0Importer
 from amgs.exchange.importers.parsing import parse
 from amgs.exchange.importers.records import (
     ForeignFormat,

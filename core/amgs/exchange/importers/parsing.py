@@ -12,8 +12,8 @@ from typing import Any
 
 from amgs.clock import UNPLACED, parse_instant
 from amgs.errors import InputError
+from amgs.incoming import check_ends, say_json_fault
 from amgs.ingest.raw_blocks import shown
-from amgs.regular_file import check_ends, say_json_fault
 from amgs.sessions.lines import open_unpacked, seconds_of
 
 _ARCHIVE = b"PK\x03\x04"

@@ -22,7 +22,7 @@ from typing import Any, Final, cast
 from amgs.errors import MissingExtraError
 from amgs.extras import install_line, installed
 from amgs.ingest.document import ParsedDocument, UnfitError, decode
-from amgs.ingest.readers import markdown
+from amgs.ingest.readers import notes
 
 ENDINGS: Final = (".html", ".htm", ".pdf", ".docx", ".pptx", ".xlsx", ".epub", ".msg")
 PATIENCE: Final = 60.0
@@ -49,7 +49,7 @@ def read(raw: bytes, *, ending: str) -> ParsedDocument:
     if not (text := answer["text"].strip()):
         raise UnfitError("it holds no text; a scan must go through OCR first")
     # The leading line break keeps a horizontal rule at the top from being read as front matter.
-    document = markdown.document(f"\n{text}")
+    document = notes.document(f"\n{text}")
     title = " ".join(answer["title"].split())
     warnings = (guess,) if guess else ()
     return replace(document, title=title or document.title, warnings=warnings, first_line=0)

@@ -19,7 +19,7 @@ from amgs.sessions.building import SessionBuilder, SessionFormat, no_session, re
 from amgs.sessions.lines import Record, instant, text, unreadable
 from amgs.sessions.turn import Boundary, Place, Session, Turn
 from amgs.types.conversation import ToolCall
-from amgs.types.usage import Usage
+from amgs.types.gateway import Usage
 
 _HEADING: Final = "# aider chat started at "
 _FENCE: Final = re.compile(r"^\s*(```+|~~~+)")

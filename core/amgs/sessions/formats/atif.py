@@ -30,7 +30,7 @@ from amgs.sessions.lines import (
 )
 from amgs.sessions.turn import Boundary, Place, Session, Turn
 from amgs.types.conversation import ToolCall
-from amgs.types.usage import Usage
+from amgs.types.gateway import Usage
 
 _DEEPEST: Final = 8
 """Trajectories within one another that are read."""

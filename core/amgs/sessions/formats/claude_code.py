@@ -14,10 +14,10 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Final, Literal
 
-from amgs.sessions.anthropic_messages import parts_of, turns_of_part, usage_of, window_of, words_of_user
 from amgs.sessions.branches import RecordNode, find_abandoned_records
 from amgs.sessions.building import ListMarks, RecordReading, SessionFormat, read_lines
 from amgs.sessions.lines import Line, Record, content_text, count, fields, instant, text
+from amgs.sessions.messages import parts_of, turns_of_part, usage_of, window_of, words_of_user
 from amgs.sessions.turn import Boundary, LoadedRules, Place, TurnKind
 
 _HUMAN: Final = ("typed", "sdk", "queued", "paste", "voice", "suggestion", "suggestion_accepted", "user", "human")

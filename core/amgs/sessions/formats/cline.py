@@ -18,7 +18,6 @@ from pathlib import Path
 from typing import Any, Final
 
 from amgs.errors import InputError
-from amgs.sessions.anthropic_messages import PartTurn, parts_of, turns_of_part
 from amgs.sessions.building import SessionBuilder, SessionFormat
 from amgs.sessions.lines import (
     Line,
@@ -34,9 +33,10 @@ from amgs.sessions.lines import (
     text,
     usage_with_cache,
 )
+from amgs.sessions.messages import PartTurn, parts_of, turns_of_part
 from amgs.sessions.turn import Boundary, Place, Session, TurnKind
 from amgs.types.conversation import ToolCall
-from amgs.types.usage import Usage
+from amgs.types.gateway import Usage
 
 _NAME: Final = "api_conversation_history.json"
 _TOOLS: Final = (

@@ -18,9 +18,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
-from amgs.sessions.anthropic_messages import words_of_user
+from amgs.sessions.branches import CopiedBeginning, lines_before, thread_above
 from amgs.sessions.building import ListMarks, RecordReading, SessionFormat, read_lines
-from amgs.sessions.codex_threads import CopiedBeginning, lines_before, thread_above
 from amgs.sessions.lines import (
     Line,
     Record,
@@ -34,9 +33,10 @@ from amgs.sessions.lines import (
     text,
     usage_with_cache,
 )
+from amgs.sessions.messages import words_of_user
 from amgs.sessions.turn import Boundary, LoadedRules, Place, Turn
 from amgs.types.conversation import ToolCall
-from amgs.types.usage import Usage
+from amgs.types.gateway import Usage
 
 _PUT_IN: Final = re.compile(
     r"\s*(?:<(?:environment_context|user_instructions|turn_aborted|permissions|skill|INSTRUCTIONS)\b"

@@ -16,7 +16,7 @@ from typing import Any, Final
 from amgs.sessions.building import RecordReading, SessionFormat, read_lines
 from amgs.sessions.lines import Record, as_json, content_text, count, fields, instant, text, usage_with_cache
 from amgs.sessions.turn import Place
-from amgs.types.usage import Usage
+from amgs.types.gateway import Usage
 
 
 class _Reading(RecordReading):

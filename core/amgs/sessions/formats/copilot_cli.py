@@ -31,7 +31,7 @@ from amgs.sessions.lines import (
 )
 from amgs.sessions.turn import Boundary, Place, Session, Turn
 from amgs.types.conversation import ToolCall
-from amgs.types.usage import Usage
+from amgs.types.gateway import Usage
 
 _TRIGGERS: Final = {"manual": "manual", "": ""}
 """How a compaction begins: any other trigger is the program's own."""

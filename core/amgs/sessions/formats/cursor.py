@@ -14,9 +14,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
-from amgs.sessions.anthropic_messages import parts_of, turns_of_part
 from amgs.sessions.building import ListMarks, RecordReading, SessionFormat, read_lines
 from amgs.sessions.lines import Record, content_text, fields, text
+from amgs.sessions.messages import parts_of, turns_of_part
 from amgs.sessions.turn import Place
 
 _TIME: Final = re.compile(r"\s*<timestamp>.*?</timestamp>\s*", re.DOTALL)

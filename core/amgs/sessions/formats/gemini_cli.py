@@ -18,7 +18,6 @@ from typing import Any, Final
 
 from amgs.errors import InputError
 from amgs.sessions.building import SessionBuilder, SessionFormat
-from amgs.sessions.gemini_parts import gemini_parts, response_text
 from amgs.sessions.lines import (
     Line,
     Record,
@@ -34,9 +33,10 @@ from amgs.sessions.lines import (
     text_beside,
     usage_with_cache,
 )
+from amgs.sessions.messages import gemini_parts, response_text
 from amgs.sessions.turn import Boundary, Place, Session, TurnKind
 from amgs.types.conversation import ToolCall
-from amgs.types.usage import Usage
+from amgs.types.gateway import Usage
 
 _COMPRESSED: Final = re.compile(r"[Cc]ompressed from (\d[\d,]{0,11})(%?)(?: tokens)? to (\d[\d,]{0,11})")
 _SUMMARY: Final = "<state_snapshot>"

@@ -17,8 +17,8 @@ from typing import Any, Final
 
 from amgs.sessions.building import RecordReading, SessionFormat, no_session, read_latest
 from amgs.sessions.formats import opencode
+from amgs.sessions.formats.opencode import milliseconds
 from amgs.sessions.lines import Line, Record, content_text, fields, instant, items, parse_object, text
-from amgs.sessions.opencode_messages import milliseconds
 from amgs.sessions.sqlite_file import SqliteFile, is_sqlite, opened, tables_named_in
 from amgs.sessions.turn import Boundary, Place, Session
 

@@ -16,10 +16,9 @@ from typing import Any, Final
 
 from amgs.errors import InputError
 from amgs.sessions.building import SessionBuilder, SessionFormat
-from amgs.sessions.exported_spans import form_of, is_export, records_in, rows_in, span_of
+from amgs.sessions.foreign_spans import form_of, is_export, records_in, rows_in, single_calls, span_of
 from amgs.sessions.lines import Line, Record, as_json, document_at, items, lines_of, text
 from amgs.sessions.messages import turns_of
-from amgs.sessions.span_calls import single_calls
 from amgs.sessions.span_messages import (
     ANSWERS,
     Item,
@@ -36,7 +35,7 @@ from amgs.sessions.span_messages import (
 from amgs.sessions.spans import OtlpContent, RecordedSpan, SpanFormatError, content_of, joined
 from amgs.sessions.turn import Boundary, Place, Session, Turn
 from amgs.types.conversation import ToolCall
-from amgs.types.usage import Usage
+from amgs.types.gateway import Usage
 
 _NOWHERE: Final = Place(0)
 _MODELS: Final = (

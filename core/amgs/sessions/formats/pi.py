@@ -19,7 +19,7 @@ from amgs.sessions.branches import RecordNode, way_back
 from amgs.sessions.building import ListMarks, RecordReading, SessionFormat, read_lines
 from amgs.sessions.lines import Record, content_text, count, fields, instant, items, text
 from amgs.sessions.turn import Boundary, Place
-from amgs.types.usage import Usage
+from amgs.types.gateway import Usage
 
 _AGENTS: Final = {".openclaw": "OpenClaw", ".clawdbot": "OpenClaw", ".omp": "OMP"}
 """Programs by the folder in which their files lie."""

@@ -15,13 +15,12 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
-from amgs.sessions.anthropic_messages import words_of_user
 from amgs.sessions.branches import RecordNode, find_abandoned_records
 from amgs.sessions.building import ListMarks, RecordReading, SessionFormat, read_lines
-from amgs.sessions.gemini_parts import gemini_parts, response_text
 from amgs.sessions.lines import Record, content_text, count, fields, instant, items, text, usage_with_cache
+from amgs.sessions.messages import gemini_parts, response_text, words_of_user
 from amgs.sessions.turn import Boundary, Place
-from amgs.types.usage import Usage
+from amgs.types.gateway import Usage
 
 _BY_USER: Final = ("", "mid_turn_user_message", "realtime_message")
 """Subtypes of a user's record that a person sent."""

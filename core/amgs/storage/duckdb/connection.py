@@ -26,8 +26,7 @@ from amgs.errors import (
 )
 from amgs.storage.connection import ChangeLog, OfferedColumn, SqlConnection, mask_missing
 from amgs.storage.duckdb import files
-from amgs.storage.duckdb.last_commit import SETTINGS, LastCommit, Note, WriteAheadSize
-from amgs.storage.duckdb.read_gate import ReadGate
+from amgs.storage.duckdb.files import SETTINGS, LastCommit, Note, ReadGate, WriteAheadSize
 from amgs.storage.duckdb.schema import migrate, schema_version
 from amgs.storage.migrations import LATEST
 

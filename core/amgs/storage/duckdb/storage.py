@@ -8,10 +8,9 @@ import duckdb
 import numpy as np
 
 from amgs.errors import StoreCorruptError
-from amgs.storage.block_columns import BlockColumnStorage, EmbeddingColumns, FeatureColumns
+from amgs.storage.block_columns import BlockColumnStorage, EmbeddingColumns, FeatureColumns, where
 from amgs.storage.duckdb.connection import Connection
-from amgs.storage.duckdb.last_commit import Note
-from amgs.storage.filters import where
+from amgs.storage.duckdb.files import Note
 from amgs.storage.migrations import ADOPT_SOURCES
 from amgs.storage.sources import SourceStorage
 from amgs.storage.store import Storage

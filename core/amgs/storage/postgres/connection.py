@@ -26,13 +26,18 @@ from amgs.storage.connection import OfferedColumn, SqlConnection
 from amgs.storage.migrations import LATEST
 from amgs.storage.postgres import values
 from amgs.storage.postgres.address import Address
-from amgs.storage.postgres.lease import begin_lease, hold_lease
-from amgs.storage.postgres.outbox import Outbox, SharedChangeLog
-from amgs.storage.postgres.schema import migrate, version_of
-from amgs.storage.postgres.server_errors import translating
-from amgs.storage.postgres.values import OFFERED_TYPES, array_of, columns_of, translate_statement
+from amgs.storage.postgres.sharing import Outbox, SharedChangeLog, begin_lease, hold_lease
+from amgs.storage.postgres.values import (
+    OFFERED_TYPES,
+    array_of,
+    columns_of,
+    migrate,
+    translate_statement,
+    translating,
+    version_of,
+)
 from amgs.types import StoreChange
-from amgs.types.topology import NamespaceSize
+from amgs.types.health import NamespaceSize
 
 _SETTING = "amgs.namespace"
 """Session setting for row policies of an earlier version, which show rows only if it names the namespace."""

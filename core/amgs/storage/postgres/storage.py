@@ -12,15 +12,13 @@ import psycopg
 from psycopg.sql import SQL, Identifier
 
 from amgs.errors import StoreCorruptError, StoreError
-from amgs.storage.block_columns import BlockColumnStorage, EmbeddingColumns, FeatureColumns
-from amgs.storage.filters import where
-from amgs.storage.meta import MIGRATION
+from amgs.storage.block_columns import BlockColumnStorage, EmbeddingColumns, FeatureColumns, where
 from amgs.storage.postgres.address import Address
 from amgs.storage.postgres.connection import PostgresConnection
-from amgs.storage.postgres.lease import hold_lease
+from amgs.storage.postgres.sharing import hold_lease
 from amgs.storage.sources import SourceStorage
 from amgs.storage.store import Storage
-from amgs.storage.tables import TableColumn, TableRow, TableSize, TableStorage
+from amgs.storage.tables import MIGRATION, TableColumn, TableRow, TableSize, TableStorage
 from amgs.types import BlockFilter, Vector
 
 # As in DuckDB: the speaker from the metadata, else a name before a colon at the very start ("Mara Lind: …").

@@ -1,23 +1,74 @@
-"""Convert values and SQL between the parts, which are written for DuckDB, and PostgreSQL.
-
-PostgreSQL stores no U+0000 in text or JSON; it is written as U+10FFFE with a letter, and U+10FFFE itself likewise, so
-that every text reads back unchanged. Whole columns are read from binary COPY into NumPy arrays.
+"""Convert values, SQL and errors between the form of DuckDB, in which parts are written, and PostgreSQL, which
+stores no U+0000 in text or JSON: it becomes U+10FFFE with a letter, and U+10FFFE likewise, so that texts read
+back unchanged. Columns are read from binary COPY into NumPy arrays. Then the schema of a namespace.
 """
 
 from __future__ import annotations
 
 import re
 import struct
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import cache
 from typing import Any
 
 import numpy as np
+import psycopg
 from numpy.typing import NDArray
-from psycopg import adapt, pq
+from psycopg import Connection, adapt, errors, pq
 from psycopg.abc import AdaptContext, Buffer
+from psycopg.sql import SQL, Identifier
 
+from amgs.errors import AmgsError, StoreAwayError, StoreCorruptError, StoreError, UsageError
 from amgs.storage.connection import mask_missing
+from amgs.storage.migrations import LATEST, MIGRATIONS
+
+_AWAY = ("08", "57P01", "57P02", "57P03", "53300")
+"""SQLSTATE prefixes of lost connections, of a server that starts or stops, and of one without free connections."""
+_REFUSED = (errors.InsufficientPrivilege, errors.InvalidPassword, errors.InvalidAuthorizationSpecification)
+
+
+@contextmanager
+def translating(path: str) -> Iterator[None]:
+    """Translate errors while the block runs. path: the store's address, for messages."""
+    try:
+        yield
+    except UnicodeEncodeError as error:
+        raise UsageError(
+            "The text holds half a surrogate pair, which cannot be stored.", way_out="Remove that character."
+        ) from error
+    except psycopg.Error as error:
+        raise _translate_error(error, path) from error
+
+
+def _translate_error(error: psycopg.Error, path: str) -> AmgsError:
+    """Return the engine's error for an error of the driver."""
+    text = (error.diag.message_primary or str(error)).strip().split("\n", 1)[0]
+    if isinstance(error, errors.DiskFull):
+        return StoreError(
+            f"{path} cannot be extended: {text}",
+            title="The disk is full",
+            way_out="Free some space on the server and try again; the store is unchanged.",
+            about="room",
+        )
+    if isinstance(error, errors.DataCorrupted | errors.IndexCorrupted):
+        return StoreCorruptError(f"{path} cannot be read: {text}", way_out="Restore a backup of the database.")
+    if isinstance(error, _REFUSED) or "password" in text or "authentication" in text:
+        return StoreError(
+            f"{path} is not open to this user: {text}",
+            way_out="Check the user, PGPASSWORD, ~/.pgpass or the service file, and what the user was granted.",
+        )
+    lost = isinstance(error, psycopg.OperationalError | psycopg.InterfaceError) and error.sqlstate is None
+    if lost or (error.sqlstate or "").startswith(_AWAY):
+        return StoreAwayError(
+            f"{path} cannot be reached: {text}",
+            way_out="Check the address and that the server runs, then open the store again. What was not committed "
+            "is not in it.",
+        )
+    return StoreError(
+        f"{path}: {text}", way_out="Nothing was changed. Verify the store to see whether it is sound.", about="check"
+    )
+
 
 _MARK = "\U0010fffe"
 _ESCAPED = re.compile(r"(?<!\\)((?:\\\\)*)\\u0000")
@@ -262,3 +313,118 @@ FUNCTIONS = (
     "CREATE FUNCTION uuid() RETURNS uuid LANGUAGE sql VOLATILE RETURN gen_random_uuid()",
 )
 """SQL functions with DuckDB's names, created in the store's schema."""
+
+
+# Schema of a namespace in PostgreSQL: the same migration steps as for a file, in one transaction.
+#
+# A namespace is a schema of its own rather than a column in shared tables: no SQL names a namespace, so none can be
+# forgotten, and DROP SCHEMA erases one. The price is a catalogue entry per table and namespace, which limits a
+# database to thousands of namespaces.
+
+_BEGUN_WITH = 13
+"""Steps older than any store in PostgreSQL; of these, only statements that create tables run."""
+_MAKES = re.compile(r"CREATE|ALTER|INSERT INTO (meta|change_counter)\b")
+_TEXT_TYPE = re.compile(r"\bTEXT(?!\[)")
+
+_INDEXES = (
+    "memory_blocks (number)",
+    "memory_blocks (revision)",
+    "edges (source_id, target_id, relation_type)",
+    "edges (target_id)",
+    "operation_rows (operation_id, target, key)",
+    "reinforcement_log (block_id)",
+    "calibration_log (prediction_id)",
+    "calibration_log (block_id)",
+    "edge_forecasts (prediction_id)",
+    "source_blocks (block_id)",
+    "messages (conversation, number)",
+    "mentions (conversation, number)",
+)
+
+
+_ANY_LENGTH = (
+    "ALTER TABLE sources DROP CONSTRAINT IF EXISTS sources_pkey",
+    "ALTER TABLE sources ADD CONSTRAINT sources_once EXCLUDE USING hash (name WITH =)",
+    "DROP INDEX IF EXISTS source_blocks_source_idx",
+    "CREATE INDEX ON source_blocks USING hash (source)",
+)
+"""Source names may be as long as paths; a B-tree key is limited to about 2,700 bytes, a hash key is not."""
+_OWN_STEPS = {18: _ANY_LENGTH}
+"""Additional statements in PostgreSQL, by the schema version that the step leads to."""
+
+
+def version_of(connection: Connection[Any], schema: str) -> int:
+    """Return the schema version of a namespace; 0 if it does not exist."""
+    meta_row = connection.execute("SELECT to_regclass(%s) IS NOT NULL", [f'"{schema}".meta']).fetchone()
+    if meta_row is None or not meta_row[0]:
+        return 0
+    row = connection.execute(
+        SQL("SELECT value FROM {}.meta WHERE key = 'schema_version'").format(Identifier(schema))
+    ).fetchone()
+    return int(row[0]) if row is not None else 0
+
+
+def migrate(connection: Connection[Any], schema: str, version: int) -> None:
+    """Run all steps after `version`, or none. The connection's search path must be the schema."""
+    with connection.transaction():
+        steps = [
+            _adapt_statement(statement)
+            for number, step in enumerate(MIGRATIONS[version:], start=version)
+            for statement in _statements(step)
+            if number >= _BEGUN_WITH or _MAKES.match(statement)
+        ]
+        steps += [own_step for number, own in _OWN_STEPS.items() if number > version for own_step in own]
+        if not version:
+            connection.execute(SQL("CREATE SCHEMA IF NOT EXISTS {}").format(Identifier(schema)))
+            steps = [*FUNCTIONS, *steps, *(f"CREATE INDEX ON {index}" for index in _INDEXES)]
+        connection.execute("; ".join(steps).encode())
+        _number_rows(connection, schema)
+        connection.execute(
+            "INSERT INTO meta VALUES ('schema_version', %s) ON CONFLICT (key) DO UPDATE SET value = excluded.value",
+            [str(LATEST)],
+        )
+
+
+def _statements(step: str) -> list[str]:
+    """Split a step into statements without comments."""
+    bare = re.sub(r"--[^\n]*", "", step)
+    return [statement.strip() for statement in bare.split(";\n") if statement.strip()]
+
+
+def _adapt_statement(statement: str) -> str:
+    """Translate a statement; text columns sort by code point, as in a file."""
+    definition = translate_statement(statement).replace("%%", "%")
+    return (
+        _TEXT_TYPE.sub('TEXT COLLATE "C"', definition)
+        if statement.startswith(("CREATE TABLE", "ALTER TABLE"))
+        else definition
+    )
+
+
+def _number_rows(connection: Connection[Any], schema: str) -> None:
+    """Give every table a last column `rowid` that numbers rows in order of insertion, as DuckDB has.
+
+    It must be last, since rows are inserted by position; where a later step added columns after it, it is recreated.
+    """
+    tables = connection.execute(
+        "SELECT table_name, max(ordinal_position), max(ordinal_position) FILTER (WHERE column_name = 'rowid') "
+        "FROM information_schema.columns WHERE table_schema = %s GROUP BY 1 ORDER BY 1",
+        [schema],
+    ).fetchall()
+    added = SQL("ALTER TABLE {} ADD COLUMN rowid BIGINT GENERATED BY DEFAULT AS IDENTITY UNIQUE")
+    wanting = [Identifier(str(table)) for table, _, place in tables if place is None]
+    if wanting:
+        connection.execute(SQL("; ").join(added.format(name) for name in wanting))
+    for table, last, place in tables:
+        if place is None or place == last:
+            continue
+        name = Identifier(str(table))
+        connection.execute(SQL("ALTER TABLE {} RENAME COLUMN rowid TO rowid_before").format(name))
+        connection.execute(added.format(name))
+        connection.execute(SQL("UPDATE {} SET rowid = rowid_before").format(name))
+        connection.execute(SQL("ALTER TABLE {} DROP COLUMN rowid_before").format(name))
+        connection.execute(
+            SQL(
+                "SELECT setval(pg_get_serial_sequence({1}, 'rowid'), coalesce(max(rowid), 0) + 1, false) FROM {0}"
+            ).format(name, f'"{schema}"."{table}"')
+        )

@@ -4,9 +4,16 @@
 phrase ends, or None.
 """
 
-from amgs.text.intervals.grammar import DateMention, dates_in
-from amgs.text.intervals.interval import DayInterval, Grain, Modality
-from amgs.text.intervals.told import ToldDays, dates_told, note_date, told_days, without_datelines
+from amgs.text.intervals.calendar import DayInterval, Grain, Modality
+from amgs.text.intervals.grammar import (
+    DateMention,
+    ToldDays,
+    dates_in,
+    dates_told,
+    note_date,
+    told_days,
+    without_datelines,
+)
 
 __all__ = [
     "DateMention",

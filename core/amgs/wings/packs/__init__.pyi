@@ -2,7 +2,7 @@
 
 from amgs.wing_registry import Wing
 from amgs.wings.packs.api import Packs as Packs
-from amgs.wings.packs.errors import UnknownPackError as UnknownPackError
+from amgs.wings.packs.store import UnknownPackError as UnknownPackError
 from amgs.wings.packs.values import Pack as Pack
 from amgs.wings.packs.values import PackAssembly as PackAssembly
 from amgs.wings.packs.values import PackContent as PackContent

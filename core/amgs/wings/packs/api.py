@@ -9,19 +9,18 @@ from typing import TYPE_CHECKING
 
 from amgs import bounds
 from amgs.api.assembler import Assembler
-from amgs.api.retrieval import Retrieval
+from amgs.api.context import Retrieval
 from amgs.decay import relevance_at
 from amgs.errors import NotFoundError, UsageError
 from amgs.log import journal
-from amgs.text.loading import load
-from amgs.text.plural import plural
+from amgs.text.embedding import load
+from amgs.text.words import plural
 from amgs.types import Block, JournalEntry
 from amgs.types.retrieval import SearchResult
-from amgs.wings.packs import values
-from amgs.wings.packs.engine import agents, continuum, graphs, keeping, operations, pipeline, sentences
-from amgs.wings.packs.engine.operations import PackView
-from amgs.wings.packs.engine.task import Attention, Floats, Members, PackSentence, PackTask, session_chains
-from amgs.wings.packs.engine.weights import train_weights
+from amgs.wings.packs import choice, continuum, pipeline, proposals, store, values
+from amgs.wings.packs.choice import Attention, Floats, Members, PackSentence, PackTask, session_chains
+from amgs.wings.packs.continuum import train_weights
+from amgs.wings.packs.proposals import PackView
 from amgs.wings.packs.store import PackStorage
 
 if TYPE_CHECKING:
@@ -60,7 +59,7 @@ class Packs:
         that says anything new. A query is assembled without a trace, and the result says how likely it is answered.
         Raises UsageError for neither or both of query and blocks, or where nothing was found.
         """
-        keeping.check_name(name)
+        store.check_name(name)
         asked: SearchResult | None = None
         if bool(query) == bool(blocks):
             both = ", not from both" if query else ""
@@ -74,9 +73,9 @@ class Packs:
             asked = Retrieval(self._context).search(query, top_k=1)
         else:
             chosen = [self._context.block(block) for block in dict.fromkeys(blocks)]
-        members = tuple(values.PackMember(block.id, keeping.role_of(block)) for block in chosen)
+        members = tuple(values.PackMember(block.id, store.role_of(block)) for block in chosen)
         with self._context.derived.searching() as sources:
-            words = keeping.keywords([block.content for block in chosen], sources.keyword)
+            words = store.keywords([block.content for block in chosen], sources.keyword)
         pack = values.Pack(
             name, 0, "", title, members, words, 0, self._context.clock.now(), query, frame if query else ""
         )
@@ -90,7 +89,7 @@ class Packs:
         """Write a pack as the next version of its name, unless the latest is equal. blocks: its members."""
         now, versions = self._context.clock.now(), self._packs.versions(pack.name)
         tokens = sum(self._context.count_tokens(block.content) for block in blocks)
-        version = keeping.next_version(versions, replace(pack, tokens=tokens, created_at=now, retired=False))
+        version = store.next_version(versions, replace(pack, tokens=tokens, created_at=now, retired=False))
         if version in versions:
             return values.PackKept(version, operation)
         if operation is None:
@@ -117,7 +116,7 @@ class Packs:
             read[use.name].append(use)
         weights, now = train_weights(uses), self._context.clock.now()
         return tuple(
-            keeping.usage(pack, read[pack.name], self._packs.born(pack.name), now, weights.get(pack.name, 0.5))
+            store.usage(pack, read[pack.name], self._packs.born(pack.name), now, weights.get(pack.name, 0.5))
             for pack in self._packs.latest()
             if retired or not pack.retired
         )
@@ -127,7 +126,7 @@ class Packs:
         other packs.
         """
         with self._context.storage.snapshot():
-            version = keeping.find(self._packs, pack)
+            version = store.find(self._packs, pack)
             uses = self._packs.uses()
             usages = {usage.pack.name: usage for usage in self._usages(uses, retired=True)}
             packs = {n: usage.pack for n, usage in usages.items() if not usage.pack.retired} | {version.name: version}
@@ -142,7 +141,7 @@ class Packs:
             tuple(block for block in version.blocks if block not in ids),
             versions,
             tuple(use for use in uses if use.name == version.name)[:_READINGS],
-            graphs.links_of(version.name, graphs.build_graphs(packs, members, uses)),
+            choice.links_of(version.name, choice.build_graphs(packs, members, uses)),
             tuple(sorted(beside, key=lambda name: (-beside[name], name))),
         )
 
@@ -226,19 +225,19 @@ class Packs:
             uses = self._packs.uses()
             usages = {usage.pack.name: usage for usage in self._usages(uses)}
             if pack:
-                version = keeping.find(self._packs, pack, in_use=True)
+                version = store.find(self._packs, pack, in_use=True)
                 usages = {version.name: replace(usages[version.name], pack=version)}
             members = self._members({name: usage.pack for name, usage in usages.items()})
             numbers = context.storage.blocks.numbers_of(sorted({b.id for own in members.values() for _, b in own}))
             votes = self._packs.votes()
-        evidence = sentences.evidence_of(query, numbers, sources)
-        likely = sentences.likely_of(evidence)
+        evidence = pipeline.evidence_of(query, numbers, sources)
+        likely = pipeline.likely_of(evidence)
 
         def stems(text: str) -> frozenset[str]:
-            return frozenset(sentences.stems_of(text, sources.keyword))
+            return frozenset(pipeline.stems_of(text, sources.keyword))
 
         def rate(asked: str, some: Sequence[PackSentence]) -> Floats:
-            return sentences.worth_of_sentences(asked, some, evidence, sources.keyword)
+            return pipeline.worth_of_sentences(asked, some, evidence, sources.keyword)
 
         task = PackTask(
             query,
@@ -249,7 +248,7 @@ class Packs:
             members,
             likely,
             uses,
-            accuracy=agents.accuracies(votes),
+            accuracy=choice.accuracies(votes),
             count_tokens=context.count_tokens,
             embedder=context.embedder,
             stems=stems,
@@ -295,7 +294,7 @@ class Packs:
             if use.query not in picks:
                 load(self._context.embedder, "the encoder")
                 with self._context.derived.searching() as sources:
-                    picks[use.query] = agents.pick_packs(self._task(use.query, BUDGET, use.session, sources))
+                    picks[use.query] = choice.pick_packs(self._task(use.query, BUDGET, use.session, sources))
             voting = {agent: own for agent, own in picks[use.query].items() if use.name in own}
             votes[use.number] = {agent: 1.0 / (own.index(use.name) + 1) for agent, own in voting.items()}
         return votes
@@ -309,9 +308,9 @@ class Packs:
             views = self._views(uses)
         known = {(decision.action, decision.packs) for decision in decided}
         sessions = [{use.name for use in chain} for chain in session_chains(uses)]
-        every = operations.candidates(views, continuum.find_combinations(sessions))
+        every = proposals.candidates(views, continuum.find_combinations(sessions))
         undecided = [proposal for proposal in every if (proposal.action, proposal.packs) not in known]
-        return operations.propose(undecided, operations.learn_policy(uses, decided, views))
+        return proposals.propose(undecided, proposals.learn_policy(uses, decided, views))
 
     def _views(self, uses: Sequence[values.PackUse]) -> Sequence[PackView]:
         """Return the packs as the rules for proposals see them."""
@@ -367,29 +366,29 @@ class Packs:
         with storage.transaction():
             if action == "NOOP" or len(wanted) < (2 if action in ("ADD", "MERGE") else 1):
                 raise UsageError(f"{action} of {plural(len(wanted), 'pack')} is nothing.", way_out="Name the packs.")
-            known = [keeping.find(self._packs, name, in_use=True).name for name in wanted]
+            known = [store.find(self._packs, name, in_use=True).name for name in wanted]
             views = {view.pack.name: view for view in self._views(self._packs.uses())}
             own = [views[name] for name in known]
             groups = [own] if action in ("ADD", "MERGE") else [[view] for view in own]
             what = f"{action} {', '.join(known)[:80]}"
             entry = journal.write(storage, KIND, self._context.clock.now(), what, [])
             for group in groups:
-                self._carry_out(operations.make_proposal(action, group), entry.id)
+                self._carry_out(proposals.make_proposal(action, group), entry.id)
             return entry
 
     def _carry_out(self, proposal: values.PackProposal, operation: int) -> None:
         """Do to packs what a proposal says, as part of an operation."""
-        packs = [keeping.find(self._packs, name) for name in keeping.names_of(proposal.packs)]
+        packs = [store.find(self._packs, name) for name in store.names_of(proposal.packs)]
         if proposal.action != "DELETE":
             stay = [] if proposal.action == "ADD" else [m for m in packs[0].members if m.block not in proposal.gone]
             roles = {member.block: member.role for pack in packs for member in pack.members}
             blocks = self._context.storage.blocks.get([*proposal.come, *(member.block for member in stay)])
             come = [
-                values.PackMember(i, roles.get(i) or keeping.role_of(blocks[i])) for i in proposal.come if i in blocks
+                values.PackMember(i, roles.get(i) or store.role_of(blocks[i])) for i in proposal.come if i in blocks
             ]
-            words = tuple(dict.fromkeys(word for pack in packs for word in pack.keywords))[: keeping.MOST]
+            words = tuple(dict.fromkeys(word for pack in packs for word in pack.keywords))[: store.MOST]
             title = "" if proposal.action == "ADD" else packs[0].title
-            keeping.check_name(proposal.name)
+            store.check_name(proposal.name)
             pack = replace(packs[0], name=proposal.name, title=title, members=(*stay, *come), keywords=words)
             self._put(pack, blocks.values(), operation)
         for pack in packs if proposal.action == "DELETE" else packs[1:] if proposal.action == "MERGE" else ():

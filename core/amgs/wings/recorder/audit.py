@@ -19,7 +19,7 @@ from amgs.clock import earlier
 from amgs.diagnosis.facts import stems
 from amgs.lifecycle.conflict import SUPERSEDES, Words, find_conflict
 from amgs.text.differences import differ
-from amgs.text.plural import plural
+from amgs.text.words import plural
 from amgs.types.block import Block
 from amgs.wings.recorder.foreign_memory import ForeignMemory, ForeignRecord
 

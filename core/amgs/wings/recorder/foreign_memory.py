@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Final, Literal
 
+from amgs.sessions.foreign_spans import single_calls
 from amgs.sessions.lines import fields, text
-from amgs.sessions.span_calls import single_calls
 from amgs.sessions.span_messages import (
     ANSWERS,
     conversation_ids,

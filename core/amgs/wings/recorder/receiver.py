@@ -16,13 +16,11 @@ from typing import Any, Final
 from urllib.parse import urlsplit
 
 from amgs.errors import AmgsError, MissingExtraError, UsageError
-from amgs.sessions.span_calls import single_calls
+from amgs.sessions.foreign_spans import single_calls
 from amgs.sessions.span_messages import ANSWERS, operation_of
 from amgs.sessions.spans import OtlpContent
-from amgs.wings.recorder.bodies import LARGEST, decompress, read_body
-from amgs.wings.recorder.errors import BodyError
+from amgs.wings.recorder.bodies import LARGEST, BodyError, Form, SpanWriter, decompress, read_body
 from amgs.wings.recorder.foreign_memory import act_of
-from amgs.wings.recorder.span_files import Form, SpanWriter
 
 PORT: Final = 4318
 """Standard port of OTLP over HTTP."""

@@ -1,4 +1,5 @@
-"""Find the recalled records that an answer used, and review the scores of recall by that.
+"""Find the recalled records that an answer used, review the scores of recall by that, and say why an answer
+lacked a fact: whether the memory had stored it, still held it, recalled it, and used it.
 
 A record counts as used if the answers after its recall, up to the next recall in that conversation, contain half of its
 words that are not in the query. As a control, the same rule is applied to answers of other conversations, which cannot
@@ -10,12 +11,15 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, Literal
 
 from amgs.calibration.brier import brier_score, reliability
-from amgs.diagnosis.facts import stems
+from amgs.diagnosis.facts import states, stems
+from amgs.index.lexical import TextBm25
+from amgs.index.terms import word_analyzer
+from amgs.text.words import COMMON_WORDS
 from amgs.types.calibration import Outcome, Reliability
-from amgs.wings.recorder.foreign_memory import ForeignMemory, MemoryOperation, RecalledRecord
+from amgs.wings.recorder.foreign_memory import ForeignMemory, ForeignRecord, MemoryOperation, RecalledRecord
 
 USED: Final = 0.5
 """Share of its words from which on a record counts as used."""
@@ -149,3 +153,110 @@ def auroc(ups: Sequence[float], downs: Sequence[float]) -> float | None:
     ordered = sorted(downs)
     places = sum(bisect_left(ordered, score) + bisect_right(ordered, score) for score in ups)
     return places / (2 * len(ups) * len(downs))
+
+
+class WordSearch:
+    """Search over stemmed words without stop words."""
+
+    def __init__(self, texts: Sequence[str]) -> None:
+        self._analyzer = word_analyzer()
+        self._common = {stem for word in COMMON_WORDS for stem in self._analyzer.analyze(word)}
+        self._bm25 = TextBm25([self._words(text) for text in texts]) if texts else None
+
+    def ranked(self, query: str) -> list[int]:
+        """Return the indices of the texts that contain a word of the query, best first."""
+        if self._bm25 is None:
+            return []
+        scores = self._bm25.scores(self._words(query))
+        return [int(place) for place in (-scores).argsort(kind="stable") if scores[place] > 0]
+
+    def _words(self, text: str) -> list[str]:
+        return [word for word in self._analyzer.analyze(text) if word not in self._common]
+
+
+Cause = Literal["never stored", "stored later", "deleted", "changed", "not recalled", "not used", "used"]
+MEANT: Final[dict[Cause, str]] = {
+    "never stored": "No record that was seen says it.",
+    "stored later": "It was stored only after the search.",
+    "deleted": "It had been deleted before the search.",
+    "changed": "The record that said it said something else by then.",
+    "not recalled": "It was there, and the search did not bring it.",
+    "not used": "The search brought it, and the answer does not hold it.",
+    "used": "The search brought it, and the answer holds it.",
+}
+_NEAR: Final = 10
+
+
+@dataclass(frozen=True, slots=True)
+class LaidBeside:
+    """A present record that was not recalled. place: its rank in a search for the query's words alone, from 1."""
+
+    place: int
+    record: ForeignRecord
+    content: str
+
+
+@dataclass(frozen=True, slots=True)
+class MissedCause:
+    """What happened to a fact that an answer should contain.
+
+    record: contains or contained it; None if there is none. rank: at which it was recalled, else 0. place: its rank
+    among all present records in a search for the query's words alone; 0 if not found. recalled: number of records that
+    the search found.
+    """
+
+    cause: Cause
+    record: ForeignRecord | None
+    rank: int
+    place: int
+    recalled: int
+
+
+def records_not_recalled(memory: ForeignMemory, search: MemoryOperation, most: int = _NEAR) -> list[LaidBeside]:
+    """Return the records that were present at a search but not recalled, nearest to the query's words first."""
+    present = [
+        (record, content)
+        for record in memory.records
+        if record.store == search.store and (content := record.content_at(search.at)) is not None
+    ]
+    ranked = WordSearch([content for _, content in present]).ranked(search.query)
+    brought = {id(record) for record, _ in present if any(r.operation == search.number for r in record.recalls)}
+    return [LaidBeside(place, *present[n]) for place, n in enumerate(ranked, 1) if id(present[n][0]) not in brought][
+        :most
+    ]
+
+
+def explain_miss(memory: ForeignMemory, search: MemoryOperation, fact: str) -> MissedCause:
+    """Return what happened to a fact at a search.
+
+    fact: nearly in the words of its record; most of its words and all its numbers must match.
+    """
+    own = [candidate for candidate in memory.records if candidate.store == search.store]
+    holders = [candidate for candidate in own if any(states(content, fact) for _, content in candidate.versions)]
+    recalled = len(search.records)
+    for rank, record in enumerate(search.records, 1):
+        if states(record.content, fact):
+            known = next(
+                (candidate for candidate in holders if any(r.operation == search.number for r in candidate.recalls)),
+                None,
+            )
+            used = any(use.rank == rank and use.used for use in uses_of(memory, search))
+            return MissedCause("used" if used else "not used", known, rank, 0, recalled)
+    present = [candidate for candidate in holders if states(candidate.content_at(search.at) or "", fact)]
+    if present:
+        place = next(
+            (
+                neighbour.place
+                for neighbour in records_not_recalled(memory, search, len(own))
+                if any(neighbour.record is candidate for candidate in present)
+            ),
+            0,
+        )
+        return MissedCause("not recalled", present[0], 0, place, recalled)
+    if not holders:
+        return MissedCause("never stored", None, 0, 0, recalled)
+    holder = holders[0]
+    since = next(at for at, content in holder.versions if states(content, fact))
+    gone = holder.deleted is not None and holder.deleted <= search.at
+    cause: Cause = "stored later" if since > search.at else "deleted" if gone else "changed"
+    return MissedCause(cause, holder, 0, 0, recalled)

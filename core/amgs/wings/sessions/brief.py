@@ -11,7 +11,7 @@ from typing import Final, Literal
 
 from amgs.masking import mask as mask_secrets
 from amgs.sessions.turn import Session, Turn
-from amgs.text.tokens import approximate_tokens
+from amgs.text.language_model import approximate_tokens
 from amgs.wings.sessions.findings import action_of, findings_in, is_constraint, sentences_in
 
 Program = Literal["markdown", "claude-code", "codex"]

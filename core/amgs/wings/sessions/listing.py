@@ -21,16 +21,15 @@ from typing import Final
 from amgs.clock import changed_at
 from amgs.errors import AmgsError, InputError
 from amgs.masking import mask
-from amgs.sessions.anthropic_messages import words_of_user
 from amgs.sessions.building import ListMarks, SessionFormat
 from amgs.sessions.lines import content_text, fields, instant, is_packed, open_unpacked, parse_object
-from amgs.sessions.opening import FORMATS, format_of
+from amgs.sessions.messages import words_of_user
+from amgs.sessions.opening import FORMATS, NOT_READ, format_of
 from amgs.sessions.turn import Session
-from amgs.sessions.unread import NOT_READ
 from amgs.types import Progress
-from amgs.wings.sessions.controls import counted as caused
+from amgs.wings.sessions.regrets import counted as caused
 from amgs.wings.sessions.regrets import regrets
-from amgs.wings.sessions.turn_rows import TurnRow, row_of
+from amgs.wings.sessions.work import TurnRow, row_of
 
 _HEAD: Final = 64 * 1024
 _TAIL: Final = 256 * 1024

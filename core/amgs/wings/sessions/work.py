@@ -1,23 +1,233 @@
-"""Work in a session: what filled the window, files read and changed, failures, and waits.
+"""Work in a session: what filled the window, cache use by request, files read and changed, failures and waits;
+and a turn as lists show it, with its changes in files as a diff.
 
-For every session, with or without compactions. Tokens of single turns are estimated, see `tokens_of`.
+Tokens of single turns are estimated, see `tokens_of`.
 """
 
 from __future__ import annotations
 
+import difflib
+import re
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import pairwise
-from typing import Final, Literal
+from typing import Any, Final, Literal
 
 from amgs.masking import mask
-from amgs.sessions.turn import Session, Turn, TurnKind
-from amgs.sessions.windows import tokens_of, window_at
+from amgs.sessions.lines import items, parse_object, text
+from amgs.sessions.turn import Request, Session, Turn, TurnKind, requests, tokens_of, window_at
 from amgs.types.conversation import Role
 from amgs.wings.sessions.findings import SHELLS, action_of, findings_in
 from amgs.wings.sessions.regrets import SAME_LINES, AgentStep, measure_known_share, steps_of
+
+_SHORT: Final = 200
+"""Characters of a turn shown in a list."""
+
+
+@dataclass(frozen=True, slots=True)
+class TurnRow:
+    """A turn as shown in a list. what: its first words, or the tool and what it acts on. tokens: estimated."""
+
+    number: int
+    kind: TurnKind
+    role: str
+    at: datetime | None
+    tokens: int
+    what: str
+    agent: str = ""
+    failed: bool = False
+    abandoned: bool = False
+    copied: bool = False
+
+
+def row_of(session: Session, turn: Turn) -> TurnRow:
+    """Return a turn as shown in a list."""
+    action = action_of(turn)
+    text = f"[{turn.speaker}] {turn.text}" if turn.kind == "injected" and turn.speaker else turn.text
+    if turn.calls:
+        target = action.target if action and action.target else turn.calls[0].arguments
+        text = f"{turn.calls[0].name} {target}"
+    elif turn.boundary is not None:
+        mark = turn.boundary
+        what = "compacted" if mark.whole else "results of tools cleared"
+        text = " ".join(
+            word for word in (what, mark.trigger, f"at {mark.before:,} tokens" if mark.before else "") if word
+        )
+    return TurnRow(
+        turn.number,
+        turn.kind,
+        turn.role,
+        turn.at,
+        tokens_of(session, turn),
+        " ".join(mask(text[: 40 * _SHORT]).split())[:_SHORT],
+        turn.agent,
+        turn.failed,
+        turn.abandoned,
+        turn.copied,
+    )
+
+
+_OLD: Final = ("old_string", "oldString", "old_str", "oldText", "old_text", "search")
+_NEW: Final = ("new_string", "newString", "new_str", "newText", "new_text", "replace")
+_WHOLE: Final = ("content", "file_text", "contents", "insert_text")
+_PATCH = re.compile(r"^\*\*\* Begin Patch$.*?^\*\*\* End Patch$", re.MULTILINE | re.DOTALL)
+_BLOCK = re.compile(r"(?:<{5,}|-{5,}) SEARCH\n(.*?)\n?={5,}\n(.*?)\n?(?:>{5,}|\+{5,}) REPLACE", re.DOTALL)
+_UNIFIED = re.compile(r"^(?:@@|--- )", re.MULTILINE)
+
+
+def diff_of(turn: Turn) -> tuple[str, ...]:
+    """Return what a call changes: lines with `+` added, `-` removed, a blank unchanged, other signs are headings.
+
+    Empty for a turn that changes no file or does not say what it changes.
+    """
+    action = action_of(turn)
+    if action is None:
+        return ()
+    raw_arguments = turn.calls[0].arguments
+    arguments = parse_object(raw_arguments) or {}
+    if patch := _PATCH.search(_texts(arguments) or raw_arguments):
+        return tuple(patch[0].split("\n")[1:-1])
+    if action.kind != "write":
+        return ()
+    changes = [*_changes(arguments)]
+    return (f"*** {action.target}", *(line for change in changes for line in change)) if changes else ()
+
+
+def _changes(arguments: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:
+    """Yield the lines of each change in a call's arguments."""
+    for edit in (arguments, *items(arguments.get("edits")), *items(arguments.get("replacements"))):
+        old, new = (next((edit[key] for key in keys if isinstance(edit.get(key), str)), None) for keys in (_OLD, _NEW))
+        if old is not None or new is not None:
+            yield _diff(text(old), text(new))
+    diff = text(arguments.get("diff") or arguments.get("patch"))
+    blocks = [_diff(old, new) for old, new in _BLOCK.findall(diff)]
+    yield from blocks or ([tuple(diff.split("\n"))] if _UNIFIED.search(diff) else [])
+    whole = next((arguments[key] for key in _WHOLE if isinstance(arguments.get(key), str)), None)
+    if whole is not None:
+        yield tuple(f"+{line}" for line in whole.split("\n"))
+
+
+def _diff(old: str, new: str) -> tuple[str, ...]:
+    """Return the lines of a diff between two texts, without file names."""
+    return tuple(difflib.unified_diff(old.splitlines(), new.splitlines(), lineterm="", n=2))[2:]
+
+
+def _texts(arguments: Mapping[str, Any]) -> str:
+    """Return the texts among a call's arguments, including those in lists."""
+    flat = [part for value in arguments.values() for part in (value if isinstance(value, list) else [value])]
+    return "\n".join(part for part in flat if isinstance(part, str))
+
+
+# Cache use by request, from the counts in the session's file: tokens read from the provider's cache, and tokens read
+# again.
+
+CacheCause = Literal["compaction", "taken back", "pause", "put in", "unknown"]
+"""What the file shows as the cause of a cache miss, surest first.
+
+compaction: a new window began. taken back: the user went back. pause: longer than the cache's lifetime. put in: the
+program inserted something. unknown: none of these, for example changed tools or system prompt, which most files do not
+contain.
+"""
+LIFETIME: Final = 300.0
+"""Seconds for which providers cache an unused prefix, by default."""
+READ, WRITTEN = 0.1, 1.25
+"""Prices of a cached and a written token, relative to input (Anthropic's list; a one-hour cache costs 2.0)."""
+_SLACK: Final = 0.05
+"""Share of the window that may be read again unreported, since providers cache whole blocks only."""
+_LEAST: Final = 1_024
+"""Fewest tokens of a prefix that is cached."""
+
+
+@dataclass(frozen=True, slots=True)
+class CacheMiss:
+    """A request that read again what the previous one had cached.
+
+    lost: tokens that the cache could have provided. cost: in input tokens at full price. span: number of the turn that
+    changed the prefix, None if unknown. seconds: since the previous request.
+    """
+
+    request: int
+    turn: int
+    lost: int
+    cost: float
+    cause: CacheCause
+    span: int | None = None
+    seconds: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class CacheLine:
+    """Cache use of a session. fresh, written, cached, output: tokens of all requests. missed: misses in order."""
+
+    requests: tuple[Request, ...]
+    fresh: int
+    written: int
+    cached: int
+    output: int
+    missed: tuple[CacheMiss, ...]
+
+    @property
+    def share(self) -> float:
+        """Share of the input that came from the cache; 0 without any input."""
+        total = self.fresh + self.written + self.cached
+        return self.cached / total if total else 0.0
+
+    @property
+    def lost(self) -> float:
+        """Cost of all misses, in input tokens at full price."""
+        return sum(miss.cost for miss in self.missed)
+
+
+def cache_line(session: Session) -> CacheLine:
+    """Return the cache use of the main conversation."""
+    every = requests(session)
+    used = [request.usage for request in every]
+    return CacheLine(
+        every,
+        sum(usage.fresh for usage in used),
+        sum(usage.written for usage in used),
+        sum(usage.cached for usage in used),
+        sum(usage.output for usage in used),
+        tuple(_misses(session, every)),
+    )
+
+
+def _misses(session: Session, every: Sequence[Request]) -> Iterator[CacheMiss]:
+    written_price = WRITTEN if any(request.usage.written for request in every) else 1.0
+    for before, after in pairwise(every):
+        could = min(before.usage.window, after.usage.window)
+        lost = could - after.usage.cached
+        if could < _LEAST or lost <= max(_LEAST, _SLACK * could) or not _counts_cache(every):
+            continue
+        pause = _seconds(before.at, after.at)
+        cause, span = _cause(session, before, after, pause)
+        yield CacheMiss(after.number, after.first, lost, lost * (written_price - READ), cause, span, pause)
+
+
+def _cause(session: Session, before: Request, after: Request, pause: float | None) -> tuple[CacheCause, int | None]:
+    """Return what explains that the second request did not find the prefix of the first, and the turn number."""
+    between = [turn for turn in session.turns[before.first : after.first] if not turn.agent]
+    boundary = next((turn for turn in between if turn.boundary is not None), None)
+    if boundary is not None:
+        return "compaction", boundary.number
+    if any(turn.abandoned for turn in between):
+        return "taken back", next(turn.number for turn in between if turn.abandoned)
+    if pause is not None and pause > LIFETIME:
+        return "pause", None
+    put_in = next((turn for turn in between if turn.kind == "injected"), None)
+    return ("put in", put_in.number) if put_in is not None else ("unknown", None)
+
+
+def _counts_cache(every: Sequence[Request]) -> bool:
+    """Return whether the file reports cached tokens at all."""
+    return any(request.usage.cached for request in every)
+
+
+def _seconds(start: datetime | None, end: datetime | None) -> float | None:
+    return None if start is None or end is None else max(0.0, (end - start).total_seconds())
+
 
 LARGEST: Final = 10
 """Number of largest results reported."""

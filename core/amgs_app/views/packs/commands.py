@@ -1,16 +1,105 @@
-"""Operations `pack keep`, `list`, `assemble`, `outcome` and `change`."""
+"""Operations `pack keep`, `list`, `assemble`, `outcome` and `change`, their results that are not types of the
+engine, the terms in them, and the attention that the small language model pays from a question to sentences.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, cast
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import chain, islice
+from typing import TYPE_CHECKING, Annotated, Final, cast
 
+from amgs.errors import AmgsError
 from amgs_app.calls.marks import Arg, Option, Takes
 from amgs_app.calls.operation import operation
 
 if TYPE_CHECKING:
-    from amgs.wings.packs.values import PackAction, PackAssembly, PackContent, PackKept, PackLayer, PackOutcome
+    from amgs.types import JournalEntry
+    from amgs.wings.packs.choice import Attention
+    from amgs.wings.packs.values import (
+        PackAction,
+        PackAssembly,
+        PackContent,
+        PackKept,
+        PackLayer,
+        PackOutcome,
+        PackProposal,
+        PackUsage,
+    )
     from amgs_app.engine import Engine
-    from amgs_app.views.packs.results import PackList, PackProposals
+    from amgs_focus.model.pretrained import PretrainedModel
+
+
+@dataclass(frozen=True, slots=True)
+class PackList:
+    """`pack list`: the latest version of each pack, by name. keep: tokens that the packs to be kept must fit in."""
+
+    packs: tuple[PackUsage, ...]
+    keep: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class PackProposals:
+    """`pack change`: proposals, most valuable first. done: what was just done, None for nothing."""
+
+    proposals: tuple[PackProposal, ...]
+    done: JournalEntry | None = None
+
+
+WORDS: Final = (
+    ("source, learning", "A member that was taken in as it is; one that was made from other blocks and cites them."),
+    ("uses, useful", "How often a version was read; the mean outcome of the readings that have one."),
+    ("needed", "From 0 to 1: how likely the pack is to be read within the next 30 days, from its readings so far."),
+    ("weight", "From 0 to 1: what outcomes taught of the pack; .5 where they taught nothing."),
+    ("worth", "How much of what answers the pack holds, as the layers that are switched on see it."),
+    ("links", "What ties it to other packs in four graphs: semantic, temporal, causal, entity."),
+    ("sure", "How sure the policy is about a proposal, from 0 to 1."),
+    ("in, out", "Whether the pack is read for the question; because: why, or why not."),
+)
+"""Terms and what they mean."""
+
+
+_WINDOW = 768
+"""Tokens of sentences that are read at once before the question."""
+
+
+def attention_of(engine: Engine) -> Attention | None:
+    """Return a function that measures attention by the session's language model; None if there is none or it does not
+    report attention.
+    """
+    try:
+        model = engine.load_model()
+    except AmgsError:
+        return None
+    from amgs_focus.model.pretrained import PretrainedModel
+
+    if not isinstance(model, PretrainedModel):
+        return None
+    return lambda question, sentences: attend(model, question, sentences)
+
+
+def attend(model: PretrainedModel, question: str, sentences: Sequence[str]) -> list[float]:
+    """Return the mean attention per token of each sentence from the question after it, relative to the mean of its
+    window, since windows differ in length.
+    """
+    import torch
+
+    asked, sinks = model.encode(f"\n{question}\n"), model.sinks()
+    tokens = [model.encode(f"{sentence}\n")[:_WINDOW] for sentence in sentences]
+    paid: list[float] = []
+    while len(paid) < len(tokens):
+        window: list[Sequence[int]] = []
+        for sentence in tokens[len(paid) :]:
+            if sum(map(len, window)) + len(sentence) > _WINDOW:
+                break
+            window.append(sentence)
+        read = [*sinks, *chain.from_iterable(window), *asked]
+        with torch.no_grad():
+            scores = iter(model.attention(model.embed(torch.tensor(read))[None], len(asked)).tolist()[len(sinks) :])
+        means = [sum(islice(scores, len(sentence))) / max(len(sentence), 1) for sentence in window]
+        mean = sum(means) / len(means)
+        paid += [score / mean if mean else 0.0 for score in means]
+    return paid
 
 
 _LAYERS_HELP = "Of graphs, agents, attention, operations, focus, continuum, weights; or all, none."
@@ -72,7 +161,6 @@ def packs(
     each is read within 30 days, and the weight that outcomes taught; with a NAME, one with its members as they are now,
     its keywords, versions and readings, and what ties it to others in four graphs.
     """
-    from amgs_app.views.packs.results import PackList
 
     own = engine.memory.packs
     return own.show(pack) if pack else PackList(own.list(retired=retired, keep=keep), keep)
@@ -109,7 +197,6 @@ def assemble(
     central, once. continuum: forget, and follow what is read together. weights: what outcomes taught. None is on by
     default: none was shown to win.
     """
-    from amgs_app.views.packs.attention import attention_of
 
     chosen = read_layers(layers)
     attend = attention_of(engine) if "attention" in chosen else None
@@ -170,7 +257,6 @@ def change(
     place. DELETE: retire what is hardly needed. ADD: packs that sessions read together become one more.
     """
     from amgs.errors import UsageError
-    from amgs_app.views.packs.results import PackProposals
 
     own = engine.memory.packs
     if sum((bool(action), accept is not None, reject is not None)) > 1:

@@ -5,12 +5,11 @@ from __future__ import annotations
 from dataclasses import astuple, replace
 from typing import TYPE_CHECKING, Any, Final
 
-from amgs.text.plural import plural
+from amgs.text.words import plural
 from amgs_app.render.catalogue import entry, title_of
-from amgs_app.render.format import mark_title, short_id
+from amgs_app.render.format import describe_answer, mark_title, short_id
 from amgs_app.render.glyphs import HOLDS_SIGNS
 from amgs_app.render.rows import Line, RowList, Rows, join
-from amgs_app.render.sentences import describe_answer
 from amgs_app.render.sheet import ResultTable, facts, sheet
 
 if TYPE_CHECKING:
@@ -28,8 +27,8 @@ if TYPE_CHECKING:
         RoutedPack,
     )
     from amgs_app.render.canvas import Canvas
-    from amgs_app.session.operator import Operator
-    from amgs_app.views.packs.results import PackList, PackProposals
+    from amgs_app.session import Operator
+    from amgs_app.views.packs.commands import PackList, PackProposals
 
 
 def named(pack: Pack) -> str:
@@ -169,7 +168,7 @@ def pack_proposals(result: PackProposals) -> RowList[PackProposal]:
 
 @entry(sentence=title_of, quiet=True)
 def tabulate_kept_pack(result: PackKept) -> ResultTable:
-    from amgs.retrieval.answerable import UNLIKELY
+    from amgs.retrieval.similarity import UNLIKELY
 
     pack, chance = result.pack, result.answerable
     done = f"kept, as operation {result.operation}" if result.operation is not None else "kept already"

@@ -14,8 +14,8 @@ from amgs_app.calls.operation import operation
 if TYPE_CHECKING:
     from amgs.sessions.spans import RecordedSpan
     from amgs.types import Progress
+    from amgs.wings.recorder.bodies import SpanWriter
     from amgs.wings.recorder.foreign_memory import ForeignMemory, MemoryOperation
-    from amgs.wings.recorder.span_files import SpanWriter
     from amgs_app.engine import Engine
     from amgs_app.views.recorder.results import (
         MemoryAudit,
@@ -76,9 +76,8 @@ def record(
     disk. `recorded` shows what they tell, also while this runs. Nothing leaves the machine, and no other machine
     reaches it.
     """
-    from amgs.wings.recorder.bodies import import_file
+    from amgs.wings.recorder.bodies import SpanWriter, import_file
     from amgs.wings.recorder.receiver import Received
-    from amgs.wings.recorder.span_files import SpanWriter
     from amgs_app.views.recorder.results import SpansRecorded
 
     folder = _folder(engine)
@@ -181,31 +180,31 @@ def recorded(
     _check(view, number=number, find=find, out=out)
     from amgs.sessions.spans import instant_of
     from amgs.wings.recorder.foreign_memory import restrict_to_store
-    from amgs_app.views.recorder import showing
+    from amgs_app.views.recorder import results
 
     folder, most = _folder(engine), limit or _SHOWN
     spans, torn, everything = _read(folder)
     if not spans and view != "traffic":
         raise _build_empty_error()
     if view == "conversations":
-        return showing.show_conversations(spans, find, most, out)
+        return results.show_conversations(spans, find, most, out)
     memory = restrict_to_store(everything, store)
     match view:
         case "recall":
-            return showing.show_recall(memory, _search(memory, number))
+            return results.show_recall(memory, _search(memory, number))
         case "records":
-            return showing.show_records(memory, find, most, out)
+            return results.show_records(memory, find, most, out)
         case "audit":
             ended = instant_of(max(span.end for span in spans))
-            return showing.show_audit(memory, ended, days, limit or _EXAMPLES, out)
+            return results.show_audit(memory, ended, days, limit or _EXAMPLES, out)
         case "scores":
             from amgs.wings.recorder.uses import review_scores
             from amgs_app.views.recorder.results import RecallScores
 
             return RecallScores(review_scores(memory))
         case "why":
-            return showing.show_why(memory, _search(memory, number), find)
-    return showing.show_traffic(memory, find, most, spans, torn, folder)
+            return results.show_why(memory, _search(memory, number), find)
+    return results.show_traffic(memory, find, most, spans, torn, folder)
 
 
 _FOR_VIEWS: Final = {
@@ -238,7 +237,7 @@ def _build_empty_error() -> InputError:
 
 
 def _read(folder: Path) -> Everything:
-    from amgs.wings.recorder.span_files import sizes_in
+    from amgs.wings.recorder.bodies import sizes_in
 
     sizes = sizes_in(folder)
     read = _parse_folder if sum(sizes.values()) <= _HELD else _parse_folder.__wrapped__
@@ -249,9 +248,8 @@ def _read(folder: Path) -> Everything:
 def _parse_folder(folder: Path, sizes: tuple[tuple[Path, int], ...]) -> Everything:
     """Return the parsed content of a folder. sizes: of its files, as the cache key."""
     from amgs.sessions.spans import joined
-    from amgs.wings.recorder.bodies import contents_of
+    from amgs.wings.recorder.bodies import SpanReader, contents_of
     from amgs.wings.recorder.foreign_memory import memory_of
-    from amgs.wings.recorder.span_files import SpanReader
 
     del sizes
     reader = SpanReader(folder)

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from amgs.text.plural import plural
-from amgs_app.render.catalogue import entry
-from amgs_app.render.drawing import draw_table
+from amgs.text.words import plural
+from amgs_app.render.catalogue import draw_table, entry
 from amgs_app.render.rows import Line, RowList, Rows, join
 from amgs_app.render.sheet import ResultTable, facts, sheet
 
@@ -15,7 +14,7 @@ if TYPE_CHECKING:
 
     from amgs.wings.recorder.foreign_memory import MemoryOperation
     from amgs_app.render.canvas import Canvas
-    from amgs_app.session.operator import Operator
+    from amgs_app.session import Operator
     from amgs_app.views.recorder.results import (
         AuditRow,
         MemoryAudit,

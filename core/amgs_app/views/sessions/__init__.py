@@ -13,7 +13,7 @@ VIEW: Final = WingView(
     operations="amgs_app.views.sessions.commands",
     entries="amgs_app.views.sessions.rows",
     look="amgs_app.views.sessions.commands:session",
-    listing="amgs_app.views.sessions.row_fields:LISTING",
-    terms="amgs_app.views.sessions.glossary:TERMS",
+    listing="amgs_app.views.sessions.lists:LISTING",
+    terms="amgs_app.views.sessions.results:TERMS",
 )
 """What this wing adds to the application."""

@@ -189,7 +189,7 @@ def session(
     _check(view, at=at, kind=kind, find=find, html=html)
     opened = open_named(name, end=end)
     from amgs.wings.sessions.review import facts_of
-    from amgs.wings.sessions.turn_rows import row_of
+    from amgs.wings.sessions.work import row_of
 
     facts = facts_of(opened)
     if brief is not None:
@@ -201,7 +201,7 @@ def session(
         case "turns":
             return _turns(opened, find, at, limit or _TURNS)
         case "window":
-            from amgs.sessions.windows import tokens_of_all, window_at
+            from amgs.sessions.turn import tokens_of_all, window_at
 
             window = window_at(opened, _turn(opened, at).number)
             return SessionWindowShown(
@@ -216,7 +216,7 @@ def session(
                 len(window.masked),
             )
         case "text":
-            from amgs.wings.sessions.edits import diff_of
+            from amgs.wings.sessions.work import diff_of
 
             turn = _turn(opened, at)
             return SessionText(facts, replace(turn, text=opened.text(turn), cut=0), diff_of(turn))
@@ -233,22 +233,22 @@ def session(
         case "regret":
             return _regrets(opened, at)
         case "cache":
-            from amgs.wings.sessions.cache import cache_line
+            from amgs.wings.sessions.work import cache_line
 
             return SessionCache(facts, cache_line(opened))
         case "rules":
-            from amgs.wings.sessions.obedience import find_broken_rules
+            from amgs.wings.sessions.losses import find_broken_rules
 
             return SessionRules(facts, opened.rules, find_broken_rules(opened))
         case "outlook":
-            from amgs.wings.sessions.outlook import look_ahead
+            from amgs.wings.sessions.losses import look_ahead
 
             return SessionOutlook(facts, look_ahead(opened, at))
     from amgs.wings.sessions.review import review
 
     reviewed = review(opened, progress)
     if html is not None:
-        from amgs_app.views.sessions.page import of_session
+        from amgs_app.views.sessions.figure import of_session
 
         page = of_session(reviewed, palettes(), redacted=redact)
         write_page(html, engine.settings.memory.ingest.mask(page))
@@ -332,7 +332,7 @@ def _no_boundary(opened: Session, at: int) -> None:
 def _turns(opened: Session, find: str, at: int | None, limit: int) -> SessionTurns:
     """Return the turns that contain the words, or those around one, or the last."""
     from amgs.wings.sessions.review import facts_of
-    from amgs.wings.sessions.turn_rows import row_of
+    from amgs.wings.sessions.work import row_of
     from amgs_app.views.sessions.results import SessionTurns
 
     words = find.lower().split()
@@ -379,8 +379,7 @@ def _about(regret: Regret, reason: LossReason) -> bool:
 
 
 def _regrets(opened: Session, at: int | None) -> SessionRegrets:
-    from amgs.wings.sessions.controls import by_kind
-    from amgs.wings.sessions.regrets import regrets
+    from amgs.wings.sessions.regrets import by_kind, regrets
     from amgs.wings.sessions.review import facts_of
     from amgs_app.views.sessions.results import SessionRegrets
 
@@ -418,9 +417,9 @@ def follow(
     """Tell each second how full the window of a session is, and from 80 % on what a compaction would drop that is
     likely to be needed again. The file is only read.
     """
-    from amgs.wings.sessions.following import follow as follow_session
     from amgs.wings.sessions.listing import list_sessions
     from amgs.wings.sessions.review import facts_of
+    from amgs.wings.sessions.review import follow as follow_session
     from amgs_app.views.sessions.results import SessionOutlook
 
     del engine

@@ -1,20 +1,25 @@
-"""Figure of a session: fill of the window, compactions, and what they dropped and cost."""
+"""Draw a session: as a figure with the fill of the window, compactions, and what they dropped and cost; and as a
+self-contained HTML page, for an issue or a colleague.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from rich.style import Style
 from rich.text import Text
 
-from amgs.text.plural import plural
+from amgs.text.words import plural
+from amgs_app.pages.html_page import ChartLine, HtmlSection, draw_lines, page
 from amgs_app.render.canvas import Canvas, Figure, Piece, Region, clean, ink
+from amgs_app.render.catalogue import table_of
 from amgs_app.render.format import count, short_count, span
 from amgs_app.render.glyphs import LEVELS, HeaderPart, facts_line, window_of
-from amgs_app.views.sessions.first_page import CLASSES, PageRow, rows_of
+from amgs_app.views.sessions.lists import CLASSES, PageRow, rows_of
+from amgs_app.views.sessions.results import SessionCache, SessionLosses, SessionRegrets
 
 if TYPE_CHECKING:
     from amgs.wings.sessions.findings import SessionFinding
@@ -22,6 +27,7 @@ if TYPE_CHECKING:
     from amgs.wings.sessions.review import FillPoint, SessionFacts, SessionReview
     from amgs_app.render.rows import RowList
     from amgs_app.terminal.themes import Palette
+
 
 TABS = ("overview", "turns", "window", "lost", "regret", "cache", "rules", "outlook")
 """Views of a session in its head."""
@@ -35,7 +41,7 @@ _NEAR = 0.8
 
 def overview(result: SessionReview, canvas: Canvas) -> Text:
     """Return the whole session: the strip of the window, then its first page."""
-    return page(canvas, result, None).render()
+    return draw_session(canvas, result, None).render()
 
 
 def head(region: Region, result: SessionReview, view: str) -> int:
@@ -184,7 +190,7 @@ class SessionRow:
     lost: SessionFinding | None = None
 
 
-def page(
+def draw_session(
     canvas: Canvas,
     result: SessionReview,
     cursor: int | None,
@@ -291,3 +297,40 @@ def _class_pieces(loss_class: LostClass, palette: Palette, width: int) -> tuple[
         (f", {loss_class.reworded} in other words", styles[1]),
         (f", {loss_class.gone} gone", styles[2]),
     )
+
+
+_NOTE = "Made from the session's own file by rules, without a model."
+_OPEN = "It holds words and paths of the session; --redact leaves them out."
+_CLOSED = "Words and paths of the session are left out."
+
+
+def of_session(result: SessionReview, palettes: tuple[Palette, Palette], *, redacted: bool) -> str:
+    """Return the page of a session: the window, losses, what was needed again, and the cache."""
+    facts = result.facts
+    title = f"A session of {facts.agent}" if redacted else f"{facts.agent}: {facts.title or facts.project}"
+    sections = [
+        HtmlSection("The session", replace(table_of(result), digest=None), own=("part", "kind")),
+        *(HtmlSection("The window", charts=(chart,)) for chart in _window(result)),
+        HtmlSection("Lost", table_of(SessionLosses(facts, result.losses)), own=("class",)),
+        HtmlSection("Needed again", table_of(SessionRegrets(facts, result.regrets, result.kinds)), own=("kind",)),
+        HtmlSection("The cache", table_of(SessionCache(facts, result.cache)), own=("because",)),
+    ]
+    return page(title, f"{_NOTE} {_CLOSED if redacted else _OPEN}", sections, palettes, redacted=redacted)
+
+
+def _window(result: SessionReview) -> tuple[str, ...]:
+    """Return a chart of the window's fill; none if the file reports no tokens."""
+    fills = result.fills
+    if len(fills) < 2:
+        return ()
+    top = float(result.facts.window or max(fill.tokens for fill in fills) or 1)
+    first, last = fills[0].turn, fills[-1].turn
+    points = tuple((float(fill.turn), float(fill.tokens)) for fill in fills)
+    chart = draw_lines(
+        "The window",
+        [ChartLine("tokens", points, f"{fills[-1].tokens:,}")],
+        across=[(float(first), f"turn {first}"), (float(last), f"turn {last}")],
+        up=[(0.0, "0"), (top / 2, f"{top / 2:,.0f}"), (top, f"{top:,.0f}")],
+        limit=(0.8 * top, "80 %"),
+    )
+    return (chart,)

@@ -6,37 +6,35 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
-from amgs.text.plural import plural
-from amgs_app.render.catalogue import entry, list_of
-from amgs_app.render.drawing import draw_table
+from amgs.text.words import plural
+from amgs_app.render.catalogue import draw_table, entry, list_of
 from amgs_app.render.rows import RowList, Rows
 from amgs_app.render.sheet import ResultTable, cut, facts, sheet
-from amgs_app.views.sessions.first_page import (
+from amgs_app.views.sessions.lists import (
+    CELLS,
     CLASSES,
     COLUMNS,
+    cells_of,
     describe_rate,
     describe_window,
     lay_out_page_rows,
     rows_of,
 )
-from amgs_app.views.sessions.row_fields import CELLS, cells_of
 
 if TYPE_CHECKING:
     from datetime import datetime
 
     from rich.text import Text
 
-    from amgs.wings.sessions.cache import CacheMiss
-    from amgs.wings.sessions.controls import KindRate
     from amgs.wings.sessions.findings import SessionFinding
     from amgs.wings.sessions.listing import FoundTurns, SessionListing
     from amgs.wings.sessions.losses import LostClass
-    from amgs.wings.sessions.regrets import Regret
+    from amgs.wings.sessions.regrets import KindRate, Regret
     from amgs.wings.sessions.review import SessionFacts, SessionReview
     from amgs.wings.sessions.tasks import SessionTree, SessionUsage, UseSum
-    from amgs.wings.sessions.turn_rows import TurnRow
+    from amgs.wings.sessions.work import CacheMiss, TurnRow
     from amgs_app.render.canvas import Canvas
-    from amgs_app.session.operator import Operator
+    from amgs_app.session import Operator
     from amgs_app.views.sessions.results import (
         SessionCache,
         SessionHandOver,
@@ -356,7 +354,7 @@ def _text_page(result: SessionText, canvas: Canvas, now: datetime) -> Text:
     from rich.text import Text
 
     from amgs_app.render.canvas import ink
-    from amgs_app.terminal.printable import printable
+    from amgs_app.terminal.output import printable
 
     turn, palette = result.turn, canvas.palette
     when = f", {turn.at:%Y-%m-%d %H:%M:%S}" if turn.at else ""

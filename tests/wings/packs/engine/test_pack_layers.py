@@ -11,10 +11,9 @@ import pytest
 
 import amgs
 from amgs.identity import block_id
-from amgs.wings.packs.engine.agents import ROLES, accuracies
-from amgs.wings.packs.engine.continuum import find_combinations, forget_packs
-from amgs.wings.packs.engine.graphs import intents_of, transitions, walk
-from amgs.wings.packs.engine.operations import FEATURES, PackPolicy, candidates, features, learn_policy
+from amgs.wings.packs.choice import ROLES, accuracies, intents_of, transitions, walk
+from amgs.wings.packs.continuum import find_combinations, forget_packs
+from amgs.wings.packs.proposals import FEATURES, PackPolicy, candidates, features, learn_policy
 from amgs.wings.packs.values import LAYERS, PackAssembly, PackLayer, PackUse
 from tests.engine.memory_world import NOW, open_memory
 from tests.prepared_store import copy_store

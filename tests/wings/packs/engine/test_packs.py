@@ -11,7 +11,7 @@ import pytest
 import amgs
 from amgs.clock import FixedClock
 from amgs.errors import NotFoundError, UnknownBlockError, UsageError
-from amgs.wings.packs.errors import UnknownPackError
+from amgs.wings.packs.store import UnknownPackError
 from amgs.wings.packs.values import PackKept
 from amgs_app.render.catalogue import table_of
 from tests.engine.memory_world import NOW, consolidated

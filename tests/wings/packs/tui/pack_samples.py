@@ -19,7 +19,7 @@ from amgs.wings.packs.values import (
     PackUse,
     RoutedPack,
 )
-from amgs_app.views.packs.results import PackList, PackProposals
+from amgs_app.views.packs.commands import PackList, PackProposals
 from tests.tui.figure_samples import BLOCKS, NOW
 
 LEARNING = replace(BLOCKS[9], meta={"title": "Learnt 漢字", "derived_from": [one.id for one in BLOCKS[20:23]]})

@@ -12,7 +12,7 @@ import pytest
 
 from amgs_app.engine import Engine, Options
 from amgs_app.places.folders import data_folder
-from amgs_app.session.operator import Operator
+from amgs_app.session import Operator
 from amgs_app.settings import load_settings
 from amgs_tui.dialogs.reader import TextReader
 from amgs_tui.panes.sessions.pane import SessionsPane

@@ -1,1 +1,0 @@
-"""Meaning of words in messages: resolved on intake, and stored beside the text, which stays as it was said."""

@@ -1,1 +1,0 @@
-"""How packs are stored, chosen for a question, read and learned from."""

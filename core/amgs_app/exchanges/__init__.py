@@ -1,1 +1,0 @@
-"""Requests of clients to a service, and through the gateway."""

@@ -1,0 +1,257 @@
+"""The program's terms, each with one meaning; the in-app glossary, the help of panes and docs/glossary.md are
+generated from them.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from amgs.wing_registry import loaded
+from amgs_app.wing_views import views
+
+# The program's terms, each with one meaning; the in-app glossary, the help of panes and docs/glossary.md are
+# generated from them.
+
+Words = tuple[tuple[str, str], ...]
+"""Terms and what they mean."""
+
+TERMS: Final[Words] = (
+    ("block", "The unit that is stored: a note, a section of one, or a turn of dialogue, under the hash of its text."),
+    ("raw", "Of a block: ingested, not consolidated yet."),
+    ("inbox", "The raw blocks."),
+    ("ingest", "Take texts in as raw blocks, from files, folders or the command line."),
+    ("consolidate", "Turn raw blocks into memory: category, embedding, entities, edges, decay profile."),
+    ("category", "What kind of knowledge a block is (decision, task, person …). It suggests the decay profile."),
+    ("edge", "A typed link between two blocks, with a weight and a confidence. Its strength decays too."),
+    ("relevance", "1 when a block was last used, halved with every half-life since. A part of every score."),
+    ("decay profile", "How fast relevance halves: pinned (never), core, durable, standard, ephemeral."),
+    ("threshold", "The relevance (0.05) below which a block counts as faded. It stays in the memory and can be found."),
+    ("use, reinforcement", "The block proved useful, or a model kept it open: its relevance is 1 again."),
+    ("prune", "Archive blocks that are faded, peripheral, unused and low-confidence. Only on command."),
+    (
+        "archive",
+        "Take a block out of retrieval but keep it. `undo` and `block set --status consolidated` bring it back.",
+    ),
+    ("frame", "An assembled context: the blocks chosen for a question within a budget of tokens, as one text."),
+    ("assembly", "One logged run that made a frame; `frame why` explains it."),
+    ("candidate", "A block that was considered for a frame. Its fate says whether it is in, or why it is out."),
+    ("score", "The weighted sum of recency, centrality, confidence, similarity and reinforcement, from 0 to 1."),
+    ("confidence", "How far a block, an edge or a category can be trusted, from 0 to 1."),
+    ("forecast", "The score of a selected block, read as the probability that it will prove useful."),
+    ("verdict, outcome", "Your judgement of a forecast: useful or useless."),
+    ("Brier score", "Mean squared difference of forecast and outcome: 0 is perfect, always saying 0.5 gives 0.25."),
+    ("lifetime", "Everything that an opened model has read and written so far, whether it fits the window or not."),
+    ("window", "The positions that the model reads at once. The working context is what they hold."),
+    ("span", "A stretch of the lifetime that the window holds as tokens or as one gist."),
+    ("gist", "The one vector that stands for a span that is not held as tokens."),
+    ("level", "How coarse a span is held: 0 as tokens, 1 as one gist for 32, 2 as one for 1,024."),
+    ("refocus", "The step in which spans are expanded and collapsed, every few tokens."),
+    ("expand, collapse", "Hold a span in finer, or in coarser, detail."),
+    ("pin", "Of a block: it never decays. Of a span: it keeps its detail."),
+    ("branch", "Another continuation of a decoded text, from a point in its past."),
+    ("command", "What you type after `:` or in a shell. Most keys run one."),
+    ("journal", "The list of changes. Each can be undone."),
+    ("selection", "The one block that every pane shows."),
+)
+"""Terms used everywhere."""
+
+MECHANISMS: Final[Words] = (
+    (
+        "adaptive threshold, attention pruning (packs L3)",
+        "Sentences to which the language model pays little are left out: `pack assemble --layers attention`.",
+    ),
+    ("agents of a memory (AMGS §9)", "Five schedules over the service: `amgs agents`."),
+    (
+        "agents of packs (L2)",
+        "Five judges that choose packs in three rounds and vote: `pack assemble --layers agents`.",
+    ),
+    (
+        "allocator (MegaContext)",
+        "What is expanded and collapsed, within window, τ, N_diff and cooldown: `focus step`, `focus set`.",
+    ),
+    (
+        "anchor (AMGS §10.1)",
+        "The block that the identity is near to: `frame assemble SELF` says what lies how far from it.",
+    ),
+    ("as-of", "What held at an instant: `search --as-of`."),
+    (
+        "assembly strategy (AMGS §4.5)",
+        "How a frame is written: raw, structured, template, summary: `frame define … assembly=`.",
+    ),
+    ("budget allocation (AMGS §4.4)", "Static, dynamic or priority: `frame define … budget_strategy=`."),
+    ("canonical form, id (AMGS §12)", "The SHA-256 of the text with line ends and blank lines made alike: `verify`."),
+    ("centrality (AMGS §7.4)", "Degree, eigenvector, PageRank and betweenness: `graph inspect`."),
+    (
+        "composite frame (AMGS §4.4)",
+        "A frame made of others by union, intersection or priority chain: `frame define … merge=`.",
+    ),
+    (
+        "compression (conversation §2)",
+        "Mask, topic, extractive, abstractive, hybrid and levels: `conversation optimise --strategy`.",
+    ),
+    (
+        "configuration (conversation §10)",
+        "default, high-compression, high-fidelity: `conversation optimise --configuration`.",
+    ),
+    ("consolidation (AMGS §8.2)", "Seven steps from raw to memory: `consolidate --dry-run`."),
+    (
+        "continuum (packs L6)",
+        "Retention by value, associations and chains of what is read together: `pack assemble --layers continuum`.",
+    ),
+    (
+        "cooldown, residency, swap rate (MegaContext)",
+        "How long a span keeps its detail, and how many change it: `focus trace`.",
+    ),
+    (
+        "coreference (conversation §9)",
+        "Whom and what words mean: `conversation resolve`, `conversation show --view mentions`.",
+    ),
+    ("`.ctx`, gist tree (MegaContext)", "The lifetime on disk, by levels of 32: `focus open --lifetime`."),
+    ("curve, calibration (AMGS §7.3)", "Scores mapped to the outcomes that verdicts gave: `calibrate`."),
+    ("de-duplication (AMGS §4.4)", "By equal content, or a cosine: `frame define … dedup=`."),
+    ("drift, monitors (AMGS §13.3)", "How centrality, entropy and frames change: `metrics --record`."),
+    ("enhancement (AMGS §8.3)", "Merges, splits, stronger and weaker edges as proposals: `enhance`."),
+    (
+        "entities (conversation §7)",
+        "People, places, things, amounts, with types: `conversation show --view entities`, `entity`.",
+    ),
+    ("entropy balance (AMGS §7.5)", "Categories of a frame kept diverse: `frame define … select=entropy`."),
+    ("external store (AMGS §5.4)", "PostgreSQL in place of the file: `amgs --store postgresql://… status`."),
+    ("focus compression, learnings (packs L5)", "What is central in packs, once: `pack assemble --layers focus`."),
+    (
+        "four graphs (packs L1)",
+        "Semantic, temporal, causal and entity ties of packs: `pack list NAME`, `pack assemble --layers graphs`.",
+    ),
+    ("GistNet (MegaContext)", "The network that makes gists; what they carry: `focus measure`."),
+    ("graph layer (AMGS §6)", "What is reached along edges: `search --layer graph`, `graph neighbours`, `graph path`."),
+    ("horizon, ΔNLL (MegaContext)", "The tokens over which detail is worth what it saves: `focus measure`."),
+    ("LensNet (MegaContext)", "Scores spans for expanding and collapsing: `focus why`, `focus set lens`."),
+    (
+        "memory kinds, state (conversation §6)",
+        "Short-term, working, long-term, episodic; what is open: `conversation show --view memories`, `--view acts`.",
+    ),
+    ("operations (packs L4)", "ADD, UPDATE, DELETE, MERGE, NOOP by a policy that learns: `pack change`."),
+    (
+        "protection (conversation §3.3)",
+        "What must stay: system, task, who the user is, open calls: `conversation why`.",
+    ),
+    ("pruning (AMGS §8.5; MegaContext)", "Of blocks: `prune`. Of a lifetime: `focus forget`."),
+    ("reconstruction (conversation §5)", "Dropped messages again, byte for byte: `conversation restore`."),
+    (
+        "relevance layers (conversation §4)",
+        "Meaning, words, names, time, structure, neighbours: `conversation optimise`.",
+    ),
+    ("secrets", "Keys and passwords are masked: `secrets scan`."),
+    ("simulation (AMGS §7.6)", "Many futures of a change, a pruning, an insertion or a decay: `simulate`."),
+    ("success metrics (AMGS §13.1)", "Six, with targets: `metrics --questions`."),
+    ("summaries (conversation §6.4)", "By turn, topic, session, or of all: `conversation show --view summary`."),
+    ("supersede, contradict", "A block takes another's place, or denies it: `review`, `edge set --kind supersedes`."),
+    ("temporal weighting (conversation §8)", "Four decays of messages by age, off: `settings memory.conversation`."),
+    (
+        "trainable weights, outcome (packs L7)",
+        "What readings taught: `pack outcome`, `pack assemble --layers weights`.",
+    ),
+    ("truncation (conversation §3)", "What is dropped by relevance, and its line: `conversation optimise --budget`."),
+    ("tuning (AMGS §13.2)", "Grid, Bayesian, or weights of your own against the frame's: `tune`."),
+    ("waterfall, six layers (AMGS §6)", "Pre-filter, keyword, fuzzy, vector, graph, score: `search`, `why`."),
+)
+"""Terms of the specifications, each with the command that shows it."""
+
+SCREEN: Final[dict[str, Words]] = {
+    "inbox": (
+        ("tok", "Tokens of the block, as the model counts them."),
+        ("draft", "What consolidation would do, block by block, before it is done."),
+        ("corrected", "What you changed of the proposal; what is left out stays in the inbox."),
+        ("belief", "The confidence that the block will start with."),
+        ("weight × confidence", "Of a proposed edge: how close the blocks are, and how sure the link is."),
+    ),
+    "frame": (
+        (
+            "waterfall",
+            "The layers of retrieval: blocks in, blocks out, how many were new with the layer, milliseconds.",
+        ),
+        ("ledger", "The budget: how many tokens each child frame was given and used."),
+        ("child", "A frame that is a part of this one, with its own weights and share of the budget."),
+        ("fate", "Why the candidate is in or out: selected, over budget, duplicate, below the least score …"),
+        ("recency", "The decayed relevance of the block, a part of its score."),
+        ("centrality", "How well connected the block is in the graph."),
+        ("similarity", "How well the block answers the question: words, meaning and neighbours."),
+        ("reinforcement", "How often the block proved useful."),
+    ),
+    "graph": (
+        ("wgt, cnf", "Weight and confidence of an edge, each from 0 to 1."),
+        ("strength", "Weight × confidence, decayed since the edge was last used."),
+        ("rank", "PageRank of the block: how much the graph points at it."),
+        ("firm, fading, faint", "Strength of at least 0.3, at least 0.1, less."),
+        ("hop", "One step along an edge."),
+        ("degr, eigen, betw", "Degree, eigenvector and betweenness centrality."),
+        ("island", "Blocks that are connected with each other and with no other block."),
+    ),
+    "decay": (
+        ("now → then", "Relevance today, and on the day that the scrubber points at."),
+        ("uses, useful", "How often a frame selected the block, and how often it was judged useful."),
+        ("links", "Edges that lead to the block."),
+        ("½", "The half-life: the time in which relevance halves."),
+        ("drops below", "From then on the block ranks lower. Nothing is removed before `prune`."),
+        ("x", "The curve that the block would have with the previewed decay profile."),
+    ),
+    "calibration": (
+        ("forecast", "The score of a selected block, read as the probability that it will prove useful."),
+        ("bin", "Forecasts of about the same value, taken together."),
+        ("reliability", "How far the forecasts of a bin are from the outcomes; 0 is best."),
+        ("resolution", "How far the bins differ from the average; more is better."),
+        ("uncertainty", "What no forecast could know: how mixed the outcomes are."),
+    ),
+    "focus": (
+        ("lifetime", "Everything the model has read and written so far, whether it fits the window or not."),
+        ("window", "How many positions the model reads at once, and how many of them are taken."),
+        (
+            "gist",
+            "One vector that stands for a passage while it is not read word for word: 32 tokens, or 1,024, or more.",
+        ),
+        ("refocus", "Every few tokens passages are opened and closed, for what the text at hand needs."),
+        ("word for word", "The passage is in the window as its tokens. The latest text always is."),
+        ("read anew", "Positions the model has to compute again because something before them changed."),
+        ("changed a refocus", "Passages opened or closed in a refocus, per passage outside the latest text; a mean."),
+        ("unchanged for", "For how many refocuses the passages have kept their level, on average."),
+        ("score, heat", "From −1 to +1: above 0 a passage asks to be read word for word, below 0 to be closed."),
+        ("nats", "How much likelier a word is: 1 nat is 2.7 times."),
+    ),
+    "overview": (
+        ("✓ ◆ ✗ ·", "Well; worth a look; needs attention; nothing known yet."),
+        ("relevance", "The mean relevance of all consolidated blocks."),
+        ("schema, change", "The version of the store's layout, and how many changes it has seen."),
+        ("Brier", "The Brier score of your verdicts: 0 is perfect, the goal is below 0.15."),
+        ("refocus in", "Tokens until spans are expanded and collapsed again."),
+        ("journal", "The changes, the latest first, each with its number, its age and what it did."),
+    ),
+    "conversation": (
+        ("█ kept", "The message goes to the model word for word."),
+        ("▓ digested", "A few of its sentences go."),
+        ("▒ masked", "One line with its handle stands for it."),
+        ("· dropped", "It is left out; a line with a handle marks the gap."),
+        ("▚ differ", "A cell of the strip whose messages have different fates."),
+        ("handle", "`#12` or `#12-15`: names messages, and brings them back."),
+        ("tokens, sent", "Tokens of the original messages, and of what is sent in their place."),
+        ("worth", "From 0 to 1: how likely the best message of the span is to be needed for the question."),
+        ("ledger", "What each stage took from the tokens and added to them; each row continues from the last."),
+    ),
+    **{name: loaded(view.terms) for name, view in views().items() if view.terms},
+}
+"""Terms in each pane's figure."""
+
+
+def page() -> str:
+    """Return docs/glossary.md."""
+    head = "# Glossary\n\nOne term for one thing. `?` twice shows this page in the workstation.\n"
+    heading = (
+        "## Mechanisms\n\nWhat the specifications name, and how to see it ([row by row](results/specifications.md)).\n"
+    )
+    parts = [head, table(TERMS, "term"), heading, table(MECHANISMS, "mechanism")]
+    return "\n".join(parts)
+
+
+def table(words: Words, head: str = "word") -> str:
+    """Return the terms as a Markdown table."""
+    lines = [f"| {head} | what it means |", "| --- | --- |", *(f"| {name} | {text} |" for name, text in words)]
+    return "\n".join(lines) + "\n"

@@ -1,1 +1,0 @@
-"""Pages generated from the program: the manual, the public names, the glossary."""

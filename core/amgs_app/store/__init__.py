@@ -1,1 +1,0 @@
-"""The memory as a file, and its journal."""

@@ -1,1 +1,0 @@
-"""From 32 entries to one: the pointer gist and GistNet."""

@@ -1,0 +1,326 @@
+"""Files beside a lifetime's .ctx files: checksums, so that a changed byte is noticed when it is read, and the
+usage of every gist (MegaContext, "Signals to collect").
+"""
+
+from __future__ import annotations
+
+import os
+import struct
+import zlib
+from collections.abc import Iterable
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from amgs_focus.errors import CtxError
+from amgs_focus.records import NodeRef, Refocus, Use
+from amgs_focus.tree.node_set import NodeSet
+
+# Checksums of a file that grows, kept beside it: a byte that changed since it was written is noticed when it is read.
+#
+# One CRC-32 for each run of 16 KiB, over as many of its bytes as were there. It is written after what it is of, so
+# that a process killed in between leaves bytes without a checksum, and never a checksum that does not hold. A file of
+# an earlier version has none until the next append.
+
+ENDING = ".sums"
+_RUN = 1 << 14
+_MAGIC = b"amgs-sums-1\0"
+_ENTRY = struct.Struct("<III")
+"""Bytes, their CRC-32, and the CRC-32 of both: an entry that was half written counts as none."""
+_NONE = (0, 0)
+
+
+class RunSums:
+    """The checksums of one file, from the byte `start` on. Nothing is written before `cover`."""
+
+    def __init__(self, of: Path, start: int = 0) -> None:
+        self._of = of
+        self._start = start
+        self.path = of.with_name(of.name + ENDING)
+        self._sums = self._read()
+        self._covered = 0  # runs from the first on that have their checksums
+        self._checked: set[int] = set()
+
+    @property
+    def size(self) -> int:
+        """Bytes up to the last one that has a checksum."""
+        last = next((run for run in reversed(range(len(self._sums))) if self._sums[run] != _NONE), None)
+        return 0 if last is None else last * _RUN + self._sums[last][0]
+
+    def check(self, start: int, stop: int) -> None:
+        """Hold bytes [start, stop) of the file against their checksums. Raises CtxError where they differ; each run is
+        read once.
+        """
+        runs = range(start // _RUN, min(-(-stop // _RUN), len(self._sums)))
+        if all(run in self._checked for run in runs):
+            return
+        with self._of.open("rb") as file:
+            for run in runs:
+                size, known = self._sums[run]
+                if run not in self._checked and self._sum(file.fileno(), run, 0, size, 0) != known:
+                    raise CtxError(
+                        f"{self._of.name} is not what was written: something differs in the {size:,} bytes from "
+                        f"{self._start + run * _RUN:,} on.",
+                        way_out="Restore the file from a copy, or have it mended.",
+                        about="damage",
+                    )
+                self._checked.add(run)
+
+    def first_difference(self, stop: int) -> int | None:
+        """Return where the first run begins that is not what was written, of the bytes up to `stop`; None for none."""
+        for start in range(0, stop, _RUN):
+            try:
+                self.check(start, min(start + _RUN, stop))
+            except CtxError:
+                return start
+        return None
+
+    def cover(self, size: int) -> None:
+        """Have checksums of the first `size` bytes, which are on the disk. Without room for them there are fewer."""
+        with suppress(OSError), self._of.open("rb") as file:
+            changed = []
+            for run in range(self._covered, -(-size // _RUN)):
+                if run == len(self._sums):
+                    self._sums.append(_NONE)
+                length, known = self._sums[run]
+                wanted = min(_RUN, size - run * _RUN)
+                if length < wanted:
+                    self._sums[run] = wanted, self._sum(file.fileno(), run, length, wanted, known)
+                    changed.append(run)
+            self._covered = size // _RUN
+            self._write(changed)
+
+    def cut(self, size: int) -> None:
+        """Keep checksums of the first `size` bytes alone, before the others go. Raises OSError."""
+        if size < self.size:
+            run = size // _RUN
+            self._forget(run, len(self._sums))
+            if size % _RUN:
+                with self._of.open("rb") as file:
+                    self._sums[run] = size % _RUN, self._sum(file.fileno(), run, 0, size % _RUN, 0)
+                self._write([run], sync=True)
+
+    def drop(self, start: int, stop: int) -> None:
+        """Forget the checksums of bytes that are about to change. Raises OSError."""
+        self._forget(start // _RUN, min(-(-stop // _RUN), len(self._sums)))
+
+    def remove(self) -> None:
+        """Forget all of them, with their file."""
+        self.path.unlink(missing_ok=True)
+        self._sums, self._covered = [], 0
+        self._checked.clear()
+
+    def _forget(self, first: int, stop: int) -> None:
+        gone = [run for run in range(first, stop) if self._sums[run] != _NONE]
+        for run in gone:
+            self._sums[run] = _NONE
+        self._checked.difference_update(gone)
+        self._covered = min(self._covered, first)
+        self._write(gone, sync=True)
+
+    def _sum(self, file: int, run: int, start: int, stop: int, so_far: int) -> int:
+        return zlib.crc32(os.pread(file, stop - start, self._start + run * _RUN + start), so_far)
+
+    def _read(self) -> list[tuple[int, int]]:
+        """Return the entries; none where there is no such file, or another one."""
+        try:
+            raw = self.path.read_bytes() if self.path.is_file() else b""
+        except OSError:
+            raw = b""
+        entries: list[tuple[int, int]] = []
+        if raw.startswith(_MAGIC):
+            body = raw[len(_MAGIC) :]
+            whole = len(body) - len(body) % _ENTRY.size
+            for size, known, both in _ENTRY.iter_unpack(body[:whole]):
+                sound = size <= _RUN and zlib.crc32(_ENTRY.pack(size, known, 0)) == both
+                entries.append((size, known) if sound and size else _NONE)
+        return entries
+
+    def _write(self, runs: list[int], *, sync: bool = False) -> None:
+        if not runs:
+            return
+        flags = os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK  # a pipe has no reader
+        file = os.open(self.path, flags, 0o644)
+        try:
+            os.pwrite(file, _MAGIC, 0)
+            for run in runs:
+                size, known = self._sums[run]
+                both = zlib.crc32(_ENTRY.pack(size, known, 0))
+                os.pwrite(file, _ENTRY.pack(size, known, both), len(_MAGIC) + run * _ENTRY.size)
+            if sync:
+                os.fsync(file)
+        finally:
+            os.close(file)
+
+
+# Record the usage of a lifetime: for every gist the number of openings, the time its detail stood in the window, the
+# last use, the requests for more of it, and the measured value of its detail.
+#
+# MegaContext, "Signals to collect". One row of 32 bytes a node, mapped from `L{n}.use` beside the .ctx files: an
+# update touches the rows of the window and no others, survives the end of the process at any point, and costs no
+# memory for nodes that were never looked at. The tail passes through every block and is no look at it.
+
+ROW = np.dtype(
+    [
+        ("opened", "<u4"),  # expansions
+        ("dwell", "<u4"),  # refocuses after which its detail stood in the window
+        ("last", "<u8"),  # lifetime tokens at the last of them
+        ("wanted", "<u4"),  # refocuses that asked for its detail after it was forgotten
+        ("measured", "<u4"),
+        ("gain", "<f4"),  # mean of the measurements, nats a token
+        ("spare", "<u4"),
+    ]
+)
+PAGE = 1024  # rows
+
+Rows = NDArray[Any]
+
+
+class UseTable:
+    """The rows of one level in pages of 1,024, of which only those that were written take room: mapped from the file
+    where there is a path, else in memory. What was not written yet reads as zeros.
+
+    A page is on the disk before it is mapped, as a mapped page that a full disk cannot take ends the process. Where
+    there is no room the page is counted in memory and lost with the process: no work is held up by it.
+    """
+
+    def __init__(self, path: Path | None = None) -> None:
+        self._path = path
+        self._pages: dict[int, Rows] = {}
+
+    def row(self, index: int) -> Use:
+        """Return what is known of a node."""
+        row = self.rows(index, index + 1)[0]
+        measured = int(row["measured"])
+        return Use(
+            opened=int(row["opened"]),
+            dwell=int(row["dwell"]),
+            last=int(row["last"]),
+            wanted=int(row["wanted"]),
+            measured=measured,
+            gain=float(row["gain"]) if measured else None,
+        )
+
+    def rows(self, start: int, stop: int) -> Rows:
+        """Return rows [start, stop) as a structured array, a copy."""
+        records = np.zeros(max(0, stop - start), ROW)
+        if self._path is not None and self._path.exists():
+            disk_rows = np.fromfile(self._path, ROW, max(0, stop - start), offset=start * ROW.itemsize)
+            records[: len(disk_rows)] = disk_rows
+        for number, page in self._pages.items():
+            low, high = max(start, number * PAGE), min(stop, (number + 1) * PAGE)
+            if low < high:
+                records[low - start : high - start] = page[low - number * PAGE : high - number * PAGE]
+        return records
+
+    def add(self, indexes: Iterable[int], name: str, last: int | None = None) -> None:
+        """Increment a count for every node; last: the lifetime's length, where this was a look."""
+        for index in indexes:
+            row = self._at(index)
+            row[name] += 1
+            if last is not None:
+                row["last"] = last
+
+    def look(self, first: int, stop: int, last: int) -> None:
+        """Nodes [first, stop) were looked at when the lifetime had so many tokens, and are wanted no more."""
+        for index in range(first, stop):
+            row = self._at(index)
+            row["last"], row["wanted"] = last, 0
+
+    def measure(self, index: int, gain: float) -> None:
+        """Take in a measured worth."""
+        row = self._at(index)
+        row["measured"] += 1
+        row["gain"] += (gain - row["gain"]) / row["measured"]
+
+    def forget(self, start: int) -> None:
+        """Nodes from `start` on are gone."""
+        last = start // PAGE
+        self._pages = {number: page for number, page in self._pages.items() if number <= last}
+        if self._path is not None and self._path.exists():
+            size = self._path.stat().st_size
+            if size > last * PAGE * ROW.itemsize:
+                self._page(last)
+            os.truncate(self._path, min(size, (last + 1) * PAGE * ROW.itemsize))
+        if last in self._pages:
+            self._pages[last][start % PAGE :] = np.zeros((), ROW)
+
+    def close(self) -> None:
+        """Let go of the file."""
+        self._pages.clear()
+
+    def _at(self, index: int) -> Any:
+        """Return a node's row, to be changed."""
+        return self._page(index // PAGE)[index % PAGE : index % PAGE + 1]
+
+    def _page(self, number: int) -> Rows:
+        if number not in self._pages:
+            self._pages[number] = np.zeros(PAGE, ROW) if self._path is None else self._map_page(self._path, number)
+        return self._pages[number]
+
+    def _map_page(self, path: Path, number: int) -> Rows:
+        """Return a page of the file, written before it is mapped; in memory where the disk does not take it."""
+        offset = number * PAGE * ROW.itemsize
+        try:
+            with path.open("r+b" if path.exists() else "w+b", buffering=0) as file:
+                file.seek(offset)
+                content = file.read(PAGE * ROW.itemsize)
+                whole = content.ljust(PAGE * ROW.itemsize, b"\0")
+                file.seek(offset)
+                if file.write(whole) != len(whole):
+                    raise OSError("the disk is full")
+                os.fsync(file.fileno())
+            return np.memmap(path, ROW, "r+", offset, (PAGE,))
+        except OSError:
+            return np.zeros(PAGE, ROW)
+
+
+class GistUsage:
+    """The tables of all levels; a folder keeps them."""
+
+    def __init__(self, folder: Path | None = None) -> None:
+        self._folder = folder
+        self._tables: dict[int, UseTable] = {}
+
+    def of(self, node: NodeRef) -> Use:
+        """Return what is known of a gist; of a block of tokens, of the gist above it."""
+        return self.table(max(1, node.level)).row(node.index)
+
+    def table(self, level: int) -> UseTable:
+        if level not in self._tables:
+            path = None if self._folder is None else self._folder / f"L{level}.use"
+            self._tables[level] = UseTable(path)
+        return self._tables[level]
+
+    def refocused(self, refocus: Refocus, standing: Iterable[NodeRef], tau: float) -> None:
+        """Take in a refocus: what it opened, what was forgotten and has a score above τ, and the gists whose detail
+        stands in the window since.
+        """
+        opened = [decision.node for decision in refocus.applied if decision.kind != "collapse"]
+        refused = [decision for decision in refocus.decisions if decision.reason == "illegal_level" and decision.level]
+        wanted = [decision.node for decision in refused if decision.kind != "collapse" and decision.score > tau]
+        for name, nodes in (("opened", opened), ("wanted", wanted), ("dwell", set(standing))):
+            for level in {node.level for node in nodes}:
+                indices = [node.index for node in nodes if node.level == level]
+                self.table(level).add(indices, name, None if name == "wanted" else refocus.lifetime)
+
+    def restored(self, nodes: NodeSet, lifetime: int) -> None:
+        """Count restored nodes as looked at, so that they are not forgotten again at once."""
+        for run in nodes.runs:
+            self.table(run.level).look(run.first, run.stop, lifetime)
+
+    def measured(self, node: NodeRef, gain: float) -> None:
+        """Take in a measured ΔNLL of a gist's detail, in nats a token."""
+        self.table(node.level).measure(node.index, gain)
+
+    def cut(self, length: int, block_size: int) -> None:
+        """Nodes that reach beyond `length` tokens are gone."""
+        for level, table in self._tables.items():
+            table.forget(length // block_size**level)
+
+    def close(self) -> None:
+        for table in self._tables.values():
+            table.close()

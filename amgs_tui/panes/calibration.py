@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar, cast
 
-from rich.text import Text
-
 from amgs.text.words import plural
 from amgs_app import operations
 from amgs_app.calibration.rows import list_forecasts, verdict_of
 from amgs_app.render.canvas import Canvas, Figure
 from amgs_app.render.catalogue import list_of
 from amgs_app.render.format import share
-from amgs_app.render.glyphs import notice
 from amgs_tui.dialogs.questions import Choice
 from amgs_tui.keys import hide, show
 from amgs_tui.panes.lists import ListPane, next_of
@@ -144,7 +141,12 @@ diagram; f shows one frame, category or type of edge alone. c previews a recalib
         if wanted is None and current_case is not None:
             outcome = current_case.outcome
             judged_elsewhere = outcome.actual is not None and not self.has_focus
-            keep = (judged_elsewhere and self._open_of(outcome.block_id)) or outcome.prediction_id
+            open_ones = (
+                case.outcome.prediction_id
+                for case in self.items
+                if judged_elsewhere and case.outcome.actual is None and case.outcome.block_id == outcome.block_id
+            )
+            keep = next(open_ones, outcome.prediction_id)
         self.clip_cursor()
         self.place_on(case.outcome.prediction_id == keep for case in self.items)
         if wanted is not None:
@@ -160,11 +162,6 @@ diagram; f shows one frame, category or type of edge alone. c previews a recalib
             self.place_on(case.outcome.prediction_id == self._judged for case in self.items)
             self._judged = None
             self.follow_cursor()
-
-    def _open_of(self, block_id: str) -> str:
-        """Return the latest open forecast of a block that is listed, by id; empty for none."""
-        listed = (case.outcome for case in self.items if case.outcome.actual is None)
-        return next((outcome.prediction_id for outcome in listed if outcome.block_id == block_id), "")
 
     @property
     def page(self) -> RowList[Any] | None:
@@ -191,15 +188,10 @@ diagram; f shows one frame, category or type of edge alone. c previews a recalib
             return ""
         if self.done is not None:
             return f"recalibrated as operation {self.done.id} · U undoes it"
-        verdict = self.last is not None and self.last.kind == "feedback"
-        return self._step() or ("U undoes the last verdict" if verdict else "")
-
-    def _step(self) -> str:
-        """Return the chosen bin in words."""
-        chosen = self.table.bins[self.bin] if self.table is not None and self.bin is not None else None
-        if chosen is None:
-            return ""
-        return f"{share(chosen.low)} to {share(chosen.high)}: {plural(chosen.count, 'forecast')}"
+        if self.bin is not None:
+            chosen = self.table.bins[self.bin]
+            return f"{share(chosen.low)} to {share(chosen.high)}: {plural(chosen.count, 'forecast')}"
+        return "U undoes the last verdict" if self.last is not None and self.last.kind == "feedback" else ""
 
     def figure(self, canvas: Canvas) -> Figure | None:
         if self.plan is not None:
@@ -218,12 +210,6 @@ diagram; f shows one frame, category or type of edge alone. c previews a recalib
             every=len(self._every.items) if self.sift.terms and self._every is not None else None,
             queue=self.queue,
         )
-
-    def draw(self, canvas: Canvas) -> Text:
-        if self.table is not None and self.plan is None and not self.table.forecasts and self.group is None:
-            keys = ("2  assemble a frame", "u x  judge there which blocks were useful")
-            return notice(canvas, "No forecasts yet", keys, "Every block that a frame selects is a forecast.")
-        return super().draw(canvas)
 
     # --- keys ---------------------------------------------------------------------------------------------
 
@@ -270,14 +256,13 @@ diagram; f shows one frame, category or type of edge alone. c previews a recalib
 
     def action_feedback(self, verdict: Verdict) -> None:
         """Judge the forecast under the cursor, and go on to the next open one."""
-        case = self._case
-        if case is None:
+        if self._case is None:
             return
-        if case.outcome.actual is not None:
-            words = f"This forecast was judged {verdict_of(case.outcome.actual)}."
+        judged = self._case.outcome
+        if judged.actual is not None:
+            words = f"This forecast was judged {verdict_of(judged.actual)}."
             self.notify(words, title="Already judged", timeout=3)
             return
-        judged = case.outcome
         after = [other.outcome for other in (*self.items[self.cursor + 1 :], *self.items[: self.cursor])]
         self._next = next((other for other in after if other.actual is None), judged).prediction_id
         self.ask(operations.calibration.feedback(verdict, block=judged.block_id, forecast=judged.prediction_id))

@@ -203,12 +203,12 @@ follows the agents: what the model had in front of it when it answered, and what
         """Show a context, or the second of two that were compared; not one that was asked for before the request came
         that is looked at now.
         """
-        self.asked = False
+        asked, self.asked = self.asked, False
         late, self.gateway.late = self.gateway.late, False
         if late and self.gateway.exchange is not None:
             return
         self.gateway.exchange = None
-        if result.conversation != self.wish.conversation:  # the operator typed it
+        if not asked or result.conversation != self.wish.conversation:  # the operator typed it
             self.wish = ContextWish(result.conversation, result.query, result.budget, result.strategy)
         self.wish = self.stood = replace(self.wish, other=compared.a.strategy if compared else None)
         self.asking.tell_restored(self.context if compared is None else None, result)

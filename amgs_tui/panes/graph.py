@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final
 from rich.text import Text
 from textual import events
 
-from amgs.text.words import plural
 from amgs_app import operations
 from amgs_app.panes.row_filter import list_neighbour_ids, neighbour_rows
 from amgs_app.render.canvas import Canvas
@@ -231,10 +230,7 @@ adds one; U undoes it. w finds the strongest path to any other block."""
         return len(self.neighbours)
 
     def subtitle(self) -> str:
-        if self.found is None or self.host.selected is None:
-            return ""
-        only = f" · only {self.relation}, f changes it" if self.relation is not None else ""
-        return f"{plural(self.hops, 'hop')} · {plural(self.rows, 'neighbour')}{only}"
+        return f"only {self.relation}, f changes it" if self.found is not None and self.relation is not None else ""
 
     def selection_changed(self, block_id: str | None) -> None:
         if self.found is not None and block_id != self.found.center.id:

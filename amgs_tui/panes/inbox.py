@@ -196,9 +196,12 @@ one transaction, which the overview can undo. s lists the sources; what one says
         match result:
             case Inbox():
                 self.inbox, self._raw = result, list_of(result)
+            case RevisionPlan() if not result.empty:
+                self.revision, self._carried_out, self.cursor = list_of(result), None, 0
+            case Revision() if result.operation is not None and not result.plan.only_adds:
+                self.revision, self._carried_out, self.cursor = list_of(result), result.operation.id, 0
             case IngestReport() | RevisionPlan() | Revision():
-                self._take_revision(result)
-                self.cursor = 0 if self.revision is not None else self.cursor
+                self.revision = None  # one that only adds texts is not worth the place of the raw blocks
             case PlanDraft():
                 self.revision = None
                 self.cursor = 0 if self.correcting.take(result) else self.cursor
@@ -211,18 +214,6 @@ one transaction, which the overview can undo. s lists the sources; what one says
                 self.look()
             elif self._owed and self.block_at_cursor() is not None:
                 self.follow_cursor()
-
-    def _take_revision(self, result: object) -> None:
-        """Keep a plan, or what was carried out of one, in the place of the raw blocks; one that only adds texts is not
-        worth it.
-        """
-        from amgs.lifecycle.revision import Revision, RevisionPlan
-
-        self.revision = self._carried_out = None
-        if isinstance(result, RevisionPlan) and not result.empty:
-            self.revision = list_of(result)
-        elif isinstance(result, Revision) and result.operation is not None and not result.plan.only_adds:
-            self.revision, self._carried_out = list_of(result), result.operation.id
 
     @property
     def drafted(self) -> str:
@@ -270,15 +261,11 @@ one transaction, which the overview can undo. s lists the sources; what one says
             done = f"revision #{self._carried_out}" if self._carried_out else "plan: nothing has changed yet"
             return f"{done} · d back to the raw blocks"
         if self.draft is not None:
-            waiting = self.inbox.waiting if self.inbox is not None else 0
-            drafted = len(self.draft.proposed.items)
-            blocks = plural(drafted - len(self.draft.left_out), "block")
-            of = f" of {waiting:,}" if waiting > drafted else ""
-            return f"draft for {blocks}{of} · c applies it · d back"
+            return "c applies it · d back"
         if self.inbox is None or not self.inbox.total:
             return ""
-        of = f" of {self.inbox.waiting:,}" if self.sift else ""
-        return f"{self.inbox.total:,}{of} raw · press c to consolidate"
+        shown = f"{self.inbox.total:,} of {self.inbox.waiting:,} " if self.sift else ""
+        return f"{shown}raw · press c to consolidate"
 
     def follow_cursor(self) -> None:
         self.correcting.edge = None
@@ -306,20 +293,10 @@ one transaction, which the overview can undo. s lists the sources; what one says
         return self.kept.draw(canvas, self.cursor, filtered=bool(self.sift), marked=str(edge + 1))
 
     def draw(self, canvas: Canvas) -> Text:
-        if self.page is None:
-            return notice(
-                canvas, "Opening the memory", (), "The store is opening in the background; keys already work."
-            )
-        return self._nothing(canvas) if self.page is self._raw and not self.rows else super().draw(canvas)
-
-    def _nothing(self, canvas: Canvas) -> Text:
-        """Return the notice for an inbox that is empty, consolidated or filtered out."""
+        """Return the list, or the notice for an inbox that is empty or consolidated."""
         overview = self.host.overview
-        if self.sift and self.inbox is not None and self.inbox.waiting:
-            words = f"{plural(self.inbox.waiting, 'block')} wait, none of them matches the filter."
-            return notice(canvas, "No row matches the filter", ["F  another filter, or none"], words)
-        if overview is None:
-            return notice(canvas, "Inbox", (), self.waits)
+        if self.page is not self._raw or self.sift or self.rows or overview is None:
+            return super().draw(canvas)
         if not sum(overview.store.blocks.values()):
             sentence = "New notes arrive here first, unprocessed."
             return notice(canvas, "The memory is empty", ["i  ingest a file, a folder or a text"], sentence)

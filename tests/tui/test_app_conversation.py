@@ -32,6 +32,13 @@ async def test_what_a_model_would_read_is_shown_scrubbed_and_restored() -> None:
         pane = driven.pane(ConversationPane)
         assert pane.context is not None and pane.context.budget == 600
         assert "dropped" in driven.text and f"ledger {pane.context.history:,}" in driven.text
+        driven.app.run_line(f"conversation optimise {pane.wish.conversation} --budget 500")
+        await driven.settle()
+        pane.look()
+        await driven.settle()
+        assert pane.context.budget == 500  # what was typed stays when the pane looks again
+        await driven.press("b")
+        await driven.type("600", "enter")
         await driven.press("left_square_bracket", "left_curly_bracket")
         assert pane.wish.until == 38 and "after #38 of 49" in driven.text
         assert pane.context.spans[-1].last == 38

@@ -6,11 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from rich.text import Text
-
 from amgs.text.words import plural
 from amgs_app.render.canvas import Canvas, Figure
-from amgs_app.render.glyphs import notice
 from amgs_app.views import packs
 from amgs_app.views.packs.rows import about_pack, list_routed, named
 from amgs_tui.dialogs.questions import confirm
@@ -21,8 +18,6 @@ if TYPE_CHECKING:
     from amgs.wings.packs.values import PackContent
     from amgs_app.calls.call import Call
     from amgs_app.render.rows import RowList
-
-NO_PACK = "A pack keeps what answered a question once, to be read again for the next."
 
 
 class PacksPane(ViewsPane):
@@ -110,10 +105,9 @@ undoes it."""
             self._ask_chosen()
 
     def subtitle(self) -> str:
-        if self.view == "proposals":
-            return "u accepts · x rejects · ← back"
         if self.view != "packs":
-            return f"{plural(self.rows, 'row')} · ← back"
+            verdicts = "u accepts · x rejects · " if self.view == "proposals" and self.rows else ""
+            return f"{verdicts}← back"
         return "" if self.empty else "e asks · P proposals"
 
     def figure(self, canvas: Canvas) -> Figure | None:
@@ -124,12 +118,6 @@ undoes it."""
         about = [(named(pack.usage.pack), ""), *about_pack(pack)]
         row_list = replace(self.kept, kind=replace(self.kept.kind, detail=lambda _: about))
         return row_list.draw(canvas, self.cursor, filtered=bool(self.sift))
-
-    def draw(self, canvas: Canvas) -> Text:
-        if "packs" in self.results and self.empty:
-            ways = ("K  keep the present frame", ":pack keep NAME “a question”")
-            return notice(canvas, "No pack yet", ways, NO_PACK)
-        return super().draw(canvas)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         match action:

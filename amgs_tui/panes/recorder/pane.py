@@ -13,7 +13,6 @@ from rich.text import Text
 
 from amgs.text.words import plural
 from amgs_app.render.canvas import Canvas
-from amgs_app.render.glyphs import notice
 from amgs_app.terminal.line import quote
 from amgs_app.views.recorder import commands
 from amgs_tui.keys import show
@@ -81,7 +80,7 @@ the scores are worth; E writes the ids to delete by. Nothing is asked of a model
         yield commands.recorded(view="traffic", store=self.store, limit=_MOST)
 
     def follow_up(self, call: Call[Any]) -> Follow | None:
-        """With the traffic, the view that is shown: spans that came late give a search another number."""
+        """Ask again for the view that is shown: spans that came late give a search another number."""
         if call.arguments["view"] != "traffic" or self.view == "traffic":
             return None
         return lambda traffic: (self._asks_view(traffic.operations),)
@@ -155,11 +154,8 @@ the scores are worth; E writes the ids to delete by. Nothing is asked of a model
         return f"{self.view}{of}{newer} · {'backspace back' if self.view == 'recall' else 'v other views'}"
 
     def draw(self, canvas: Canvas) -> Text:
-        from amgs_app.views.recorder.rows import HOW, draw_scores
+        from amgs_app.views.recorder.rows import draw_scores
 
-        if self.traffic is not None and self.empty:
-            ways = (":record  listen here; amgs record does so in another terminal",)
-            return notice(canvas, "Nothing is recorded yet", ways, HOW)
         if self.view == "scores" and (scores := self.results.get("scores")) is not None:
             return draw_scores(None, scores, canvas)
         return super().draw(canvas)

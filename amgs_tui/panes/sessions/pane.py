@@ -6,11 +6,9 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from rich.text import Text
 from textual import events
 
 from amgs_app.render.canvas import Canvas, Figure
-from amgs_app.render.glyphs import notice
 from amgs_app.views.sessions import commands
 from amgs_app.views.sessions.lists import list_found
 from amgs_tui.keys import show
@@ -76,6 +74,10 @@ written is followed."""
         self.path = self.words = ""
         self.at: int | None = None
         self._copying = self._moved = False
+
+    @property
+    def waits(self) -> str:
+        return "Looking for sessions …"
 
     # --- what is looked at ----------------------------------------------------------------------------------
 
@@ -206,16 +208,6 @@ written is followed."""
         at = self.turn if self.at is None else self.at
         return draw_session(canvas, self.review, self.cursor, at, self.view, self.kept)
 
-    def draw(self, canvas: Canvas) -> Text:
-        from amgs_app.views.sessions.rows import NONE_HERE
-
-        if self.empty and self.first in self.results:
-            ways = (":session FILE  open one by its path", ":session sample  open one that comes with the program")
-            return notice(canvas, "No session lies here", ways, NONE_HERE)
-        if self.page is None and self.review is None:
-            return notice(canvas, "Sessions", (), "Looking for sessions …")
-        return super().draw(canvas)
-
     # --- what the keys do -----------------------------------------------------------------------------------
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
@@ -303,13 +295,6 @@ written is followed."""
         self.path = ""
         if self.first not in self.results:
             self.ask(commands.session(), origin="screen")
-
-
-def has_sessions() -> bool:
-    """Return whether any session lies on this machine."""
-    from amgs.wings.sessions.listing import has_sessions as any_below
-
-    return any_below(Path.home())
 
 
 def _read_change_time(path: str) -> float:

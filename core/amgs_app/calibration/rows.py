@@ -90,9 +90,8 @@ def _plan(plan: CalibrationPlan, did: str) -> RowList[EdgeChange]:
         notes.append(f"promises of coverage rest on {asked}")
     notes += [] if plan.compared is None else _describe_moves(plan.compared)
     forecasts = "the forecasts" if curve.used else "no forecast"
-    title = (
-        f"{plan.method} on {plural(plan.outcomes, 'outcome')} {did} {forecasts} and {plural(len(plan.edges), 'edge')}"
-    )
+    fitted = f"Recalibration on {plural(plan.outcomes, 'outcome')} ({plan.method})"
+    title = f"{fitted}{did} {forecasts} and {plural(len(plan.edges), 'edge')}"
     return CHANGES.of(title, plan.edges, notes, digest=plan.edges[: 2 * _SHOWN])
 
 
@@ -220,12 +219,12 @@ def answer_uses(result: AnswerUses) -> ResultTable:
 
 @entry()
 def calibration_plan(result: CalibrationPlan) -> RowList[EdgeChange]:
-    return _plan(result, "would change")
+    return _plan(result, " would change")
 
 
 @entry()
 def tabulate_calibration(result: Calibrated) -> RowList[EdgeChange]:
-    return _plan(result.plan, f"operation {result.operation.id} changed")
+    return _plan(result.plan, f", operation {result.operation.id}, changed")
 
 
 @entry()

@@ -335,7 +335,7 @@ def draw_list(region: Region, listed: RowList[Any]) -> None:
 
 def _ledger_line(region: Region, ledger: Sequence[LedgerRow]) -> None:
     """Draw the ledger: tokens taken and added by each stage."""
-    if not ledger or region.height < 1:
+    if region.height < 1 or not any(row.taken or row.added for row in ledger):
         return
     palette = region.palette
     quiet, plain = ink(palette.muted), ink(palette.text)

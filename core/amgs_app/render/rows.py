@@ -177,7 +177,7 @@ class RowList(Generic[T]):
             self._say_nothing(sheet, filtered)
             return
         notes = " · ".join(note for note in self.notes if "`" not in note) if sheet.height > 5 else ""
-        lines = wrap(notes, max(8, sheet.width - 2), 1 if sheet.height < 16 else 4) if notes else []
+        lines = wrap(notes, max(8, sheet.width - 2), max(1, min(4, sheet.height // 6))) if notes else []
         for y, line in enumerate(lines, 1):
             sheet.put(1, y, line, ink(palette.muted))
         body = sheet.part(0, 1 + len(lines) + (sheet.height >= 16 and bool(lines)))
@@ -226,7 +226,7 @@ class RowList(Generic[T]):
         shown = [[clean(column.show(row[n], self.now)) for n, column in zip(seen, columns, strict=True)] for row in raw]
         heads = [column.name for column in columns]
         gap = 1 if region.width < 80 else 2
-        bar = 0 if region.width < _GAUGES_FROM else _GAUGE if self.kind.bar is None else max(_GAUGE, region.width // 10)
+        bar = _GAUGE if region.width >= _GAUGES_FROM else 0
         gauges = sum(column.gauge for column in columns) if bar else 0
         every = [heads, *shown] if headed else shown
         room = region.width - 1 - gauges * (bar + 1)

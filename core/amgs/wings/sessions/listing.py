@@ -231,9 +231,9 @@ def _may_contain(path: Path, words: Sequence[str]) -> bool:
     return all(word.encode() in data for word in words if word.isascii() and word.isalnum())
 
 
-def has_sessions(home: Path) -> bool:
-    """Return whether there is a session file below a home folder."""
-    return next(_files(home, ""), None) is not None
+def has_sessions() -> bool:
+    """Return whether there is a session file below the user's home folder."""
+    return next(_files(Path.home(), ""), None) is not None
 
 
 LATEST: Final = "last"

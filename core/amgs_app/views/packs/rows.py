@@ -52,7 +52,11 @@ PACKS: Final = Rows["PackUsage"](
     ),
     lambda usage: [(named(usage.pack), plural(usage.uses, "reading")), ("keywords", " ".join(usage.pack.keywords))],
     tones={"would go": "warn"},
-    empty=("`pack keep NAME QUERY` keeps one.",),
+    empty=(
+        "A pack keeps what answered a question once, to be read again for the next.",
+        "K  keep the present frame",
+        ":pack keep NAME “a question”",
+    ),
     pane="packs",
 )
 ROLES: Final = Rows[tuple[int, str, "Block"]](
@@ -94,7 +98,7 @@ def pack_list(result: PackList) -> RowList[PackUsage]:
         left = sum(usage.pack.tokens for usage in result.packs if not (usage.forget or usage.pack.retired))
         notes.append(f"What stays takes {left:,} of {result.keep:,} tokens.")
         notes.append(f"`pack change DELETE {' '.join(going)}` retires the others." if going else "")
-    return PACKS.of(plural(len(result.packs), "pack"), result.packs, notes)
+    return PACKS.of(plural(len(result.packs), "pack") if result.packs else "No pack yet", result.packs, notes)
 
 
 @entry()

@@ -109,7 +109,7 @@ TRAFFIC: Final = Rows["MemoryOperation"](
     ),
     _tell_operation,
     tones={"search": "accent", "✗": "bad"},
-    empty=(HOW, "record"),
+    empty=(HOW, ":record  listen here; amgs record does so in another terminal"),
     pane="recorder",
 )
 RECALL: Final = Rows["RecalledRow"](
@@ -149,17 +149,19 @@ def _use_of(row: RecalledRow) -> str:
 
 @entry(sentence=_summarise_traffic)
 def memory_traffic(result: MemoryTraffic) -> RowList[MemoryOperation]:
+    if not result.spans:
+        return TRAFFIC.of("Nothing is recorded yet", ())
     stores = ", ".join(f"{name or 'unnamed'} ({count:,})" for name, count in result.stores)
     notes = [
         f"{plural(result.spans, 'span')}, {plural(result.answers, 'answer')} of models;"
         f" {plural(result.records, 'record')} there now",
-        f"stores: {stores}" if stores else _NO_MEMORY if result.spans else "nothing is recorded yet",
+        f"stores: {stores}" if stores else _NO_MEMORY,
         f"{result.total - len(result.operations):,} earlier ones (--limit)"
         if result.total > len(result.operations)
         else "",
         _OPT_IN if result.operations and not result.told else "",
         f"{plural(result.torn, 'body was', 'bodies were')} not whole" if result.torn else "",
-        "`recorded N` shows what a search brought, `--view audit` what is of no use" if result.spans else "",
+        "`recorded N` shows what a search brought, `--view audit` what is of no use",
     ]
     return TRAFFIC.of("What the memory was asked", result.operations, notes)
 

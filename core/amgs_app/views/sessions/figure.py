@@ -263,7 +263,7 @@ def _page_pieces(row: PageRow, palette: Palette) -> tuple[Piece, ...]:
     colour = palette.bad if row.alarm else palette.text
     return (
         (f"  {row.kind:<13.13} ", ink(palette.bad if row.alarm else palette.muted)),
-        (f"{turn:>6} {times:>7} {size:>10}  ", ink(palette.muted)),
+        (f"{turn:>6} {times:>7} {size:>10}  " if turn or times or size else "", ink(palette.muted)),
         (clean(row.what), ink(colour)),
     )
 

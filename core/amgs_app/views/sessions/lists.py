@@ -22,6 +22,10 @@ if TYPE_CHECKING:
     from amgs.wings.sessions.work import FileUse, WindowShare
 
 
+NONE_HERE: Final = (
+    "No session of a coding agent lies here. `amgs session FILE` opens one, `amgs session sample` one that comes with"
+    " the program; it looks in the folders of Claude Code, Codex, opencode, Gemini CLI, Copilot CLI and others."
+)
 SESSIONS: Final = Rows["tuple[ListedSession, str]"](
     "when:age id! what*! project*~ agent?? took? turns:n? tokens:n? ▼:n~ errors:n~ again:n~ seconds:n. compactions:n.",
     lambda row: (
@@ -40,7 +44,7 @@ SESSIONS: Final = Rows["tuple[ListedSession, str]"](
         row[0].compactions,
     ),
     lambda row: [(row[0].id, row[0].agent), ("project", row[0].project), ("what", row[0].what), ("file", row[0].path)],
-    empty=("No session lies here.",),
+    empty=(NONE_HERE,),
 )
 LISTING: Final = SESSIONS.listing
 
@@ -51,7 +55,7 @@ def list_found(result: SessionListing) -> RowList[tuple[ListedSession, str]]:
 
     rows = zip(result.sessions, short_ids(result.sessions), strict=True)
     title = f"{plural(len(result.sessions), 'session')} of agents on this machine"
-    return SESSIONS.of(title, rows, now=result.at)
+    return SESSIONS.of(title if result.sessions else "No session lies here", rows, now=result.at)
 
 
 CELLS: Final = "when id project* agent? took:n turns:n tokens:n ▼:n errors:n again:n what/"

@@ -14,6 +14,7 @@ from amgs_app.views.sessions.lists import (
     CELLS,
     CLASSES,
     COLUMNS,
+    NONE_HERE,
     cells_of,
     describe_rate,
     describe_window,
@@ -48,10 +49,6 @@ if TYPE_CHECKING:
         SessionWindowShown,
     )
 
-NONE_HERE = (
-    "No session of a coding agent lies here. `amgs session FILE` opens one, `amgs session sample` one that comes with"
-    " the program; it looks in the folders of Claude Code, Codex, opencode, Gemini CLI, Copilot CLI and others."
-)
 _WHY = {
     "reopened": "read again a file that it had changed or written",
     "reread": "read again a file that it had read",
@@ -409,7 +406,7 @@ def session_why(result: SessionWhy) -> ResultTable:
 def session_losses(result: SessionLosses) -> RowList[tuple[int, SessionFinding]]:
     rows: list[tuple[int, SessionFinding]] = []
     shown: list[tuple[int, SessionFinding]] = []
-    notes = ["" if result.losses else "It was never compacted."]
+    notes: list[str] = []
     for loss in result.losses:
         for loss_class in loss.classes:
             if result.kind in ("", loss_class.kind):

@@ -7,6 +7,7 @@ from __future__ import annotations
 import sys
 from datetime import UTC, datetime
 
+import numpy as np
 import pytest
 
 from amgs.derived import block_reader
@@ -31,8 +32,8 @@ def test_blocks_are_remembered_up_to_a_number_of_bytes_the_latest_asked_for(monk
     for number in range(1000):
         read.add(numbered(number, 500))
         assert read.get(0) is not None  # asked for again and again: never given up
-    held = [one for number in range(1000) if (one := read._newer.get(number) or read._older.get(number))]
-    assert len(held) > 20
+    held = list(read._kept.values())
+    assert len(held) > 40
     assert sum(sys.getsizeof(one.block.content) for one in held) < 100_000
     assert read.get(999) is not None
     assert read.get(1) is None
@@ -48,3 +49,19 @@ def test_a_remembered_count_is_that_of_the_text_and_holds_none_of_it(monkeypatch
     assert [count(text) for text in texts * 3] == expected * 3
     assert len(count._counts) + len(count._older) <= 8
     assert all(len(key) == 16 for key in count._counts)
+
+
+def test_all_blocks_are_read_at_once_where_many_are_asked_for_and_all_have_room(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    every, read = np.arange(1000), BlocksRead()
+    for number in range(block_reader._MANY):
+        assert read.to_read([999, 5000], every) == [999, 5000]
+        read.add(numbered(number, 100))
+    assert sorted(read.to_read([999, 5000], every)) == [*range(block_reader._MANY, 1000), 5000]
+    assert sorted(read.without([1, 3]).to_read([1], np.arange(block_reader._MANY))) == [1]
+    for number in range(block_reader._MANY, 1000):
+        read.add(numbered(number, 100))
+    assert sorted(read.without([1, 3]).to_read([1], every)) == [1, 3]
+    monkeypatch.setattr(block_reader, "BYTES_KEPT", read._bytes - 1)
+    assert read.to_read([5000], every) == [5000]

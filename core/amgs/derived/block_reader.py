@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import sys
 import threading
+from collections import OrderedDict
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
@@ -99,41 +100,50 @@ class Roll:
 
 
 _FILTERS_KEPT = 32
-_NUMBERS_KEPT = 4000
+_NUMBERS_KEPT = 20_000
 BYTES_KEPT = 32 << 20
 """Bytes of cached blocks: their texts, and about 1 KiB more for each."""
 _BESIDE_TEXT = 1024
+_MANY = 500
+"""Cached blocks from which on a store that fits is read whole: a command that asks once reads fewer."""
 
 
 class BlocksRead:
-    """Cache of blocks of one state.
-
-    It has two generations of half of BYTES_KEPT; when the newer is full, the older is dropped. Several threads may use
+    """Cache of blocks of one state, at most BYTES_KEPT; those not asked for longest go first. Several threads may use
     it.
     """
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._newer: dict[int, NumberedBlock] = {}
-        self._older: dict[int, NumberedBlock] = {}
+        self._kept: OrderedDict[int, NumberedBlock] = OrderedDict()
         self._bytes = 0
 
     def get(self, number: int) -> NumberedBlock | None:
         """Return a cached block by running number; None if it is not cached."""
-        numbered_block = self._newer.get(number)
-        if numbered_block is None and (numbered_block := self._older.get(number)) is not None:
-            self.add(numbered_block)
-        return numbered_block
+        with self._lock:
+            if number in self._kept:
+                self._kept.move_to_end(number)
+            return self._kept.get(number)
 
     def add(self, numbered_block: NumberedBlock) -> None:
         """Cache a block."""
         with self._lock:
-            if numbered_block.number in self._newer:
+            if numbered_block.number in self._kept:
                 return
-            self._bytes += sys.getsizeof(numbered_block.block.content) + _BESIDE_TEXT
-            if self._bytes > BYTES_KEPT // 2:
-                self._older, self._newer, self._bytes = self._newer, {}, 0
-            self._newer[numbered_block.number] = numbered_block
+            self._kept[numbered_block.number] = numbered_block
+            self._bytes += _size(numbered_block)
+            while self._bytes > BYTES_KEPT:
+                self._bytes -= _size(self._kept.popitem(last=False)[1])
+
+    def to_read(self, missing: Sequence[int], every: Numbers) -> Sequence[int]:
+        """Return the blocks to read where some are missing: all that are not cached, once _MANY are and every block has
+        room; reading them one by one costs each search a statement.
+        """
+        with self._lock:
+            count = len(self._kept)
+            if count < _MANY or self._bytes / count * every.size > BYTES_KEPT:
+                return missing
+            return list({*missing, *every.tolist()} - self._kept.keys())
 
     def without(self, changed: Collection[int]) -> BlocksRead:
         """Return the cache without these blocks, for a later state in which they changed.
@@ -144,11 +154,16 @@ class BlocksRead:
             return self
         left = BlocksRead()
         with self._lock:
-            left._newer, left._older, left._bytes = dict(self._newer), dict(self._older), self._bytes
+            left._kept, left._bytes = self._kept.copy(), self._bytes
         for number in changed:
-            left._newer.pop(number, None)
-            left._older.pop(number, None)
+            if (gone := left._kept.pop(number, None)) is not None:
+                left._bytes -= _size(gone)
         return left
+
+
+def _size(numbered_block: NumberedBlock) -> int:
+    """Return the bytes that a cached block counts for."""
+    return sys.getsizeof(numbered_block.block.content) + _BESIDE_TEXT
 
 
 class StateReader:
@@ -239,7 +254,7 @@ class StateReader:
         blocks = {n: numbered_block for n in numbers if (numbered_block := known.get(n)) is not None}
         missing = [n for n in numbers if n not in blocks]
         if missing:
-            read = self._storage.blocks.by_number(missing)
+            read = self._storage.blocks.by_number(known.to_read(missing, self._roll.searchable))
             blocks.update((numbered_block.number, numbered_block) for numbered_block in read)
             self._note({numbered_block.block.id: numbered_block.number for numbered_block in read})
             for numbered_block in read:

@@ -275,20 +275,26 @@ def may_answer(text: str, asked: str, *, of_assistant: bool) -> bool:
     """Return whether a text may answer the question: it does not only ask, thank or say that it does not know, or it
     gives a name or a number that is not in the question. of_assistant: general remarks are no answer either.
     """
+    vain, general, words, names = _read_turn(text)
     question_words = _question_words(asked)
-    if not (
-        is_question(text)
-        or _IGNORANT.search(text)
-        or _IGNORANT_ELSEWHERE.search(text)
-        or (of_assistant and _GENERAL.search(text))
-        or (_THANKS.search(text) and {_bare(word) for word in _WORD.findall(text)} <= question_words | _SAYS_LITTLE)
-    ):
-        return True
-    return any(
-        (any(c.isdigit() for c in word) or (index and word[0].isupper())) and _bare(word) not in question_words
+    thanks = words is not None and words <= question_words | _SAYS_LITTLE
+    return not (vain or (of_assistant and general) or thanks) or not names <= question_words
+
+
+@lru_cache(maxsize=20_000)
+def _read_turn(text: str) -> tuple[bool, bool, frozenset[str] | None, frozenset[str]]:
+    """Return whether a text asks or does not know, and whether it speaks in general; its bare words if it thanks; and
+    its bare names and numbers.
+    """
+    vain = is_question(text) or bool(_IGNORANT.search(text) or _IGNORANT_ELSEWHERE.search(text))
+    words = frozenset(map(_bare, _WORD.findall(text))) if _THANKS.search(text) else None
+    names = (
+        _bare(word)
         for sentence in _SENTENCE.findall(_IGNORANT_ELSEWHERE.sub("", text))
         for index, word in enumerate(_WORD.findall(sentence))
+        if any(c.isdigit() for c in word) or (index and word[0].isupper())
     )
+    return vain, bool(_GENERAL.search(text)), words, frozenset(names)
 
 
 def is_question(text: str) -> bool:

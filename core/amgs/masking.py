@@ -19,7 +19,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from datetime import datetime
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any, Final, Literal, TypeVar
 
@@ -189,6 +189,8 @@ class TakenSecrets:
 _PLAIN: Final = (int, float, datetime, type(None))
 _SHORTEST: Final = 16
 """Characters below which a word of letters and digits alone is no secret."""
+_LONGEST_KNOWN: Final = 2000
+"""Characters of a text that is remembered as one without a secret."""
 _DEEPEST: Final = 100
 """Levels of nested containers; anything deeper is masked as a single text."""
 
@@ -200,23 +202,35 @@ def mask(value: T, taken: TakenSecrets | None = None, depth: int = 0) -> T:
     if isinstance(value, _PLAIN):
         return value
     if isinstance(value, str):
-        plain = len(value) < _SHORTEST and value.isidentifier()
-        return value if plain else _mask_text(value, taken)  # type: ignore[return-value]
+        clean = value.isidentifier() if len(value) < _SHORTEST else len(value) <= _LONGEST_KNOWN and _is_clean(value)
+        return value if clean else _mask_text(value, taken)  # type: ignore[return-value]
     if depth > _DEEPEST and isinstance(value, (Mapping, list, tuple)):
         return _mask_deep(value, taken)
-    if isinstance(value, Mapping):
-        changed: Any = {key: _mask_member(key, member, taken, depth) for key, member in value.items()}
-        return value if all(changed[key] is value[key] for key in value) else changed
     if isinstance(value, (list, tuple)):
         members = [mask(member, taken, depth + 1) for member in value]
         if all(new is old for new, old in zip(members, value, strict=True)):
             return value
         return type(value)(*members) if hasattr(value, "_fields") else type(value)(members)
-    if is_dataclass(value) and not isinstance(value, type):
-        values = {part.name: getattr(value, part.name) for part in fields(value) if part.init}
+    if names := _fields_of(type(value)):  # type: ignore[arg-type]
+        values = {name: getattr(value, name) for name in names}
         fresh = {name: new for name, old in values.items() if (new := mask(old, taken, depth + 1)) is not old}
-        return replace(value, **fresh) if fresh else value
+        return replace(value, **fresh) if fresh else value  # type: ignore[type-var]
+    if isinstance(value, Mapping):
+        changed: Any = {key: _mask_member(key, member, taken, depth) for key, member in value.items()}
+        return value if all(changed[key] is value[key] for key in value) else changed
     return value
+
+
+@cache
+def _fields_of(kind: type) -> tuple[str, ...]:
+    """Return the names of a dataclass's fields; none for another type."""
+    return tuple(part.name for part in fields(kind) if part.init) if is_dataclass(kind) else ()
+
+
+@lru_cache(maxsize=8192)
+def _is_clean(text: str) -> bool:
+    """Return whether a text has no secret."""
+    return next(find_secrets(text), None) is None
 
 
 def mask_body(body: bytes) -> bytes:

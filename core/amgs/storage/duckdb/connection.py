@@ -8,6 +8,7 @@ import re
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
 
@@ -45,6 +46,26 @@ _DAMAGED = re.compile(
 )
 
 
+@dataclass(slots=True)
+class Reader:
+    """A thread's cursor. latest: its transaction is open, and of the latest state; busy: within a snapshot. counters:
+    of that state, once read.
+
+    After a snapshot the transaction stays open until something is committed, so that the next one runs no statement.
+    """
+
+    cursor: duckdb.DuckDBPyConnection
+    latest: bool = False
+    busy: bool = False
+    counters: tuple[int, int] | None = None
+
+    def end(self) -> None:
+        """End the transaction."""
+        self.latest, self.counters = False, None
+        with suppress(duckdb.Error):  # closed meanwhile, or ended by an error that is on its way
+            self.cursor.execute("ROLLBACK")
+
+
 class Connection(SqlConnection):
     """An open store in a file. Create it with `Connection.open`."""
 
@@ -55,7 +76,8 @@ class Connection(SqlConnection):
         self._writer = connection
         self._readers_lock = threading.Lock()
         self._gate = ReadGate()
-        self._readers: list[duckdb.DuckDBPyConnection] = []
+        self._readers: list[Reader] = []
+        self._keeps = True
         self._sound = True
         self._note = note
         self._committed: int | None = None
@@ -122,7 +144,7 @@ class Connection(SqlConnection):
                 return
             self._closed = True
             for reader in self._readers:
-                reader.close()
+                reader.cursor.close()
             if not self._sound:
                 with contextlib.suppress(duckdb.Error):
                     self._writer.execute("PRAGMA disable_checkpoint_on_shutdown")
@@ -195,19 +217,51 @@ class Connection(SqlConnection):
 
     @property
     def schema_version(self) -> int:
-        return schema_version(self._cursor())
+        with self._passing():
+            return schema_version(self._cursor())
+
+    @property
+    def counters(self) -> tuple[int, int]:
+        if not self._inside or self._owned:
+            return super().counters
+        reader = self._reader()
+        if reader.counters is None:
+            reader.counters = super().counters
+        return reader.counters
 
     @contextmanager
     def _one_state(self) -> Iterator[None]:
         with self._gate.passing():
-            cursor = self._cursor()
-            with self._translate():
-                cursor.execute("BEGIN TRANSACTION")
+            reader = self._reader()
+            with self._readers_lock:
+                kept, reader.latest, reader.busy = reader.latest, self._keeps, True
             try:
+                if not kept:
+                    reader.counters = None
+                    with self._translate():
+                        reader.cursor.execute("BEGIN TRANSACTION")
                 yield
             finally:
-                with suppress(duckdb.Error):  # closed meanwhile, or ended by the error that is on its way
-                    cursor.execute("ROLLBACK")
+                with self._readers_lock:
+                    reader.busy = False
+                    if not reader.latest:
+                        reader.end()
+
+    @contextmanager
+    def _ending_kept(self) -> Iterator[None]:
+        """End the transactions that snapshots left open, and let none be left open while the block commits: later they
+        would be of an earlier state than others', and would hinder a checkpoint.
+        """
+        with self._readers_lock:
+            self._keeps = False
+            for reader in self._readers:
+                if reader.latest and not reader.busy:
+                    reader.end()
+                reader.latest = False
+        try:
+            yield
+        finally:
+            self._keeps = True
 
     # --- writing ----------------------------------------------------------------------------------------
 
@@ -222,7 +276,8 @@ class Connection(SqlConnection):
     def _commit(self) -> None:
         with self._translate():
             after = self._state() if self._dirty and self._note is not None else None
-            self._writer.execute("COMMIT")
+            with self._ending_kept():
+                self._writer.execute("COMMIT")
         if after is not None:
             self._committed = after.changes
             self._checkpoint_if_due()
@@ -274,7 +329,7 @@ class Connection(SqlConnection):
                     self._writer.execute(*last)
                 return True
             part = Path(f"{self.path}.part")
-            with self._translate():
+            with self._translate(), self._ending_kept():
                 try:
                     self._copy_to(part, last)
                 except BaseException:
@@ -304,7 +359,7 @@ class Connection(SqlConnection):
         """Close the database, replace its file by the new one, and open that."""
         with self._readers_lock:
             for reader in self._readers:
-                reader.close()
+                reader.cursor.close()
             self._readers.clear()
             self._local = threading.local()
             self._writer.close()
@@ -326,21 +381,27 @@ class Connection(SqlConnection):
             yield
             return
         with self._gate.passing():
+            reader = self._reader()
+            with self._readers_lock:
+                if reader.latest:
+                    reader.end()
             yield
 
     def _cursor(self) -> duckdb.DuckDBPyConnection:
         """Return the writer inside this thread's transaction, else this thread's own reader."""
+        return self._writer if self._owned else self._reader().cursor
+
+    def _reader(self) -> Reader:
+        """Return this thread's own reader."""
         if self._closed:
             raise self._gone()
-        if self._owner == threading.get_ident():
-            return self._writer
-        reader: duckdb.DuckDBPyConnection | None = getattr(self._local, "reader", None)
+        reader: Reader | None = getattr(self._local, "reader", None)
         if reader is None:
             # Not the writers' lock, so that a reader need not wait for a transaction.
             with self._readers_lock:
                 if self._closed:
                     raise self._gone()
-                reader = self._writer.cursor()
+                reader = Reader(self._writer.cursor())
                 self._readers.append(reader)
             self._local.reader = reader
         return reader
@@ -353,6 +414,8 @@ class Connection(SqlConnection):
         except duckdb.Error as error:
             store_error = _translate_error(error, self.path)
             self._sound = self._sound and not isinstance(store_error, StoreCorruptError)
+            if not self._owned and (reader := getattr(self._local, "reader", None)) is not None:
+                reader.latest = False  # the error has ended the transaction
             raise store_error from error
 
 

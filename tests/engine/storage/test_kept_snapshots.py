@@ -1,0 +1,121 @@
+"""A snapshot of a file leaves its transaction open for its thread, and nobody ever reads an old state by it."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from amgs.errors import StoreError
+from amgs.storage.duckdb.storage import DuckDBStorage
+from tests.engine.storage.samples import block, put
+
+SECONDS = 30.0
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[DuckDBStorage]:
+    with DuckDBStorage.open(tmp_path / "s.duckdb") as opened:
+        put(opened, block("a"))
+        yield opened
+
+
+def look(store: DuckDBStorage) -> tuple[tuple[int, int], str | None]:
+    with store.snapshot():
+        return store.counters, store.meta.get("key")
+
+
+def write(store: DuckDBStorage, value: str) -> None:
+    with store.transaction():
+        store.meta.put("key", value)
+
+
+class Recorder:
+    """A cursor that notes its statements."""
+
+    def __init__(self, cursor: Any) -> None:
+        self.cursor, self.statements = cursor, list[str]()
+        self.close = cursor.close
+
+    def execute(self, sql: str, *parameters: Any) -> Any:
+        self.statements.append(sql.split()[0])
+        return self.cursor.execute(sql, *parameters)
+
+
+def test_a_snapshot_runs_no_statement_where_nothing_was_committed(store: DuckDBStorage) -> None:
+    first = look(store)[0]
+    reader = store._reader()
+    recorder = reader.cursor = Recorder(reader.cursor)  # type: ignore[assignment]
+    with store.snapshot():
+        assert store.counters == first
+    assert recorder.statements == []
+    write(store, "b")
+    with store.snapshot():
+        assert store.counters > first
+    assert recorder.statements == ["ROLLBACK", "BEGIN", "SELECT"]
+
+
+def test_a_write_of_another_thread_is_seen_by_the_next_look(store: DuckDBStorage) -> None:
+    with ThreadPoolExecutor(1) as other:
+        for value in "bcd":
+            before = other.submit(look, store).result(SECONDS)
+            write(store, value)
+            after = other.submit(look, store).result(SECONDS)
+            assert after[0] > before[0] and after[1] == value
+            with store.transaction():
+                store.execute("UPDATE meta SET value = 'uncounted' WHERE key = 'key'", counted=False)
+            assert other.submit(store.meta.get, "key").result(SECONDS) == "uncounted"
+            assert other.submit(look, store).result(SECONDS) == (after[0], "uncounted")
+
+
+def test_a_later_look_is_never_of_an_earlier_state(store: DuckDBStorage) -> None:
+    lock, seen, done = threading.Lock(), list[int](), threading.Event()
+
+    def read() -> None:
+        while not done.is_set():
+            with lock, store.snapshot():
+                changes = store.counters[0]
+                seen.append(changes)
+                assert store.meta.get("key") in (None, str(changes))
+
+    with ThreadPoolExecutor(3) as others:
+        readers = [others.submit(read) for _ in range(3)]
+        for _ in range(60):
+            with store.transaction():
+                store.meta.put("key", str(store.revision()))
+        done.set()
+        for reader in readers:
+            reader.result(SECONDS)
+    assert seen == sorted(seen) and len(set(seen)) > 1
+
+
+def test_a_look_that_is_over_hinders_no_checkpoint_and_no_rewriting(
+    store: DuckDBStorage, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with ThreadPoolExecutor(1) as other:
+        other.submit(look, store).result(SECONDS)
+        assert store._ahead is not None
+        monkeypatch.setattr(store._ahead, "due", lambda: True)
+        write(store, "b")
+        ahead = tmp_path / "s.duckdb.wal"
+        assert not ahead.exists() or not ahead.stat().st_size
+        other.submit(look, store).result(SECONDS)
+        assert store.compact(SECONDS, ("SELECT 1", ()))
+        assert other.submit(look, store).result(SECONDS)[1] == "b"
+
+
+def test_after_a_statement_that_failed_the_next_look_begins_anew(store: DuckDBStorage) -> None:
+    with store.snapshot(), pytest.raises(StoreError):
+        store.rows("SELECT missing FROM meta")
+    assert look(store)[1] is None
+
+
+def test_a_closed_store_is_not_read_from_memory(store: DuckDBStorage) -> None:
+    look(store)
+    store.close()
+    with pytest.raises(StoreError, match="closed"):
+        look(store)

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from tantivy import DocAddress, Document, Index, IndexWriter, Occur, Query, Schema, SchemaBuilder, Searcher
 
 from amgs.index.arrays import Stamp, contains, difference, union
-from amgs.index.lexical import Hit, LexicalIndex, StemPostings, WeightedIdentifiers, WeightedStems
+from amgs.index.lexical import Hit, LexicalIndex, StemPostings, Vocabulary, WeightedIdentifiers, WeightedStems
 from amgs.index.terms import OPENING_SHARE, Identifier, extract_terms, is_common_term, term_analyzer
 from amgs.types import Progress
 
@@ -66,7 +66,7 @@ class KeywordIndex(LexicalIndex):
         self._stamp = stamp
         self._writer: IndexWriter | None = None
         self._copy = contextlib.ExitStack()
-        self._vocabulary: dict[str, int] | None = None
+        self._vocabulary: Vocabulary | None = None
         self._refresh()
         self._known: NDArray[np.int64] | None = None
         self.compared = False
@@ -267,12 +267,12 @@ class KeywordIndex(LexicalIndex):
         forms = {identifier.exact, identifier.squeezed}
         return max(int(self._searcher.doc_freq(_IDENTIFIERS, form)) for form in forms)
 
-    def vocabulary(self) -> dict[str, int]:
+    def vocabulary(self) -> Vocabulary:
         if self._vocabulary is None:
             fields = (_STEMS, _COMMON)
-            self._vocabulary = {
-                stem: count for field in fields for stem, count in self._searcher.terms_with_prefix(field, "")
-            }
+            self._vocabulary = Vocabulary(
+                term for field in fields for term in self._searcher.terms_with_prefix(field, "")
+            )
         return self._vocabulary
 
     @property

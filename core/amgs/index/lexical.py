@@ -10,7 +10,7 @@ from abc import ABC, abstractmethod
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from types import MappingProxyType
 
 import numpy as np
@@ -45,6 +45,9 @@ MOST_WORDS = 8
 MOST_CORRECTIONS = 3
 """Known stems tried for one unknown word."""
 
+_CORRECTED_WORDS = 256
+"""Words whose corrections are cached, as long as no document comes."""
+
 
 @dataclass(frozen=True, slots=True)
 class StemCorrection:
@@ -65,33 +68,49 @@ _ENDINGS = ("e", "s", "es", "ed", "ing")
 """Endings that a stemmer removes from a correct word, and may leave on a misspelt one."""
 
 
-def find_corrections(
-    unknown: Iterable[str], vocabulary: Mapping[str, int], typed: Mapping[str, str] = MappingProxyType({})
-) -> tuple[StemCorrection, ...]:
-    """Return the nearest known stems for each unknown stem.
+class Vocabulary(dict[str, int]):
+    """Known stems of an index, with the number of documents that contain them."""
 
-    vocabulary: known stems, with the number of documents that contain them. typed: the word behind a stem, which is
-    compared too, with and without its ending. Nearest by optimal string alignment (swapping two adjacent letters is a
-    single edit); ties to the commonest, then alphabetically.
-    """
-    from rapidfuzz import process
-    from rapidfuzz.distance import OSA
+    def __init__(self, counts: Iterable[tuple[str, int]]) -> None:
+        super().__init__(counts)
+        self.nearest = lru_cache(maxsize=_CORRECTED_WORDS)(self._nearest)
+        """Return the corrections of a stem; each child of a frame asks for those of the same words."""
 
-    fixes: list[StemCorrection] = []
-    for stem in list(unknown)[:MOST_WORDS]:
-        word = typed.get(stem, stem)
+    @cached_property
+    def _by_length(self) -> Mapping[int, Sequence[str]]:
+        stems = defaultdict[int, list[str]](list)
+        for stem in self:
+            stems[len(stem)].append(stem)
+        return stems
+
+    def _nearest(self, stem: str, word: str) -> tuple[StemCorrection, ...]:
+        from rapidfuzz import process
+        from rapidfuzz.distance import OSA
+
         edits_to: dict[str, int] = {}
         for form in {stem, word, *(word[: -len(end)] for end in _ENDINGS if word.endswith(end))}:
-            if allowed := count_allowed_edits(form):
-                near = [known for known in vocabulary if abs(len(known) - len(form)) <= allowed]
+            allowed = count_allowed_edits(form)
+            for length in range(len(form) - allowed, len(form) + allowed + 1) if allowed else ():
+                near = self._by_length.get(length, ())
                 matches = process.extract(form, near, scorer=OSA.distance, score_cutoff=allowed, limit=None)
                 for known, edits, _ in matches:
                     edits_to[known] = min(max(int(edits), 1), edits_to.get(known, allowed))
-        ranked = sorted((edits, -vocabulary[known], known) for known, edits in edits_to.items())
+        ranked = sorted((edits, -self[known], known) for known, edits in edits_to.items())
         # Only the nearest: "dome" must not also be corrected to "done" when "domes" is an edit closer.
-        for edits, _, known in [r for r in ranked if r[0] == ranked[0][0]][:MOST_CORRECTIONS]:
-            fixes.append(StemCorrection(stem, known, edits, 1.0 - edits / max(len(word), 1)))
-    return tuple(fixes)
+        nearest = [r for r in ranked if r[0] == ranked[0][0]][:MOST_CORRECTIONS]
+        return tuple(StemCorrection(stem, known, edits, 1.0 - edits / max(len(word), 1)) for edits, _, known in nearest)
+
+
+def find_corrections(
+    unknown: Iterable[str], vocabulary: Vocabulary, typed: Mapping[str, str] = MappingProxyType({})
+) -> tuple[StemCorrection, ...]:
+    """Return the nearest known stems for each unknown stem.
+
+    typed: the word behind a stem, which is compared too, with and without its ending. Nearest by optimal string
+    alignment (swapping two adjacent letters is a single edit); ties to the commonest, then alphabetically.
+    """
+    stems = list(unknown)[:MOST_WORDS]
+    return tuple(fix for stem in stems for fix in vocabulary.nearest(stem, typed.get(stem, stem)))
 
 
 MOST_TERMS = 128
@@ -161,7 +180,7 @@ class LexicalIndex(ABC):
         """Return the number of documents with an identifier: that of its commoner form."""
 
     @abstractmethod
-    def vocabulary(self) -> Mapping[str, int]:
+    def vocabulary(self) -> Vocabulary:
         """Return every stem with the number of documents that hold it."""
 
     @abstractmethod

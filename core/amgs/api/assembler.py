@@ -52,7 +52,7 @@ class Assembler(MemoryPart):
             if query:
                 load(self._context.embedder, "the encoder")  # before the clocks of the layers start
             frame, pools = self._build_frame(definition, asked, known, sources)
-            fitted = self._storage.forecasts.fitted(state.changes)
+            fitted = self._storage.forecasts.fitted()
             logged = reinforce and as_of is None and not self._storage.read_only
             walked: Sequence[EdgeKey] = ()
             if logged and (reached := [c.block.id for c in frame.selected if "graph" in c.layers]):
@@ -105,9 +105,12 @@ class Assembler(MemoryPart):
         """
         context = self._context
         requests = {
-            child.name: pipeline.derive_request(definition, child, request)
+            child.name: asked
             for child in (registry.leaves(definition, known) if definition.is_composite else ())
-            if child.refresh_hours > 0 and request.as_of is None
+            if child.refresh_hours > 0
+            and request.as_of is None
+            # A pool that depends on the question would be of use to this one alone.
+            and not (asked := pipeline.derive_request(definition, child, request)).query
         }
         keys = {name: cache.pool_key(asked, definition) for name, asked in requests.items()}
         rows = context.storage.frame_cache.get(keys) if keys else {}
@@ -181,7 +184,7 @@ class Assembler(MemoryPart):
         storage = self._storage
         definition = registry.find(frame.name, known)
         version = version_of(registry.tree(definition, known))
-        number, serial = storage.assemblies.counters_for_next()
+        serial = storage.highest("assemblies", "serial") + 1
         self._keep(pools, definition, request, known, serial, frame.as_of)
         storage.assemblies.append(
             AssemblyRecord(
@@ -196,7 +199,7 @@ class Assembler(MemoryPart):
                 frame.entropy_bits,
                 tuple(c.block.id for c in frame.selected),
                 version,
-                number,
+                storage.highest("memory_blocks", "number"),
             )
         )
         keep = self._context.settings.frames.waterfalls

@@ -335,7 +335,7 @@ def _plan_insertion(
     key = block_id(content)
     if key in live and live[key].status == "consolidated":
         return live[key], ()
-    last, _ = context.storage.assemblies.counters_for_next()
+    last = context.storage.highest("memory_blocks", "number")
     raw = [NumberedBlock(last + 1, Block(key, content, now, now), 0)]
     counter = context.storage.change_counter
     plan = consolidate.plan(raw, consolidate.link_context(context.storage), means(), now=now, change_counter=counter)

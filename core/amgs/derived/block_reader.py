@@ -105,7 +105,7 @@ BYTES_KEPT = 32 << 20
 """Bytes of cached blocks: their texts, and about 1 KiB more for each."""
 _BESIDE_TEXT = 1024
 _MANY = 500
-"""Cached blocks from which on a store that fits is read whole: a command that asks once reads fewer."""
+"""Cached blocks from which on a store that fits is read whole; a single command reads fewer."""
 
 
 class BlocksRead:
@@ -136,9 +136,7 @@ class BlocksRead:
                 self._bytes -= _size(self._kept.popitem(last=False)[1])
 
     def to_read(self, missing: Sequence[int], every: Numbers) -> Sequence[int]:
-        """Return the blocks to read where some are missing: all that are not cached, once _MANY are and every block has
-        room; reading them one by one costs each search a statement.
-        """
+        """Return the blocks to read where some are missing: all, once _MANY are cached and every block has room."""
         with self._lock:
             count = len(self._kept)
             if count < _MANY or self._bytes / count * every.size > BYTES_KEPT:

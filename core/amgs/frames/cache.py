@@ -227,8 +227,7 @@ class ChildPool:
 def pool_key(request: FrameRequest, parent: FrameDefinition) -> str:
     """Return a child's cache key: a hash of its request and of the parent's layout, which decides the blocks' costs."""
     weights = None if request.weights is None else [getattr(request.weights, n) for n in COMPONENTS]
-    asked = request.query if parent.assembly == "summary" or request.query else ""
-    text = json.dumps([asked, weights, parent.assembly])
+    text = json.dumps([request.query, weights, parent.assembly])
     return POOL_PREFIX + hashlib.sha256(text.encode()).hexdigest()[:16]
 
 

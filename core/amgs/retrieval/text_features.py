@@ -218,9 +218,6 @@ _IGNORANT_ELSEWHERE = re.compile(
     re.IGNORECASE,
 )
 """Says in other languages that one does not know. That one cannot, has not or is not something is a fact."""
-"""The same in German, French, Spanish, Portuguese, Italian, Dutch, the languages of Scandinavia, Polish, Russian,
-Japanese, Chinese and Korean.
-"""
 _GENERAL = re.compile(
     r"\b(?:usually|typically|generally|commonly|in\s+general|normally|differs?|var(?:y|ies)|depend(?:s|ing)?)\b"
     r"|\bthere\s+(?:are|is)\s+(?:several|many|various|different|some|lots|plenty|a\s+(?:number|lot|few|range|variety))\b"

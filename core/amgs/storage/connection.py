@@ -174,6 +174,18 @@ class SqlConnection(ABC):
         rows = self.rows(sql, parameters)
         return rows[0][0] if rows else None
 
+    def kept_rows(self, table: str, sql: str, parameters: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
+        """Return all rows of a query of one table that is seldom written, from memory where they are known."""
+        del table
+        return self.rows(sql, parameters)
+
+    def highest(self, table: str, column: str) -> int:
+        """Return the highest number in a column, 0 without rows; inside a transaction from memory if known."""
+        return int(self.value(f"SELECT coalesce(max({column}), 0) FROM {table}"))
+
+    def note_highest(self, table: str, number: int) -> None:  # noqa: B027
+        """Take note of the highest number in a table's column, which was just written."""
+
     @property
     def change_counter(self) -> int:
         """Number of committed writing transactions."""

@@ -58,11 +58,11 @@ class ForecastStorage(StoragePart):
 
     def __init__(self, connection: SqlConnection) -> None:
         super().__init__(connection)
-        self._fitted: tuple[int, Sequence[Any], CalibrationFit] | None = None
+        self._fitted: tuple[Sequence[Any], CalibrationFit] | None = None
 
     def next_serial(self) -> int:
         """Return the serial of the next forecast, from 1."""
-        return self._count("SELECT coalesce(max(serial), 0) + 1 FROM calibration_log")
+        return self._connection.highest("calibration_log", "serial") + 1
 
     def insert(
         self, forecasts: Sequence[Outcome], assembly_id: str, first_serial: int, scores: Sequence[float] | None = None
@@ -89,6 +89,7 @@ class ForecastStorage(StoragePart):
                 list(scores) if scores is not None else [None] * len(forecasts),
             ],
         )
+        self._connection.note_highest("calibration_log", first_serial + len(forecasts) - 1)
 
     def scored(self) -> tuple[tuple[float, float], ...]:
         """Return (composite score, outcome) of every decided forecast, oldest first; the outcome is the verdict, else
@@ -119,18 +120,15 @@ class ForecastStorage(StoragePart):
         """Store what questions need of frames (JSON), as measured by an operation."""
         self._note("INSERT INTO meta VALUES (?, ?)", [f"{NEEDS}{operation}", needs])
 
-    def fitted(self, changes: int) -> CalibrationFit:
-        """Return the results of the calibrations that are not undone; cached until another calibration or undo.
-
-        changes: change counter of the state being read.
-        """
+    def fitted(self) -> CalibrationFit:
+        """Return the results of the calibrations that are not undone; cached until another calibration or undo."""
+        standing = self._connection.kept_rows(
+            "operations", "SELECT id FROM operations WHERE kind = 'calibrate' AND NOT undone ORDER BY id"
+        )
         known = self._fitted
-        if known is None or known[0] != changes:
-            standing = self._rows("SELECT id FROM operations WHERE kind = 'calibrate' AND NOT undone ORDER BY id")
-            same = known is not None and known[1] == standing
-            fit = known[2] if known is not None and same else CalibrationFit(self.curve(), self.needs())
-            self._fitted = known = changes, standing, fit
-        return known[2]
+        if known is None or known[0] != standing:
+            self._fitted = known = standing, CalibrationFit(self.curve(), self.needs())
+        return known[1]
 
     def needs(self) -> str | None:
         """Return what questions need of frames (JSON), from the latest operation that is not undone; None if there is

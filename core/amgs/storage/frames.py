@@ -189,7 +189,8 @@ class FrameCacheStorage(StoragePart):
 
     def get(self, requests: Mapping[str, str]) -> dict[str, CacheRow]:
         """Return the cached assembly of each frame for its request, by frame."""
-        rows = self._rows(
+        rows = self._connection.kept_rows(
+            "frame_cache",
             "SELECT frame_name, request, assembly::VARCHAR, computed_at, structure, definition, identity::VARCHAR "
             "FROM frame_cache JOIN (SELECT unnest(?::VARCHAR[]) AS wanted, unnest(?::VARCHAR[]) AS wanted_request) "
             "AS asked ON frame_name = wanted AND request = wanted_request",
@@ -215,17 +216,12 @@ class ScoreStorage(StoragePart):
         if not ids:
             return
         self._note(
-            "DELETE FROM scores_cache WHERE frame_name = ? AND block_id IN (SELECT unnest(?::VARCHAR[]))", [frame, ids]
-        )
-        self._note(
-            "INSERT INTO scores_cache SELECT unnest(?::VARCHAR[]), ?, unnest(?::DOUBLE[]), ?",
+            "MERGE INTO scores_cache USING (SELECT unnest(?::VARCHAR[]) AS id, ?::VARCHAR AS frame, "
+            "unnest(?::DOUBLE[]) AS new_score, ?::TIMESTAMP AS made_at) AS n "
+            "ON block_id = n.id AND frame_name = n.frame "
+            "WHEN MATCHED THEN UPDATE SET score = n.new_score, computed_at = n.made_at "
+            "WHEN NOT MATCHED THEN INSERT VALUES (n.id, n.frame, n.new_score, n.made_at)",
             [ids, frame, [float(scores[i]) for i in ids], stored(at)],
-        )
-
-    def get(self, frame: str) -> dict[str, float]:
-        """Return the cached scores of a frame by block id."""
-        return dict(
-            self._rows("SELECT block_id, score FROM scores_cache WHERE frame_name = ? ORDER BY block_id", [frame])
         )
 
     def forget(self, ids: Iterable[str]) -> None:
@@ -275,13 +271,6 @@ _COLUMNS = (
 class AssemblyStorage(StoragePart):
     """The log of assemblies."""
 
-    def counters_for_next(self) -> tuple[int, int]:
-        """Return the running number of the newest block, and the serial of the next assembly (from 1)."""
-        number, serial = self._rows(
-            "SELECT (SELECT coalesce(max(number), 0) FROM memory_blocks), coalesce(max(serial), 0) + 1 FROM assemblies"
-        )[0]
-        return number, serial
-
     def append(self, record: AssemblyRecord) -> None:
         """Log an assembly."""
         weights = None if record.weights is None else json.dumps({n: getattr(record.weights, n) for n in COMPONENTS})
@@ -304,6 +293,7 @@ class AssemblyStorage(StoragePart):
                 record.last_number,
             ],
         )
+        self._connection.note_highest("assemblies", record.serial)
 
     def latest(self, limit: int | None = None, *, name: str | None = None) -> tuple[AssemblyRecord, ...]:
         """Return the latest assemblies, newest first. name: only of this frame."""
@@ -340,15 +330,18 @@ class WaterfallRow:
     candidates: str
 
 
+_AT_ONCE = 16
+
+
 class WaterfallStorage(StoragePart):
     """Candidates of the latest assemblies, by serial."""
 
     def put(self, row: WaterfallRow, keep: int) -> None:
-        """Store the candidates of an assembly, and delete those of all but the latest `keep` assemblies."""
-        self._note(
-            "DELETE FROM waterfalls WHERE serial IN (SELECT serial FROM waterfalls ORDER BY serial DESC OFFSET ?)",
-            [max(keep - 1, 0)],
-        )
+        """Store the candidates of an assembly, and delete those of all but the latest `keep` assemblies; where that is
+        _AT_ONCE or more, only once in _AT_ONCE assemblies.
+        """
+        if keep < _AT_ONCE or row.serial % _AT_ONCE == 0:
+            self._note("DELETE FROM waterfalls WHERE serial <= ?", [row.serial - keep])
         if keep > 0:
             self._note("INSERT INTO waterfalls VALUES (?, ?)", [row.serial, row.candidates])
 

@@ -56,11 +56,12 @@ class JournalStorage(StoragePart):
         self, kind: str, at: datetime, summary: str, rows: Sequence[JournalRow], *, blocks: int, edges: int
     ) -> JournalEntry:
         """Write a journal entry with its rows; return it with its id, which rises from 1."""
-        number = self._count("SELECT coalesce(max(id), 0) + 1 FROM operations")
+        number = self._connection.highest("operations", "id") + 1
         self._note(
             "INSERT INTO operations VALUES (?, ?, ?, ?, ?, ?, false)",
             [number, kind, stored(at), summary, blocks, edges],
         )
+        self._connection.note_highest("operations", number)
         self._append_rows(number, rows)
         from amgs.types import JournalEntry
 

@@ -108,6 +108,55 @@ def test_a_look_that_is_over_hinders_no_checkpoint_and_no_rewriting(
         assert other.submit(look, store).result(SECONDS)[1] == "b"
 
 
+def test_rows_are_kept_until_their_table_is_written(store: DuckDBStorage) -> None:
+    def kept() -> list[tuple[str]]:
+        with store.snapshot():
+            return store.kept_rows("meta", "SELECT value FROM meta WHERE key = ?", ["key"])
+
+    read = store._reader()
+    recorder = read.cursor = Recorder(read.cursor)  # type: ignore[assignment]
+    assert kept() == kept() == []
+    assert recorder.statements.count("SELECT") == 1
+    with ThreadPoolExecutor(1) as other, store.snapshot():
+        assert kept() == []
+        other.submit(write, store, "b").result(SECONDS)
+        assert kept() == []  # this look is of the earlier state, and nothing of it is kept
+    assert kept() == [("b",)]
+    with store.transaction():
+        put(store, block("other"))
+    count = len(recorder.statements)
+    assert kept() == [("b",)] and recorder.statements[count:] == ["BEGIN"]
+    with pytest.raises(ZeroDivisionError), store.transaction():
+        store.meta.put("key", "lost")
+        raise ZeroDivisionError
+    assert kept() == [("b",)]
+
+
+def test_numbers_and_the_last_commit_in_memory_are_those_of_the_file(store: DuckDBStorage) -> None:
+    def add(value: int) -> None:
+        store.execute("INSERT INTO forecast_curves VALUES (?, '{}'::JSON)", [value])
+        store.note_highest("forecast_curves", value)
+
+    with store.transaction():
+        assert store.highest("forecast_curves", "operation_id") == 0
+        add(5)
+        assert store.highest("forecast_curves", "operation_id") == 5
+    with pytest.raises(ZeroDivisionError), store.transaction():
+        add(9)
+        raise ZeroDivisionError
+    with store.transaction():
+        assert store.highest("forecast_curves", "operation_id") == 5
+        store.execute("DELETE FROM forecast_curves WHERE operation_id = 5")
+        assert store.highest("forecast_curves", "operation_id") == 0
+        assert store.revision() == store.change_counter + 1
+    assert store._note is not None and store._note.read() == store._state() == store._last
+    with store.transaction():
+        store.meta.put("key", "value")
+        store.execute("UPDATE change_counter SET value = 100, structure = 100")
+        assert store.revision() == 101
+    assert store._note.read() == store._state() == store._last
+
+
 def test_after_a_statement_that_failed_the_next_look_begins_anew(store: DuckDBStorage) -> None:
     with store.snapshot(), pytest.raises(StoreError):
         store.rows("SELECT missing FROM meta")

@@ -7,12 +7,13 @@ from datetime import UTC, datetime, timedelta
 from itertools import product
 
 import numpy as np
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from amgs.frames.shipping import DEFAULTS
 from amgs.identity import block_id
-from amgs.storage.frames import CacheRow
+from amgs.storage.frames import CacheRow, WaterfallRow
 from amgs.storage.journal import JournalRow
 from amgs.storage.store import Storage
 from amgs.types import Block, BlockFilter, Outcome, SelectionRule
@@ -265,7 +266,8 @@ def test_logs_answer_in_their_order(storage: Storage) -> None:
     assert storage.forecasts.decided(by="frame", value="SELF") == ()
     assert storage.reinforcements.counts() == {a: 3, b: 2}
     assert storage.reinforcements.find_miscounted_blocks() == tuple(sorted([a, b]))
-    assert storage.scores.get("SELF") == {a: 0.2, b: 0.3}
+    written = "SELECT block_id, score FROM scores_cache WHERE frame_name = 'SELF'"
+    assert dict(storage.rows(written)) == {a: 0.2, b: 0.3}
 
 
 def test_the_journal_keeps_what_was_before_embedding_included(storage: Storage) -> None:
@@ -279,3 +281,14 @@ def test_the_journal_keeps_what_was_before_embedding_included(storage: Storage) 
     assert kept[0].embedding is not None
     np.testing.assert_array_equal(kept[0].embedding, vector)
     assert storage.journal.incomplete() == ()
+
+
+@pytest.mark.parametrize(("keep", "most"), [(0, 0), (3, 3), (20, 35)])
+def test_the_candidates_of_the_latest_assemblies_are_kept_and_few_others(
+    storage: Storage, keep: int, most: int
+) -> None:
+    for serial in range(1, 70):
+        with storage.transaction():
+            storage.waterfalls.put(WaterfallRow(serial, "{}"), keep)
+        assert storage.value("SELECT count(*) FROM waterfalls") <= most
+        assert all(storage.waterfalls.get(one) for one in range(max(serial - keep, 0) + 1, serial + 1))

@@ -6,6 +6,7 @@ import contextlib
 import os
 import re
 import threading
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -39,6 +40,9 @@ _NO_ROOM = re.compile(r"no space left|file too large|disk quota|out of disk", re
 _NOT_ALLOWED = re.compile(r"permission denied|read-only file system", re.IGNORECASE)
 _TORN = re.compile(r"Corrupt WAL file: entry at byte position (\d+)")
 _UNOPENED = re.compile(r'Cannot open file ".*": (.*)')
+_WRITTEN = re.compile(r"(?:INSERT INTO|UPDATE|DELETE FROM|MERGE INTO) (\w+) ")
+_ROWS_KEPT = 32
+"""Queries of one table whose rows are kept in memory."""
 _CLASS = re.compile(r"^(?:[A-Z]\w+ )*(?:Error|Exception): ")
 """DuckDB's name of the kind of error, before its sentence."""
 _DAMAGED = re.compile(
@@ -47,7 +51,7 @@ _DAMAGED = re.compile(
 
 
 @dataclass(slots=True)
-class Reader:
+class ThreadReader:
     """A thread's cursor. latest: its transaction is open, and of the latest state; busy: within a snapshot. counters:
     of that state, once read.
 
@@ -76,8 +80,13 @@ class Connection(SqlConnection):
         self._writer = connection
         self._readers_lock = threading.Lock()
         self._gate = ReadGate()
-        self._readers: list[Reader] = []
+        self._readers: list[ThreadReader] = []
         self._keeps = True
+        self._written = set[str]()
+        """Tables that the running transaction wrote; "" is any."""
+        self._known_rows = defaultdict[str, dict[str, list[tuple[Any, ...]]]](dict)
+        self._highest: dict[str, int] = {}
+        self._last: LastCommit | None = None
         self._sound = True
         self._note = note
         self._committed: int | None = None
@@ -127,7 +136,8 @@ class Connection(SqlConnection):
             store.edge_changes = ChangeLog(structure)
             store.clock_changes = ChangeLog(changes)
             if not read_only:
-                store._note_commit(store._state())
+                store._last = store._state()
+                store._note_commit(store._last)
                 store._committed = None if store._note is None else changes
         except duckdb.Error as error:
             store._close_unchanged()
@@ -210,6 +220,32 @@ class Connection(SqlConnection):
         with self._passing(), self._translate():
             return dict(self._cursor().execute(sql, list(parameters)).fetchnumpy())
 
+    def kept_rows(self, table: str, sql: str, parameters: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
+        if self._owned or not self._inside:
+            return self.rows(sql, parameters)
+        reader, key = self._reader(), f"{sql} {parameters}"
+        with self._readers_lock:
+            known = self._known_rows[table].get(key) if reader.latest else None
+        if known is None:
+            known = self.rows(sql, parameters)
+            with self._readers_lock:
+                if reader.latest:  # nothing was committed since
+                    kept = self._known_rows[table]
+                    if len(kept) >= _ROWS_KEPT:
+                        kept.clear()
+                    kept[key] = known
+        return known
+
+    def highest(self, table: str, column: str) -> int:
+        if not self._owned:
+            return super().highest(table, column)
+        if table not in self._highest:
+            self._highest[table] = super().highest(table, column)
+        return self._highest[table]
+
+    def note_highest(self, table: str, number: int) -> None:
+        self._highest[table] = number
+
     @property
     def committed_changes(self) -> int:
         # No statement is run, since a server calls this for every answer, from its event loop.
@@ -258,6 +294,8 @@ class Connection(SqlConnection):
                 if reader.latest and not reader.busy:
                     reader.end()
                 reader.latest = False
+            for table in self._known_rows.keys() if "" in self._written else self._written:
+                self._known_rows[table] = {}
         try:
             yield
         finally:
@@ -268,6 +306,23 @@ class Connection(SqlConnection):
     def _begin(self) -> None:
         with self._translate():
             self._writer.execute("BEGIN TRANSACTION")
+        self._written.clear()
+
+    def execute(
+        self, sql: str, parameters: Sequence[Any] = (), *, structural: bool = True, counted: bool = True
+    ) -> None:
+        match = _WRITTEN.match(sql)
+        self._written.add(match[1] if match else "")
+        if match:
+            self._highest.pop(match[1], None)
+        else:
+            self._highest.clear()
+        super().execute(sql, parameters, structural=structural, counted=counted)
+
+    def revision(self) -> int:
+        known = self._committed is not None and self._written.isdisjoint(("change_counter", ""))
+        self._in_transaction()
+        return self._committed + 1 if known and self._committed is not None else super().revision()
 
     def _write(self, sql: str, parameters: Sequence[Any] = ()) -> None:
         with self._translate():
@@ -275,13 +330,21 @@ class Connection(SqlConnection):
 
     def _commit(self) -> None:
         with self._translate():
-            after = self._state() if self._dirty and self._note is not None else None
+            after = self._state_after() if self._dirty and self._note is not None else None
             with self._ending_kept():
                 self._writer.execute("COMMIT")
         if after is not None:
-            self._committed = after.changes
+            self._last, self._committed = after, after.changes
             self._checkpoint_if_due()
             self._note_commit(after)
+
+    def _state_after(self) -> LastCommit:
+        """Return what `_state` does, for a transaction that raised the change counter; from memory where it wrote
+        neither the store's id nor the counter.
+        """
+        if self._last is None or not self._written.isdisjoint(("meta", "change_counter", "")):
+            return self._state()
+        return LastCommit(self._last.store, self._last.changes + 1, self.highest("operations", "id"))
 
     def _checkpoint_if_due(self) -> None:
         """Write the write-ahead file into the store's file if it has grown enough."""
@@ -294,6 +357,7 @@ class Connection(SqlConnection):
             self._ahead.written()
 
     def _roll_back(self) -> None:
+        self._highest.clear()
         # The statement that failed may have ended the transaction already.
         with suppress(duckdb.Error):
             self._writer.execute("ROLLBACK")
@@ -391,17 +455,17 @@ class Connection(SqlConnection):
         """Return the writer inside this thread's transaction, else this thread's own reader."""
         return self._writer if self._owned else self._reader().cursor
 
-    def _reader(self) -> Reader:
+    def _reader(self) -> ThreadReader:
         """Return this thread's own reader."""
         if self._closed:
             raise self._gone()
-        reader: Reader | None = getattr(self._local, "reader", None)
+        reader: ThreadReader | None = getattr(self._local, "reader", None)
         if reader is None:
             # Not the writers' lock, so that a reader need not wait for a transaction.
             with self._readers_lock:
                 if self._closed:
                     raise self._gone()
-                reader = Reader(self._writer.cursor())
+                reader = ThreadReader(self._writer.cursor())
                 self._readers.append(reader)
             self._local.reader = reader
         return reader

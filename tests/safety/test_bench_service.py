@@ -7,8 +7,11 @@ from pathlib import Path
 import httpx2
 import pytest
 
+import amgs
+import amgs_app
 from benchmarks.service.kills import READERS, Acknowledged, kill_beside_readers, stale
 from benchmarks.service.process import ServerProcess
+from benchmarks.service.stages import STAGES
 
 LATEST = Acknowledged("f" * 64, "m1", 7)
 
@@ -35,3 +38,9 @@ def test_an_answer_without_what_was_acknowledged_is_stale(
 
     with httpx2.Client(transport=httpx2.MockTransport(answer), base_url="http://served") as http:
         assert bool(stale(http, LATEST, by_words=by_words)) is old
+
+
+def test_each_stage_is_of_files_that_there_are() -> None:
+    packages = (Path(amgs.__file__).parent, Path(amgs_app.__file__).parent)
+    files = [path.as_posix() for package in packages for path in package.rglob("*.py")]
+    assert [part for part in STAGES if not any(part in path for path in files)] == []

@@ -189,7 +189,7 @@ class Pane(Widget, can_focus=True):
         return ()
 
     def follow_filter(self) -> None:
-        """Other rows are shown, or in another order: put the cursor on one of them, ask for what is needed."""
+        """Put the cursor on one of the rows that are shown now, and ask for what is needed."""
 
     @property
     def sift(self) -> ListFilter:
@@ -245,7 +245,7 @@ class Pane(Widget, can_focus=True):
         self._sift_by(wanted)
 
     def _sift_by(self, wanted: ListFilter) -> None:
-        """On the screen at once; as an operation too, so that it is recorded and kept."""
+        """Filter the screen at once, and by an operation, so that it is recorded and kept."""
         self.use_sift(wanted)
         sort = f"-{wanted.order}" if wanted.reverse else wanted.order
         call = operations.workspace.filter_rows(self.sifting.pane, list(wanted.terms), sort=sort)
@@ -308,7 +308,7 @@ class Pane(Widget, can_focus=True):
             self.look()
 
     def selection_changed(self, block_id: str | None) -> None:
-        """Another block is selected; the panes that show it ask for it."""
+        """Ask for the block that is selected now, where the pane shows it."""
 
     def take_answer(self, line: str) -> None:
         """Hand the operator's answer to whoever asked by `ask_line`."""
@@ -441,7 +441,7 @@ class Pane(Widget, can_focus=True):
         self.refresh()
 
     def text_select_all(self) -> None:
-        """Nothing: two quick clicks are two clicks on a row, and `y` copies the whole pane."""
+        """Do nothing: two quick clicks are two clicks on a row, and `y` copies the whole pane."""
 
     @property
     def select_container(self) -> Widget:

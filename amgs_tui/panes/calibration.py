@@ -34,12 +34,6 @@ UNDONE_HERE = frozenset({"feedback", "calibrate"})
 CHANGES = 50
 
 
-def latest_changes(forecasts: object) -> list[Call[Any]]:
-    """Return the look that follows a list of forecasts."""
-    del forecasts
-    return [operations.lifecycle.operations(limit=CHANGES)]
-
-
 class CalibrationPane(ListPane):
     """The reliability diagram, the forecasts behind it, and the plan that would make them better."""
 
@@ -110,7 +104,9 @@ diagram; f shows one frame, category or type of edge alone. c previews a recalib
 
     def follow_up(self, call: Call[Any]) -> Follow | None:
         """Follow a list of forecasts with the latest changes."""
-        return latest_changes if call.arguments.get("view") == "forecasts" else None
+        if call.arguments.get("view") != "forecasts":
+            return None
+        return lambda _: [operations.lifecycle.operations(limit=CHANGES)]
 
     def take(self, result: object) -> None:
         from amgs.calibration.results import Calibrated, CalibrationPlan

@@ -293,7 +293,7 @@ class ContextAsking:
         self.pane.choose("Which strategy, or which configuration?", choices, use)
 
     def action_compare(self) -> None:
-        """Two strategies one under the other; the other one is chosen. Once more: back."""
+        """Show two strategies one under the other, the second one chosen; once more, go back."""
         wish = self.wish()
         if wish.other is not None:
             self.want(other=None)

@@ -149,7 +149,7 @@ follows the agents: what the model had in front of it when it answered, and what
         return [operations.traffic.exchanges(limit=EXCHANGES), operations.conversation.conversations()]
 
     def look(self) -> None:
-        """As every pane; without a place too, it asks whether there is a conversation by now."""
+        """Ask as every pane; without a place too, whether there is a conversation by now."""
         super().look()
         if self.stale:
             self.originals = ()  # what their words mean may be known by now
@@ -433,5 +433,5 @@ follows the agents: what the model had in front of it when it answered, and what
 
 
 def _last(conversation: ConversationSummary) -> tuple[bool, float]:
-    """Conversations in the order of their last messages; those of unknown time first."""
+    """Return the time of a conversation's last message, an unknown one before all others."""
     return conversation.last is not None, conversation.last.timestamp() if conversation.last is not None else 0.0

@@ -183,7 +183,7 @@ decay profile of the selected block, c applies it. Moving in the list selects th
     # --- what the keys do -----------------------------------------------------------------------------------
 
     def action_move(self, by: int) -> None:
-        """From a selection that is not in the list, the arrows lead to where the cursor was left."""
+        """Move the cursor; from a selection that is not in the list, to where it was left."""
         if self.rows and self._marked is None:
             self.cursor = min(self.cursor, self.rows - 1)
             self.follow_cursor()
@@ -197,7 +197,7 @@ decay profile of the selected block, c applies it. Moving in the list selects th
         return self.host.selected is not None if action == "suppose" else True
 
     def action_scrub(self, by: int) -> None:
-        """Another day: only the memory then is asked for, the curves stay."""
+        """Go to another day: only the memory then is asked for, the curves stay."""
         step = self.reach / STEPS
         step = max(1.0, round(step)) if self.reach > 1 else step
         days = min(self.reach, max(0.0, (round(self.days / step + 1e-9) + by) * step))

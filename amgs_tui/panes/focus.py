@@ -168,7 +168,7 @@ you do in the past begins a branch, and two branches can be compared. Opened fra
             self._play_on()
 
     def follow_up(self, call: Call[Any]) -> Follow | None:
-        """With what changes the window comes the explanation of the passage at the cursor."""
+        """Explain the passage at the cursor after each change of the window."""
         if call.operation.name == "focus why" or not self.has_place:
             return None
         from amgs_app.focus.figure import entry_holding, first_token

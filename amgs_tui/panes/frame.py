@@ -151,7 +151,7 @@ part of the frame until 0 resets them. Open a frame as lifetime context to see w
         return super().copy_text()
 
     def on_focus(self) -> None:
-        """Whoever comes here with nothing selected selects the row under the cursor: the other panes show it too."""
+        """Select the row under the cursor where nothing is selected: the other panes show it too."""
         if self.host.selected is None:
             self.follow_cursor()
 
@@ -178,7 +178,7 @@ part of the frame until 0 resets them. Open a frame as lifetime context to see w
         self.repaint()
 
     def on_click(self, event: events.Click) -> None:
-        """Rows are clicked in the table; the text has none."""
+        """Put the cursor on a row of the table; the text has none."""
         if self.show == "text" and self.search is None:
             event.prevent_default()
 
@@ -214,7 +214,7 @@ part of the frame until 0 resets them. Open a frame as lifetime context to see w
         return hint_by_keys(self.frame, overview.store.blocks)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:  # noqa: ARG002
-        """Keys that need a frame are not offered without one."""
+        """Offer the keys that need a frame only where there is one."""
         if action in ("run", "view", "part", "weigh", "unweigh", "compare"):
             return self.frame is not None and (action in ("run", "view") or self.search is None)
         if action == "missed":

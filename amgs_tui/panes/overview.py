@@ -159,7 +159,7 @@ then undoes the change under the cursor; later changes that depend on it have to
 
     def action_undo(self) -> None:
         """Undo the change under the cursor; the workstation asks first."""
-        if self.chosen is not None and not self.chosen.undone:
+        if self.chosen is not None:
             self.ask(operations.lifecycle.undo(self.chosen.id))
 
     def show_to_operator(self, command: str, result: object) -> None:

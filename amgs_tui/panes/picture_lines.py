@@ -56,7 +56,7 @@ def lines_of(picture: Text) -> list[Line]:
 
 
 def find_changed_rows(before: Sequence[Line], after: Sequence[Line]) -> list[tuple[int, int]] | None:
-    """Runs [first, last) of lines that differ; None where so many do that all may be drawn again."""
+    """Return the runs [first, last) of lines that differ; None where so many do that all may be drawn again."""
     if len(before) != len(after):
         return None
     different = [row for row, (old, new) in enumerate(zip(before, after, strict=True)) if old != new]

@@ -61,7 +61,7 @@ class PlanCorrecting:
         return f"corrections to {plural(corrected, 'block')}" if corrected else ""
 
     def take(self, draft: PlanDraft) -> bool:
-        """Keep a draft of the session; whether it is the first one, or stands where there was none."""
+        """Keep a draft of the session; return whether there was none before."""
         fresh, self.draft, self.correctable = self.draft is None, draft, True
         return fresh
 
@@ -98,7 +98,7 @@ class PlanCorrecting:
             self._correct(item, drop=[str(self.edge + 1)])
 
     def action_surer(self, by: int) -> None:
-        """Confidence of the chosen edge, else of the block, a step up or down."""
+        """Move the confidence of the chosen edge, else of the block, a step up or down."""
         item = self.item()
         if self.draft is None or item is None:
             return

@@ -72,13 +72,13 @@ class WeightEditor:
 
 
 def shift_weights(weights: Weights, part: int, by: float) -> Weights:
-    """`weights` with one part moved by `by` (kept within 0 and 1) and the others scaled to the rest."""
+    """Return `weights` with one part moved by `by` (kept within 0 and 1) and the others scaled to the rest."""
     name = _names()[part]
     return hold_weights(weights, {name: min(1.0, max(0.0, round(getattr(weights, name) + by, 6)))})
 
 
 def write_weights(weights: Weights) -> str:
-    """Weights as a line's option has them; the last takes what rounding left, so that the sum is 1."""
+    """Return the weights as a line's option has them; the last takes what rounding left, so that the sum is 1."""
     values = [round(getattr(weights, name), 4) for name in _names()]
     most = max(range(len(values)), key=values.__getitem__)
     values[most] = round(1 - sum(value for place, value in enumerate(values) if place != most), 4)
@@ -106,7 +106,7 @@ class FrameWeighing:
         return f"{self.weights.describe()} · {'0 reset · a compares' if self.weights.changed else '+ − move it'}"
 
     def take(self, frame: Frame, *, same: bool) -> None:
-        """Another frame is shown: weights that it was not ranked by are let go. same: of the same question."""
+        """Drop the weights by which the frame that is shown now was not ranked. same: of the same question."""
         if self.weights is not None and not (same and self.weights.fits(frame.weights)):
             self.weights = None
 
@@ -133,7 +133,7 @@ class FrameWeighing:
             self._look_again(frame)
 
     def action_compare(self) -> None:
-        """A: the frame's own weights, B: the operator's."""
+        """Compare the frame's own weights, A, with the operator's, B."""
         frame, mine = self.frame(), self.moved_weights
         if frame is None or mine is None:
             words = "Move a weight first: ← → choose it, + and − move it."

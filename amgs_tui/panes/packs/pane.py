@@ -99,7 +99,7 @@ undoes it."""
         return str(self.row.packs[0].rpartition("@")[0] if self.view == "proposals" else self.row.pack.name)
 
     def follow_cursor(self) -> None:
-        """Inside a pack the member is selected everywhere; in the list what stands in the pack is read."""
+        """Select the member of a pack everywhere; in the list, read what stands in the pack."""
         super().follow_cursor()
         if self.view == "packs":
             self._ask_chosen()
@@ -140,7 +140,7 @@ undoes it."""
         return [use.number for use in self.content.readings[:1]] if self.content is not None else []
 
     def action_open(self) -> None:
-        """Into the pack; there, the member is read in full, and of a question the text."""
+        """Open the pack; in it, read the member in full, and of a question the text."""
         block = self.block_at_cursor()
         if self.view == "question" and self.row is not None:
             self.host.show_page("Pack assemble", self.results["question"])

@@ -260,7 +260,7 @@ written is followed."""
             super().on_click(event)
 
     def action_step(self, by: int) -> None:
-        """To the request before or after the turn that is looked at."""
+        """Go to the request before or after the turn that is looked at."""
         if self.review is None or not self.review.fills:
             return
         turns = [fill.turn for fill in self.review.fills]

@@ -236,6 +236,11 @@ def test_an_agents_question_finds_the_answer_within_a_small_budget(memory: amgs.
     assert left.fate == "dropped" and memory.conversation.restore("ship", left.handle).messages[0].number == 2
 
 
+def test_without_a_budget_a_window_of_128_000_leaves_8_000_for_the_answer(memory: amgs.Memory) -> None:
+    memory.conversation.add("whole window", agent(1))
+    assert memory.conversation.optimise("whole window").budget == 128_000 - 8_000
+
+
 def test_adding_and_clearing_are_undone(memory: amgs.Memory) -> None:
     memory.conversation.add("undone", agent(2))
     memory.conversation.add("undone", [{"role": "user", "content": "Thanks."}])

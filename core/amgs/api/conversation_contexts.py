@@ -168,8 +168,8 @@ class ConversationContents(MemoryPart):
         return ConversationEntities(conversation, gather_entities(confident_mentions, type), withheld, waiting, least)
 
 
-BUDGET = 124_000
-"""Default budget in tokens: a window of 128,000 less space for an answer."""
+BUDGET = 120_000
+"""Default budget in tokens: a window of 128,000 less 8,000 for the answer (conversation §10.1)."""
 
 
 @dataclass(frozen=True)

@@ -184,7 +184,7 @@ class LedgerRow:
 class ContextOptions(TypedDict, total=False):
     """Options of a context, besides its query.
 
-    budget: in tokens; default 124,000. configuration: what is kept, and how much of the budget is used; strategy
+    budget: in tokens; default 120,000. configuration: what is kept, and how much of the budget is used; strategy
     overrides its strategy. previous: `plan` of the context sent before; it is kept while it fits, so that the
     provider's cache stays valid. until: number of the last message to consider. keep: handles of messages to keep
     whole.

@@ -349,7 +349,7 @@ Name = Annotated[str, Arg(metavar="NAME", help="The name of a conversation.")]
 Handle = Annotated[str, Arg(metavar="HANDLE", help="#12 for a message, #12-15 for several.")]
 StrategyName = Literal["mask", "extractive", "hybrid", "topic", "levels", "abstractive"]
 Query = Annotated[str, Arg(metavar="QUERY", help="What it is read for; default: the last message of the user.")]
-Budget = Annotated[int | None, Option("--budget", metavar="TOKENS", min=1, help="Token budget; default: 124,000.")]
+Budget = Annotated[int | None, Option("--budget", metavar="TOKENS", min=1, help="Token budget; default: 120,000.")]
 Previous = Annotated[
     str, Option("--previous", metavar="PLAN", help="The plan of the previous context, kept while it fits.")
 ]

@@ -48,6 +48,7 @@ Help and palette list them under your own line. `H` lists what your keys have ru
 In tmux, `esc` followed quickly by another key is read as alt with that key. `set -sg escape-time 10` in `~/.tmux.conf`
 shortens the time that tmux waits for it.
 """
+_TERMS = "## Terms\n\n"
 _WORDS = "## Words on this screen\n\n"
 _SETTINGS = "## Every setting\n\n"
 _EXIT_CODES = "## Exit codes\n\n"
@@ -73,7 +74,7 @@ def build_pages(folder: Path) -> Iterator[tuple[Path, str]]:
 def pages(docs: Path) -> Iterator[tuple[Path, str]]:
     """Each kept page with what it should hold. Of pages that are written by hand a part is made, the rest stays."""
     yield docs / "keys.md", keys_page()
-    yield docs / "glossary.md", reference.page()
+    yield docs / "glossary.md", _with_part(docs / "glossary.md", _TERMS, reference.table(reference.TERMS, "term"))
     yield docs / "settings.md", _with_part(docs / "settings.md", _SETTINGS, settings_tables())
     yield docs / "scripting.md", _with_part(docs / "scripting.md", _EXIT_CODES, output.table())
     for pane, words in reference.SCREEN.items():

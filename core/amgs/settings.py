@@ -117,8 +117,8 @@ class ConversationSettings(SettingsSection):
     )
     decay: Literal["exponential", "logarithmic", "step", "adaptive"] = Field(
         default="exponential",
-        description="How age counts. adaptive: what speaks for the question halves in twice the time, what does not in "
-        "half of it.",
+        description="How age counts: exponential, logarithmic, step, or adaptive, in which what speaks for the "
+        "question halves in twice the time, what does not in half of it.",
     )
 
 

@@ -9,9 +9,6 @@ from typing import Final
 from amgs.wing_registry import loaded
 from amgs_app.wing_views import views
 
-# The program's terms, each with one meaning; the in-app glossary, the help of panes and docs/glossary.md are
-# generated from them.
-
 Words = tuple[tuple[str, str], ...]
 """Terms and what they mean."""
 
@@ -54,108 +51,6 @@ TERMS: Final[Words] = (
     ("selection", "The one block that every pane shows."),
 )
 """Terms used everywhere."""
-
-MECHANISMS: Final[Words] = (
-    (
-        "adaptive threshold, attention pruning (packs L3)",
-        "Sentences to which the language model pays little are left out: `pack assemble --layers attention`.",
-    ),
-    ("agents of a memory (AMGS §9)", "Five schedules over the service: `amgs agents`."),
-    (
-        "agents of packs (L2)",
-        "Five judges that choose packs in three rounds and vote: `pack assemble --layers agents`.",
-    ),
-    (
-        "allocator (MegaContext)",
-        "What is expanded and collapsed, within window, τ, N_diff and cooldown: `focus step`, `focus set`.",
-    ),
-    (
-        "anchor (AMGS §10.1)",
-        "The block that the identity is near to: `frame assemble SELF` says what lies how far from it.",
-    ),
-    ("as-of", "What held at an instant: `search --as-of`."),
-    (
-        "assembly strategy (AMGS §4.5)",
-        "How a frame is written: raw, structured, template, summary: `frame define … assembly=`.",
-    ),
-    ("budget allocation (AMGS §4.4)", "Static, dynamic or priority: `frame define … budget_strategy=`."),
-    ("canonical form, id (AMGS §12)", "The SHA-256 of the text with line ends and blank lines made alike: `verify`."),
-    ("centrality (AMGS §7.4)", "Degree, eigenvector, PageRank and betweenness: `graph inspect`."),
-    (
-        "composite frame (AMGS §4.4)",
-        "A frame made of others by union, intersection or priority chain: `frame define … merge=`.",
-    ),
-    (
-        "compression (conversation §2)",
-        "Mask, topic, extractive, abstractive, hybrid and levels: `conversation optimise --strategy`.",
-    ),
-    (
-        "configuration (conversation §10)",
-        "default, high-compression, high-fidelity: `conversation optimise --configuration`.",
-    ),
-    ("consolidation (AMGS §8.2)", "Seven steps from raw to memory: `consolidate --dry-run`."),
-    (
-        "continuum (packs L6)",
-        "Retention by value, associations and chains of what is read together: `pack assemble --layers continuum`.",
-    ),
-    (
-        "cooldown, residency, swap rate (MegaContext)",
-        "How long a span keeps its detail, and how many change it: `focus trace`.",
-    ),
-    (
-        "coreference (conversation §9)",
-        "Whom and what words mean: `conversation resolve`, `conversation show --view mentions`.",
-    ),
-    ("`.ctx`, gist tree (MegaContext)", "The lifetime on disk, by levels of 32: `focus open --lifetime`."),
-    ("curve, calibration (AMGS §7.3)", "Scores mapped to the outcomes that verdicts gave: `calibrate`."),
-    ("de-duplication (AMGS §4.4)", "By equal content, or a cosine: `frame define … dedup=`."),
-    ("drift, monitors (AMGS §13.3)", "How centrality, entropy and frames change: `metrics --record`."),
-    ("enhancement (AMGS §8.3)", "Merges, splits, stronger and weaker edges as proposals: `enhance`."),
-    (
-        "entities (conversation §7)",
-        "People, places, things, amounts, with types: `conversation show --view entities`, `entity`.",
-    ),
-    ("entropy balance (AMGS §7.5)", "Categories of a frame kept diverse: `frame define … select=entropy`."),
-    ("external store (AMGS §5.4)", "PostgreSQL in place of the file: `amgs --store postgresql://… status`."),
-    ("focus compression, learnings (packs L5)", "What is central in packs, once: `pack assemble --layers focus`."),
-    (
-        "four graphs (packs L1)",
-        "Semantic, temporal, causal and entity ties of packs: `pack list NAME`, `pack assemble --layers graphs`.",
-    ),
-    ("GistNet (MegaContext)", "The network that makes gists; what they carry: `focus measure`."),
-    ("graph layer (AMGS §6)", "What is reached along edges: `search --layer graph`, `graph neighbours`, `graph path`."),
-    ("horizon, ΔNLL (MegaContext)", "The tokens over which detail is worth what it saves: `focus measure`."),
-    ("LensNet (MegaContext)", "Scores spans for expanding and collapsing: `focus why`, `focus set lens`."),
-    (
-        "memory kinds, state (conversation §6)",
-        "Short-term, working, long-term, episodic; what is open: `conversation show --view memories`, `--view acts`.",
-    ),
-    ("operations (packs L4)", "ADD, UPDATE, DELETE, MERGE, NOOP by a policy that learns: `pack change`."),
-    (
-        "protection (conversation §3.3)",
-        "What must stay: system, task, who the user is, open calls: `conversation why`.",
-    ),
-    ("pruning (AMGS §8.5; MegaContext)", "Of blocks: `prune`. Of a lifetime: `focus forget`."),
-    ("reconstruction (conversation §5)", "Dropped messages again, byte for byte: `conversation restore`."),
-    (
-        "relevance layers (conversation §4)",
-        "Meaning, words, names, time, structure, neighbours: `conversation optimise`.",
-    ),
-    ("secrets", "Keys and passwords are masked: `secrets scan`."),
-    ("simulation (AMGS §7.6)", "Many futures of a change, a pruning, an insertion or a decay: `simulate`."),
-    ("success metrics (AMGS §13.1)", "Six, with targets: `metrics --questions`."),
-    ("summaries (conversation §6.4)", "By turn, topic, session, or of all: `conversation show --view summary`."),
-    ("supersede, contradict", "A block takes another's place, or denies it: `review`, `edge set --kind supersedes`."),
-    ("temporal weighting (conversation §8)", "Four decays of messages by age, off: `settings memory.conversation`."),
-    (
-        "trainable weights, outcome (packs L7)",
-        "What readings taught: `pack outcome`, `pack assemble --layers weights`.",
-    ),
-    ("truncation (conversation §3)", "What is dropped by relevance, and its line: `conversation optimise --budget`."),
-    ("tuning (AMGS §13.2)", "Grid, Bayesian, or weights of your own against the frame's: `tune`."),
-    ("waterfall, six layers (AMGS §6)", "Pre-filter, keyword, fuzzy, vector, graph, score: `search`, `why`."),
-)
-"""Terms of the specifications, each with the command that shows it."""
 
 SCREEN: Final[dict[str, Words]] = {
     "inbox": (
@@ -239,16 +134,6 @@ SCREEN: Final[dict[str, Words]] = {
     **{name: loaded(view.terms) for name, view in views().items() if view.terms},
 }
 """Terms in each pane's figure."""
-
-
-def page() -> str:
-    """Return docs/glossary.md."""
-    head = "# Glossary\n\nOne term for one thing. `?` twice shows this page in the workstation.\n"
-    heading = (
-        "## Mechanisms\n\nWhat the specifications name, and how to see it ([row by row](results/specifications.md)).\n"
-    )
-    parts = [head, table(TERMS, "term"), heading, table(MECHANISMS, "mechanism")]
-    return "\n".join(parts)
 
 
 def table(words: Words, head: str = "word") -> str:

@@ -49,11 +49,28 @@ def test_a_recipe_runs_as_it_stands(
     assert run(tmp_path / "world" / "m.duckdb", script, tmp_path / "out") == 0, capsys.readouterr().err
 
 
-def test_every_command_of_the_page_about_the_specifications_runs_in_its_order(
-    consolidated: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def read_result_commands() -> list[str]:
+    """Return the commands of the page of results on the specifications."""
     page = (DOCS / "results" / "specifications.md").read_text(encoding="utf-8")
-    commands = re.findall(r"^\|[^|]*\| `([^`]+)` \|", page, flags=re.M)
+    return re.findall(r"^\|[^|]*\| `([^`]+)` \|", page, flags=re.M)
+
+
+def read_mechanism_commands() -> list[str]:
+    """Return the commands of the glossary's mechanisms, without those for another program or a shell."""
+    mechanisms = (DOCS / "glossary.md").read_text(encoding="utf-8").partition("## Mechanisms")[2]
+    last_cells = re.findall(r"^\|.*\| ([^|]+) \|$", mechanisms, flags=re.M)
+    spans = [span for cell in last_cells for span in re.findall(r"`([^`]+)`", cell)]
+    return [span for span in spans if not span.startswith(("amgs ", "AMGS_", "python "))]
+
+
+@pytest.mark.parametrize("commands", [read_result_commands(), read_mechanism_commands()], ids=["results", "glossary"])
+def test_every_command_about_the_specifications_runs_in_its_order(
+    commands: list[str],
+    consolidated: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     assert len(commands) > 45
     written = {" lifetime": f" {tmp_path}/lifetime", " memory.json": f" {tmp_path}/memory.json"}
     lines = []

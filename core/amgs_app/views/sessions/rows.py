@@ -265,7 +265,7 @@ LOST: Final = Rows["tuple[int, SessionFinding]"](
     empty=("No compaction dropped anything that the window does not hold.",),
 )
 REGRETS: Final = Rows["Regret"](
-    "kind! compacted:n dropped:n again:n tokens:n s:n what*!",
+    "kind! compacted:n? dropped:n? again:n tokens:n s:n? what*!",
     lambda regret: (
         regret.kind,
         regret.boundary,

@@ -117,6 +117,19 @@ def test_what_is_said_again_is_found_dated_and_taken_back(hide: Callable[[Memory
         assert memory.ingest_text(FOUR).again == ()
 
 
+def test_an_old_file_brings_back_what_was_archived_and_not_what_was_superseded() -> None:
+    with open_memory() as memory:
+        old = RawBlock(FOUR, NOW - timedelta(days=9), meta={"source": "harbour"})
+        (block,) = memory.ingest_many([old]).added
+        consolidate(memory)
+        pass_days(memory)
+        drop_source(memory, block)
+        assert memory.ingest_many([old]).again == (block,)
+        consolidate(memory)
+        take_over(memory, block)
+        assert memory.ingest_many([RawBlock(FOUR, NOW - timedelta(days=9))]).again == ()
+
+
 def test_the_first_value_said_last_is_the_one_that_holds() -> None:
     with open_memory() as memory:
         four = tell(memory, FOUR)

@@ -63,7 +63,7 @@ def say_later(block: Block, at: datetime) -> Block:
 def hold_again(storage: Storage, sayings: Sequence[Saying], now: datetime) -> HeldAgain:
     """Restore hidden texts that were said again, and count valid ones as said later; inside a transaction.
 
-    A saying from before the text ended does not restore it.
+    A saying from before a text was superseded does not restore it.
     """
     seen = storage.blocks.get({utterance.block_id for utterance in sayings})
     hidden = [block for block in seen.values() if is_hidden(block)]
@@ -89,7 +89,7 @@ def hold_again(storage: Storage, sayings: Sequence[Saying], now: datetime) -> He
                 present[name] = later_said
                 spoken[name] = min(as_utc(at), now)
             continue
-        if block.valid_to is not None and block.valid_to >= at < now:
+        if block.valid_to is not None and "superseded_by" in block.meta and block.valid_to >= at < now:
             continue
         rival = _valid_successor(block, present)
         again.append(name)

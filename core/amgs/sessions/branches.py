@@ -168,14 +168,15 @@ class CopiedBeginning:
 def lines_before(path: Path, base: Record, depth: int = 0) -> list[Record] | None:
     """Return the records of the file that another continues, up to the continuation; None if it is not found."""
     end, size = base.get("end_ordinal_exclusive"), base.get("end_byte_offset")
+    size = size if isinstance(size, int) else None
     for other in thread_files(path, text(base.get("thread_id"))):
         records: list[Record] = []
         for line in lines_of(other):
-            ordinal = (line.value or {}).get("ordinal")
+            ordinal = (line.value or {}).get("ordinal", None if size else line.place.line - 1)
             if isinstance(end, int) and isinstance(ordinal, int):
                 if ordinal >= end:
                     break
-            elif isinstance(size, int) and line.place.offset >= size:
+            elif size is not None and line.place.offset >= size:
                 break
             if line.value is not None:
                 records.append(line.value)

@@ -291,7 +291,7 @@ def content_text(content: Any, depth: int = 0) -> str:
         return "\n".join(part_text for part in content if (part_text := content_text(part, depth + 1)))
     if not isinstance(content, dict):
         return ""
-    for key in ("text", "content", "output", "refusal", "result", "error"):
+    for key in ("text", "content", "output", "refusal", "result", "error", "message"):
         if isinstance(content.get(key), (str, list, dict)):
             return content_text(content[key], depth + 1)
     kind = text(content.get("type"))

@@ -13,6 +13,7 @@ from typing import Any, Final
 from amgs.errors import InputError
 from amgs.incoming import check_ends
 from amgs.sessions.building import SessionFormat
+from amgs.sessions.formats.pi import is_of_droid
 from amgs.sessions.lines import Record, beside, fields, items, lines_of, parse_document, text, text_of_file
 from amgs.sessions.sqlite_file import is_sqlite, tables_named_in
 from amgs.sessions.turn import Session
@@ -49,6 +50,7 @@ def _has(*keys: str) -> Callable[[Record], Any]:
 
 _BY_RECORDS: Final[tuple[tuple[str, Callable[[Record], Any]], ...]] = (
     ("OpenHands before version 1", lambda record: "source" in record and {"action", "observation"} & {*record}),
+    ("Droid", lambda record: "parentId" in record and is_of_droid([record])),
     ("Droid", lambda record: record.get("type") == "session_start" and "cwd" in record),
     ("Droid's headless output", lambda record: {"finalText", "text"} & {*record} and "session_id" in record),
     ("Amp", lambda record: text(record.get("id")).startswith("T-") and "messages" in record),

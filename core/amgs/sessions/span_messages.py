@@ -40,6 +40,8 @@ _KINDS: Final[Mapping[str, str]] = {
 _VERCEL: Final = re.compile(r"ai\.(?:(toolCall)|(embed)|(?:generate|stream)(?:Text|Object))")
 ANSWERS: Final = ("chat", "generate_content", "text_completion")
 """Operations in which a model answers."""
+_ASIDE: Final = re.compile(r"execute_tool|invoke_\w+|create_\w+|embeddings?|retriev\w+|rerank\w*|plan\w*|\w*memor\w*")
+"""Operations in which none does, whatever their spans tell."""
 _CONVERSATIONS: Final = (
     "gen_ai.conversation.id",
     "session.id",
@@ -136,7 +138,8 @@ def operation_of(span: RecordedSpan) -> str:
     kind = next((kind_name for name in kinds if (kind_name := text(attributes.get(name)))), "")
     told = text(attributes.get("gen_ai.operation.name", attributes.get("llm.request.type")))
     if known := _KINDS.get(kind.strip('"').lower()) or _KINDS.get(told) or told:
-        return known
+        answered = any(name.startswith(("gen_ai.output.messages", "gen_ai.usage.output_tokens")) for name in attributes)
+        return known if not answered or known in ANSWERS or _ASIDE.fullmatch(known) else "chat"
     if vercel := _VERCEL.match(text(attributes.get("ai.operationId", attributes.get("operation.name", "")))):
         return "execute_tool" if vercel[1] else "embeddings" if vercel[2] else "chat"
     return "chat" if "gcp.vertex.agent.llm_response" in attributes else ""

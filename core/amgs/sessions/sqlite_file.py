@@ -82,7 +82,7 @@ class SqliteFile:
                 asked += f" ORDER BY {ordered}"
             return self._connection.execute(asked, tuple(where.values())).fetchall()
         except (sqlite3.Error, ValueError, OverflowError) as error:
-            raise InputError(f"{self._path} cannot be read: {error}.", way_out=_WAY_OUT) from error
+            raise InputError(f"{self._path} is damaged, or a part of it is missing.", way_out=_WAY_OUT) from error
 
 
 _WAY_OUT: Final = "Give a whole database, with the `-wal` file beside it."
@@ -111,7 +111,7 @@ def opened(path: Path) -> Iterator[SqliteFile]:
         try:
             connection = sqlite3.connect(f"file:{quote(str(copy))}?mode=ro", uri=True)
         except sqlite3.Error as error:
-            raise InputError(f"{path} cannot be read: {error}.", way_out=_WAY_OUT) from error
+            raise InputError(f"{path} is damaged, or a part of it is missing.", way_out=_WAY_OUT) from error
         with closing(connection):
             connection.text_factory = lambda raw: raw.decode("utf-8", "replace")
             yield SqliteFile(path, connection)

@@ -154,6 +154,7 @@ ANSWER = {"type": "assistant", "session_id": "s", "message": {"role": "assistant
         ("Amp", [{**INIT, "tools": [], "session_id": "T-1"}, ANSWER]),
         ("Qwen Code", [{**INIT, "subtype": "session_start"}, ANSWER]),
         ("Claude Code", [{"type": "result", "session_id": "s", "result": "14."}]),
+        ("Claude Code", [{**INIT, "model": "claude-opus-5"}, ANSWER]),
     ],
 )
 def test_headless_output_is_told_by_the_program_that_printed_it(
@@ -163,11 +164,76 @@ def test_headless_output_is_told_by_the_program_that_printed_it(
     assert (session.agent, said(session)) == (agent, [("said", "14.")])
 
 
+def test_headless_output_tells_its_summary_and_why_it_ended(tmp_path: Path) -> None:
+    boundary = {"type": "system", "subtype": "compact_boundary", "session_id": "s", "compact_metadata": {}}
+    words = "This session is being continued from a previous conversation. Half."
+    summary = {"type": "user", "session_id": "s", "isSynthetic": True, "message": {"role": "user", "content": words}}
+    ended = {"type": "result", "session_id": "s", "is_error": True, "errors": ["Too many turns."]}
+    session = opened(tmp_path / "a.jsonl", [INIT, ANSWER, boundary, summary, ended])
+    assert said(session)[1:] == [("boundary", ""), ("summary", words), ("injected", "Too many turns.")]
+
+
 def test_cursor_prints_its_calls_with_their_results(tmp_path: Path) -> None:
     call: dict[str, Any] = {"type": "tool_call", "session_id": "s", "call_id": "c", "subtype": "started"}
     done = {"readToolCall": {"args": {"path": "a"}, "result": {"success": {"content": "111"}}}}
     session = opened(tmp_path / "a.jsonl", [INIT, call, {**call, "subtype": "completed", "tool_call": done}])
     assert said(session) == [("call", 'read({"path": "a"})'), ("result", "111")]
+
+
+# --- Aider ----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("lines", "told"),
+    [
+        ("It says:\n\n> A client MUST count.\n\nSo count.", ["It says:\n\n> A client MUST count.\n\nSo count."]),
+        (
+            "```python\n14\n\n> Tokens: 2k sent, 9 received.  \n\n#### Paint.  \n\nDone.",
+            ["```python\n14", "Paint.", "Done."],
+        ),
+        ("14.\n\n#### !ls  \n\n#### /ask which?  \n####   \n#### 9?  ", ["14.", "!ls", "/ask which?\n\n9?"]),
+    ],
+    ids=["a quotation", "an open fence", "commands and questions"],
+)
+def test_aider_s_own_lines_are_those_with_its_two_blanks(lines: str, told: Sequence[str], tmp_path: Path) -> None:
+    path = tmp_path / "a.md"
+    begun = "# aider chat started at 2026-09-10 10:00:00\n\n> Aider v0.86.1  \n\n#### Count.  \n\n"
+    for encoding in ("utf-8", "utf-8-sig", "utf-16"):
+        path.write_text(f"{begun}{lines}\n", encoding)
+        session = open_session(path)
+        assert [turn.words for turn in session.turns] == ["Count.", *told]
+        assert [turn.words for turn in session.turns if turn.kind == "injected"] == ["!ls"] * ("!ls" in told)
+
+
+# --- opencode 2 -----------------------------------------------------------------------------------------------
+
+
+def test_opencode_2_tells_errors_files_and_finished_compactions_alone(tmp_path: Path) -> None:
+    path = tmp_path / "opencode.db"
+    failed = {"status": "error", "content": [], "error": {"type": "unknown", "message": "No such buoy."}}
+    rows: list[tuple[str, dict[str, Any]]] = [
+        ("user", {"text": "Count.", "files": [{"name": "bay.png"}]}),
+        ("assistant", {"content": [{"type": "tool", "id": "c", "name": "ls", "state": failed}]}),
+        ("compaction", {"status": "failed", "reason": "auto"}),
+        ("compaction", {"status": "running", "reason": "auto", "summary": "Ha"}),
+        ("compaction", {"status": "completed", "reason": "auto", "summary": "Half."}),
+    ]
+    with closing(sqlite3.connect(path)) as made, made:
+        made.execute(
+            "CREATE TABLE session (id TEXT, parent_id TEXT, time_updated INTEGER)"
+        )  # the name before version 2
+        made.execute("CREATE TABLE message (id TEXT, session_id TEXT, time_created INTEGER, data TEXT)")
+        made.execute("CREATE TABLE part (id TEXT, message_id TEXT, data TEXT)")
+        made.execute("CREATE TABLE session_message (id TEXT, session_id TEXT, type TEXT, seq INTEGER, data TEXT)")
+        made.execute("INSERT INTO session VALUES ('s', NULL, 1)")
+        for seq, (kind, data) in enumerate(rows):
+            made.execute("INSERT INTO session_message VALUES (?, 's', ?, ?, ?)", (seq, kind, seq, json.dumps(data)))
+    session = open_session(path)
+    told = [("said", "Count."), ("injected", "[file bay.png]"), ("call", "ls({})"), ("result", "No such buoy.")]
+    assert said(session) == [*told, ("boundary", ""), ("summary", "Half.")]
+    path.write_bytes(path.read_bytes()[:5000])
+    with pytest.raises(InputError, match="is damaged, or a part of it is missing"):
+        open_session(path)
 
 
 # --- spans of other frameworks and versions --------------------------------------------------------------------
@@ -227,8 +293,12 @@ def span(number: int, attributes: dict[str, Any], events: Sequence[tuple[str, di
             },
             [],
         ),
+        *(
+            ({**told, "gen_ai.input.messages": ASKED, "gen_ai.output.messages": [ANSWERED]}, [])
+            for told in ({"gen_ai.operation.name": "responses"}, {"gen_ai.operation.name": "invoke_agent"})
+        ),
     ],
-    ids=["events of 1.27", "Logfire", "LiteLLM", "Langfuse"],
+    ids=["events of 1.27", "Logfire", "LiteLLM", "Langfuse", "OpenAI's responses", "an agent alone"],
 )
 def test_a_span_tells_its_words_in_each_vocabulary(
     attributes: dict[str, Any], events: Sequence[tuple[str, dict[str, Any]]], tmp_path: Path
@@ -291,9 +361,33 @@ def test_pi_counts_the_first_kept_entry_of_version_1(tmp_path: Path) -> None:
     assert dropped(opened(tmp_path / "b.jsonl", [header, *messages, shrunk])) == [[1]]
 
 
+@pytest.mark.parametrize("base", [{"end_ordinal_exclusive": 3}, {"end_byte_offset": 209}])
+def test_a_subagent_of_codex_that_begins_in_another_file_is_read_from_its_beginning(
+    base: dict[str, int], tmp_path: Path
+) -> None:
+    def words(*spoken: str) -> list[dict[str, Any]]:
+        payloads = [{"type": "message", "role": "user", "content": [{"text": word}]} for word in spoken]
+        return [{"type": "response_item", "payload": payload} for payload in payloads]
+
+    above = [{"type": "session_meta", "payload": {"id": "a"}}, *words("Count.", "Paint.", "Sail.")]
+    opened(tmp_path / "rollout-a.jsonl", above)
+    meta = {"id": "b", "thread_source": "subagent", "parent_thread_id": "a", "history_base": {"thread_id": "a", **base}}
+    own = [{"type": "session_meta", "payload": meta}, *words("Scout.")]
+    session = opened(tmp_path / "rollout-b.jsonl", own)
+    assert [(turn.words, turn.copied) for turn in session.turns] == [
+        ("Count.", True),
+        ("Paint.", True),
+        ("Scout.", False),
+    ]
+    assert (session.parent, session.relation) == ("a", "subagent")
+
+
 def test_codex_prints_why_a_turn_failed(tmp_path: Path) -> None:
     records = [{"type": "thread.started"}, {"type": "turn.failed", "error": {"message": "The quota is used up."}}]
     assert said(opened(tmp_path / "a.jsonl", records)) == [("injected", "The quota is used up.")]
+
+
+TOOL_USE = {"role": "assistant", "content": [{"type": "tool_use", "id": "t", "name": "ls", "input": {}}]}
 
 
 # --- whose file it is, where it is not read --------------------------------------------------------------------
@@ -304,6 +398,7 @@ def test_codex_prints_why_a_turn_failed(tmp_path: Path) -> None:
     [
         ("Droid", {"type": "session_start", "id": "d", "cwd": "/x"}),
         ("Droid's headless output", {"type": "message", "role": "user", "text": "Count.", "session_id": "d"}),
+        ("Droid", {"type": "message", "id": "d", "parentId": None, "message": TOOL_USE}),
         ("Amp", {"id": "T-1", "messages": [{"role": "user", "content": []}]}),
         ("Continue", {"sessionId": "c", "workspaceDirectory": "/x", "history": []}),
         ("Kiro's command line", {"conversation_id": "k", "history": []}),

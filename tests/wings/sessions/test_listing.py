@@ -151,6 +151,7 @@ def test_a_session_in_a_file_that_holds_many_is_found_by_its_id(tmp_path: Path) 
     days = ("2026-09-10", "2026-09-11")
     path.write_text("".join(f"# aider chat started at {day} 10:00:00\n\n#### Mow.  \n\nMown.\n\n" for day in days))
     assert find_session(tmp_path, "2026-09-10") == (path, "2026-09-10T10:00:00")
+    assert [row.id[:10] for row in list_sessions(tmp_path, seconds=60).sessions] == [*reversed(days)]
 
 
 def test_a_session_is_recognised_by_its_title_its_first_words_and_how_it_went(tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, Final, Literal
 
 from amgs.sessions.building import SessionBuilder, SessionFormat, no_session, read_latest
-from amgs.sessions.lines import Record, instant, text, unreadable
+from amgs.sessions.lines import Record, instant, open_unpacked, text, unreadable
 from amgs.sessions.turn import Boundary, Place, Session, Turn
 from amgs.types.conversation import ToolCall
 from amgs.types.gateway import Usage
@@ -30,8 +30,9 @@ _VERSION: Final = re.compile(r"^Aider v(\S+)", re.MULTILINE)
 _APPLIED: Final = re.compile(r"^(?:Applied edit to .*|Commit [0-9a-f]{6,} .*)$", re.MULTILINE)
 _REFUSED: Final = re.compile(r"did not conform to the edit format|^Failed to apply|^# \d+ SEARCH/REPLACE", re.MULTILINE)
 _RUN: Final = re.compile(r"^Running (.+)$", re.MULTILINE)
-_MARKED: Final = re.compile(rb"####( .*)?  [\r\n]*$", re.DOTALL)
-"""A line of the user, whose two blanks Aider adds."""
+_TOKENS_MARK: Final = "> Tokens: "
+_ASKED: Final = re.compile(r"/(?:ask|code|architect|context|help)\s+(?=\S)")
+"""Commands that send what follows to the model."""
 _EMPTY: Final = "<blank>"
 
 Speaker = Literal["start", "user", "program", "model"]
@@ -51,17 +52,22 @@ class _Block:
 
 
 def _blocks(path: Path) -> Iterator[_Block]:
-    """Yield the blocks of a file. Within a fence of the model, nothing marks a line but the beginning of a session."""
+    """Yield the blocks of a file. Within a fence of the model, nothing marks a line but the beginning of a session and
+    the count of tokens.
+    """
     try:
-        raw_lines = path.read_bytes().splitlines(keepends=True)
+        with open_unpacked(path) as file:
+            raw_lines = file.read().splitlines(keepends=True)
     except OSError as error:
         raise unreadable(path, error) from error
-    blanks = any(_MARKED.match(raw) for raw in raw_lines)
+    lines = [text(raw.decode("utf-8-sig", "replace").rstrip("\r\n")) for raw in raw_lines]
     block: _Block | None = None
     fence, at, before, asked = "", 0, "", False
-    for number, raw in enumerate(raw_lines, 1):
-        line = text(raw.decode("utf-8-sig", "replace").rstrip())
-        speaker, words = _speaker(line, fence, marked=not blanks or _MARKED.match(raw) is not None)
+    for number, (raw, line, marked) in enumerate(zip(raw_lines, lines, _find_marked(lines), strict=True), 1):
+        line = line.rstrip()
+        if marked and line.startswith(_TOKENS_MARK):  # the answer is over, whether its last fence was closed or not
+            fence = ""
+        speaker, words = _speaker(line, fence, marked=marked)
         # Nothing marks a blank line, nor the further lines of what the program says, which speaks first.
         if block is not None and speaker == "model" and (not line or (block.speaker == "program" and before)):
             speaker = block.speaker
@@ -72,7 +78,8 @@ def _blocks(path: Path) -> Iterator[_Block]:
             fence = ""
         elif speaker == "model" and (match := _FENCE.match(line)):
             fence = "" if fence and match[1].startswith(fence) else fence or match[1]
-        if block is None or speaker != block.speaker or (speaker == "start" and line):
+        anew = speaker == "start" or (speaker == "user" and not before)  # his own blank lines are marked, too
+        if block is None or speaker != block.speaker or (anew and line):
             if block is not None and block.text:
                 yield block
             block = _Block(speaker, Place(number, at))
@@ -83,15 +90,26 @@ def _blocks(path: Path) -> Iterator[_Block]:
         yield block
 
 
-def _speaker(line: str, fence: str, *, marked: bool) -> tuple[Speaker, str]:
-    """Return whose a line is, and what it says. marked: whether it ends as the user's lines do; where an editor took
-    the blanks from the whole file, every heading counts as his.
+def _find_marked(lines: Sequence[str]) -> list[bool]:
+    """Return of each line whether it, or the paragraph that a `> ` begins, ends with Aider's two blanks; where an
+    editor took them from all lines that begin so, all count.
     """
+    marked, further = [False] * len(lines), False
+    for number in range(len(lines) - 1, -1, -1):
+        further = bool(lines[number].strip()) and (further or lines[number].endswith("  "))
+        paragraph = further or lines[number].startswith(_TOKENS_MARK)
+        marked[number] = paragraph if lines[number].startswith(">") else lines[number].endswith("  ")
+    known = {line[:1] for line, mark in zip(lines, marked, strict=True) if mark}
+    return [mark or line[:1] not in known for line, mark in zip(lines, marked, strict=True)]
+
+
+def _speaker(line: str, fence: str, *, marked: bool) -> tuple[Speaker, str]:
+    """Return whose a line is, and what it says. marked: whether it ends as Aider's lines do."""
     if line.startswith(_HEADING):
         return "start", line[len(_HEADING) :].strip()
-    if not fence:
+    if not fence and marked:
         for mark, speaker in _MARKS:
-            if (line == mark.strip() or line.startswith(mark)) and (marked or speaker != "user"):
+            if line == mark.strip() or line.startswith(mark):
                 words = line[len(mark) :]
                 return speaker, "" if words == _EMPTY else words
     return "model", line
@@ -151,7 +169,7 @@ class _Reading(SessionBuilder):
             mark = Boundary("manual")
             self.turn(block.place, "system", "boundary", block.text, at=self._at, boundary=mark)
             return
-        command = block.text.startswith(("/", "!"))
+        command = block.text.startswith(("/", "!")) and not _ASKED.match(block.text)
         self.turn(block.place, "user", "injected" if command else "said", block.text, at=self._at)
 
     def _program(self, block: _Block) -> None:
@@ -213,8 +231,9 @@ def recognises(path: Path, first: Sequence[Record]) -> bool:
     del first
     if path.is_dir():
         return False
-    with path.open("rb") as file:
-        return path.name == ".aider.chat.history.md" or file.read(4_096).lstrip().startswith(_HEADING.encode())
+    with open_unpacked(path) as file:
+        begins = file.read(4_096).decode("utf-8-sig", "replace").lstrip().startswith(_HEADING)
+    return begins or path.name == ".aider.chat.history.md"
 
 
 FORMAT: Final = SessionFormat(

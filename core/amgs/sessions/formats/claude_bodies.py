@@ -30,7 +30,7 @@ from amgs.sessions.lines import (
     text,
     unreadable,
 )
-from amgs.sessions.messages import parts_of, turns_of_part, usage_of, window_of
+from amgs.sessions.messages import CONTINUED, parts_of, turns_of_part, usage_of, window_of
 from amgs.sessions.turn import Boundary, Place, Session, TurnKind
 from amgs.types.conversation import Role
 from amgs.types.gateway import Usage
@@ -143,7 +143,6 @@ def _session_of(request: Record | None) -> str:
     return match[1] if match else ""
 
 
-_CONTINUED: Final = "This session is being continued from a previous conversation"
 _LONG: Final = 40
 """Length of an answer from which a message that contains it is the summary made of it."""
 
@@ -172,7 +171,7 @@ class RequestWindow:
 
     def summary_in(self, words: str) -> bool:
         """Return whether a message is a summary of the previous window."""
-        return _CONTINUED in words or (self.rewriting and len(self.answer) >= _LONG and self.answer in words)
+        return CONTINUED in words or (self.rewriting and len(self.answer) >= _LONG and self.answer in words)
 
 
 def same_at_start(old: Sequence[tuple[int, int]], new: Sequence[tuple[int, int]]) -> int:

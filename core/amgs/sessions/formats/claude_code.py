@@ -17,7 +17,7 @@ from typing import Any, Final, Literal
 from amgs.sessions.branches import RecordNode, find_abandoned_records
 from amgs.sessions.building import ListMarks, RecordReading, SessionFormat, read_lines
 from amgs.sessions.lines import Line, Record, content_text, count, fields, instant, text
-from amgs.sessions.messages import parts_of, turns_of_part, usage_of, window_of, words_of_user
+from amgs.sessions.messages import CONTINUED, parts_of, turns_of_part, usage_of, window_of, words_of_user
 from amgs.sessions.turn import Boundary, LoadedRules, Place, TurnKind
 
 _HUMAN: Final = ("typed", "sdk", "queued", "paste", "voice", "suggestion", "suggestion_accepted", "user", "human")
@@ -124,7 +124,9 @@ class ClaudeReading(RecordReading):
         """
         if who == "assistant":
             return ("injected" if record.get("isApiErrorMessage") is True else None), "", False
-        if record.get("isCompactSummary") is True:
+        words = content_text(fields(record.get("message")).get("content"))
+        anew = bool(self.turns) and self.turns[-1].kind == "boundary"
+        if record.get("isCompactSummary") is True or (anew and words.startswith(CONTINUED)):
             return "summary", "", False
         human, sender = _sender(record)
         if sender or (not human and (record.get("isMeta") is True or record.get("isSynthetic") is True)):
@@ -132,10 +134,8 @@ class ClaudeReading(RecordReading):
         version = text(record.get("version")) or "unknown"
         if human:
             self._marked = version
-        elif self._marked == version and not side and "permissionMode" not in record:
-            words = content_text(fields(record.get("message")).get("content"))
-            if "<command-name>" not in words:
-                return "injected", next((speaker for _, _, speaker in words_of_user(words)), ""), False
+        elif self._marked == version and not (side or "permissionMode" in record or "<command-name>" in words):
+            return "injected", next((speaker for _, _, speaker in words_of_user(words)), ""), False
         return None, "", human == "typed"
 
     def _system(self, record: Record, place: Place) -> None:

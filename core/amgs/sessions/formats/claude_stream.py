@@ -33,8 +33,9 @@ class _Reading(ClaudeReading):
             super().take(line)
             return
         self.agent = _agent_of(record) or self.agent
-        kind, answer = record.get("type"), text(record.get("result"))
-        if kind == "result" and answer and not self.turns:
+        kind, answer = record.get("type"), "" if self.turns else text(record.get("result"))
+        answer = answer or content_text(record.get("errors"))
+        if kind == "result" and answer:
             self.know(id=text(record.get("session_id")))
             failed = record.get("is_error") is True
             self.turn(line.place, "assistant", "injected" if failed else "said", answer)
@@ -70,6 +71,7 @@ def _agent_of(record: Record) -> str:
     if "qwen_code_version" in record or record.get("subtype") == "session_start":
         return "Qwen Code"
     bare = record.get("subtype") == "init" and not {"tools", "uuid", "claude_code_version"} & {*record}
+    bare = bare and not text(record.get("model")).startswith("claude-")  # Cursor tells the name of it that it shows
     return "Cursor" if record.get("type") == "tool_call" or bare else ""
 
 

@@ -131,8 +131,8 @@ class _Reading(RecordReading):
         if not first or not relation or place.line < 0:
             return
         self.know(parent=parent, relation=relation)
-        if relation == "continues":
-            self._go_on(fields(payload.get("history_base")), parent)
+        if base := fields(payload.get("history_base")):
+            self._go_on(base, text(base.get("thread_id")))
         else:
             began = instant(payload.get("timestamp"))
             self._copy = CopiedBeginning(self.path, self.facts.get("id", ""), parent, began)

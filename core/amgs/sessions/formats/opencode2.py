@@ -1,4 +1,5 @@
-"""opencode 2: `~/.local/share/opencode/opencode*.db` with the tables `session_v2` and `session_message`.
+"""opencode 2: `~/.local/share/opencode/opencode*.db` with the tables `session_v2` (earlier `session`) and
+`session_message`.
 
 A record is a message: of the user, of the model with its content (texts, thoughts, calls with their results), or a
 compaction with its summary. A database that an earlier version began keeps that version's tables as they were on the
@@ -83,11 +84,13 @@ class _Reading(RecordReading):
             "abandoned": record["gone"],
         }
         words = text(record.get("text"))
-        if kind == "user" and words:
-            self.turn(place, "user", "said", words, **more)
+        if kind == "user":
+            self.say(place, "user", "said", words, **more)
+            for file in items(record.get("files")):
+                self.turn(place, "user", "injected", f"[file {text(file.get('name') or file.get('uri'))}]", **more)
         elif kind == "assistant":
             self._assistant(record, place, more)
-        elif kind == "compaction":
+        elif kind == "compaction" and record.get("status") in (None, "completed"):
             mark = Boundary(text(record.get("reason")), self._window or None)
             self.compact(place, mark, text(record.get("summary")), **more)
             self.say(place, "user", "injected", text(record.get("recent")), **more)
@@ -115,15 +118,18 @@ class _Reading(RecordReading):
                 self.calls(place, part.get("name"), part.get("id"), state.get("input"), **more)
                 status = text(state.get("status"))
                 if status in ("completed", "error"):
-                    result = content_text(state.get("content")) or content_text(state.get("error"))
+                    result = next(
+                        filter(None, (content_text(state.get(key)) for key in ("content", "error", "output"))), ""
+                    )
                     self.result(place, part.get("id"), result, failed=status == "error", **more)
             elif content := content_text(part):
                 self.turn(place, "assistant", "thinking" if kind == "reasoning" else "said", content, **more)
         self.say(place, "assistant", "injected", content_text(record.get("error")), **more | {"usage": None})
 
 
-def _about(file: SqliteFile, **where: str) -> list[Record]:
-    rows = file.rows("session_v2", _COLUMNS, ("time_updated", "id"), **where)
+def _about(file: SqliteFile, path: Path, **where: str) -> list[Record]:
+    table = "session_v2" if "session_v2" in tables_named_in(path) else "session"
+    rows = file.rows(table, _COLUMNS, ("time_updated", "id"), **where)
     return [dict(zip(_COLUMNS, row, strict=True)) for row in rows]
 
 
@@ -134,16 +140,18 @@ def sessions_in(path: Path) -> Sequence[str]:
     Raises InputError for a file that cannot be read.
     """
     with opened(path) as file:
-        new = [str(session["id"]) for session in reversed(_about(file)) if not session["parent_id"]]
-    old = opencode.sessions_in(path) if _has_old(path) else ()
+        new = [str(session["id"]) for session in reversed(_about(file, path)) if not session["parent_id"]]
+    old = opencode.sessions_in(path) if {"session", "message", "part"} <= tables_named_in(path) else ()
     return (*new, *(id for id in old if id not in new))
 
 
 def read_one(path: Path, id: str) -> Session:
     """Return the session with an id; raises InputError for none, and for a file that cannot be read."""
+    tables = tables_named_in(path)
+    new, old = "session_v2" in tables, {"session", "message", "part"} <= tables
     with opened(path) as file:
-        rows = _about(file, id=id)
-        if rows:
+        rows = _about(file, path, id=id)
+        if rows and (new or not old or file.rows("session_message", ("id",), session_id=id, type="user")):
             reading = _Reading(path)
             reading.know(
                 id=id,
@@ -157,28 +165,25 @@ def read_one(path: Path, id: str) -> Session:
             reading.add_session(file, rows[0])
             seen, waiting = {id}, [id]
             while waiting:
-                for child in _about(file, parent_id=waiting.pop(0)):
+                for child in _about(file, path, parent_id=waiting.pop(0)):
                     if str(child["id"]) not in seen:
                         seen.add(str(child["id"]))
                         waiting.append(str(child["id"]))
                         reading.add_session(file, child, str(child["id"]))
             return reading.session()
-    if not _has_old(path):
+    if not old:
         raise no_session(path, id)
-    return replace(opencode.read_one(path, id), notes=(_FROZEN,))
+    session = opencode.read_one(path, id)
+    return replace(session, notes=(_FROZEN,)) if new else session
 
 
 read: Final = partial(read_latest, sessions_in, read_one)
 
 
-def _has_old(path: Path) -> bool:
-    return {"session", "message", "part"} <= tables_named_in(path)
-
-
 def recognises(path: Path, first: Sequence[Record]) -> bool:
-    """Return whether a file is a database with the tables of version 2."""
+    """Return whether a file is a database with the table of version 2's messages."""
     del first
-    return path.is_file() and is_sqlite(path) and {"session_v2", "session_message"} <= tables_named_in(path)
+    return path.is_file() and is_sqlite(path) and "session_message" in tables_named_in(path)
 
 
 FORMAT: Final = SessionFormat(

@@ -92,7 +92,7 @@ class _Reading(SessionBuilder):
         alone = id in self._called and id not in self._told and call_of(attributes, "result") is not None
         if operation == "execute_tool" and (tools or alone):
             self._tool(place, span, called=alone)
-        elif operation in ANSWERS:
+        elif span.id in self._said:
             self._answer(place, span, text(attributes.get("gen_ai.agent.name")))
         else:
             self.note(operation or "span of something else")
@@ -212,6 +212,8 @@ def session_of(spans: Sequence[RecordedSpan], path: Path, id: str, unread: Seque
     failed = (call_of(told_by(span), "id") for span in spans if span.failed)
     calls = single_calls(spans)
     messages_by_span = {span.id: messages_of(span) for span in calls if operation_of(span) in ANSWERS}
+    if not any(messages.written for messages in messages_by_span.values()):  # agents may tell what their models do not
+        messages_by_span |= {span.id: messages_of(span) for span in calls if operation_of(span) == "invoke_agent"}
     reading = _Reading(path, id, messages_by_span, frozenset(map(text, failed)) - {""})
     for line in unread:
         reading.fail(line)

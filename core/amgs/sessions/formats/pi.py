@@ -40,8 +40,8 @@ class _Reading(RecordReading):
         parent = text(record.get("parentId"))
         if kind == "title" or (kind == "session" and record.get("title")):
             self.know(title=text(record.get("title")))
-        if not id and kind not in ("session", "title"):  # of version 1, a list without a tree
-            id, parent = f"line {place.line}", self._last
+        if kind not in ("session", "title") and "parentId" not in record:  # of version 1, a list without a tree
+            id, parent = id or f"line {place.line}", self._last
         self._ids.append(id)
         if kind == "session":
             self.know(
@@ -134,10 +134,20 @@ def recognises(path: Path, first: Sequence[Record]) -> bool:
     del path
     if any(record.get("type") == "session" and "id" in record and "cwd" in record for record in first[:2]):
         return True
-    return not any(record.get("type") == "session_start" for record in first) and any(
-        record.get("type") == "message" and "parentId" in record and "role" in fields(record.get("message"))
+    messages = [
+        fields(record.get("message"))
         for record in first
-    )
+        if record.get("type") == "message" and "parentId" in record and "role" in fields(record.get("message"))
+    ]
+    return bool(messages) and not is_of_droid(first)
+
+
+def is_of_droid(records: Sequence[Record]) -> bool:
+    """Return whether records are of Droid, which has the same tree with messages as Anthropic's API takes them."""
+    kinds = {record.get("type") for record in records} | {
+        part.get("type") for record in records for part in items(fields(record.get("message")).get("content"))
+    }
+    return bool(kinds & {"session_start", "todo_state", "compaction_state", "session_end", "tool_use", "tool_result"})
 
 
 FORMAT: Final = SessionFormat(

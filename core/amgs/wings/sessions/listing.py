@@ -128,16 +128,17 @@ def list_sessions(
             more += subagents or not _is_side(form, path, _head(path))
             continue
         in_time = not full and monotonic() < end
-        row = _list_session(form, path, changed, size, counted=in_time)
-        if row.subagent and not subagents:
-            continue
-        if project and project.lower() not in row.project.lower():
-            continue
-        if full:
-            more += 1
-            continue
-        left += not in_time
-        listed.append((form, row))
+        for row in _list_file(form, path, changed, size, counted=in_time):
+            if row.subagent and not subagents:
+                continue
+            if project and project.lower() not in row.project.lower():
+                continue
+            if full:
+                more += 1
+                continue
+            left += not in_time
+            listed.append((form, row))
+    listed.sort(key=lambda pair: pair[1].changed, reverse=True)
     rows = [_with_regrets(form, row) if monotonic() < end else row for form, row in listed]
     places = tuple(str(home / pattern.split("*", 1)[0]) for form in FORMATS for pattern in form.places)
     unread = tuple(_unread(home))
@@ -350,6 +351,20 @@ def _format_of(form: SessionFormat, path: Path) -> SessionFormat:
         return format_of(path)
     except AmgsError:
         return form
+
+
+def _list_file(form: SessionFormat, path: Path, changed: float, size: int, *, counted: bool) -> Sequence[ListedSession]:
+    """Return a row for each session of a file; one if there is no time to read it."""
+    own = _format_of(form, path) if form.marks is None and counted else form
+    row = _list_session(own, path, changed, size, counted=counted)
+    if own.inside is None or own.read_one is None or not counted or size > _READ_WHOLE:
+        return (row,)
+    rows: list[ListedSession] = []
+    with suppress(AmgsError):
+        for id in own.inside(path):
+            session = own.read_one(path, id)
+            rows.append(_fill_from_session(replace(row, id=id, changed=session.ended or row.changed), session))
+    return rows or (row,)
 
 
 def _list_session(form: SessionFormat, path: Path, changed: float, size: int, *, counted: bool) -> ListedSession:

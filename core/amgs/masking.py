@@ -89,7 +89,7 @@ _BY_WORD: Final = (
         "private key",
         r"PuTTY-User-Key-File-\d: (?:[^P]|P(?!uTTY-User|rivate-MAC)){0,20000}(?:Private-MAC: \w+)?",
     ),
-    ("://", _ADDRESS, r"[A-Za-z]://[^\s:/@\"'<>`]{0,200}:(?!\d{1,5}/)([^\s@\"'<>`\\]{1,200})@(?=[\w\[])"),
+    ("://", _ADDRESS, r"[A-Za-z]://(?:[^\s:/@\"'<>`]{1,200}:(?!\d{1,5}/)|:)([^\s@\"'<>`\\]{1,200})@(?=[\w\[])"),
     ("://", "token in an address", r"[A-Za-z]://(?=[\w-]*\d)([\w-]{20,})@(?=[\w\[])"),
     ("sig", "signed address", r"[?&](?:sig|X-Amz-Signature|X-Goog-Signature|Signature)=([\w%+/=-]{16,})"),
     (

@@ -72,6 +72,7 @@ SECRETS: tuple[tuple[str, str, str], ...] = (
     ("password in an address", "Wave-9931-kelp", "TIDE_DB=postgres://tide:Wave-9931-kelp@db.example.org/t"),
     ("password in an address", "ab/cd12", "amqp://guest:ab/cd12@mq.example.org:5672"),
     ("password in an address", "s3cretpw", "redis://:s3cretpw@localhost:6379/0"),
+    ("password in an address", "6379/0", "redis://:6379/0@localhost"),
     ("password", "sunshine", "PATH=/bin\nPASSWORD=sunshine\nHOME=/root"),
     ("password", "Tr0ub4dor&3", "database:\n  password: Tr0ub4dor&3\n"),
     ("password", "hunter22", json.dumps({"said": json.dumps({"password": "hunter22"})})),

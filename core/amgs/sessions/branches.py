@@ -106,7 +106,7 @@ _DEEPEST: Final = 8
 def thread_above(meta: Record) -> tuple[str, Relation]:
     """Return the id of the thread from which this one came, and how; ("", "") for none."""
     source = meta.get("source")
-    spawned = fields(source).get("subagent")
+    spawned = fields(source).get("subagent", fields(source).get("internal"))
     base = text(fields(meta.get("history_base")).get("thread_id"))
     parent = text(fields(fields(spawned).get("thread_spawn")).get("parent_thread_id") or meta.get("parent_thread_id"))
     side = bool(spawned) or source == "subagent" or meta.get("thread_source") == "subagent"

@@ -361,7 +361,7 @@ def test_pi_counts_the_first_kept_entry_of_version_1(tmp_path: Path) -> None:
     assert dropped(opened(tmp_path / "b.jsonl", [header, *messages, shrunk])) == [[1]]
 
 
-@pytest.mark.parametrize("base", [{"end_ordinal_exclusive": 3}, {"end_byte_offset": 209}])
+@pytest.mark.parametrize("base", [{"end_ordinal_exclusive": 4}, {"end_byte_offset": 299}])
 def test_a_subagent_of_codex_that_begins_in_another_file_is_read_from_its_beginning(
     base: dict[str, int], tmp_path: Path
 ) -> None:
@@ -370,6 +370,7 @@ def test_a_subagent_of_codex_that_begins_in_another_file_is_read_from_its_beginn
         return [{"type": "response_item", "payload": payload} for payload in payloads]
 
     above = [{"type": "session_meta", "payload": {"id": "a"}}, *words("Count.", "Paint.", "Sail.")]
+    above[1:1] = [{"type": "event_msg", "payload": {"type": "user_message", "message": "Count."}}]
     opened(tmp_path / "rollout-a.jsonl", above)
     meta = {"id": "b", "thread_source": "subagent", "parent_thread_id": "a", "history_base": {"thread_id": "a", **base}}
     own = [{"type": "session_meta", "payload": meta}, *words("Scout.")]
@@ -379,7 +380,7 @@ def test_a_subagent_of_codex_that_begins_in_another_file_is_read_from_its_beginn
         ("Paint.", True),
         ("Scout.", False),
     ]
-    assert (session.parent, session.relation) == ("a", "subagent")
+    assert (session.parent, session.relation, session.turns[-1].kind) == ("a", "subagent", "said")
 
 
 def test_codex_prints_why_a_turn_failed(tmp_path: Path) -> None:

@@ -61,8 +61,8 @@ class _Reading(RecordReading):
         self._model = ""
         self._messages: dict[int, str] = {}
         """The number of a message's turn, by the hash of its whole text."""
-        self._typed: set[str] = set()
-        """What the program says that the user sent."""
+        self._typed: list[tuple[int, str]] = []
+        """After how many turns, and what the program says that the user sent."""
         self._slot: list[tuple[int, tuple[str, ...]]] = []
         """The number of each turn of role user, and the text of its message: whole, and what is asked."""
         self._taken_back: list[tuple[int, int]] = []
@@ -102,19 +102,21 @@ class _Reading(RecordReading):
         """Add the facts that only the whole file shows: messages that the user sent or took back, and those of
         another thread.
         """
+        copied = self._before
+        if self._copy is not None:
+            copied = max(copied, self._copy.turns(len(self.turns)))
+        typed = [{words for after, words in self._typed if (after > copied) == own} for own in (False, True)]
         for number, texts in self._slot:
             turn = self.turns[number - 1]
             put_in = [(spoken, speaker) for spoken, _, speaker in words_of_user(texts[-1])]
-            sent = bool(self._typed & {*texts}) if self._typed else any(spoken for spoken, _ in put_in)
+            sent_here = typed[number > copied]
+            sent = bool(sent_here & {*texts}) if sent_here else any(spoken for spoken, _ in put_in)
             if turn.kind == "said" and not sent:
                 self.change(turn, kind="injected", speaker=next((speaker for _, speaker in put_in if speaker), ""))
         for end, number in self._taken_back:
             own = [t for t in self.turns[:end] if t.kind == "said" and t.role == "user" and not t.abandoned]
             for turn in self.turns[own[-number:][0].number - 1 : end] if own and number else ():
                 self.change(turn, abandoned=True)
-        copied = self._before
-        if self._copy is not None:
-            copied = max(copied, self._copy.turns(len(self.turns)))
         for turn in self.turns[:copied]:
             self.change(turn, copied=True, usage=None, request="")
 
@@ -215,7 +217,7 @@ class _Reading(RecordReading):
         info = fields(payload.get("info"))
         kind = text(payload.get("type"))
         if kind == "user_message":
-            self._typed.add(text(payload.get("message")).strip())
+            self._typed.append((len(self.turns), text(payload.get("message")).strip()))
         elif kind == "thread_rolled_back":
             self._taken_back.append((len(self.turns), count(payload.get("num_turns"))))
         elif kind == "thread_name_updated":
@@ -301,7 +303,9 @@ FORMAT: Final = SessionFormat(
         re.compile(rb'"type"\s*:\s*"user_message"'),
         re.compile(rb'"type"\s*:\s*"compacted"'),
         id=re.compile(rb'(?<!\\)"id"\s*:\s*"([\w-]+)"'),
-        side=re.compile(rb'(?<!\\)"(?:subagent"\s*:|parent_thread_id"\s*:\s*"|(?:thread_)?source"\s*:\s*"subagent)'),
+        side=re.compile(
+            rb'(?<!\\)"(?:(?:subagent|internal)"\s*:|parent_thread_id"\s*:\s*"|(?:thread_)?source"\s*:\s*"subagent)'
+        ),
         titles=(re.compile(rb'"thread_name"\s*:\s*("(?:[^"\\]|\\.)*")'),),
         failed=re.compile(
             rb'"output"\s*:\s*"(?:(?:(?!(?:exited with code|Exit code:) \d)(?:[^"\\]|\\.)){0,400}'

@@ -213,12 +213,14 @@ def say_otherwise(block: Block, other: Block) -> bool:
     return len(speakers) > 1 or not (mine <= theirs or theirs <= mine) or differ(block.content, other.content)
 
 
+@lru_cache(maxsize=1024)
 def differ(text: str, other: str) -> bool:
     """Return whether two texts say different things."""
     if said(text) == said(other):
         return False
     a, b = _sentences(text), _sentences(other)
     ours, theirs = ([_forms(s) for s in side] for side in (a, b))
+    both = f"{text}\n{other}"
     if [s for s in ours if s in theirs] != [s for s in theirs if s in ours]:
         return True
     pairs = [
@@ -226,10 +228,10 @@ def differ(text: str, other: str) -> bool:
         for s in a
         if _forms(s) not in theirs
         for t in b
-        if _forms(t) not in ours and (_about_one_thing(s, t) or _alike(s, t, f"{text}\n{other}"))
+        if _forms(t) not in ours and (_about_one_thing(s, t) or _alike(s, t, both))
     ]
     shared = any(s in theirs for s in ours)
-    return not (shared or pairs) or any(not _alike(s, t, f"{text}\n{other}") for s, t in pairs)
+    return not (shared or pairs) or any(not _alike(s, t, both) for s, t in pairs)
 
 
 def said(text: str) -> str:
@@ -266,6 +268,7 @@ def _alike(s: Sentence, t: Sentence, text: str) -> bool:
     )
 
 
+@lru_cache(maxsize=4096)
 def _join_words(sentence: Sentence) -> str:
     return "".join(w if w.isalpha() else f" {w} " for w in sentence)
 

@@ -51,7 +51,7 @@ class Dispatcher:
         self._runs = runs
         self._notices = notices
         self.unanswered: dict[int, int] = {0: 0}
-        """Requests without an answer, by id: how often the operator had moved when they were made. The first one
+        """Requests without an answer, by id: how often the operator had moved at the time. The first one
         opens the session."""
         self._waiting: EngineRequest | None = None
         self._asked_at: int | None = None
@@ -85,7 +85,7 @@ class Dispatcher:
         return self.ask(call) if call is not None else self._keep_account(self.engine.submit(line=line))
 
     def _keep_account(self, request: EngineRequest | None) -> EngineRequest | None:
-        """Note when a request was made, and whether the operator waits for it."""
+        """Note when a request was sent, and whether the operator waits for it."""
         if request is not None:
             # What a pane asks because of an answer belongs to the moment in which the operator asked for that.
             self.unanswered[request.id] = self._screen.moves if self._asked_at is None else self._asked_at

@@ -149,7 +149,7 @@ class EngineWorker:
         return request
 
     def is_stale(self, request: EngineRequest) -> bool:
-        """Return whether a newer request of the same slot was made since."""
+        """Return whether a newer request of the same slot was sent since."""
         return bool(request.slot) and self._newest.get(request.slot, request.id) != request.id
 
     def cancel(self) -> EngineRequest | None:

@@ -118,11 +118,11 @@ def describe_kept_state(view: FocusView | None, drafts: Sequence[str], state: Sc
     """
     if not state.persistent:
         return []
-    sentences = [f"Your {draft} are kept: the next start goes on with them." for draft in drafts]
+    sentences = [f"Your {draft} are saved: the next start goes on with them." for draft in drafts]
     if view is not None and not state.attached:
         branches = f", {len(view.branches)} branches" if len(view.branches) > 1 else ""
         sentences.append(
-            f"The working context is kept ({view.head:,} tokens{branches}): "
+            f"The working context is saved ({view.head:,} tokens{branches}): "
             "`r` in pane 6, or `focus trace --resume`, continues it."
         )
     return sentences

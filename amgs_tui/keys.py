@@ -94,7 +94,7 @@ def remap(
             name = str(binding.id)
             together[-1].add(name)
             keys_of[name] = [*dict.fromkeys((*keys_of.get(name, ()), *_split(binding.key)))]
-    binding_keys = keys_of | {name: [] for name in wanted}  # what is remapped has given its old keys up
+    binding_keys = keys_of | {name: [] for name in wanted}  # what is remapped loses its old keys
     keymap: dict[str, str] = {}
     problems: list[str] = []
     for name, keys in wanted.items():

@@ -73,7 +73,7 @@ class MainScreen(Screen[Any], inherit_bindings=False):
     def __init__(self, host: Host, state: ScreenState) -> None:
         super().__init__(id="_default")
         self._state = state
-        # The parts, kept: a key must not search the tree of widgets for them.
+        # The parts, cached: a key must not search the tree of widgets for them.
         self.panes: tuple[Pane, ...] = tuple(kind(host) for kind in PANE_TYPES)
         self.body = Body(*self.panes, main=PANES[0])
         self.header, self.tabs, self.status = HeaderLine(host), TabLine(), StatusLine()

@@ -16,9 +16,9 @@ from amgs_app.wing_views import views
 class WingPane:
     """The pane of a wing; `PANE` of its package.
 
-    pane: its class, as `MODULE:NAME`, imported when the screen is made. titles: full and short. companions: panes shown
-    below it if there is room. share: of the bottom's width when all panes are shown. acts: by key, ids of actions with
-    the key's general meaning; exceptions: by id of an action with another meaning, the reason. offered: as
+    pane: its class, as `MODULE:NAME`, imported when the screen is built. titles: full and short. companions: panes
+    shown below it if there is room. share: of the bottom's width when all panes are shown. acts: by key, ids of actions
+    with the key's general meaning; exceptions: by id of an action with another meaning, the reason. offered: as
     `MODULE:NAME`, tells whether the screen shows it alone while the user has no memory; "" for never.
     """
 
@@ -39,7 +39,7 @@ def wing_panes() -> Mapping[str, WingPane]:
 
 def front_pane(settings: Path | None = None) -> str:
     """Return the pane shown alone for a user without a memory, depending on what is on this machine; "" for none.
-    settings: path of the settings file, if given.
+    settings: path of the settings file.
     """
     from amgs_app.places.folders import has_own_memory
     from amgs_app.settings import load_settings

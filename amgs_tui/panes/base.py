@@ -48,7 +48,7 @@ R = TypeVar("R")
 
 
 class Pane(Widget, can_focus=True):
-    """A framed picture of rows, with keys of its own. Which of the rows are shown is kept with the layout.
+    """A framed picture of rows, with keys of its own. Which of the rows are shown is saved with the layout.
 
     NAME: its word in commands. OF_MEMORY: whether what it shows is of a memory. ASKS_AWAY: whether it asks too while it
     is empty and has no place, so that it comes back when there is something to show. SHOWS: the commands whose results
@@ -211,7 +211,7 @@ class Pane(Widget, can_focus=True):
         return [every[place] for place in self.places] if self.sift else every
 
     def use_sift(self, sift: ListFilter) -> None:
-        """Filter and sort as given, at once."""
+        """Filter and sort at once."""
         if sift != self.sift:
             self.sifting.now = sift
             self.follow_filter()
@@ -278,7 +278,7 @@ class Pane(Widget, can_focus=True):
         return call.operation.name
 
     def follow_up(self, call: Call[Any]) -> Follow | None:
-        """Return the looks that are taken with what a call gives, where none are given with it."""
+        """Return the looks that are taken with the values of a call that names no looks."""
         del call
         return None
 

@@ -120,7 +120,7 @@ class RunSteering:
         view = self.view()
         others = [branch for branch in view.branches if not branch.active] if view is not None else []
         if not others:
-            words = "B begins one here; a change made in the past begins one automatically."
+            words = "B begins one here; a change to the past begins one automatically."
             self.pane.notify(words, title="There is only this branch", timeout=5)
             return
         choices = [

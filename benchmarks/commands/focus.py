@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 OutFolder = Annotated[
     Path | None,
     Option("--out", metavar="DIR", help="Where to keep the measured rows; default: the data folder."),
-    Takes("folder", made=True),
+    Takes("folder", writes=True),
     Default(None),
 ]
 Places = Annotated[int, Option("--places", metavar="N", min=2, help="Places in the text that are measured.")]

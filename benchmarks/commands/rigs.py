@@ -26,7 +26,7 @@ Books = Annotated[Path, Option("--data", metavar="DIR", help="A folder of books 
 WorkFolder = Annotated[
     Path | None,
     Option("--work", metavar="DIR", help="Keep the stores here for the next run."),
-    Takes("folder", made=True),
+    Takes("folder", writes=True),
 ]
 
 

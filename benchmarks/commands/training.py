@@ -27,7 +27,7 @@ Steps = Annotated[int | None, Option("--steps", metavar="N", min=1, help="Stop a
 Out = Annotated[
     Path | None,
     Option("--out", metavar="DIR", help="The run's folder; default: `out` in the file."),
-    Takes("folder", made=True),
+    Takes("folder", writes=True),
 ]
 Texts = Annotated[
     list[Path], Arg(metavar="TEXT", help="Text files, or folders of them (.txt, .md, .py)."), Takes("file")
@@ -45,7 +45,9 @@ def label(
     engine: Engine,
     texts: Texts,
     *,
-    out: Annotated[Path, Option("--out", metavar="DIR", help="Where to keep the labels."), Takes("folder", made=True)],
+    out: Annotated[
+        Path, Option("--out", metavar="DIR", help="Where to keep the labels."), Takes("folder", writes=True)
+    ],
     snapshots: Annotated[
         int, Option("--snapshots", metavar="N", min=1, help="How many snapshots the folder should hold.")
     ] = 50,
@@ -132,7 +134,7 @@ def train_lensnet(
     labels: Annotated[
         list[Path], Option("--labels", metavar="DIR", help="A folder written by `label`; may be repeated.")
     ],
-    out: Annotated[Path, Option("--out", metavar="DIR", help="The run's folder."), Takes("folder", made=True)],
+    out: Annotated[Path, Option("--out", metavar="DIR", help="The run's folder."), Takes("folder", writes=True)],
     name: Annotated[str, Option("--name", help="Name of the checkpoint.")] = "lensnet",
     held_out: Annotated[
         list[str] | None, Option("--held-out", metavar="TEXT", help="Name of a text used for validation only.")

@@ -13,7 +13,7 @@ them and exits with the class's exit code. A new class needs a line in the tree 
     │   ├── UnknownConversationError        no conversation has this name, or no message this handle
     │   ├── WeightsError                    scoring weights do not sum to one
     │   └── BudgetError                     a token budget that holds nothing
-    │       └── ImpossibleBudgetError       one that does not hold even what must be kept
+    │       └── ImpossibleBudgetError       one too small for what must be included
     ├── InputError                 exit 3   a file, folder or text cannot be taken in
     │   └── MessageError                    messages that are no conversation
     ├── StoreError                 exit 4   the store cannot be opened or trusted
@@ -145,7 +145,7 @@ class BudgetError(UsageError):
 
 
 class ImpossibleBudgetError(BudgetError):
-    """A token budget that does not hold even what must be kept."""
+    """A token budget too small for what every context must include."""
 
 
 class UnknownConversationError(UsageError):

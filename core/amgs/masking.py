@@ -150,7 +150,7 @@ _PASSWORDS: Final = (
     "пароль",
     "密码",
 )
-"""What a password is called, in several languages: what is given to such a name needs no length."""
+"""What a password is called, in several languages: a value of such a name needs no length."""
 _ROOTS: Final = (*_PASSWORDS, "secret", "token", "auth", "credential", "salt", "dsn", "key")
 _ROOT: Final = re.compile(
     f"{'|'.join(_PASSWORDS)}|secret|token|auth|credential|salt|dsn|"
@@ -160,7 +160,7 @@ _ASSIGNED: Final = re.compile(
     r"[\w-]{0,40}\\?[\"'`]?\]?(?P<sign>\s{0,3}(?:=>|:=|==|=|:|：)\s{0,3})\\?[\"'`]?"
     r"(?P<secret>[^\s\"'`,;<>{}()\[\]\\]{4,400})"
 )
-"""Behind a part of a name that sounds like a secret: the rest of it and what it is given, in whatever notation."""
+"""Behind a part of a name that sounds like a secret: the rest of it and its value, in whatever notation."""
 _PREFIX: Final = re.compile(r"[\w.-]*\Z")
 _PLACEHOLDER: Final = re.compile(
     r"(?i)^(?:\$|%\w+%|process\.env|os\.environ|env\.|getenv|self\.|this\.|config\.|settings\.|args\.|none\b|null\b|"
@@ -327,7 +327,7 @@ def _mask_text(text: str, taken: TakenSecrets | None = None) -> str:
 
 
 def _classify_assigned(text: str, start: int, match: re.Match[str]) -> str:
-    """Return what kind of secret is given to a name that sounds like one from `start` on; "" where it is none."""
+    """Return what kind of secret is the value of a name that sounds like one from `start` on; "" where it is none."""
     value, sign = match["secret"], match["sign"]
     before = _PREFIX.search(text[max(0, start - 60) : start])
     name = (before[0] if before else "") + text[start : match.start("sign")].rstrip("\\\"'`]")
@@ -375,7 +375,7 @@ def own_folder() -> Path:
 
 @cache
 def _key() -> bytes:
-    """Return the key of the marks, made when it is needed first; for this process alone where it cannot be kept."""
+    """Return the key of the marks, created on first use; for this process alone where it cannot be stored."""
     path, fresh = own_folder() / "masking.key", secrets.token_bytes(32)
     with contextlib.suppress(OSError):
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -33,7 +33,7 @@ class IngestSettings(SettingsSection):
     )
 
     def mask(self, value: T) -> T:
-        """Return a text, or a value with texts, without its secrets, unless they are to be kept."""
+        """Return a text, or a value with texts, without its secrets, unless masking is off."""
         from amgs.masking import mask
 
         return value if self.secrets == "keep" else mask(value)
@@ -71,7 +71,7 @@ class RetrievalSettings(SettingsSection):
     searches: int = Field(
         default=100,
         ge=0,
-        description="Past searches whose candidates are kept, so that `why --search` explains them; at most about "
+        description="Past searches whose candidates are stored, so that `why --search` explains them; at most about "
         "20 kB each. 0: none.",
     )
 
@@ -80,7 +80,7 @@ class FrameSettings(SettingsSection):
     waterfalls: int = Field(
         default=100,
         ge=0,
-        description="Past assemblies whose candidates are kept, so that `frame why` answers from them; about 100 bytes "
+        description="Past assemblies whose candidates are stored, so that `frame why` can answer; about 100 bytes "
         "per candidate. 0: none.",
     )
     reinforce_shown: bool = Field(
@@ -106,7 +106,7 @@ class ConversationSettings(SettingsSection):
     exchanges: int = Field(
         default=200,
         ge=0,
-        description="Past requests through the gateway that are kept, so that `conversation exchanges N` shows what a "
+        description="Past requests through the gateway to store, so that `conversation exchanges N` shows what a "
         "model read; about 10 kB each. 0: none.",
     )
     half_life_hours: float = Field(
@@ -183,7 +183,7 @@ class CalibrationSettings(SettingsSection):
     answers: int = Field(
         default=10_000,
         ge=0,
-        description="Blocks that a model had in front of it when it answered, kept with whether the answer used them, "
+        description="Blocks that a model had read when it answered, stored with whether the answer used them, "
         "for calibration and pruning; about 200 bytes each, and no text. 0: none.",
     )
 

@@ -22,8 +22,8 @@ WINGS: Final[tuple[str, ...]] = (
 class Wing:
     """Contribution of a wing to a memory under its name; `WING` of its package.
 
-    about: one sentence. part: the class of `memory.NAME`, made of a `MemoryContext`, written `MODULE:NAME` and imported
-    when it is asked for.
+    about: one sentence. part: the class of `memory.NAME`, built from a `MemoryContext`, written `MODULE:NAME` and
+    imported when it is asked for.
     """
 
     about: str

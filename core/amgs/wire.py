@@ -26,7 +26,7 @@ MEDIA_TYPE: Final = "application/vnd.amgs+json"
 """What a client accepts that wants values which read back as they were, instead of plain JSON."""
 
 PACKAGES: Final = frozenset({"amgs", "amgs_app", "amgs_focus"})
-"""The packages whose values are made of what comes in."""
+"""The packages whose values are built from what comes in."""
 
 _SPECIAL = {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}
 

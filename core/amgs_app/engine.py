@@ -76,7 +76,7 @@ class Work(Protocol[R_co]):
 class Options:
     """Command-line options of a run; None for each that was left out.
 
-    store: a path, or ":memory:". own: use the user's own memory when neither a store nor a corpus is given, even if it
+    store: a path, or ":memory:". own: use the user's own memory when neither a store nor a corpus is named, even if it
     does not exist yet. model: an id, a path, or "tiny" for the built-in test model. now: the instant at which the clock
     stands for the whole run. settings: a TOML file. connect: the address of a served memory to use instead of a store;
     token: the token for it. read_only: open the store for reading, so that several programs can have it open at once.
@@ -189,7 +189,7 @@ class Engine:
 
     @property
     def store_path(self) -> Path | str:
-        """Location of the store: --store if given; else, in the user's data folder, the corpus's store for --corpus,
+        """Location of the store: --store if passed; else, in the user's data folder, the corpus's store for --corpus,
         the user's own memory if it exists, or the sample's store.
         """
         if self._store_path is None:
@@ -344,7 +344,7 @@ class Engine:
         *,
         folder: Path | None = None,
     ) -> FocusRuntime:
-        """Open a new lifetime context made of the segments and return its focus engine; replaces the one that was open.
+        """Open a new lifetime context of these segments and return its focus engine; replaces the one that was open.
 
         question: a text that follows the segments. folder: where the lifetime is stored on disk; an existing one is
         continued, with its tokens before the segments. Raises FocusError (CtxError) for a folder that is damaged, in

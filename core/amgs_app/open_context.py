@@ -120,7 +120,7 @@ class OpenContext:
         *,
         folder: Path | None = None,
     ) -> FocusRuntime:
-        """Open a new lifetime context made of the segments and return its focus engine; replaces the one that was open.
+        """Open a new lifetime context of these segments and return its focus engine; replaces the one that was open.
 
         question: a text that follows the segments. folder: where the lifetime is stored on disk; an existing one is
         continued, with its tokens before the segments. Raises FocusError (CtxError) for a folder that is damaged, in

@@ -171,7 +171,7 @@ class Operator:
     def look(self, call: Call[R], progress: Progress | None = None) -> R:
         """Run a call that the screen makes by itself.
 
-        It is not recorded and does not change the last list, unless it made a new frame, search or draft that later
+        It is not recorded and does not change the last list, unless it created a new frame, search or draft that later
         commands continue from.
         """
         resolved = self.resolve(call)

@@ -70,7 +70,7 @@ class ModelMismatchError(BaseModelError):
 
 
 class CheckpointError(FocusError):
-    """Trained weights are missing, damaged, or were made for another shape."""
+    """Trained weights are missing, damaged, or were trained for another shape."""
 
     title = "The checkpoint cannot be used"
     exit_code = 5

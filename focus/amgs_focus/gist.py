@@ -1,5 +1,5 @@
 """From 32 entries to one: the pointer gist copies a real token, and GistNet adds what it learned. Trained nets
-are found on disk by their base model; computed gists are kept in the process.
+are found on disk by their base model; computed gists are cached in the process.
 """
 
 from __future__ import annotations
@@ -21,17 +21,17 @@ from amgs_focus.errors import CheckpointError
 from amgs_focus.model import checkpoint_file
 from amgs_focus.model.base_model import BaseModel, LayeredModel
 
-# Values that are a function of their key, such as a block's gist: kept in the process, so that what was opened once
+# Values that are a function of their key, such as a block's gist: cached in the process, so that what was opened once
 # opens again at once. They belong to a model or an encoder and go with it.
 
 MOST = 16_384
-"""Values of an owner that are kept; the oldest go first."""
+"""Values of an owner that are cached; the oldest go first."""
 
 _KEPT: WeakKeyDictionary[Any, OrderedDict[Hashable, Any]] = WeakKeyDictionary()
 
 
 def values_of(owner: object, keys: Sequence[Hashable], make: Callable[[list[int]], Iterable[Any]]) -> list[Any]:
-    """Return the value of each key, in order. make: computes those at some places, which are not kept yet."""
+    """Return the value of each key, in order. make: computes those at some places, which are not cached yet."""
     cache = _KEPT.setdefault(owner, OrderedDict())
     known = {key: cache[key] for key in keys if key in cache}
     missing = [at for at, key in enumerate(keys) if key not in known]

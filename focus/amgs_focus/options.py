@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class EngineOptions:
-    """Words: word_blocks: blocks that are kept of a word; what stands in more tells nothing. weighed_blocks: from so
+    """Words: word_blocks: blocks that are stored of a word; what stands in more tells nothing. weighed_blocks: from so
     many blocks on the weights of words stay as they are. edges_looked_at: best blocks of a search whose edges are read;
     across: what words beside an edge count for the block on its other side.
 
@@ -79,7 +79,7 @@ class SearchOptions:
         if strange := sorted(set(values) - known):
             raise TraceError(
                 f"The trace was searched with {', '.join(strange)}, which this version does not know.",
-                way_out="Replay it with the version that made it.",
+                way_out="Replay it with the version that wrote it.",
             )
         return cls(**values)
 

@@ -248,7 +248,7 @@ class ModelCard:
 class Segment:
     """A text on its way into the lifetime. source: the id of the memory block it is, if it is one.
 
-    meta["label"], where given, is the name that a screen shows for it.
+    meta["label"], if present, is the name that a screen shows for it.
     """
 
     text: str

@@ -73,7 +73,7 @@ class RunConstants(BaseModel):
         "so that the best span is expanded down to its tokens before the next is begun.",
     )
     horizon: int = Field(default=32, gt=0, description="H: tokens over which a counterfactual is measured.")
-    history: int = Field(default=24, ge=1, description="Refocuses whose level-of-detail map is kept for the screen.")
+    history: int = Field(default=24, ge=1, description="Refocuses whose level-of-detail map is stored for the screen.")
 
 
 class FocusSettings(RunConstants):

@@ -59,13 +59,13 @@ REASON_SENTENCES: Mapping[Reason, str] = MappingProxyType(
         "below_threshold": "its score asks for neither more nor less detail",
         "cooldown": "the opposite was done to it too recently",
         "budget": "the window has no room for it, or nothing needs the room it would free",
-        "n_diff": "as many changes as one pass may make were made",
+        "n_diff": "one pass makes no more changes",
         "illegal_level": "there is no finer or coarser form of it",
         "mixed_siblings": "the passages that one gist would replace are not all alike in detail",
         "protected_tail": "the latest text is always read word for word",
         "parent_not_open": "a coarser gist stands for it and would have to open first",
         "superseded": "another change, or the operator, decided otherwise",
-        "stale_gist": "its gist was made by another version of the encoder",
+        "stale_gist": "its gist was computed by another version of the encoder",
     }
 )
 """How each reason ends the sentence "not done: …", where a decision says nothing more exact."""
@@ -84,7 +84,7 @@ def nothing_alike(share: float | None, likelihood: float | None) -> bool:
 class EntryView:
     """One entry of the working context as a screen draws it.
 
-    cost: positions it takes. residency: refocuses it has kept this level. last_action and reason: of the
+    cost: positions it takes. residency: refocuses at this level. last_action and reason: of the
     latest decision that concerns it ("" before the first refocus). inherited: the score is that of the node it came
     from, handed down when that was opened or closed, and no judgement of its own yet. cooldown: refocuses for which the
     opposite action stays masked. delta_nll: latest measurement of it, None when there is none. source: the

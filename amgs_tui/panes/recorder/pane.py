@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 _DAYS: Final = (0, 7, 30, 90)
 _MOST: Final = 2_000
-"""Lines of a view: what is made of them takes the screen some 30 ms."""
+"""Lines of a view: drawing them takes some 30 ms."""
 _REST: Final = 2
 """So many times as long as a look took, nothing is read again: a large recording leaves time for everything else."""
 

@@ -57,7 +57,8 @@ class MemoryContext:
     model: TextModel | None = None
 
     def definitions(self, state: State | None = None) -> Definitions:
-        """Return the registered frames by name, children before their parents. state: if given, as of it, cached."""
+        """Return the registered frames by name, children before their parents. state: as of this state, from the
+        cache."""
         registered = self.storage.frames.everything() if state is None else state.blocks.frames()
         known = registry.by_name(registered or shipping.DEFAULTS)
         return {name: known[name] for name in registry.order(known)}
@@ -200,9 +201,9 @@ class Retrieval(MemoryPart):
         if row is None:
             most = self._context.settings.retrieval.searches
             raise UsageError(
-                f"Search {number} is not kept; the latest {most} are.",
-                title="Not kept",
-                way_out="Search again; `memory.retrieval.searches` in the settings says how many are kept.",
+                f"Search {number} is no longer stored; the latest {most} are.",
+                title="Not stored",
+                way_out="Search again; `memory.retrieval.searches` in the settings says how many are stored.",
             )
         return search_log.explain(row, self._context.block(block))
 

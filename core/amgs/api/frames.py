@@ -168,7 +168,7 @@ class Frames(MemoryPart):
     # --- the past ---------------------------------------------------------------------------------------
 
     def history(self, name: str | None = None, limit: int = 20) -> History:
-        """Return the latest assemblies, of one frame if given."""
+        """Return the latest assemblies, of all frames or of the one named."""
         limit = bounds.count("A limit", limit)
         wanted = None if name is None else name.strip().upper()
         log = self._storage.assemblies
@@ -238,9 +238,9 @@ class Frames(MemoryPart):
         if waterfall is None:
             number = self._context.settings.frames.waterfalls
             raise UsageError(
-                f"The candidates of assembly {record.id} are no longer kept; those of the latest {number} are.",
-                title="Not kept",
-                way_out="`memory.frames.waterfalls` in the settings says how many are kept.",
+                f"The candidates of assembly {record.id} are no longer stored; those of the latest {number} are.",
+                title="Not stored",
+                way_out="`memory.frames.waterfalls` in the settings says how many are stored.",
             )
         return why.explain(record, waterfall, self._context.block(block))
 

@@ -62,8 +62,8 @@ class GatewayLog(MemoryPart):
             if row is None:
                 most = self._context.settings.conversation.exchanges
                 raise NotFoundError(
-                    f"No request {number} is kept.",
-                    way_out="List those that are kept; `memory.conversation.exchanges` in the settings says how many, "
+                    f"No request {number} is stored.",
+                    way_out="List the stored ones; `memory.conversation.exchanges` in the settings says how many, "
                     f"{most:,} now.",
                 )
             earlier = storage.exchanges.before(row) if row.conversation else None

@@ -309,7 +309,7 @@ def _build_scenarios(scene: _Scene, live: Mapping[str, Block], here: Sequence[Ed
     """Return the scenarios without and with the change."""
     gone = {b.id for _, b in change.blocks if b.status in ("archived", "pruned")} | {b.id for b in change.taken}
     back = {b.id: b for _, b in change.blocks if b.status in ("raw", "consolidated")}
-    scene.blocks |= back | {b.id: b for b in change.made}
+    scene.blocks |= back | {b.id: b for b in change.created}
     edges = {e.key: e for e in here}
     for old, new in change.edges:
         if new is not None:

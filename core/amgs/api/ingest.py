@@ -93,7 +93,7 @@ class Intake(MemoryPart):
         if report.refused:
             raise InputError(
                 f"The text was not ingested: {report.refused[0].reason}.",
-                way_out="Give a text with at least one visible character; everything else is kept as is.",
+                way_out="Give a text with at least one visible character; everything else is stored as it is.",
             )
         return self._add_likely_corrections(report)
 

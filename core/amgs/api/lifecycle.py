@@ -65,7 +65,7 @@ class Lifecycle(MemoryPart):
     ) -> PlanDraft:
         """Return an editable plan for consolidating the inbox (its `limit` oldest blocks); changes nothing.
 
-        before: an earlier draft, kept if the same blocks wait; else its corrections are carried over where they fit.
+        before: an earlier draft, reused if the same blocks wait; else its corrections are carried over where they fit.
         """
         counter, limit = self._storage.change_counter, bounds.count("A limit", limit)
         waiting = self._waiting(limit).tolist()
@@ -195,7 +195,7 @@ class Lifecycle(MemoryPart):
         )
 
     def choose(self, plan: EnhancementPlan, only: Sequence[str]) -> tuple[Proposal, ...]:
-        """Return the proposals with these ids, all if none is given; raises UsageError for an unknown one."""
+        """Return the proposals with these ids, all if none is named; raises UsageError for an unknown one."""
         return chosen(plan, only)
 
     def apply_enhancement(self, plan: EnhancementPlan, only: Sequence[str] = ()) -> JournalEntry:

@@ -120,7 +120,7 @@ def log_uses(
     """Log which of the shown blocks an answer used, and return the uses; for a block with a forecast also that it was
     not used.
 
-    shown: full ids. beside: ids of blocks made from the question or answer, which are no controls. keep: entries to
+    shown: full ids. beside: ids of blocks created from the question or answer, which are no controls. keep: entries to
     keep in the log; with 0, or in a read-only store, nothing is logged and () returned.
     """
     contents = {} if storage.read_only or not keep else storage.blocks.contents_of(list(shown))

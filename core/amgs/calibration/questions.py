@@ -225,12 +225,12 @@ def write_run(path: Path, outcomes: Sequence[CaseOutcome]) -> None:
 def read_run(path: Path) -> tuple[CaseOutcome, ...]:
     """Return the outcomes of a stored run. Raises InputError if it cannot be read or contains anything else."""
     try:
-        run = json.loads(read_text(path, "Give the file of a kept run."))
+        run = json.loads(read_text(path, "Give the file of a saved run."))
         if run["format"] != FORMAT:
             raise ValueError("another format")
         return tuple(_outcome(outcome) for outcome in run["outcomes"])
     except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise InputError(f"{path} is no kept run of questions.", way_out="Keep one first.") from error
+        raise InputError(f"{path} is not a saved run of questions.", way_out="Save a run first.") from error
 
 
 def _outcome(outcome: dict[str, Any]) -> CaseOutcome:

@@ -29,7 +29,7 @@ _ROUNDS = 100
 
 @dataclass(frozen=True, slots=True)
 class Curve:
-    """Monotone map given by its knots: x (k,) ascending, y (k,) not falling; linear between, constant beyond."""
+    """Monotone map defined by its knots: x (k,) ascending, y (k,) not falling; linear between, constant beyond."""
 
     x: tuple[float, ...]
     y: tuple[float, ...]
@@ -282,7 +282,7 @@ class Score:
 
 @dataclass(frozen=True, slots=True)
 class Tuning:
-    """A proposal of weights for a frame: the best of `trials`, or those that were given. held_out: the third of the
+    """A proposal of weights for a frame: the best of `trials`, or those passed. held_out: the third of the
     questions that no trial saw. difference: of their recall, with a 95 % interval from a bootstrap over them.
 
     better: whether it beats the present weights on the held-out third and by no measure does worse on either part.

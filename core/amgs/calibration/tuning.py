@@ -181,7 +181,7 @@ def plan(
     """Plan a recalibration from all verdicts; changes nothing.
 
     A curve that does not lower the Brier score on held-out outcomes is not used. scores: (composite score, outcome) of
-    every verdict. edges: changes that verdicts have not yet made. Raises UsageError for too few verdicts.
+    every verdict. edges: changes that verdicts have not made. Raises UsageError for too few verdicts.
     """
     if len(scores) < settings.fewest_outcomes:
         raise UsageError(
@@ -224,7 +224,7 @@ def apply_plan(storage: Storage, proposal: CalibrationPlan, now: datetime) -> Jo
         ]
         if moved:
             raise UsageError(
-                f"{plural(len(moved), 'edge')} changed since the plan was made, first that of {moved[0][:8]}.",
+                f"{plural(len(moved), 'edge')} changed since the plan was computed, first that of {moved[0][:8]}.",
                 title="The plan is out of date",
                 way_out="Plan the calibration again.",
             )

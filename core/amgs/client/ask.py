@@ -61,23 +61,23 @@ def part(name: str) -> Read[Any]:
 
 def asking(path: str, read: Read[Any] = whole, /, **arguments: Any) -> Ask[Any]:
     """Return a GET request that changes nothing."""
-    return Ask("GET", path, given(arguments), read, repeatable=True)
+    return Ask("GET", path, drop_unset(arguments), read, repeatable=True)
 
 
 def operation(identifier: str, read: Read[Any] = whole, /, *, writes: bool = False, **arguments: Any) -> Ask[Any]:
     """Return the request for an operation by its identifier, such as `frame_compare`."""
     path = f"/v1/operations/{identifier}"
-    return Ask("POST", path, given(arguments), read, repeatable=not writes)
+    return Ask("POST", path, drop_unset(arguments), read, repeatable=not writes)
 
 
 def sending(
     method: Method, path: str, read: Read[Any] = whole, /, *, repeatable: bool = False, **arguments: Any
 ) -> Ask[Any]:
     """Return a request to a path of its own."""
-    return Ask(method, path, given(arguments), read, repeatable=repeatable or method in _SAFE)
+    return Ask(method, path, drop_unset(arguments), read, repeatable=repeatable or method in _SAFE)
 
 
-def given(arguments: Mapping[str, Any]) -> dict[str, Any]:
+def drop_unset(arguments: Mapping[str, Any]) -> dict[str, Any]:
     """Return the arguments that are not None, as JSON values."""
     check_storable(arguments)
     return {name: _to_plain(value) for name, value in arguments.items() if value is not None}

@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, Unpack
 
 from amgs import wire
-from amgs.client.ask import Ask, asking, given, operation, part, plain, sending, whole
+from amgs.client.ask import Ask, asking, drop_unset, operation, part, plain, sending, whole
 from amgs.errors import UsageError
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ def call(name: str, /, *, exact: bool = False, writes: bool = True, **arguments:
     """
     path = f"/v1/operations/{'_'.join(name.split())}"
     read = whole if exact else plain
-    return Ask("POST", path, given(arguments), read, repeatable=not writes, exact=exact)
+    return Ask("POST", path, drop_unset(arguments), read, repeatable=not writes, exact=exact)
 
 
 def ingest(

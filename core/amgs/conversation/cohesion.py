@@ -190,7 +190,7 @@ WEIGHTS: tuple[float, ...] = (2.49, 3.45, 0.99, 1.01, -0.72, 0.58)
 BIAS = -0.34
 """Fitted by `python -m benchmarks conversation`, which prints them: each form of conversation counts the same there."""
 _EXPECTED, _NEAR = 0.85, 0.25
-"""Of the cuts that are expected so many are made, and so far apart at least, in topics: chosen on a sample of three
+"""Of the cuts that are expected so many are used, and so far apart at least, in topics: chosen on a sample of three
 forms, where no cut at all is the better guess on small talk alone.
 """
 _FEWEST = 4

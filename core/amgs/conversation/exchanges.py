@@ -125,7 +125,7 @@ def rebuild(row: ExchangeRow, originals: Mapping[int, Message]) -> GatewayExchan
     """
     data, exchange = _read(row), _exchange(row, originals)
     if not data.get("sent"):
-        return replace(exchange, missing="" if data else "this version of the program cannot read what was kept of it")
+        return replace(exchange, missing="" if data else "this version of the program cannot read its stored part")
     gone = [n for entry in data["sent"] if len(entry) == 4 and (n := int(entry[0])) not in originals]
     if gone:
         return replace(exchange, missing=f"#{gone[0]} of {exchange.conversation!r} is no longer held")

@@ -1,4 +1,4 @@
-"""Store conversations: their messages, the mentions in them, and the blocks made of them, by which a search
+"""Store conversations: their messages, the mentions in them, and the blocks created from them, by which a search
 finds them. `add_messages` serves the API and the gateway, `assign_names` and `keep` serve imports.
 """
 
@@ -324,6 +324,6 @@ def _is_same_message(original: Message, message: Message) -> bool:
 
 
 def _fit_name(name: str) -> str:
-    """Return a valid name for a conversation, near the given one."""
+    """Return a valid name for a conversation, near the requested one."""
     text = "".join(character if character.isprintable() and character != "#" else " " for character in name)
     return " ".join(text.split())[:_LONGEST].strip() or "conversation"

@@ -35,7 +35,7 @@ class MessageCounter:
         """Return the counter behind a function that counts the tokens of a text."""
         if count is approximate_tokens:
             return cls()
-        name = str(getattr(count, "name", "the given tokenizer"))
+        name = str(getattr(count, "name", "the tokenizer"))
         return cls(count, name or ESTIMATE)
 
     @property
@@ -62,7 +62,7 @@ MASKED: Fate = ("masked", ())
 
 
 _MUCH = 0.1
-"""Share of the budget above which only the protected sentences of an atom are kept."""
+"""Share of the budget above which only the protected sentences of an atom are cited."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +70,7 @@ class Material:
     """What a strategy plans with; sequences have an entry for each message.
 
     costs: tokens of each message whole. masked: tokens as a single line; equal to the cost where that saves nothing.
-    protected: how firmly each is kept, and why. atoms: messages that stay together. rates: value a token, see
+    protected: how strongly each is protected, and why. atoms: messages that stay together. rates: value a token, see
     `relevance.odds_of`; empty where there is no evidence. gap: most tokens of a line that marks a gap. budget: tokens,
     gap lines included. voices: the role that cites each message; "" for a tool output, which is cited in its own place,
     and for a message that cannot be cited. mark: most tokens before the citations of a role. count: counts a text's
@@ -226,7 +226,7 @@ class Draft:
         return all(self.fates[place] == DROPPED for place in atom)
 
     def _count_marks(self, places: Sequence[int], changes: Mapping[int, Fate]) -> int:
-        """Return the tokens of the marks between shown messages at these indexes, once `changes` are made;
+        """Return the tokens of the marks between shown messages at these indexes, once `changes` are applied;
         see `render`.
         """
         voices = [self._voice(place, changes.get(place)) for place in places]

@@ -54,7 +54,7 @@ def read_messages(messages: Sequence[GivenMessage], now: datetime, before: Seque
     reading = _Reading(now, before)
     for place, message in enumerate(messages, 1):
         reading.take(message, place)
-    return ReadConversation(tuple(reading.made), tuple(reading.notes()))
+    return ReadConversation(tuple(reading.messages), tuple(reading.notes()))
 
 
 def messages_in(data: Any) -> list[Any]:
@@ -89,7 +89,7 @@ def number_sessions(messages: Sequence[Message]) -> list[int]:
 class _Reading:
     def __init__(self, now: datetime, before: Sequence[Message]) -> None:
         self.now = now
-        self.made: list[Message] = []
+        self.messages: list[Message] = []
         self._left: dict[str, list[tuple[int, str]]] = {}
         """What was changed or left out: by reason, the (index, example) of each message."""
         self.open: dict[str, str] = {}
@@ -168,7 +168,7 @@ class _Reading:
         )
         _check_text(numbered, place)
         self._follow(numbered, place)
-        self.made.append(numbered)
+        self.messages.append(numbered)
         self.next += 1
 
     def _follow(self, message: Message, place: int) -> None:
@@ -230,7 +230,7 @@ class KeepsConversations(Protocol):
 class AgentConversation:
     """See the module. options: as `optimise` takes them.
 
-    The plan of each context is given to the next, so that what a provider has cached stays valid while it fits.
+    The plan of each context is passed to the next, so that what a provider has cached stays valid while it fits.
     """
 
     def __init__(self, conversations: KeepsConversations, name: str, **options: Unpack[ContextOptions]) -> None:
@@ -243,7 +243,7 @@ class AgentConversation:
         return self._conversations.add(self.name, messages)
 
     def context(self, query: str = "") -> OptimisedContext:
-        """Choose what the model should read now, for the user's last message unless given; raises what `optimise`
+        """Choose what the model should read now, for the user's last message by default; raises what `optimise`
         raises.
         """
         context = self._conversations.optimise(self.name, query, **{**self._options, "previous": self.plan})

@@ -1,7 +1,7 @@
 """Choose what of a conversation a model should read within a budget: rate the messages, plan, render. Writes nothing.
 
 The API and the gateway call `optimise`. Its plan is text such as `700:k1-5,9;m7;d12.0.2`: of 700 messages #1-5 and #9
-are kept, #7 is masked, of #12 the pieces 0 and 2 are cited, and the others are dropped. The caller gives it back with
+are kept, #7 is masked, of #12 the pieces 0 and 2 are cited, and the others are dropped. The caller passes it back with
 the next question, so that what a provider has cached stays the same. Plans of earlier versions (`700@650:…`) must still
 be read.
 """

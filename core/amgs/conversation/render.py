@@ -151,7 +151,7 @@ def _add_cost(message: ContextMessage, counter: MessageCounter) -> ContextMessag
     return replace(message, tokens=counter.cost(message))
 
 
-# Restore messages at a level of detail, in their own words; nothing is made up.
+# Restore messages at a level of detail, in their own words; nothing is invented.
 #
 # Each level includes the one before. Every character is quoted or marked as added (`citing`), and a restored text is
 # compared with the originals class by class (`survival`).

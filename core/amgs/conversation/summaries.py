@@ -59,7 +59,7 @@ class CitedSpan:
 
 
 class AbstractiveSummariser(Protocol):
-    """Writes a summary in words of its own; it is shown as such, beside the spans it was made from, never stored as
+    """Writes a summary in words of its own; it is shown as such, beside the spans it summarises, never stored as
     what was said.
     """
 
@@ -145,7 +145,7 @@ def _findings(
     return [span for slot in SLOTS for span in [finding for finding in findings if finding.slot == slot][-_OF_SLOT:]]
 
 
-# Topics, open acts, summaries and the four memories of stored messages, each with the handles it was made from.
+# Topics, open acts, summaries and the four memories of stored messages, each with the handles it comes from.
 #
 # Nothing is copied, and reading writes nothing.
 

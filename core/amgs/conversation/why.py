@@ -1,5 +1,5 @@
 """Explain why messages were kept, shortened or dropped, what would keep them, how two contexts differ, and
-which findings survive in a text. Nothing is estimated: each answer comes from a plan that was really made.
+which findings survive in a text. Nothing is estimated: each answer comes from a plan that was really computed.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class Element:
 
 
 def elements(messages: Sequence[Message], names: re.Pattern[str] | None = None) -> list[Element]:
-    """Return the findings of messages in order. names: see `names_of`; learned from these messages unless given."""
+    """Return the findings of messages in order. names: see `names_of`; learned from these messages by default."""
     texts = [source(message) for message in messages]
     known = names or names_of(texts, [message.speaker for message in messages])
     return [
@@ -51,7 +51,7 @@ def elements(messages: Sequence[Message], names: re.Pattern[str] | None = None) 
 def survival(
     findings: Sequence[Element], originals: Sequence[Message], window: str, reached: Collection[int]
 ) -> tuple[ClassSurvival, ...]:
-    """Return by class how many findings of the original messages survive in a window (a text made of messages).
+    """Return by class how many findings of the original messages survive in a window (a text of messages).
 
     reached: numbers of messages that a handle in the window restores. Distinct findings are counted; a finding survives
     where the window has it word for word, up to white space.

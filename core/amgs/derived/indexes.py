@@ -1,4 +1,4 @@
-"""Everything derived from the store, kept up to date for readers: keyword index, vectors, graph, order.
+"""Everything derived from the store, updated for readers: keyword index, vectors, graph, order.
 
 A reader takes the latest committed state under a lock, which is held only while indexes catch up, and then reads it
 without: a state never changes. A thread that writes holds that lock no longer.
@@ -203,7 +203,7 @@ class Derived:
         changes, structure = self._storage.counters
         before = self._state
         if before is not None and changes != before.changes and not self._storage.followed(before.changes):
-            self.forget(files=False)  # others may have kept a later state
+            self.forget(files=False)  # others may have saved a later state
             before = None
         if before is None or structure != before.structure:
             if self._graph.version >= 0:

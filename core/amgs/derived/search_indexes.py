@@ -1,5 +1,5 @@
-"""The keyword index and the vectors of a store, kept up to date, and what is saved beside its file between
-openings. Every call is made under the lock of `Derived`, inside a snapshot of the store.
+"""The keyword index and the vectors of a store, updated, and what is saved beside its file between
+openings. Every call runs under the lock of `Derived`, inside a snapshot of the store.
 """
 
 from __future__ import annotations

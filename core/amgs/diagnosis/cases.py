@@ -42,7 +42,7 @@ def check(case: QuestionCase, memory: Answering) -> CaseOutcome:
     names a frame that is not there, InputError for a session that cannot be read.
     """
     answered = _answer_case(case, memory)
-    blocks, texts, where = [candidate.block for candidate in answered.given], answered.texts, answered.where
+    blocks, texts, where = [candidate.block for candidate in answered.candidates], answered.texts, answered.where
     faults = [f"“{text}” is not in {where}" for text in case.must_contain if not _in(text, texts)]
     for text in case.must_not_contain:
         if _in(text, texts):
@@ -56,7 +56,7 @@ def check(case: QuestionCase, memory: Answering) -> CaseOutcome:
             faults.append("how likely the memory holds an answer is not known for such a question")
         elif (answered.chance >= EVEN) != case.answerable:
             faults.append(f"the memory holds an answer with a chance of {answered.chance:.2f}")
-    hits = tuple(_hit(candidate, number, case) for number, candidate in enumerate(answered.given, 1))
+    hits = tuple(_hit(candidate, number, case) for number, candidate in enumerate(answered.candidates, 1))
     return CaseOutcome(case, tuple(faults), rank, hits)
 
 
@@ -79,7 +79,7 @@ class _Answered:
     the memory holds an answer; None where unknown.
     """
 
-    given: Sequence[Candidate]
+    candidates: Sequence[Candidate]
     texts: Sequence[str]
     where: str
     chance: float | None

@@ -107,7 +107,7 @@ def _explain_then(context: MemoryContext, request: DiagnosedRequest, block: Bloc
             return Frames(context).why_then(request.id, block.id)
         if request.kind == "search":
             return Retrieval(context).why_then(int(request.id), block.id)
-    except UsageError:  # its candidates are no longer kept
+    except UsageError:  # its candidates are no longer stored
         return None
     return None
 
@@ -148,7 +148,7 @@ def _trace_shown_block(
         steps.append(DiagnosisStep("passage", False, reason))
         needed = _find_needed_budget(context, request, fact, part.block) or _double_budget(context, request)
         return FactFate("over budget", f"Over budget: {reason}.", tuple(steps), now, needed)
-    reason = "The fact was in front of the model: nothing in the memory kept it out."
+    reason = "The fact was in front of the model: nothing in the memory excluded it."
     return FactFate("in the context", reason, tuple(steps), now)
 
 
@@ -195,8 +195,8 @@ def _trace_missing_block(
         needed = _find_needed_budget(context, request, fact, block)
         if needed is not None:
             budget = assemble_again(context, request).budget
-            steps.append(DiagnosisStep("budget", False, f"{needed:,} tokens would hold it, {budget:,} were given"))
-            verdict = f"Over budget: {needed:,} tokens would hold it, {budget:,} were given."
+            steps.append(DiagnosisStep("budget", False, f"{needed:,} tokens would hold it, the budget was {budget:,}"))
+            verdict = f"Over budget: {needed:,} tokens would hold it, the budget was {budget:,}."
             return FactFate("over budget", verdict, tuple(steps), now, needed)
         steps.append(DiagnosisStep("budget", None, "others fill even a budget twice as large"))
     verdict = f"Out-voted: found, and others were taken; {now.because}."
@@ -340,7 +340,7 @@ def trace_blocks(
     conversation: SentConversation,
     matches: Sequence[FactMatch],
 ) -> ConversationFate | None:
-    """Return the fate of the message from which the best matching block was made; None where none is of a message.
+    """Return the fate of the message from which the best matching block was created; None where none is of a message.
 
     matches: blocks that state the fact, the best first.
     """

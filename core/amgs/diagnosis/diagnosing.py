@@ -207,7 +207,7 @@ class Diagnosing:
         if unknown:
             raise TypeError(f"diagnose has no argument {min(unknown)!r}.")
         if not missed.strip():
-            raise UsageError("No fact is given.", way_out="Say which fact was missed, in a sentence.")
+            raise UsageError("No fact is stated.", way_out="Say which fact was missed, in a sentence.")
         questions = bounds.count("The number of questions", asked_of.get("questions", 20))
         request = self._request(answer, asked_of)
         location = self._locate(request, missed, asked_of.get("block", ""))

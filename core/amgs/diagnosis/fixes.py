@@ -94,7 +94,7 @@ def _budget_fixes(context: MemoryContext, request: DiagnosedRequest, finding: Fa
     budget = own.budget if request.budget is None else request.budget
     more = finding.needed - budget
     if budget < own.budget:  # the request asked for less than the frame has
-        proposal = f"Ask with {finding.needed:,} tokens, {more:,} more than were given."
+        proposal = f"Ask with {finding.needed:,} tokens, {more:,} more than before."
         return (ProposedFix("budget", proposal, applies=False, budget=finding.needed),)
     proposal = f"Raise the budget of {own.name} by {more:,} tokens, to {finding.needed:,}."
     return (ProposedFix("frame", proposal, definition=replace(own, budget=finding.needed)),)

@@ -46,7 +46,7 @@ _CONTROL: Final = re.compile(r"[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\u202a-\u202
 
 def quote_text(text: str, *, opens_line: bool = True) -> str:
     """Return a text of a note with "> " before its lines that begin like a heading, a day, a citation, a fence, a tag
-    or another speaker, with the tags of quotations, tools and chat templates as `&lt;`, and control characters made
+    or another speaker, with the tags of quotations, tools and chat templates as `&lt;`, and control characters turned
     visible. To quote it again changes nothing.
 
     opens_line: whether the text begins a line; its first one is left where it does not.

@@ -94,7 +94,7 @@ def stale_reason(
     """
     age = hours_between(assembly.computed_at, now.computed_at)
     if hours <= 0:
-        return f"{definition.name} is made anew for every query"
+        return f"{definition.name} is assembled again for every query"
     if age < 0:
         return "the clock went back"
     if age > hours:

@@ -176,7 +176,7 @@ class _Twins:
 
 
 def _find_statement_time(candidate: Candidate) -> datetime:
-    """Return when a block's statement was made: `said_at`, else from when it is valid, else its creation."""
+    """Return when a block's statement dates from: `said_at`, else from when it is valid, else its creation."""
     block = candidate.block
     return block.said_at if "said_at" in block.meta else block.valid_from or block.created_at
 

@@ -245,7 +245,7 @@ def _join_parallel_edges(strength: NDArray[np.float64], first: NDArray[np.int64]
     """Return the joint strength (j,) of parallel edges, as independent chances. first: where each group begins."""
     if not first.size:
         return np.zeros(0)
-    # 1 - Π(1 - s) as a sum of logarithms; a full strength is kept just under 1 for it.
+    # 1 - Π(1 - s) as a sum of logarithms; a full strength is capped just below 1 for it.
     spared = np.log1p(-np.minimum(strength, 1.0 - 1e-12))
     return np.asarray(-np.expm1(np.add.reduceat(spared, first)))
 

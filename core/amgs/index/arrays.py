@@ -247,7 +247,7 @@ _PART = ".part"
 
 @dataclass(frozen=True, slots=True)
 class Stamp:
-    """State of the store that derived files were made from: its id and its change counter."""
+    """State of the store that derived files were computed from: its id and its change counter."""
 
     store: str
     revision: int
@@ -284,7 +284,7 @@ class SnapshotStore:
         return self._folder is None or not os.path.isdir(self._folder)  # noqa: PTH112 - never raises
 
     def latest(self, store: str) -> Generation | None:
-        """Return the latest complete generation made from this store; None when there is none."""
+        """Return the latest complete generation computed from this store; None when there is none."""
         if self._folder is None:
             return None
         generations = []

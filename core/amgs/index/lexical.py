@@ -40,7 +40,7 @@ from amgs.text.language import ENGLISH, foreign_function_words, language_of, lon
 from amgs.text.words import spaced
 
 MOST_WORDS = 8
-"""Unknown words of one query that are corrected, in the order given."""
+"""Unknown words of one query that are corrected, in their order."""
 
 MOST_CORRECTIONS = 3
 """Known stems tried for one unknown word."""

@@ -99,7 +99,7 @@ class VectorIndex:
         if len(numbers) and matrix.shape[1] != self.dimension:
             raise ModelError(
                 f"Embeddings of {matrix.shape[1]} values do not fit an index of {self.dimension}.",
-                way_out="Use the embedding model that the store was made with.",
+                way_out="Use the embedding model that the store was created with.",
             )
         wanted = np.asarray(numbers, dtype=np.int64)
         self._drop_from_base(wanted)
@@ -279,7 +279,7 @@ class VectorIndex:
 
 
 class QueryVectors:
-    """Cosines of a query with the blocks of an index, computed on demand, as the index was when it was made.
+    """Cosines of a query with the blocks of an index, computed on demand, for the index of that moment.
 
     exact: whether all allowed blocks are measured; else the neighbour graph proposes the nearest.
     """
@@ -352,7 +352,7 @@ class QueryVectors:
 
     @cached_property
     def _cosines(self) -> NDArray[np.float32]:
-        """Cosines (n,) of all rows of base and tail, kept for the parts of a frame, which ask the same question."""
+        """Cosines (n,) of all rows of base and tail, cached for the parts of a frame, which ask the same question."""
         index, asked = self._index, self._direction.tobytes()
         known, cosines = index._measured
         if known != asked:

@@ -72,7 +72,7 @@ def read_folder(
         warnings += reading.warnings
         if reading.drafts and path.is_symlink() and not real_path(path).is_relative_to(real_path(folder)):
             warnings.append(Refusal(path.relative_to(folder).as_posix(), "it is a link that leads out of the folder"))
-        # `ingest: false` is not an error within a folder; only a file given by itself reports it.
+        # `ingest: false` is not an error within a folder; only a file named by itself reports it.
         refused += [refusal for refusal in reading.refused if refusal.reason != _NOT_MEANT]
     passed_over = tuple(
         Skipped(shown(ending), len(names), tuple(map(shown, sorted(names))))
@@ -225,7 +225,7 @@ def drafts_of(
 
     The date is `dated`, else that of the front matter, else that of the document, else `modified`; for a conversation,
     `modified` is the time of its last turn. Pieces and turns have the source `source#n`, n from 1; without a source,
-    its name is made from the content. extra: metadata that overrides the document's.
+    its name is derived from the content. extra: metadata that overrides the document's.
     """
     front = document.front
     if str(front.get("ingest", "")).lower() in ("false", "no"):

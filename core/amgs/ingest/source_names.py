@@ -107,7 +107,7 @@ class _Names:
         return None
 
     def of(self, folder: Path, path: str, among: Iterable[str], *, alone: bool = False) -> SourceName:
-        """Return the name of a file below a folder. among: files ingested together with it. alone: it was given by
+        """Return the name of a file below a folder. among: files ingested together with it. alone: it was named by
         itself.
         """
         known = self._by_place.get(f"{folder}/{path}")

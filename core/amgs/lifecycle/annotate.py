@@ -91,9 +91,7 @@ def _check_meta(meta: Mapping[str, str]) -> dict[str, str]:
     """Return metadata with clean keys and values; raise UsageError for a reserved or too long one."""
     for key, value in meta.items():
         if of_the_engine(key) or key in _OF_THEIR_OWN or not key.isprintable() or not key.strip():
-            raise UsageError(
-                f"The key {key!r} cannot be given by hand.", way_out="Give another key, or its own option."
-            )
+            raise UsageError(f"The key {key!r} cannot be set by hand.", way_out="Give another key, or its own option.")
         if len(key) > _LONGEST_KEY or len(value) > _LONGEST_VALUE:
             raise UsageError(
                 f"Metadata has at most {_LONGEST_KEY} characters a key and {_LONGEST_VALUE:,} a value.",
@@ -139,7 +137,7 @@ def _status(before: Block, status: Status) -> Status:
 NOTE = "annotate"
 EDGE = "edge"
 DEFAULT_WEIGHT = 0.8
-"""Weight of an edge made by hand, unless another is given."""
+"""Weight of an edge added by hand, by default."""
 _LONGEST_TAG = 60
 _LONGEST_NOTE = 2000
 _MARKS = ("superseded_by", "superseded_at")
@@ -312,7 +310,7 @@ def joinable(storage: Storage, source_id: str, target_id: str, kind: str) -> tup
 
 
 def make_edge(source_id: str, target_id: str, kind: str, now: datetime) -> Edge:
-    """Return a new edge made by hand: sure, and decaying slowly."""
+    """Return a new edge added by hand: sure, and decaying slowly."""
     return Edge(source_id, target_id, kind, DEFAULT_WEIGHT, 1.0, now, now, PROFILES["core"])
 
 

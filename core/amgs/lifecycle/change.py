@@ -25,13 +25,13 @@ _FIELDS = ("category", "confidence", "decay_lambda", "status", "is_self_componen
 class Change:
     """Blocks and edges as a plan saw them and as they will be.
 
-    blocks: (before, after) of blocks whose metadata changes; a block that becomes pruned loses its edges. made: new
+    blocks: (before, after) of blocks whose metadata changes; a block that becomes pruned loses its edges. created: new
     blocks, with embedding. taken: blocks that are deleted from the store with their edges. edges: (before, after); None
     where there is no edge.
     """
 
     blocks: tuple[tuple[Block, Block], ...] = ()
-    made: tuple[Block, ...] = ()
+    created: tuple[Block, ...] = ()
     taken: tuple[Block, ...] = ()
     edges: tuple[tuple[Edge | None, Edge | None], ...] = ()
 
@@ -41,7 +41,7 @@ def combine_changes(changes: Iterable[Change]) -> Change:
     every = tuple(changes)
     return Change(
         tuple(pair for c in every for pair in c.blocks),
-        tuple(b for c in every for b in c.made),
+        tuple(b for c in every for b in c.created),
         tuple(b for c in every for b in c.taken),
         tuple(pair for c in every for pair in c.edges),
     )
@@ -67,7 +67,7 @@ def _write_blocks(storage: Storage, change: Change) -> list[JournalRow]:
     for block in seen:
         if block.id not in now or not _is_unchanged(block, now[block.id]):
             raise _out_of_date(f"block {block.id[:8]} has changed")
-    known = storage.blocks.existing([b.id for b in change.made])
+    known = storage.blocks.existing([b.id for b in change.created])
     if known:
         raise _out_of_date(f"block {min(known)[:8]} is there already")
     # A block's meta may have a new source since the plan: keep it, and add what the plan adds.
@@ -77,7 +77,7 @@ def _write_blocks(storage: Storage, change: Change) -> list[JournalRow]:
     without_edges = [b.id for b in after if b.status == "pruned"] + [b.id for b in change.taken]
     rows += _delete_edges(storage, without_edges)
     rows += _delete_blocks(storage, change.taken)
-    rows += _insert_blocks(storage, change.made)
+    rows += _insert_blocks(storage, change.created)
     return rows
 
 
@@ -104,7 +104,7 @@ def _apply_to(present: Block, before: Block, after: Block) -> Block:
 
 
 def _delete_edges(storage: Storage, ids: Sequence[str]) -> list[JournalRow]:
-    """Delete all edges of blocks that are pruned or deleted, also those made since the plan."""
+    """Delete all edges of blocks that are pruned or deleted, also those added since the plan."""
     if not ids:
         return []
     gone = storage.edges.touching(ids)
@@ -188,4 +188,4 @@ def _check_ends(storage: Storage, edges: Sequence[Edge]) -> None:
 
 
 def _out_of_date(what: str) -> UsageError:
-    return UsageError(f"Since the plan was made, {what}.", title="The plan is out of date", way_out="Plan again.")
+    return UsageError(f"Since the plan was computed, {what}.", title="The plan is out of date", way_out="Plan again.")

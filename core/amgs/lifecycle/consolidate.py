@@ -280,7 +280,7 @@ def apply_plan(
         stale = [i.block.id for i in items if i.block.id not in before or before[i.block.id].status != "raw"]
         if stale:
             raise _out_of_date(items, stale, before)
-        # Keep sources that were added since the plan was made.
+        # Keep sources that were added since the plan was computed.
         after = [replace(i.block, meta={**i.block.meta, **_source_fields(before[i.block.id])}) for i in items]
         if items:
             storage.blocks.update(after, np.stack([i.embedding for i in items]))
@@ -397,7 +397,7 @@ def consolidate_inbox(
                 if so_far is None:
                     verb = "is" if waiting.size == 1 else "are"
                     raise Cancelled(
-                        f"{stop.message} Nothing was kept: {plural(int(waiting.size), 'block')} {verb} still raw.",
+                        f"{stop.message} Nothing was stored: {plural(int(waiting.size), 'block')} {verb} still raw.",
                         way_out="`consolidate` begins anew.",
                     ) from stop
                 raise Cancelled(

@@ -200,7 +200,7 @@ def _of_pair(pair: Pair, effect: str, change: Change, by: str) -> Proposal:
 
 def _merge_effect(change: Change) -> str:
     archived = sum(after.status == "archived" for _, after in change.blocks)
-    outcome = f"one new block {change.made[0].id[:8]}" if change.made else "no new block"
+    outcome = f"one new block {change.created[0].id[:8]}" if change.created else "no new block"
     return f"{outcome}, {archived} archived, {plural(len(change.edges), 'edge')}"
 
 
@@ -269,7 +269,7 @@ def _splits(
         if change == Change():
             continue
         waiting |= {block.id, *_ends(own)}
-        effect = f"{plural(len(change.made), 'new block')}, this one archived, {plural(len(change.edges), 'edge')}"
+        effect = f"{plural(len(change.created), 'new block')}, this one archived, {plural(len(change.edges), 'edge')}"
         proposals.append(
             Proposal(
                 proposal_id("split", block.id),
@@ -347,4 +347,4 @@ def _settle_edges(change: Change) -> Change:
                 continue
             edge = after
         edge_changes.setdefault((edge.source_id, edge.target_id, edge.relation_type), (before, after))
-    return Change(change.blocks, change.made, change.taken, tuple(edge_changes.values()))
+    return Change(change.blocks, change.created, change.taken, tuple(edge_changes.values()))

@@ -96,7 +96,7 @@ def plan(storage: Storage, ids: Sequence[str], size: int) -> ErasurePlan:
 
 
 def find_related(storage: Storage, erased: Collection[str]) -> tuple[RelatedBlock, ...]:
-    """Return the blocks made from these by merging or splitting, directly or not, and those they were made from."""
+    """Return the blocks derived from these by merging or splitting, directly or not, and those they derive from."""
     offspring: dict[str, set[str]] = {}
     origins: dict[str, set[str]] = {}
     for block, value, _ in storage.blocks.marked("derived_from"):

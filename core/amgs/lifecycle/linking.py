@@ -83,7 +83,7 @@ class LinkContext:
         self.holders: dict[str, list[int]] = {}
         """Rows by the keys of the names they hold."""
         self.name_edges: Counter[int] = Counter()
-        """How many edges for shared names a row was given since this was read."""
+        """How many edges for shared names a row received since this was read."""
         self.authors: Counter[str] = Counter()
         self._numbers: list[int] = []
         self._row_of: dict[int, int] = {}

@@ -1,4 +1,4 @@
-"""Blocks made from blocks: a merge and a split (AMGS §8.3).
+"""Derive blocks from blocks: a merge and a split (AMGS §8.3).
 
 Ids hash content alone, so both make new blocks with `derived_from` edges; the originals are archived as they were.
 """
@@ -242,7 +242,7 @@ def split(
 
 
 def make_derivation(new: str, old: str, now: datetime) -> Edge:
-    """Return the edge from what was made to what it was made from."""
+    """Return the edge from a derived block to its origin."""
     return _edge(new, old, DERIVED, 1.0, 1.0, now)
 
 

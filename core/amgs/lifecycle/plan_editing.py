@@ -102,7 +102,7 @@ def edit_draft(
         edit = replace(edit, left_out=left_out)
     gone, back = {find_edge(item, w) for w in drop}, {find_edge(item, w) for w in keep}
     if gone & back:
-        raise UsageError("An edge cannot be both dropped and kept.", way_out="Name it once.")
+        raise UsageError("An edge cannot be both dropped and retained.", way_out="Name it once.")
     edit = replace(edit, dropped=(edit.dropped | gone) - back)
     if sure:
         proposed = {e.key: e.confidence for e in item.edges}

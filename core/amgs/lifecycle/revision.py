@@ -414,7 +414,7 @@ def apply_plan(storage: Storage, proposal: RevisionPlan, now: datetime) -> Revis
         places = set(map(_piece_key, storage.sources.held([p.source for p in (*proposal.dropped, *proposal.placed)])))
         if not places >= set(map(_piece_key, proposal.dropped)) or places & set(map(_piece_key, proposal.placed)):
             raise UsageError(
-                "Since the plan was made, its sources were taken in again.",
+                "Since the plan was computed, its sources were taken in again.",
                 title="The plan is out of date",
                 way_out="Plan again.",
             )

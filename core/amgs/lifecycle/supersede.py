@@ -1,7 +1,7 @@
 """Find pairs of blocks where the later supersedes, contradicts or repeats the earlier, and queue them for review.
 
 `conflict` and `similarity` find them; the operator accepts or rejects each. A superseded block stays, marked with its
-successor and the instant; two merged blocks are archived beside the block made from them.
+successor and the instant; two merged blocks are archived beside the merged block.
 """
 
 from __future__ import annotations

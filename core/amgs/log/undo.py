@@ -144,7 +144,7 @@ def _revert(storage: Storage, operation_id: int) -> None:
 def _restore_edges(storage: Storage, rows: Sequence[JournalRow]) -> None:
     """Restore edges, with the clocks of walks since then.
 
-    An edge stays deleted if its other block was deleted or made raw by an undo; raises UsageError if that block was
+    An edge stays deleted if its other block was deleted or turned raw by an undo; raises UsageError if that block was
     pruned.
     """
     edges = [_edge_from_json(r.before) for r in rows if r.before is not None]

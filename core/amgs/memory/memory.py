@@ -181,7 +181,7 @@ class LifecycleMethods(OpenMemory):
 
     def reliability(self, bins: int = 10, *, by: ForecastGroup | None = None, value: str | None = None) -> Reliability:
         """Return the reliability table and the Brier score with its components, of all forecasts or of one frame,
-        category or relation type; for all, also how promises of coverage were kept.
+        category or relation type; for all, also how promises of coverage held.
         """
         from amgs.calibration import brier, forecasting
 
@@ -196,7 +196,7 @@ _COUNTS_KEPT = 4096
 
 
 def _embedder_of(storage: Storage, at_hand: Embedder | None) -> Embedder | None:
-    """Return the embedder of the store's embeddings, which may be the given one; for a store without any, the given
+    """Return the embedder of the store's embeddings, which may be the passed one; for a store without any, the passed
     one.
     """
     space = storage.meta.embedding_space()
@@ -258,9 +258,9 @@ class Memory(BlockMethods, LifecycleMethods, RetrievalMethods, Intake):
         create: bool = True,
         accept_loss: bool = False,
     ) -> Memory:
-        """Open or create a memory (":memory:" for one in RAM) with the given models; `amgs.open` chooses them.
+        """Open or create a memory (":memory:" for one in RAM) with these models; `amgs.open` chooses them.
 
-        embedder: default: the one that made the store's embeddings; in a store without any, `new_embedder`.
+        embedder: default: the one of the store's embeddings; in a store without any, `new_embedder`.
         Deterministic replacements are used for missing models. create: if False, a missing store is an error.
         accept_loss: open a store that has lost its last changes. summariser: writes digests of conversations in its own
         words, marked as such. model: proposes categories, names, duplicates and changes of topic in notes, and writes
@@ -307,7 +307,7 @@ class Memory(BlockMethods, LifecycleMethods, RetrievalMethods, Intake):
 
     def discard(self) -> None:
         """Close the memory; if opening created it and nothing was done in it, delete its file or namespace."""
-        empty = self._storage.made and self._storage.tables.untouched()
+        empty = self._storage.created and self._storage.tables.untouched()
         self.close()
         if empty:
             remove(self._storage.path, untouched=True)

@@ -11,4 +11,4 @@ class WingParts(MemoryPart):
 
     @property
     def packs(self) -> Packs:
-        """Frames that are kept under a name, versioned, read again, and judged."""
+        """Frames stored under a name, versioned, read again, and judged."""

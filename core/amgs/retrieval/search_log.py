@@ -35,13 +35,13 @@ if TYPE_CHECKING:
 # stored as the first 16 digits of its id; a candidate takes about a hundred bytes.
 
 DIGITS = 16
-"""So much of an id is kept."""
+"""Digits of an id that are stored."""
 WHOLE = ""
 """All candidates together, among the weights of their parts."""
 
 _DAMAGED = (KeyError, TypeError, ValueError, AttributeError, IndexError, WeightsError)
 _RAW = {"keyword": "lexical", "vector": "vector", "graph": "graph"}
-"""The layers whose own score of a candidate is kept."""
+"""The layers whose own score of a candidate is stored."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +104,7 @@ def unpack(text: str) -> tuple[tuple[StoredCandidate, ...], dict[str, Weights]]:
         return candidates, {WHOLE: weights[WHOLE], **weights}
     except _DAMAGED as error:
         raise StoreCorruptError(
-            "The candidates that were kept are damaged.", way_out="Ask again, and explain that."
+            "The candidates that were stored are damaged.", way_out="Ask again, and explain that."
         ) from error
 
 
@@ -312,5 +312,5 @@ def _absent(row: SearchRow, every: Sequence[StoredCandidate], block: Block) -> t
     if block.created_at > row.at:
         because = f"it is dated {block.created_at:%Y-%m-%d}, after the search"
     elif row.pool > len(every):
-        because = f"it was not among the best {len(every)} of {row.pool} candidates, which are kept"
+        because = f"it was not among the best {len(every)} of {row.pool} candidates, which are stored"
     return because, (LayerVerdict("candidates", "missed", None, None, because),)

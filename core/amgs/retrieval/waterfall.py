@@ -148,7 +148,7 @@ def check_layers(layers: Collection[str] | None) -> frozenset[str]:
     unknown = sorted(set(layers) - set(LAYERS))
     if unknown or not layers:
         raise UsageError(
-            f"There is no retrieval layer {unknown[0]!r}." if unknown else "No retrieval layer given.",
+            f"There is no retrieval layer {unknown[0]!r}." if unknown else "No retrieval layer is named.",
             way_out="The layers are " + ", ".join(LAYERS) + ".",
         )
     return frozenset(layers)

@@ -120,7 +120,7 @@ def thread_above(meta: Record) -> tuple[str, Relation]:
 
 @dataclass
 class CopiedBeginning:
-    """Finds where a thread's own turns begin; is given each line of the file, with its time and the number of turns
+    """Finds where a thread's own turns begin; reads each line of the file, with its time and the number of turns
     before it. began: when the thread began.
     """
 

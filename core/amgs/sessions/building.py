@@ -18,7 +18,7 @@ from amgs.sessions.turn import Boundary, LoadedRules, Place, Session, Turn, Turn
 from amgs.types.conversation import Role, ToolCall
 
 KEPT_OF_LARGE: Final = 1_000
-"""Characters of a turn's text kept in memory for a file above `LARGE`: 100 MB for 76,000 turns."""
+"""Characters of a turn's text held in memory for a file above `LARGE`: 100 MB for 76,000 turns."""
 LARGE: Final = 64 * 1024 * 1024
 """File size in bytes from which the texts of long turns stay in the file."""
 
@@ -154,7 +154,7 @@ def read_document(path: Path, reading: RecordReading, records: Any) -> Session:
 def read_lines(begin: Callable[[Path, int | None], RecordReading], path: Path, end: int | None = None) -> Session:
     """Return the session in a file of lines.
 
-    begin: starts a reading that stores at most the given number of characters of a turn, None for all. end: number of
+    begin: starts a reading that stores at most this number of characters of a turn, None for all. end: number of
     bytes at the end to read, from the beginning of a line; a compressed file is always read in full. Raises InputError
     for an unreadable file.
     """
@@ -192,7 +192,7 @@ def no_session(path: Path, id: str) -> InputError:
 
 
 def limit_of(path: Path) -> int | None:
-    """Return how many characters of a turn's text are kept, by file size; None for all. Compressed files
+    """Return how many characters of a turn's text are stored, by file size; None for all. Compressed files
     count tenfold.
     """
     large = LARGE // 10 if is_packed(path) else LARGE
@@ -225,7 +225,7 @@ class SessionFormat:
     key: its name in commands. agent: the program's name. last_verified: ISO date of the last check of the reader
     against real files, with their version; "" if only the published description was read. places: glob patterns below
     the home folder. recognises: whether a file has this format, by path and first objects (none if it is not JSON).
-    read: returns its session; raises only InputError. read_end: the session in the given number of last bytes, for
+    read: returns its session; raises only InputError. read_end: the session in this number of last bytes, for
     formats that can be read from any line on. marks: for the listing; None if files must be parsed. inside, read_one:
     for files with several sessions: their ids, latest first, and the one with an id, or InputError; `read` returns the
     latest then.

@@ -20,7 +20,7 @@ from amgs.types.conversation import Message, ToolCall
 SUMMARY: Final = "Summary by the model"
 """Speaker of a compaction's summary."""
 INJECTED: Final = "Injected"
-"""Speaker of inserted text; its role is assistant, since the user did not say it, and system messages would be kept in
+"""Speaker of inserted text; its role is assistant, since the user did not say it, and system messages would stay in
 every context.
 """
 _NO_MESSAGES: Final = {"thinking": "thinking", "boundary": "compactions"}

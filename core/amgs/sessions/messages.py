@@ -65,7 +65,7 @@ Note = Callable[[str, str, str], object]
 class SaidMessage:
     """A message of an item.
 
-    role: one of `ROLES`, else as given, "" for none. content: a text or parts, without calls and results. answers: id
+    role: one of `ROLES`, else as stated, "" for none. content: a text or parts, without calls and results. answers: id
     of the call of a result. speaker: name, "" for none. part: index of a result among the item's parts, None for other
     messages. failed: a result reports a failure.
     """

@@ -43,7 +43,7 @@ class RecordedSpan:
     """A span.
 
     trace, id, parent: hexadecimal, parent "" for a root. start, end: nanoseconds since 1970, 0 if missing. kind,
-    status: numbers in OTLP. resource: attributes of the program. scope: library that made the span.
+    status: numbers in OTLP. resource: attributes of the program. scope: library that wrote the span.
     """
 
     trace: str

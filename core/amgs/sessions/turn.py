@@ -291,8 +291,8 @@ def tokens_of_all(session: Session, turns: Sequence[Turn]) -> int:
 
 
 def estimate_dropped_tokens(session: Session, boundary: Turn, remaining_numbers: Collection[int] = ()) -> int:
-    """Estimate the tokens that a compaction dropped, or would have dropped had it kept some turns; at most their share
-    of the window's reported tokens, since some text in a file, such as thoughts, reaches no model.
+    """Estimate the tokens that a compaction dropped, or would have dropped had it retained some turns; at most their
+    share of the window's reported tokens, since some text in a file, such as thoughts, reaches no model.
     """
     gone = [turn for turn in find_dropped_turns(session, boundary) if turn.number not in remaining_numbers]
     tokens = tokens_of_all(session, gone)

@@ -106,7 +106,7 @@ class BlockStorage(StoragePart):
     def update(self, blocks: Sequence[Block], embeddings: Vector | None = None) -> None:
         """Write the metadata of existing blocks: date, category, confidence, λ, status, self flag, validity, meta.
 
-        embeddings: (n, d), written too if given. Content and decay clock are not touched.
+        embeddings: (n, d), written too if passed. Content and decay clock are not touched.
         """
         if not blocks:
             return

@@ -120,8 +120,8 @@ class SqlConnection(ABC):
         """What was missing when the store was opened, where that was accepted; in words."""
         self.cut = ""
         """What was cut off when the store was opened, of which nothing was acknowledged; in words."""
-        self.made = False
-        """Whether opening it made it: there was none before."""
+        self.created = False
+        """Whether opening created it."""
 
     @abstractmethod
     def close(self) -> None:

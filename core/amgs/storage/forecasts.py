@@ -69,7 +69,7 @@ class ForecastStorage(StoragePart):
     ) -> None:
         """Log open forecasts of one assembly, with serials from `first_serial`.
 
-        scores: composite scores that they were made from, if a curve changed them.
+        scores: composite scores that they were computed from, if a curve changed them.
         """
         if not forecasts:
             return

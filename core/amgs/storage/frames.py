@@ -163,7 +163,7 @@ def definition_of(row: Sequence[Any], children: tuple[ChildFrame, ...]) -> Frame
 class CacheRow:
     """A cached assembly as JSON.
 
-    structure: structure counter at which it was made. identity: JSON about the self; see Frames.
+    structure: structure counter at which it was assembled. identity: JSON about the self; see Frames.
     """
 
     name: str

@@ -1,6 +1,6 @@
 """Tables `sources` and `source_blocks`: which source contains which block, at which position, from when to when.
 
-A source is a file (a folder and a path below it) or a given name. Equal texts in two sources are one block in both.
+A source is a file (a folder and a path below it) or a stated name. Equal texts in two sources are one block in both.
 """
 
 from __future__ import annotations

@@ -198,7 +198,7 @@ def _pooling(config: dict[str, Any]) -> str:
 
 
 def _cut(ids: list[int], longest: int) -> list[int]:
-    """At most so many tokens, the closing one kept."""
+    """At most so many tokens, the last token included."""
     return ids if len(ids) <= longest else [*ids[: longest - 1], ids[-1]]
 
 

@@ -173,7 +173,7 @@ def missing_model(model: str, error: Exception) -> ModelError:
 
 
 def _load(model: str) -> Any:
-    """Return the pipeline that is given by path or name, else the packaged copy, else the one of spaCy's own name, with
+    """Return the pipeline named by path or name, else the packaged copy, else the one of spaCy's own name, with
     what finding names needs and nothing more.
     """
     with IMPORTING:

@@ -24,7 +24,7 @@ class TextModel(Protocol):
 
     def write(self, prompt: str, most_tokens: int) -> str:
         """Return what it says to a prompt, in about so many tokens at most. Raises ModelError where it does not answer
-        in the time that it was given, or says nothing that can be read.
+        in the time that it had, or says nothing that can be read.
         """
         ...
 
@@ -60,7 +60,7 @@ _KNOWN = ("gpt2", "smollm")
 
 
 _LONG = 64
-"""Characters; the count of a shorter text is made anew faster than it is found."""
+"""Characters; the count of a shorter text is computed faster than looked up."""
 
 _COUNTS_KEPT = 32_768
 """Counts in each of two generations: some 12 MB in all."""

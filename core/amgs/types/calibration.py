@@ -74,7 +74,7 @@ class FrameCoverage:
 
 @dataclass(frozen=True, slots=True)
 class CoverageLevel:
-    """A promise and how it was kept.
+    """A promise and whether it held.
 
     tokens: that promise the level now, None if none do. held: of `tried` questions, those covered by what the questions
     before them promised.
@@ -149,8 +149,8 @@ class Reliability:
 class ForecastCase:
     """A forecast in full.
 
-    asked: query of the assembly that made it. relations: types of the edges that led to the block. made_at: when it was
-    made; outcome.at is the time of the verdict.
+    asked: query of the assembly it belongs to. relations: types of the edges that led to the block. made_at: when it
+    was made; outcome.at is the time of the verdict.
     """
 
     outcome: Outcome

@@ -1,4 +1,4 @@
-"""A stored conversation, and the part of it that a model is given for a question (context optimiser, L1–L13)."""
+"""A stored conversation, and the part of it that a model reads for a question (context optimiser, L1–L13)."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ class ConversationAdded:
 class ConversationKept:
     """Handles that every context of a conversation keeps whole on request, in order.
 
-    operation: of the journal, for `undo`; None if nothing changed. impossible: why no context within the given budget
+    operation: of the journal, for `undo`; None if nothing changed. impossible: why no context within the budget
     can keep them.
     """
 
@@ -110,7 +110,7 @@ class ConversationSummary:
 
 @dataclass(frozen=True, slots=True)
 class ContextMessage:
-    """A message as given to a model.
+    """A message as sent to a model.
 
     numbers: (first, last) of the messages that it stands for. fate: "dropped" for the line that marks a gap. text: the
     message's own if whole, else with the handle that restores the originals. cited: numbers of the messages, all of its
@@ -204,7 +204,7 @@ class OptimisedContext:
 
     messages: to send. spans: cover every message once, in order. ledger: a row per stage; the last `after` is `tokens`.
     budget, tokens, history: counted by `counter`; history: of the whole conversation. estimated: no tokenizer is known.
-    plan: given back as `previous`, keeps what was sent unchanged as long as it fits. stable_prefix: share of the
+    plan: passed back as `previous`, keeps what was sent unchanged as long as it fits. stable_prefix: share of the
     previous context that is unchanged at the beginning; 1 without a previous plan. replanned: why the previous plan was
     dropped or extended, else "". resent: tokens sent before that are no longer at the beginning, so that their caching
     is lost. costs, worths: by message, in order: tokens, and probability that it is needed for the query, 0 if nothing
@@ -374,7 +374,7 @@ class ContextSettings:
     besides CRITICAL that they take, less with `extractive` if the space is below `full_recent` tokens.
     preference_share: the same for the user's preferences (HIGH). medium_share: the same for decisions, goals,
     commitments and open questions (MEDIUM); 0 protects none. recalled: number of atoms answering a new query that are
-    restored into a kept plan.
+    restored into a stored plan.
     """
 
     strategy: ContextStrategy = "extractive"

@@ -30,7 +30,7 @@ DiagnosisCause = Literal[
 """In the order in which they are checked.
 
 set aside: archived or pruned. not found: by no layer. out-voted: found, but others were chosen. over budget: it would
-fit into the frame's own budget, or twice the given one. collapsed: in the frame, but as a gist when the answer was
+fit into the frame's own budget, or twice the stated one. collapsed: in the frame, but as a gist when the answer was
 generated. in the context: the model had it in its context.
 """
 

@@ -100,7 +100,7 @@ class Span:
 
 @dataclass(frozen=True, slots=True)
 class LedgerEntry:
-    """Tokens that a child frame was given, and those it used."""
+    """Tokens that a child frame could use, and those it used."""
 
     child: str
     budget: int

@@ -64,7 +64,7 @@ class StoreTopology:
 class StoreChange:
     """A change of a shared store.
 
-    revision: change counter after it. program: process that made it, and its machine. operation, caller, client,
+    revision: change counter after it. program: process that wrote it, and its machine. operation, caller, client,
     server: what was done, by whom, the client's id for it, and the server; "" if unknown.
     """
 
@@ -97,7 +97,7 @@ class Progress:
     def __call__(self, done: int, total: int, doing: str = "") -> None:
         """Report progress; raises Cancelled if the action was cancelled."""
         if self._cancelled:
-            raise Cancelled("It was stopped before its end.", way_out="What was done by then is kept.")
+            raise Cancelled("It was stopped before its end.", way_out="What was done by then is saved.")
         if self._report is not None:
             self._report(done, total, doing)
 

@@ -106,7 +106,7 @@ class ConsolidationItem:
 @dataclass(frozen=True, slots=True)
 class ConsolidationPlan:
     """A proposed consolidation, which can be applied while its blocks are raw. change_counter: of the store when it was
-    made. elsewhere: requested blocks that another program consolidated meanwhile.
+    stored. elsewhere: requested blocks that another program consolidated meanwhile.
     """
 
     items: tuple[ConsolidationItem, ...]
@@ -227,7 +227,7 @@ class JournalPage:
 
 @dataclass(frozen=True, slots=True)
 class ServedPlan:
-    """A plan that can be applied by its id. change_counter: of the memory for which it was made."""
+    """A plan that can be applied by its id. change_counter: of the memory for which it was computed."""
 
     id: str
     kind: str

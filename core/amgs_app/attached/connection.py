@@ -103,7 +103,7 @@ class AttachedConnection:
                 raise refused(answer.status_code, answer.content)
             for line in answer.iter_lines():
                 if progress is not None and progress.cancelled:
-                    raise Cancelled("Stopped.", way_out="Committed changes are kept.")
+                    raise Cancelled("Stopped.", way_out="Committed changes are saved.")
                 message = json.loads(line) if line else {}
                 if "problem" in message:
                     raise error_of(message["problem"])
@@ -198,7 +198,7 @@ def files_of(call: Call[Any]) -> tuple[SentFile, ...]:
         named = value if isinstance(value, (list, tuple)) else [value]
         if all(isinstance(path, Path) or lies_there(Path(path)) for path in named):
             files += [
-                SentFile(parameter.name, number, str(path), real_path(Path(path).expanduser()).name, parameter.made)
+                SentFile(parameter.name, number, str(path), real_path(Path(path).expanduser()).name, parameter.writes)
                 for number, path in enumerate(named)
             ]
     return tuple(files)

@@ -104,7 +104,7 @@ def calibration(
     answers: the latest blocks that models had in front of them when they answered, and whether the answers used them.
     """
     if (by is None) != (value is None):
-        raise UsageError("--by and --value must be given together.", way_out="`calibration --by frame --value SESSION`")
+        raise UsageError("--by and --value belong together.", way_out="`calibration --by frame --value SESSION`")
     if view == "table":
         return engine.memory.reliability(bins, by=by, value=value)
     if view == "groups":
@@ -210,7 +210,7 @@ def metrics(
     record: Annotated[bool, Option("--record", help="Keep the values for the next comparison.")] = False,
 ) -> Metrics:
     """Show precision, recall, coherence, graph stability, Brier score and attention stability, each with its target and
-    what it was at the last record. Precision and recall are given for all questions and for the held-out third
+    what it was at the last record. Precision and recall are shown for all questions and for the held-out third
     separately. Nothing is reinforced.
 
     Below stand how far centrality drifted since the last record, and the entropy of the categories of all blocks and of
@@ -247,8 +247,8 @@ def tune(
     """Try weights on two thirds of the questions and report recall on the third that no trial saw, with a 95 % interval
     of the difference from a paired bootstrap.
 
-    The split is made by a hash of each question's id and the seed. The proposal is applied only with --apply, and only
-    when it is better on the held-out third and no measure of the table falls. A frame that keeps the order of the
+    The split is decided by a hash of each question's id and the seed. The proposal is applied only with --apply, and
+    only when it is better on the held-out third and no measure of the table falls. A frame that keeps the order of the
     search orders by the weights then, which the answer says.
 
     against= compares weights of your own with the frame's on the same questions.

@@ -73,7 +73,7 @@ class Call(Generic[R_co]):
     def run(self, on: Engine | HasEngine, progress: Progress | None = None) -> R_co:
         """Check the call and run it, without recording it (`Operator.run` records).
 
-        Raises what the engines and `check` raise, and TypeError if an operation on one person's view is given an Engine
+        Raises what the engines and `check` raise, and TypeError if an operation on one person's view gets an Engine
         alone.
         """
         self.check()
@@ -118,7 +118,7 @@ class Call(Generic[R_co]):
 
     def _check_places(self) -> None:
         for parameter in self.operation.parameters:
-            if parameter.made and self.arguments.get(parameter.name) is not None:
+            if parameter.writes and self.arguments.get(parameter.name) is not None:
                 example = "memory.json" if parameter.takes == "file" else "life"
                 check_place(Path(self.arguments[parameter.name]), example=example)
 

@@ -134,7 +134,7 @@ def _command_words(registry: Registry, words: list[Word], typed: str) -> Iterabl
 
 
 def _flags(chosen: Operation[..., Any], rest: list[Word], typed: str) -> Iterable[Candidate]:
-    """Yield the flags that begin with the typed text, except those already given."""
+    """Yield the flags that begin with the typed text, except those already typed."""
     for parameter in chosen.parameters:
         if parameter.is_option and (parameter.many or not set(parameter.flags) & set(rest)):
             for flag in parameter.flags:

@@ -103,7 +103,7 @@ REMEDIES: Mapping[str, str] = MappingProxyType(
         "operation": "`operations` lists the journal.",
         "place": "`--store PATH` opens another store; AMGS_DATA names another folder for them.",
         "proposal": "`enhance` lists them.",
-        "reading": "Leave out `--read-only`, if it was given.",
+        "reading": "Leave out `--read-only`, if you passed it.",
         "review": "`review` shows the queue, `review --reject ID` dismisses a finding.",
         "room": "`--read-only` reads without writing.",
         "source": "`source list` shows them.",

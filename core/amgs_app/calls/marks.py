@@ -79,11 +79,11 @@ class Option:
 class Takes:
     """What a parameter names, for completion and forms.
 
-    made: the command writes this file or folder, so the value must be a usable path.
+    writes: the command writes this file or folder, so the value must be a usable path.
     """
 
     kind: Kind
-    made: bool = False
+    writes: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +98,7 @@ class Parameter:
     """One argument or option of an operation.
 
     flags: ("--limit",) for an option, ("budget=",) for a key, empty for a positional argument. takes: what it names.
-    many: it may be repeated. choices: its allowed values, if the list is closed. made: the operation writes the file or
+    many: it may be repeated. choices: its allowed values, if the list is closed. writes: the operation writes the file or
     folder.
     """
 
@@ -112,7 +112,7 @@ class Parameter:
     is_switch: bool
     many: bool
     choices: tuple[str, ...] = ()
-    made: bool = False
+    writes: bool = False
 
     @property
     def is_option(self) -> bool:
@@ -172,7 +172,7 @@ def describe_parameter(declared: Declared) -> Parameter:
         is_switch=kind is bool and not isinstance(mark, Key),
         many=many,
         choices=choices,
-        made=takes is not None and takes.made,
+        writes=takes is not None and takes.writes,
     )
 
 
@@ -274,14 +274,14 @@ LambdaValue = Annotated[float | None, Option("--lambda", metavar="X", min=0, hel
 Lifetime = Annotated[
     Path | None,
     Option("--lifetime", metavar="DIR", help="Keep the lifetime in this folder, or continue the one it holds."),
-    Takes("folder", made=True),
+    Takes("folder", writes=True),
 ]
 Pin = Annotated[bool, Option("--pin", help="Never decay.")]
 
 
 def read_lambda(engine: Engine, profile: str | None, decay_lambda: float | None, *, pin: bool) -> float | None:
     """Return the decay constant λ per hour that the options ask for: a profile's value, 0 for --pin, None if none is
-    given. Raises UsageError if more than one is.
+    passed. Raises UsageError for several.
     """
     if sum((profile is not None, decay_lambda is not None, pin)) > 1:
         raise UsageError("--profile, --lambda and --pin exclude each other.", way_out="Give one of them.")
@@ -351,7 +351,7 @@ StrategyName = Literal["mask", "extractive", "hybrid", "topic", "levels", "abstr
 Query = Annotated[str, Arg(metavar="QUERY", help="What it is read for; default: the last message of the user.")]
 Budget = Annotated[int | None, Option("--budget", metavar="TOKENS", min=1, help="Token budget; default: 120,000.")]
 Previous = Annotated[
-    str, Option("--previous", metavar="PLAN", help="The plan of the previous context, kept while it fits.")
+    str, Option("--previous", metavar="PLAN", help="The plan of the previous context, reused while it fits.")
 ]
 Until = Annotated[
     int | None, Option("--until", metavar="N", min=1, help="As it stood after message N; default: the last.")

@@ -38,7 +38,7 @@ def read_pairs(chosen: Operation[..., Any], words: Sequence[str]) -> dict[str, A
     """Read the words that give positional parameters and keys; return the values by parameter name.
 
     `weights.recency=.3` sets one part of a value that has parts. Raises PairError for a word that fits no parameter, is
-    given twice, or has an invalid value.
+    repeated, or has an invalid value.
     """
     from pydantic import ValidationError
 
@@ -251,7 +251,7 @@ def for_typer(annotation: Any) -> Any:
 
 
 def _list_values(value: Any, many: Parameter | None) -> Any:
-    """Return a repeatable value as a list, or the default if none was given."""
+    """Return a repeatable value as a list, or the default if none was passed."""
     if many is None:
         return value
     return list(value) if value else many.default

@@ -187,10 +187,10 @@ def run_agents(
 def new_token(
     name: Annotated[str, Arg(metavar="NAME", help="Whose token it is: reader, agent-7.")],
     *,
-    tokens: Annotated[Path, Option("--tokens", metavar="FILE", help="The file of tokens; made where there is none.")],
+    tokens: Annotated[Path, Option("--tokens", metavar="FILE", help="The file of tokens; created if missing.")],
     namespace: Annotated[
         list[str] | None,
-        Option("--namespace", metavar="NAME", help="What it opens; may be repeated; `default` if not given."),
+        Option("--namespace", metavar="NAME", help="What it opens; may be repeated; `default` by default."),
     ] = None,
     may: Annotated[str, Option("--may", metavar="read|write|operate", help="What it allows.")] = "write",
     options: Globals,

@@ -86,9 +86,9 @@ def add(
         str | None, Option("--messages", metavar="JSON", help="The messages as a JSON list, instead of a file.")
     ] = None,
 ) -> ConversationAdded:
-    """Add messages to the end of a conversation, which is made if there is none of that name.
+    """Add messages to the end of a conversation, which is created if there is none of that name.
 
-    Messages are objects in the style of OpenAI or Anthropic, or `{"speaker": …, "text": …}`. They are kept exactly as
+    Messages are objects in the style of OpenAI or Anthropic, or `{"speaker": …, "text": …}`. They are stored exactly as
     they are, and taken in as raw blocks; `consolidate` makes them searchable by meaning. `undo` takes them back.
 
     Of a session file of Claude Code, Codex and other agents, the main conversation is taken: what was said, calls and
@@ -304,7 +304,7 @@ def resolve(engine: Engine, conversation: Name) -> ConversationResolved:
     """Read the messages that were added since the last time with the parser, and keep what they mention: names with
     their types, whose something is, whom pronouns mean, each with its confidence. The texts stay as they are.
 
-    Dates, amounts, addresses, paths and commands are kept by `conversation add` already. `undo` takes it back.
+    Dates, amounts, addresses, paths and commands are stored by `conversation add` already. `undo` takes it back.
     """
     return engine.memory.conversation.resolve(conversation)
 
@@ -322,7 +322,7 @@ def optimise(
     """Show what is kept for a query, what becomes one line and what is left out, each with its reason and handle, and
     what each stage does to the tokens.
 
-    Nothing is changed. What must be kept is kept whatever the query is: system prompts, pinned messages, the active
+    Nothing is changed. Some messages stay whatever the query is: system prompts, pinned messages, the active
     task, who the user is, and what --keep names. A call of a tool is kept with its results or not at all. `conversation
     restore` gives back what is left out; `conversation show --view survival` counts what stands, `--view compare` holds
     two strategies beside each other.
@@ -341,7 +341,7 @@ def why(
     """Show why messages have their fate, and each of the smallest changes that would keep them whole: the budget that
     would do, and what else would go if they had to stay.
 
-    Every answer is a plan that was made, not an estimate.
+    Every answer is a computed plan, not an estimate.
     """
     return engine.memory.conversation.why(conversation, handle, query, **read_context(options))
 
@@ -411,7 +411,7 @@ def clear(engine: Engine, conversation: Name) -> JournalEntry:
 
 
 def _read(text: str) -> Any:
-    """Parse the messages given as JSON; raises UsageError."""
+    """Parse the messages in JSON; raises UsageError."""
     try:
         return json.loads(text)
     except (ValueError, RecursionError) as error:

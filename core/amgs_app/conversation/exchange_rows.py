@@ -79,7 +79,7 @@ def gateway_exchange(result: GatewayExchange) -> ResultTable:
         sent,
         f"beside: {result.beside:,} tokens of system prompts and tools" if result.beside else "",
         *_describe_prompts(result),
-        f"kept free for the answer: {result.reserved:,} tokens" if result.reserved else "",
+        f"reserved for the answer: {result.reserved:,} tokens" if result.reserved else "",
         f"the model's server counted {result.counted:,} tokens in all{_describe_usage(result)}"
         if result.counted
         else "",
@@ -88,7 +88,7 @@ def gateway_exchange(result: GatewayExchange) -> ResultTable:
         f"what was sent cannot be shown: {result.missing}" if result.missing else "",
         f"said: {result.said}" if result.said else f"outcome: {result.outcome}, {result.characters:,} characters",
         f"memory {result.memory_ms:,.0f} ms, first byte {result.first_byte_ms:,.0f} ms, all {result.all_ms:,.0f} ms",
-        f"kept: {plural(result.remembered, 'message')}" if result.remembered else "",
+        f"stored: {plural(result.remembered, 'message')}" if result.remembered else "",
     )
     return sheet(title, "handle role fate tokens:n text*", rows, notes)
 
@@ -96,7 +96,7 @@ def gateway_exchange(result: GatewayExchange) -> ResultTable:
 def _describe_prompts(result: GatewayExchange) -> Iterator[str]:
     """Yield the beginning of each prompt; of tools their names."""
     if result.prompts is None:
-        yield "its system prompts and tools were not kept"
+        yield "its system prompts and tools were not stored"
     for prompt in result.prompts or ():
         summary = tool_names(prompt.text) if prompt.kind == "tools" else _first_lines(prompt.text)
         changed = ", other than in the request before" if prompt.kind in result.changed else ""

@@ -359,7 +359,7 @@ def _beside(
     mentions: Sequence[ResolvedMention],
     beside: Callable[[Region], None] | None,
 ) -> None:
-    """Draw another result if given, else the messages of the selected span."""
+    """Draw another result if there is one, else the messages of the selected span."""
     if beside is not None:
         beside(region)
     else:

@@ -46,7 +46,7 @@ class AskedOf(TypedDict, total=False):
     ]
     budget: Annotated[
         int | None,
-        Option("--budget", metavar="N", min=1, help="The token budget that was given; default: the frame's own."),
+        Option("--budget", metavar="N", min=1, help="The token budget of the request; default: the frame's own."),
         Default(None),
     ]
     weights: Annotated[WeightsText, Default(None)]
@@ -277,17 +277,17 @@ def test(
     keep: Annotated[
         Path | None,
         Option("--keep", metavar="FILE", help="Save this run, to compare a later one with it."),
-        Takes("file", made=True),
+        Takes("file", writes=True),
     ] = None,
     against: Annotated[
         Path | None,
-        Option("--against", metavar="FILE", help="Say which questions moved since a kept run, and why."),
+        Option("--against", metavar="FILE", help="Say which questions moved since a saved run, and why."),
         Takes("file"),
     ] = None,
     report: Annotated[
         Path | None,
         Option("--report", metavar="FILE", help="Also write the result as Markdown, for a comment."),
-        Takes("file", made=True),
+        Takes("file", writes=True),
     ] = None,
     progress: Progress | None = None,
 ) -> results.CasesTested:

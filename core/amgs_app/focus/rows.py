@@ -293,7 +293,7 @@ def _tell_reading(view: FocusView) -> str:
         return "computed anew behind each change"
     if not view.rotates:
         return "computed anew behind each change: this model's keys cannot be turned to other positions"
-    return f"kept behind a change, computed anew every {view.full_read_every} changes"
+    return f"reused behind a change, computed anew every {view.full_read_every} changes"
 
 
 @entry(figure=draw_view, sentence=_tell_opening)

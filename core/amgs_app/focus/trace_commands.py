@@ -110,7 +110,7 @@ def trace(
     out: Annotated[
         Path | None,
         Option("--out", metavar="FILE", help="With --telemetry: also write one JSON object per iteration."),
-        Takes("file", made=True),
+        Takes("file", writes=True),
     ] = None,
     wandb: Annotated[
         str, Option("--wandb", metavar="PROJECT", help="With --telemetry: also send them to Weights & Biases.")
@@ -122,7 +122,7 @@ def trace(
     A truncated trace is read as far as it goes; an edited one is refused, with the line. --replay runs it with the
     settings in its header and names the first line that differs; what is open stays as it is. --resume replays the
     trace that the last session left, and continues it: question, tokens, branches, pins and settings, every state
-    compared on the way. A lifetime kept in a folder is opened as the folder holds it, without branches. --telemetry
+    compared on the way. A lifetime stored in a folder is opened as the folder holds it, without branches. --telemetry
     shows loss_at_h, swap_rate, mean_residency, latency_ms and token_budget_utilization.
     """
     from amgs_focus.trace.lineage import summary

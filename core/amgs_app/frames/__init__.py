@@ -1,1 +1,1 @@
-"""Frames (texts within a token budget, made of blocks): assemble, define, list, compare."""
+"""Frames (texts within a token budget, built from blocks): assemble, define, list, compare."""

@@ -83,13 +83,13 @@ def frames(
 def assemble(
     engine: Engine,
     name: Annotated[
-        str, Arg(metavar="NAME", help="INBOX, ATTENTION, SELF, …; SESSION unless given."), Takes("frame")
+        str, Arg(metavar="NAME", help="INBOX, ATTENTION, SELF, …; SESSION by default."), Takes("frame")
     ] = "SESSION",
     *,
     query: FrameQuery = "",
     budget: FrameBudget = None,
     weights: WeightsText = None,
-    composite: Annotated[bool, Option("--composite", help="Require a frame that is made of others.")] = False,
+    composite: Annotated[bool, Option("--composite", help="Require a frame that consists of others.")] = False,
     look: Annotated[bool, Option("--look", help="Leave no trace: nothing is reinforced or forecast.")] = False,
     as_of: Annotated[
         datetime | None, Option("--as-of", metavar="DATE", help="Use only what was valid then; leaves no trace.")
@@ -129,7 +129,7 @@ def assemble(
     lists=lambda result: result.frame and [candidate.block.id for candidate in listed(result.frame)],
 )
 def last(operator: Operator) -> results.LastFrame:
-    """Show the frame assembled last, as it was then; it is kept in the store for the next session.
+    """Show the frame assembled last, as it was then; it is saved in the store for the next session.
 
     Nothing is assembled, reinforced or forecast. `frame open` opens it.
     """
@@ -230,7 +230,7 @@ def define(
     name: Annotated[str, Arg(metavar="NAME", help="Capitals, digits and underscores.")],
     **fields: Unpack[FrameFields],
 ) -> FrameDefinition:
-    """Register a frame: the keys given override its present definition, or that of the frame named by from=.
+    """Register a frame: the keys override its present definition, or that of the frame named by from=.
 
     At a terminal, a NAME alone is asked for the rest. Every field of a definition has its key, and `none` (for numbers
     0) removes a limit. A new frame that starts from nothing is an ATTENTION. With weights= these decide with a question
@@ -239,26 +239,26 @@ def define(
     """
     from amgs.frames import registry
 
-    given: dict[str, Any] = {_FIELDS.get(field, field): value for field, value in fields.items() if value is not None}
-    base = given.pop("base", None)
+    changes: dict[str, Any] = {_FIELDS.get(field, field): value for field, value in fields.items() if value is not None}
+    base = changes.pop("base", None)
     known = registry.by_name(engine.memory.frame_definitions())
     wanted = name.strip().upper().replace("-", "_")
     start = known[wanted] if base is None and wanted in known else registry.find(base or "ATTENTION", known)
-    named = base is not None or "purpose" in given
-    if "weights" in given:
-        given["weights"] = read_weights(given["weights"], start.weights)
-        given.setdefault("order", "weights")
-    if "rescore" in given:
-        text = given["rescore"]
-        given["rescore"] = None if text == _NONE else read_weights(text, start.rescore or start.weights)
-    given |= {field: read(given[field]) for field, read in _READ.items() if field in given}
-    named_categories = [*(given.get("categories") or ()), *filter(None, [given.get("without")])]
+    named = base is not None or "purpose" in changes
+    if "weights" in changes:
+        changes["weights"] = read_weights(changes["weights"], start.weights)
+        changes.setdefault("order", "weights")
+    if "rescore" in changes:
+        text = changes["rescore"]
+        changes["rescore"] = None if text == _NONE else read_weights(text, start.rescore or start.weights)
+    changes |= {field: read(changes[field]) for field, read in _READ.items() if field in changes}
+    named_categories = [*(changes.get("categories") or ()), *filter(None, [changes.get("without")])]
     read_categories(engine, named_categories)
     if wanted not in known:
-        given.setdefault("purpose", f"{wanted}, made by the operator")
-    rule = _over(start.rule, given)
+        changes.setdefault("purpose", f"{wanted}, defined by the operator")
+    rule = _over(start.rule, changes)
     definition: FrameDefinition = replace(
-        _over(start, given), name=wanted, rule=replace(rule, filter=_over(rule.filter, given))
+        _over(start, changes), name=wanted, rule=replace(rule, filter=_over(rule.filter, changes))
     )
     copied = replace(definition, name=start.name, purpose=start.purpose) == start
     if copied and wanted not in known and not named:  # a name that was mistyped, most likely
@@ -271,9 +271,10 @@ def define(
     return definition
 
 
-def _over(part: Any, given: Mapping[str, Any]) -> Any:
-    """Return a part of a definition with the given fields replaced."""
-    return replace(part, **{field.name: given[field.name] for field in dataclass_fields(part) if field.name in given})
+def _over(part: Any, changes: Mapping[str, Any]) -> Any:
+    """Return a part of a definition with these fields replaced."""
+    names = [field.name for field in dataclass_fields(part) if field.name in changes]
+    return replace(part, **{name: changes[name] for name in names})
 
 
 def _drop_none(values: list[str]) -> list[str]:
@@ -394,7 +395,7 @@ def why_then(
     """Say what became of a block in a past assembly: which layers had found it, its score and rank then, and why it was
     taken or left out.
 
-    Answered from the candidates that were kept with the assembly, whatever has changed since; `frame history` has the
+    Answered from the candidates that were stored with the assembly, whatever has changed since; `frame history` has the
     ids.
     """
     return engine.memory.frames.why_then(assembly, engine.block(block).id)

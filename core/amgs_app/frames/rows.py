@@ -46,7 +46,7 @@ def _selection(rule: SelectionRule) -> list[tuple[str, Any]]:
         ("leaves out", f"what is {wanted.without} alone" if wanted.without else "nothing"),
         ("only self", "yes" if wanted.self_only else "no"),
         ("metadata", meta),
-        ("made since / before", f"{_day(wanted.since)} / {_day(wanted.until)}"),
+        ("created since / before", f"{_day(wanted.since)} / {_day(wanted.until)}"),
         ("used since", _day(wanted.reinforced_since)),
         ("window hours", rule.window_hours),
     ]

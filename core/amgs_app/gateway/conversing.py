@@ -85,7 +85,7 @@ class Fitted:
     body: the changed request; None if it is sent as it came, and untouched: why. conversation: its name, "" if the
     memory failed. spoken: all messages. numbers: numbers of its messages in the conversation, without system prompts
     and empty ones. whole: those messages as the agent sent them. context: the chosen context. added: messages that were
-    new. beside: tokens of system prompts and tool definitions. reserved: tokens of the budget kept free for the answer.
+    new. beside: tokens of system prompts and tool definitions. reserved: tokens of the budget reserved for the answer.
     request: as the agent sent it; None if it is not a JSON object.
     """
 
@@ -214,7 +214,7 @@ class Conversing:
         by_number = dict(zip(fitted.numbers, _select_messages(fitted.spoken), strict=True))
         beside, reserved = self._beside(request, fitted), self._reserve_tokens(request)
         if beside + reserved >= self._budget:
-            free = f", {reserved:,} more are kept free for the answer" if reserved else ""
+            free = f", {reserved:,} more are reserved for the answer" if reserved else ""
             raise ImpossibleBudgetError(
                 f"The system prompt and the tools alone have {beside:,} tokens of {self._budget:,}{free}.",
                 way_out="Give the gateway a larger --budget.",

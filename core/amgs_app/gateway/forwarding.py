@@ -246,9 +246,9 @@ class Gateway:
                 added, last = await self.namespace.run("write", take)
                 exchange = replace(exchange, remembered=exchange.remembered + added, answered=last)
             except Exception as error:
-                log.exception("the answer could not be kept")
+                log.exception("the answer could not be stored")
                 reason = str(error) if isinstance(error, AmgsError) else "the log says why"
-                exchange = replace(exchange, untouched=f"the answer was not kept: {reason}")
+                exchange = replace(exchange, untouched=f"the answer was not stored: {reason}")
         if exchange.answered:
             try:
                 await self.namespace.run("write", partial(self.conversing.log_uses, fitted, messages))
@@ -271,7 +271,7 @@ class Gateway:
             try:
                 await self.namespace.run("write", partial(self.conversing.record_exchange, exchange, fitted))
             except Exception:
-                log.exception("what the request came to could not be kept")
+                log.exception("what the request came to could not be stored")
         if self.namespace.spans is not None:
             self.namespace.spans.export_exchange(exchange, fitted.spoken)
         sent = exchange.context

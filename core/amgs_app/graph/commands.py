@@ -153,7 +153,7 @@ def remove(
     *,
     kind: Annotated[str | None, Option("--kind", metavar="TYPE", help="Only edges of this type.")] = None,
 ) -> JournalEntry:
-    """Remove edges, those that the program made too; `undo` brings them back."""
+    """Remove edges, also the program's own; `undo` brings them back."""
     return engine.memory.remove_edge(engine.block(start).id, engine.block(goal).id, kind=kind)
 
 
@@ -194,8 +194,8 @@ def entity(
     it; what was superseded is marked and comes last in the order of relevance. A name that nothing is known by is
     answered with the names nearest to it.
 
-    Names are read out of the blocks on the first call and kept for the session; markup, addresses and code name
-    nothing. A type is given only where several cues agree on it.
+    Names are read out of the blocks on the first call and cached for the session; markup, addresses and code name
+    nothing. A type is named only where several cues agree on it.
     """
     known = engine.memory.entities
     if name is not None:

@@ -44,7 +44,7 @@ def plan(
     limit: Annotated[
         int | None, Option("--limit", metavar="N", min=1, help="At most N blocks, oldest arrivals first.")
     ] = None,
-    anew: Annotated[bool, Option("--anew", help="Discard the corrections made so far.")] = False,
+    anew: Annotated[bool, Option("--anew", help="Discard the corrections so far.")] = False,
     progress: Progress | None = None,
 ) -> PlanDraft:
     """Draft what consolidation would make of the inbox: category, entities, edges, decay. Nothing is written.
@@ -297,7 +297,7 @@ def scan_secrets(
     """Look for secrets in everything the memory holds: notes, conversations, the journal, past searches.
 
     What comes in is masked already, unless `memory.ingest.secrets` is keep; this finds what came in before. --apply
-    masks it everywhere in one operation and hashes the notes anew. The secrets are then kept in one file beside the
+    masks it everywhere in one operation and hashes the notes anew. The secrets are then stored in one file beside the
     store that only its owner can read; --restore puts them back from it, and --forget deletes it.
     """
     del progress
@@ -328,8 +328,8 @@ def export(
     engine: Engine,
     path: Annotated[
         Path | None,
-        Arg(metavar="PATH", help="The file to write; memory.json or memory.graphml here unless given."),
-        Takes("file", made=True),
+        Arg(metavar="PATH", help="The file to write; memory.json or memory.graphml here by default."),
+        Takes("file", writes=True),
     ] = None,
     *,
     format: Annotated[

@@ -66,7 +66,7 @@ def tabulate_enhancement(result: Enhanced) -> ResultTable:
 def prune_plan(result: PrunePlan) -> ResultTable:
     what = "would be deleted" if result.hard else "would be pruned"
     spared = ", ".join(f"{n:,} by {name}" for name, n in result.spared.items() if n)
-    notes = [f"Faded, but kept: {spared}" if spared else ""]
+    notes = [f"Faded, but retained: {spared}" if spared else ""]
     if result.limits:
         thresholds = ", ".join(f"{name} {bound:.3g}" for name, bound in result.limits.items())
         notes.append(f"Thresholds: {thresholds}; `prune --explain ID` says what keeps a block")
@@ -95,7 +95,7 @@ def tabulate_pruning(result: Pruned) -> ResultTable:
 def tabulate_deletion(result: Deleted) -> ResultTable:
     rows = [(n, b.id, b.title, b.category, b.status) for n, b in enumerate(result.blocks, 1)]
     title = f"Deleted {plural(len(result.blocks), 'block')} as operation {result.operation.id}"
-    notes = (f"They are kept as pruned; `undo {result.operation.id}` brings them back.",)
+    notes = (f"They are marked as pruned; `undo {result.operation.id}` brings them back.",)
     return sheet(title, "#:n id:id title* category was", rows, notes)
 
 
@@ -218,7 +218,7 @@ def foreign_import(result: ForeignImport) -> ResultTable:
         notes.append(f"{plural(result.undated, 'block')} without a date: the time of the import stands in.")
     if result.superseded:
         notes.append(
-            f"{plural(result.superseded, 'block')} kept as superseded: the file says when they ceased to hold."
+            f"{plural(result.superseded, 'block')} stored as superseded: the file says when they ceased to hold."
         )
     if result.operation:
         notes.append(f"`undo {result.operation}` reverts it.")
@@ -267,7 +267,7 @@ def journal_entry(result: JournalEntry) -> RowList[JournalEntry]:
 @entry(figure=FigureOf("status"))
 def undo_plan(result: UndoPlan) -> RowList[JournalEntry]:
     notes = [
-        f"{result.corrected} corrections made by hand will be lost" if result.corrected else "",
+        f"{result.corrected} manual corrections will be lost" if result.corrected else "",
         f"Undo first: {', '.join(map(str, reversed(result.later)))}" if result.later else "",
         "Nothing has changed yet.",
     ]
@@ -279,7 +279,7 @@ def journal_entry_detail(result: JournalEntryDetail) -> ResultTable:
     done = result.operation
     rows = [(block.id, block.title, block.told) for block in result.blocks]
     edges = (result.edges_made, result.edges_changed, result.edges_taken)
-    notes = ["{:,} edges made, {:,} changed, {:,} taken out".format(*edges)]
+    notes = ["{:,} edges added, {:,} changed, {:,} taken out".format(*edges)]
     if len(rows) < done.blocks:
         notes.append(f"{len(rows):,} of {done.blocks:,} blocks are listed")
     if result.later:

@@ -165,7 +165,7 @@ def _ingest_with_metadata(
     metadata: dict[str, Any],
     progress: Progress | None,
 ) -> IngestReport:
-    """Ingest a file or folder with the given date and metadata. Raises UsageError if it was ingested before."""
+    """Ingest a file or folder with this date and metadata. Raises UsageError if it was ingested before."""
     path = file or batch
     if path is not None and engine.memory.sources.knows(path):
         raise UsageError(

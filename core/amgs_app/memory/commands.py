@@ -149,7 +149,7 @@ def set_block(
         str | None, Option("--note", metavar="TEXT", help='A note, in place of the one before; "" removes it.')
     ] = None,
 ) -> results.CorrectedBlock:
-    """Change only what is given; journalled, so `undo` reverts it. The content never changes. Tags and notes stay when
+    """Change only what is named; journalled, so `undo` reverts it. The content never changes. Tags and notes stay when
     the block's source is read again; beside other corrections they are a change of their own.
 
     Later consolidations learn from a corrected category: they weigh its words and tags, and say so. A pinned block
@@ -216,7 +216,7 @@ def delete(
 ) -> results.Deleted | ErasurePlan | ErasureReceipt:
     """Set blocks aside as pruned: they lose their edges and no search finds them; `undo` brings them back.
 
-    With --hard their texts are erased: from the tables, the journal and what undo kept, past searches and assemblies,
+    With --hard their texts are erased: from the tables, the journal and what undo stored, past searches and assemblies,
     the indexes and the freed pages of the file, which is written anew. This cannot be undone. The result is a receipt
     without any text, to be kept (`--format json`); it names blocks that were merged or split from these, which stay.
     Source files, exports, backups and traces of the working context are not touched.
@@ -238,7 +238,7 @@ def delete(
 
 @operation("select", summary="Select a block; every pane follows.", example="select @1")
 def select(operator: Operator, block: Reference = None) -> results.SelectedBlock:
-    """Select a block. Commands that take an ID use it when none is given."""
+    """Select a block. Commands that take an ID use it when none is named."""
     chosen = operator.engine.block(block)
     operator.selection = chosen.id
     return results.SelectedBlock(chosen)

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 _LIGHT = "paper"
 
 Html = Annotated[
-    Path | None, Option("--html", metavar="FILE", help="Also write it as a page of HTML."), Takes("file", made=True)
+    Path | None, Option("--html", metavar="FILE", help="Also write it as a page of HTML."), Takes("file", writes=True)
 ]
 Redact = Annotated[bool, Option("--redact", help="With --html: leave out every text, path and name.")]
 

@@ -23,7 +23,7 @@ class SentText(str):
 
 
 def choose_export_path(format: str) -> Path:
-    """Return the file that `export` writes if no path is given. Raises UsageError if it exists."""
+    """Return the file that `export` writes if no path is named. Raises UsageError if it exists."""
     path = Path(f"memory.{format}")
     if path.exists():
         raise UsageError(

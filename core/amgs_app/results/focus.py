@@ -58,7 +58,7 @@ class WorthRow:
 
 @dataclass(frozen=True, slots=True)
 class FocusFeedback:
-    """`focus measure --feedback`: what each block was worth, and the verdicts given to the memory (or
+    """`focus measure --feedback`: what each block was worth, and the verdicts reported to the memory (or
     that would be).
     """
 

@@ -138,7 +138,7 @@ def why(
     """Follow one block through the layers: where it dropped out, by how much, and which rank it has.
 
     Without QUERY, list the latest searches with their numbers; `why ID --search N` says what became of a block in
-    that search, from what was kept of it, whatever has changed since. A setting says how many are kept.
+    that search, from what was stored of it, whatever has changed since. A setting says how many are stored.
 
     A frame is assembled again for this, and may have changed since through reinforcement; --last explains the frame
     assembled last. Where the score decided, shows the smallest change of weights that would admit the block. Leaves

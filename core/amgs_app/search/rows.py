@@ -123,7 +123,7 @@ def explanation(result: Explanation) -> ResultTable:
             f"--weights {wanted} would admit it at rank {result.change.rank} (moved by {result.change.distance:.3f})"
         )
     elif result.as_of is not None:
-        notes.append(f"as it was at {result.as_of:%Y-%m-%d %H:%M}, from what was kept with the assembly")
+        notes.append(f"as it was at {result.as_of:%Y-%m-%d %H:%M}, from what was stored with the assembly")
     elif result.minimum_change is not None:
         notes.append(_describe_minimum(result.minimum_change))
     elif result.budget_change is None and result.fell_at in ("score", "selection"):

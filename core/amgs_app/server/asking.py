@@ -43,7 +43,7 @@ KEPT: Final = timedelta(hours=24)
 """How long an answer can be repeated."""
 LONGEST_KEY: Final = 200
 _LARGEST: Final = 1_000_000
-"""Largest answer, in bytes, that is stored; for a larger one only the fact that it was given."""
+"""Largest answer, in bytes, that is stored; for a larger one only the fact that it was sent."""
 _NAME: Final = "answer:"
 _LOOKED_BACK: Final = 14
 """Days back over which old answers are deleted, at the first stored answer of a day."""
@@ -146,7 +146,7 @@ def _answer(record: dict[str, Any], request: str) -> Any:
         )
     if record["answer"] is None:
         raise UsageError(
-            "This was done already, and its answer was too large to be kept.", way_out="Ask for what it made."
+            "This was done already, and its answer was too large to be stored.", way_out="Ask for its result."
         )
     return wire.decode(record["answer"])
 
@@ -333,7 +333,7 @@ class Asked:
 
 
 def _sign_work(work: Callable[[], Any], signing: Mapping[str, str]) -> Any:
-    """Run work with the given signature on every change that it writes to the store."""
+    """Run work with this signature on every change that it writes to the store."""
     with extras.explained(), signed(**signing):
         return work()
 
@@ -365,7 +365,7 @@ async def identify_caller(
     request: Request,
     authorization: Annotated[str, Header(description="Bearer TOKEN; needed as soon as there are tokens.")] = "",
     amgs_namespace: Annotated[
-        str, Header(description="The namespace; the token's first, else `default`, where it is not given.")
+        str, Header(description="The namespace; the token's first, else `default`, by default.")
     ] = "",
     idempotency_key: Annotated[
         str,

@@ -81,7 +81,7 @@ class EventHub:
             self._kept.extend(earlier)
 
     def tell(self, event: ServiceEvent, *, own: bool) -> None:
-        """Publish a change read from the store. own: this server made it, and publishes the request itself."""
+        """Publish a change read from the store. own: this server did it, and publishes the request itself."""
         with self._lock:
             if not own:
                 self._recent.append(event)
@@ -164,7 +164,7 @@ SOMEBODY: Final = "another program"
 
 
 class Follower:
-    """A thread that publishes every change of a shared store as an event, whichever program made it.
+    """A thread that publishes every change of a shared store as an event, whichever program did it.
 
     server: the signature of this server's own changes.
     """

@@ -45,7 +45,7 @@ class IngestItem(BaseModel):
 
     content: Text
     occurred_at: AwareDatetime | None = Field(
-        default=None, description="When it happened or was written; now unless given. Not in the future."
+        default=None, description="When it happened or was written; now by default. Not in the future."
     )
     speaker: str = Field(default="", max_length=200, description="Who said or wrote it.")
     source: str = Field(default="", max_length=500, description="Where it comes from.")
@@ -203,7 +203,7 @@ class PlanRequest(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class _StoredPlan:
-    """A plan with the change counter, the latest journal entry and the time at which it was made."""
+    """A plan with the change counter, the latest journal entry and the time of its computation."""
 
     kind: Kind
     plan: Any
@@ -214,7 +214,7 @@ class _StoredPlan:
 
 @dataclass(frozen=True, slots=True)
 class _PlanKind:
-    """How a kind of plan is made and applied, and the lane in which it is made."""
+    """How a kind of plan is computed and applied, and the lane for it."""
 
     make: Callable[[Memory, PlanRequest], Any]
     apply: Callable[[Memory, Any], Any]
@@ -271,7 +271,7 @@ class Plans:
             entry = self._kept.get((namespace, id))
         if entry is None or entry.at + KEPT < now:
             raise NotFoundError(
-                "There is no such plan.", way_out="Plan anew: a plan is kept for an hour, until it is applied."
+                "There is no such plan.", way_out="Plan anew: a plan is stored for an hour, until it is applied."
             )
         return entry
 
@@ -325,7 +325,7 @@ async def apply(
 ) -> Response:
     """Apply in one transaction and one journal entry, which `undo` reverts.
 
-    412 where the memory has changed since the plan was made, with the journal entries since.
+    412 where the memory has changed since the plan was computed, with the journal entries since.
     """
     check_right(asked, "write", "`plan apply`")
 
@@ -354,7 +354,7 @@ def check_unchanged(memory: Memory, if_match: str, planned: int, latest: int) ->
     since = [entry for entry in memory.operations(LISTED) if entry.id > latest]
     summaries = "; ".join(f"{entry.id} {entry.kind}: {entry.summary}" for entry in since[:3])
     raise StaleError(
-        f"It stands at change {now}, and this was made at {planned}, asked for at {wanted[:20] or 'none'}. Since then: "
+        f"The memory is at change {now}, this plan at {planned}, the request at {wanted[:20] or 'none'}. Since then: "
         f"{summaries or 'nothing in the journal, only what was used and forecast'}.",
         way_out="Plan anew, or send `If-Match: *` to apply it if it still fits.",
         changed=tuple(since),

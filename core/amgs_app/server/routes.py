@@ -1,4 +1,4 @@
-"""The table of routes (which operation answers which request), and pydantic models of requests, made from the
+"""The table of routes (which operation answers which request), and pydantic models of requests, built from the
 operations' parameters.
 
 Every operation has the route `POST /v1/operations/NAME`; requests that AMGS §11.2 names are the same under
@@ -124,9 +124,9 @@ def _identifier(method: Method, path: str) -> str:
     return "_".join([method.lower(), *words])
 
 
-# Pydantic models of request bodies and queries, made from the operations' parameters.
+# Pydantic models of request bodies and queries, built from the operations' parameters.
 #
-# A parameter can also be given under the name and in the form of the specification (AMGS §3, §11.2), so that what an
+# A parameter can also be passed under the name and in the form of the specification (AMGS §3, §11.2), so that what an
 # answer says can be sent back in a request.
 
 _ENDS: Final = {"source_id": "start", "target_id": "goal", "relation_type": "kind"}
@@ -167,7 +167,7 @@ _PARTS: Final = ("recency", "centrality", "confidence", "similarity", "reinforce
 _DEDUP: Final = {"content_hash": 0.0, "semantic_threshold": 0.95}
 _Plain = str | int | float | bool | None
 _Form = tuple[Any, Callable[[Any], Any]]
-"""Another type in which a parameter may be given, and the conversion to its own type."""
+"""Another type in which a parameter may be passed, and the conversion to its own type."""
 
 
 _RULES: Final = {
@@ -303,7 +303,7 @@ def _convert_body(
 
 
 def _set_parameter(arguments: dict[str, Any], alias: str, name: str, value: Any) -> None:
-    """Set a parameter from its other name; raises if it is given twice."""
+    """Set a parameter from its other name; raises if it is passed twice."""
     if arguments.get(name) is not None:
         raise PydanticCustomError(
             "twice", "{alias} is another name for {name}; give one of them", {"alias": alias, "name": name}
@@ -312,7 +312,7 @@ def _set_parameter(arguments: dict[str, Any], alias: str, name: str, value: Any)
 
 
 def _forms(operation: Operation[..., Any], definitions: Mapping[str, Any]) -> dict[str, _Form]:
-    """Return the other types in which the operation's parameters may be given."""
+    """Return the other types in which the operation's parameters may be passed."""
     forms: dict[str, _Form] = {}
     for parameter in operation.parameters:
         if parameter.name not in definitions:
@@ -374,7 +374,7 @@ def _yes_or_no(value: Any) -> Any:
 
 
 def _allow_other_name(names: Mapping[str, str], schema: dict[str, Any]) -> None:
-    """Change the schema so that a required parameter may be given under its other name."""
+    """Change the schema so that a required parameter may be passed under its other name."""
     required = schema.get("required", [])
     either = [
         {"anyOf": [{"required": [name]}, {"required": [alias]}]} for alias, name in names.items() if name in required

@@ -153,7 +153,7 @@ async def _save_vectors(space: Namespace) -> None:
 
 
 def _save_derived(memory: Memory, progress: Progress) -> None:
-    # On a full disk, and while an erasure takes the files away, nothing is kept: the vectors are in memory as well.
+    # On a full disk, and while an erasure takes the files away, nothing is saved: the vectors are in memory as well.
     with suppress(Cancelled, OSError, RuntimeError):
         memory.lifecycle.keep_derived(progress)
 
@@ -189,8 +189,8 @@ async def events(
 
     In a store that several servers share, changes come from all of them, and questions from this one.
 
-    A listener that is too slow, or asks for changes that are no longer kept, gets an event `dropped` and is let go: it
-    should look at everything anew.
+    A listener that is too slow, or asks for changes that are no longer stored, gets an event `dropped` and is let go:
+    it should look at everything anew.
     """
     since = int(last_event_id) if last_event_id.isdecimal() else after
     await asked.namespace.follow()

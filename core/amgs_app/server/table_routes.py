@@ -108,7 +108,7 @@ def add_route(app: FastAPI, route: Route) -> None:
 
 
 def _without_explanation(operation: Operation[..., Any]) -> Operation[..., Any]:
-    """Return the operation with its shortened plain answer, made before secrets are masked to save that work."""
+    """Return the operation with its shortened plain answer, computed before secrets are masked to save that work."""
     leave_out = EXPLAINED.get(operation.name)
     if leave_out is None:
         return operation

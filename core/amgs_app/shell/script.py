@@ -169,10 +169,10 @@ def run_steps(
     before, after: called around each step.
     """
     if any(step.call.operation.name == TAKES_SNAPSHOT for step in steps) and not operator.snapshots.chosen:
-        raise UsageError("The script takes snapshots, but no folder is given for them.", way_out="Add --out DIR.")
+        raise UsageError("The script takes snapshots, but no folder is named for them.", way_out="Add --out DIR.")
     for step in steps:
         if progress is not None and progress.cancelled:
-            raise Cancelled(f"Stopped before {name}:{step.number}.", way_out="Committed changes are kept.")
+            raise Cancelled(f"Stopped before {name}:{step.number}.", way_out="Committed changes are saved.")
         if before is not None:
             before(step)
         try:

@@ -1,4 +1,4 @@
-"""What is said at a terminal: text made safe to print (the only place for this), error messages of Typer and
+"""What is said at a terminal: text that is safe to print (the only place for this), error messages of Typer and
 pydantic in plain sentences, whether a screen can be drawn, and exit codes, which help, man page and documents
 show.
 """
@@ -132,7 +132,7 @@ def say_section(key: str) -> str:
 
 
 def say_domain(key: str, model: type[BaseModel], fault: Any) -> str:
-    """Say which values a field accepts, according to its schema, instead of the given one."""
+    """Say which values a field accepts, according to its schema, instead of the passed one."""
     if fault["type"] == "model_type":
         return say_section(key)
     kind: dict[str, Any] = model.model_json_schema()["properties"][fault["loc"][0]] if fault["loc"] else {}

@@ -251,7 +251,7 @@ def save(
     file: Annotated[
         Path | None,
         Arg(metavar="FILE", help="The file to write; default: begin a recording."),
-        Takes("file", made=True),
+        Takes("file", writes=True),
     ] = None,
 ) -> results.Saved | results.Recording:
     """Write the commands of this session, including those run by key, as a script that `amgs run` replays.
@@ -305,7 +305,7 @@ def expect(
 
 
 def _resolve_metric(metric: str) -> str:
-    """Return the full name of a metric, given in full or by its unique last part. Raises UsageError."""
+    """Return the full name of a metric, named in full or by its unique last part. Raises UsageError."""
     fitting = [metric] if metric in METRICS else [name for name in METRICS if name.endswith(f".{metric}")]
     if len(fitting) == 1:
         return fitting[0]

@@ -23,7 +23,7 @@ from amgs_app.terminal.output import is_section, say_domain, say_section
 
 
 def change_settings(pairs: Sequence[str], file: Path | None = None) -> list[str]:
-    """Write `key=value` pairs into the file, made where there is none, and give the keys. What is wrong in the file is
+    """Write `key=value` pairs into the file, created if missing, and give the keys. What is wrong in the file is
     mended so, too. Raises UsageError where anything in it would be wrong afterwards, and changes nothing.
     """
     import tomlkit
@@ -35,7 +35,7 @@ def change_settings(pairs: Sequence[str], file: Path | None = None) -> list[str]
     keys: list[str] = []
     for key, _, text in (pair.partition("=") for pair in pairs):
         if key in keys:
-            raise UsageError(f"{key} is given twice.", way_out="Give it once.", title="Invalid setting")
+            raise UsageError(f"{key} is set twice.", way_out="Give it once.", title="Invalid setting")
         if text != "default" or not _take_out(document, key):
             _set_value(document, key, text)
         keys.append(key)

@@ -106,7 +106,7 @@ class LensFeatures:
         return min(1.0, max(0.0, (share - OPTIONS.prose_share) / (OPTIONS.code_share - OPTIONS.prose_share)))
 
 
-LATEST = 5  # gists of level 1 that the end is made of
+LATEST = 5  # gists of level 1 that the end consists of
 RECENT = 32  # last tokens beside them
 ASKED = 48  # last tokens of the question
 KINDS = 3  # of rows of the end: tail gist, recent token, token of the question

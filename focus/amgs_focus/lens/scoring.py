@@ -1,7 +1,7 @@
-"""Signed focus scores: which entries deserve more detail, which less, and what each score is made of.
+"""Signed focus scores: which entries deserve more detail, which less, and what each score consists of.
 
 MegaContext, "LensNet" and "Granularity & bridges". What a scorer sees and what it gives; the LensNet and the
-baseline, which no training made, are interchangeable behind `FocusScorer`. A scorer around another lets bridges between
+baseline, which need no training, are interchangeable behind `FocusScorer`. A scorer around another lets bridges between
 spans work: what belongs to something that the window wants is wanted a little itself. Where the lifetime has no
 bridges, or nothing is wanted, its scores are the other's.
 """

@@ -76,7 +76,7 @@ class EmbeddingFingerprint:
 
 
 def is_same_model(model: BaseModel, name: str, fingerprint: EmbeddingFingerprint | None, known: Path = KNOWN) -> bool:
-    """Return whether a file that was made with the model `name`, whose fingerprint it tells, is for this one.
+    """Return whether a file that was trained with the model `name`, whose fingerprint it tells, is for this one.
 
     Only where neither the file nor `known` has a fingerprint for the name do the names themselves decide, without the
     owner's.

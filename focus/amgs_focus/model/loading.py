@@ -1,8 +1,8 @@
 """Find and read a language model: by a path (a folder or a .gguf file), by the name of the packaged copy, or by a hub
 id already in the local cache. Nothing is downloaded.
 
-The weights of a .gguf file are unpacked once, into a copy that is checked at every use and made anew when it is damaged
-or outdated. A copy is a folder with a seal: what it was made from, and size and CRC-32 of each of its files. It is
+The weights of a .gguf file are unpacked once, into a copy that is checked at every use and rebuilt when it is damaged
+or outdated. A copy is a folder with a seal: what it was built from, and size and CRC-32 of each of its files. It is
 written beside its place and put there whole, so that a crash or a full disk leaves the old copy or none.
 """
 
@@ -44,7 +44,7 @@ def load(spec: str = PACKAGED, *, precision: str = "auto", device: str = "cpu", 
 
     Where the packaged copy is not installed, the hub's cache may hold the same model. precision is "bf16", "fp16",
     "fp32" or "auto": bf16 where the processor multiplies it natively, else fp32. Unpacking a GGUF file takes half
-    a minute; with a `cache` folder the result is kept there (540 MB in fp32, half of it in bf16) and read in a
+    a minute; with a `cache` folder the result is cached there (540 MB in fp32, half of it in bf16) and read in a
     second next time. Raises ModelMissingError when the model is nowhere, ModelMismatchError when it cannot take
     embeddings.
     """
@@ -106,7 +106,7 @@ def _resolve(spec: str) -> tuple[str, str | None]:
 
 
 def _find_cached_model(spec: str, hub_id: str) -> str:
-    """Return the folder of a model in the hub's cache: given a folder, no library asks the network for what is not in
+    """Return the folder of a model in the hub's cache: with a folder, no library asks the network for what is not in
     it.
     """
     from huggingface_hub import snapshot_download
@@ -156,9 +156,9 @@ def _without_tokenizer(spec: str) -> ModelMismatchError:
 
 
 def _read_unpacked(spec: str, file: Path, precision: str, cache: Path) -> tuple[Any, Any]:
-    """Return the model in a GGUF file, from its unpacked copy in `cache`, which is made when it is not there yet. The
+    """Return the model in a GGUF file, from its unpacked copy in `cache`, which is built on first use. The
     copy goes by the file's content, so that the same file elsewhere has it already; one of its name with another
-    content goes when it is made.
+    content goes when it is built.
     """
     mark = f"{file.stat().st_size} {importlib.import_module('transformers').__version__}"
     named = f"{file.stem}-{precision}-"
@@ -179,7 +179,7 @@ def _read_unpacked(spec: str, file: Path, precision: str, cache: Path) -> tuple[
                 shutil.rmtree(other, ignore_errors=True)
     except (OSError, SafetensorError) as error:
         # No room, or a folder that may not be written: the model is there all the same, only slower next time.
-        logging.getLogger(__name__).info("The unpacked model could not be kept: %s", error)
+        logging.getLogger(__name__).info("The unpacked model could not be saved: %s", error)
     return model, tokenizer
 
 
@@ -291,7 +291,7 @@ _CHUNK = 1 << 22
 
 
 def is_sound_copy(copy: Path, mark: str) -> bool:
-    """Return whether a copy is there, was made from what `mark` says, and every file is as it was written."""
+    """Return whether a copy is there, was built from what `mark` says, and every file is as it was written."""
     try:
         sealed = json.loads((copy / SEAL).read_text(encoding="utf-8"))
         return bool(sealed["mark"] == mark and sealed["files"] == _files(copy))

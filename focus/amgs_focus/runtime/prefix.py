@@ -150,7 +150,7 @@ class FocusState:
     reads: ReadHistory = NOTHING_READ
 
     def digest(self, tokens: str) -> str:
-        """16 hex digits of all that decides what comes next, given the hash of the lifetime's tokens."""
+        """16 hex digits of all that decides what comes next, with the hash of the lifetime's tokens."""
         allocator = self.allocator
         entries = self.context.signature
         marks = [
@@ -188,7 +188,7 @@ class FocusState:
 
 
 def mean_residency(context: WorkingContext, residency: Mapping[NodeRef, int], number: int) -> float:
-    """Refocuses that the entries outside the tail have kept their level, on average."""
+    """Refocuses that the entries outside the tail have stayed at their level, on average."""
     settled = [entry.node for entry in context.entries() if entry.end <= context.tail_start]
     total = sum(number - residency.get(node, number) for node in settled)
     return total / len(settled) if settled else 0.0
@@ -231,7 +231,7 @@ class PrefixReader:
         return len(self._codes)
 
     def every(self, wanted: int) -> int:
-        """Reads after a change of which one is in full, given the setting: 1 for a model whose keys cannot be turned
+        """Reads after a change of which one is in full, by the setting: 1 for a model whose keys cannot be turned
         to other positions.
         """
         return wanted if wanted > 1 and self._model.rotates else 1
@@ -303,7 +303,7 @@ class PrefixReader:
         if number < len(contexts) and self._before == contexts[:number]:
             codes = contexts[number].codes()
             rest = codes[common(codes, self._codes) :]
-            # positions that were kept from the context before cannot be had again one by one
+            # positions that were retained from the context before cannot be had again one by one
             if not number or not np.isin(rest, contexts[number - 1].codes()).any():
                 return number
         self._crop(self._exact)

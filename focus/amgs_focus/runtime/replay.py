@@ -87,7 +87,7 @@ def replay(trace: Trace, runtime: FocusRuntime, progress: ProgressCallback | Non
     for name in names:
         if ours[name] != theirs[name]:
             raise TraceError(
-                f"The trace was made with {name} {theirs[name]}, not {ours[name]}.",
+                f"The trace was recorded with {name} {theirs[name]}, not {ours[name]}.",
                 way_out="Replay it with what its header names.",
             )
     for done, event in enumerate(trace.events):

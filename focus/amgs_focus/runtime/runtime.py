@@ -420,7 +420,7 @@ class FocusRuntime:
         self._take(Move(after))
 
     def _take(self, move: Move) -> None:
-        """Make a move that is carried out already the present; one made in the past begins a branch."""
+        """Make a move that is carried out already the present; a move in the past begins a branch."""
         forked = self._timeline.add(move)
         self._state = move.after
         if forked is not None and self._trace is not None:

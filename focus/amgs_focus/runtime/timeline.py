@@ -233,7 +233,7 @@ class TimelineSpan:
 @dataclass(slots=True, eq=False)
 class Move:
     """One thing that changed the state: a decoded token (which has a record), text that came, a refocus, the
-    operator's override or a setting, and the state it led to. pieces: what it appended, kept from when it was
+    operator's override or a setting, and the state it led to. pieces: what it appended, stored from when it was
     first undone.
     """
 
@@ -283,7 +283,7 @@ class Timeline:
         return self._line.moves[self._place] if self._place < len(self._line.moves) else None
 
     def add(self, move: Move) -> BranchView | None:
-        """Take in a move that was just made. Where others were made from here before, it begins a branch,
+        """Take in a move that just happened. Where others left from here before, it begins a branch,
         which is returned, and they stay on the old one.
         """
         forked = self.fork() if self.ahead() is not None else None

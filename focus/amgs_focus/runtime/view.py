@@ -31,7 +31,7 @@ MOST = 16  # spans listed of a coarse gist
 
 
 def node_provenance(tree: LifetimeTree, node: NodeRef) -> NodeProvenance:
-    """Return how a node is kept; of a block of tokens the use and the gist are those of the gist above it."""
+    """Return how a node is stored; of a block of tokens the use and the gist are those of the gist above it."""
     start, end = tree.span(node)
     catalogue = tree.catalogue
     spans = [
@@ -251,8 +251,8 @@ def _by_node(decisions: tuple[Decision, ...]) -> Decisions:
 
 
 def _decision_of(entry: Entry, decisions: Decisions, block_size: int) -> Decision | None:
-    """Find the decision that concerns an entry: what made it, else what was, or was not, done with it; of its group
-    only where nothing was decided about a gist itself.
+    """Find the decision that concerns an entry: what put it there, else what was, or was not, done with it; of its
+    group only where nothing was decided about a gist itself.
     """
     parent = parent_of(entry.node, block_size)
     closed, opened = decisions.get((entry.node, "collapse")), decisions.get((parent, "expand"))
@@ -319,7 +319,7 @@ def _would(shown: EntryView, decision: Decision | None, state: FocusState, setti
     elif decision is not None and decision.detail == FORGOTTEN:
         steps.append("it opens once its text is restored (`focus forget --restore`)")
     elif reason == "stale_gist":
-        steps.append("it closes once its gist is made anew (`focus rebuild`)")
+        steps.append("it closes once its gist is computed again (`focus rebuild`)")
     elif settings.unasked == "pair" and not state.question:
         if shown.level == 1 and shown.expandable and not shown.forbidden:
             steps.append("while nothing is asked, it opens when its score is the highest of all gists")

@@ -94,7 +94,7 @@ class TraceWriter:
         return self._path.read_bytes() if self._path is not None else b""
 
     def moved(self, path: Path) -> None:
-        """Say that the file was given another name."""
+        """Say that the file has another name now."""
         self._path = path
 
     def ingested(self, segments: Sequence[Segment], state_hash: str) -> None:

@@ -1,7 +1,7 @@
 """Check the integrity of a lifetime's folder: report every file with its fault, and repair it where that is possible.
 
 It loads no model. Mending cuts files back to their last whole block and drops a level that was only begun; gists that
-are then missing are made anew at the next opening.
+are then missing are computed again at the next opening.
 """
 
 from __future__ import annotations
@@ -108,7 +108,7 @@ def _check_file(
 
 
 def _check_vectors(path: Path, mend: bool) -> FileCheck:
-    """Damaged vectors go when they are mended: they are made anew."""
+    """Damaged vectors go when they are mended: they are computed again."""
     try:
         with CtxFile.open(path) as file:
             return FileCheck(path.name, len(file), unsummed=file.check_rows())
@@ -159,7 +159,7 @@ def _mend_file(path: Path, error: CtxError, purged: Sequence[NodeRun]) -> tuple[
         header = repair(path)
         sums = RunSums(path, HEADER_BYTES)
         at = sums.first_difference(header.payload_bytes)
-        if at is not None and header.level:  # gists are made anew
+        if at is not None and header.level:  # gists are computed again
             row = at // header.row_bytes
             if any(run.level == header.level and run.stop > row for run in purged):
                 raise CtxError(f"{error.message} Gists of purged spans lie there, which nothing makes anew.")

@@ -102,7 +102,7 @@ class CtxHeader:
         return cls(level, block, width, dtype, text, gist, count)
 
     def same_layout(self, other: CtxHeader) -> bool:
-        """Return whether files with the two headers hold rows of one kind, made for one model."""
+        """Return whether files with the two headers hold rows of one kind, for one model."""
         ours, theirs = replace(self, count=0, gist_version=0), replace(other, count=0, gist_version=0)
         return ours.pack() == theirs.pack()
 
@@ -231,7 +231,7 @@ class CtxFile:
         self._sums.cover(self._header.payload_bytes)
 
     def say_version(self, gist_version: int) -> None:
-        """Say that another version of the encoder made every row."""
+        """Say that another version of the encoder wrote every row."""
         self._require_writable()
         self._header = replace(self._header, gist_version=gist_version)
         try:
@@ -407,7 +407,7 @@ def is_there(path: Path) -> bool:
 
 
 def _build_damage_error(message: str) -> CtxError:
-    return CtxError(message, way_out="Repair it: everything up to the last complete block is kept.")
+    return CtxError(message, way_out="Repair it: everything up to the last complete block is retained.")
 
 
 def unwritten(path: Path, error: OSError) -> CtxError:

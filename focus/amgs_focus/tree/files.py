@@ -124,7 +124,7 @@ class LifetimeStore(Protocol):
 
     @property
     def vectors(self) -> RowStore | None:
-        """(blocks, d) float16, a text encoder's vector of each block; None where none were made."""
+        """(blocks, d) float16, a text encoder's vector of each block; None where none were computed."""
         ...
 
     def begin_vectors(self, encoder: str, dimension: int) -> RowStore:
@@ -136,11 +136,11 @@ class LifetimeStore(Protocol):
         ...
 
     def gist_version(self, level: int) -> int:
-        """Version of the encoder that made this level's gists."""
+        """Version of the encoder that computed this level's gists."""
         ...
 
     def say_version(self, level: int, gist_version: int) -> None:
-        """Say that another version of the encoder made this level's gists."""
+        """Say that another version of the encoder computed this level's gists."""
         ...
 
     def close(self) -> None: ...
@@ -223,7 +223,7 @@ class FolderStore:
         self._block_size = block_size
         self._gist_version = gist_version
         self._files: dict[int, CtxFile] = {}
-        self._header(1)  # what no file can hold is refused before anything is made
+        self._header(1)  # what no file can hold is refused before anything is created
         try:
             folder.mkdir(parents=True, exist_ok=True)
         except (OSError, ValueError) as error:
@@ -246,7 +246,7 @@ class FolderStore:
             while is_there(path := self._path(number)) or number == 0:
                 begun = number and path.stat().st_size < HEADER_BYTES and not is_there(self._path(number + 1))
                 if begun:
-                    path.unlink()  # the process was killed while it began this level; its gists are made anew
+                    path.unlink()  # the process was killed while it began this level; its gists are computed again
                     break
                 if mend and is_there(path):
                     repair(path, self._header(number))
@@ -336,7 +336,7 @@ class FolderStore:
         )
 
     def _reopen_vectors(self) -> CtxFile | None:
-        """Return the vectors that an earlier session made; damaged ones go, as they can be made anew."""
+        """Return the vectors that an earlier session computed; damaged ones go, as they can be computed again."""
         path = self._folder / VECTORS
         if not is_there(path):
             return None
@@ -385,7 +385,7 @@ class FolderStore:
 def locked(folder: Path) -> IO[str]:
     """Lock a folder until the file is closed or its holder dies; raises CtxError that names the holder.
 
-    Where the system has no such locks (Windows) nobody is kept out.
+    Where the system has no such locks (Windows) nobody is excluded.
     """
     try:
         if is_there(folder / LOCK) and (folder / LOCK).is_symlink():

@@ -4,7 +4,7 @@ level.
 MegaContext, "Lifetime gist tree". Append-only but for stepping back. Node (n, i) covers K^n whole blocks'
 tokens, K being the block size, and exists once all its K children do; the tokens after the last whole block
 are the open block. Every token knows the segment, and so the memory block, that it came from. The hash of
-the tokens is kept up as they come, and taken back without reading the whole lifetime again.
+the tokens is updated as they come, and taken back without reading the whole lifetime again.
 """
 
 from __future__ import annotations
@@ -130,7 +130,7 @@ class LifetimeTree:
 
     @property
     def generation(self) -> int:
-        """Changes when gists that were there are made anew."""
+        """Changes when gists that were there are computed again."""
         return self._generation
 
     @property
@@ -156,11 +156,11 @@ class LifetimeTree:
         return node.index * width, min((node.index + 1) * width, self.length)
 
     def is_stale(self, node: NodeRef) -> bool:
-        """Return whether the node's gist was made by another version of the encoder."""
+        """Return whether the node's gist was computed by another version of the encoder."""
         return node.level > 0 and self.gist_version(node.level) != self._gist.version
 
     def gist_version(self, level: int) -> int:
-        """Version of the encoder that made a level's gists."""
+        """Version of the encoder that computed a level's gists."""
         return self._store.gist_version(level)
 
     def is_sealed(self, node: NodeRef) -> bool:
@@ -329,7 +329,7 @@ class LifetimeTree:
         self._store.close()
 
     def _children_of(self, level: int) -> int:
-        """Return how many nodes of a level could be complete, given the level below."""
+        """Return how many nodes of a level could be complete, from the level below."""
         return self.count(0) if level == 1 else self.count(level - 1) // self._block_size
 
     def _missing(self) -> int:

@@ -75,7 +75,7 @@ class SealedLine:
 
 @dataclass(frozen=True, slots=True)
 class PolishedLine:
-    """Blocks whose gists were once made better than the encoder's: they stand in the rows, and nothing is done."""
+    """Blocks whose gists were once computed better than the encoder's: they stand in the rows, and nothing is done."""
 
     polished: Any = None
 

@@ -19,7 +19,7 @@ from amgs_focus.errors import CtxError
 from amgs_focus.records import NodeRef, Refocus, Use
 from amgs_focus.tree.node_set import NodeSet
 
-# Checksums of a file that grows, kept beside it: a byte that changed since it was written is noticed when it is read.
+# Checksums of a file that grows, saved beside it: a byte that changed since it was written is noticed when it is read.
 #
 # One CRC-32 for each run of 16 KiB, over as many of its bytes as were there. It is written after what it is of, so
 # that a process killed in between leaves bytes without a checksum, and never a checksum that does not hold. A file of

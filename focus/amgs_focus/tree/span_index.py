@@ -1,14 +1,14 @@
-"""Token statistics of every span of a lifetime, kept up as it grows: words by block, idf, embedding sums.
+"""Token statistics of every span of a lifetime, updated as it grows: words by block, idf, embedding sums.
 
-A pure function of the tokens: stepping back and forward again gives the same numbers. What is kept in memory
+A pure function of the tokens: stepping back and forward again gives the same numbers. What is held in memory
 does not grow with the lifetime, but for one row per 32^3 tokens and for the places of rare words: sums of
-blocks and of level-2 gists are made when they are asked for. Their idf weights are those of the first 2^k
+blocks and of level-2 gists are computed when they are asked for. Their idf weights are those of the first 2^k
 blocks, with the greatest 2^k that the lifetime holds, and everything is weighed anew when it doubles; from
 2^15 blocks (a million tokens) on they stay as they are.
 
-A word is a token without its case and its spaces. Of each word the first blocks are kept, up to a limit: what
+A word is a token without its case and its spaces. Of each word the first blocks are stored, up to a limit: what
 stands in more blocks than that tells them apart no longer, and is left out of a search. So neither what is
-kept nor what a search looks at grows with the lifetime.
+stored nor what a search looks at grows with the lifetime.
 """
 
 from __future__ import annotations
@@ -127,7 +127,7 @@ class BlockPostings:
 
 
 CHUNK = 2048  # blocks read at a time
-STORED = 3  # level from which sums are kept
+STORED = 3  # level from which sums are stored
 CACHED = 4096  # sums of finer nodes that are remembered
 
 Vectors = NDArray[np.float64]
@@ -304,7 +304,7 @@ class SpanIndex:
         return weights
 
     def _extend_sums(self) -> None:
-        """Sums of new nodes, from the lowest level that is kept."""
+        """Sums of new nodes, from the lowest level that is stored."""
         size = self.tree.block_size
         width = size ** (STORED - 1)  # blocks
         while (done := len(self._level(STORED))) < self._postings.blocks // width:
@@ -320,7 +320,7 @@ class SpanIndex:
             level += 1
 
     def _level(self, level: int) -> MemoryRows:
-        """Return kept sums of the nodes of a tree level."""
+        """Return stored sums of the nodes of a tree level."""
         while len(self._sums) <= level - STORED:
             self._sums.append(MemoryRows(len(self._whole), np.float64))
         return self._sums[level - STORED]

@@ -27,7 +27,7 @@ from amgs_focus.tree.node_set import NOTHING, NodeSet
 
 @cache
 def adapter(kind: Any) -> TypeAdapter[Any]:
-    """Return what reads and writes values of a type; made when it is first needed."""
+    """Return what reads and writes values of a type; created on first use."""
     return TypeAdapter(kind)
 
 
@@ -94,7 +94,7 @@ class Descriptor:
     """Record of a run of nodes whose detail was forgotten.
 
     checksum: CRC-32 of the tokens, 8 hex digits. parent: id of the gist above the first node, −1 where none is.
-    strength, idle: the least kept and the longest unused of the run. sources: names of what it came from.
+    strength, idle: the least held and the longest unused of the run. sources: names of what it came from.
     """
 
     level: int

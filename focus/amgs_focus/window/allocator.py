@@ -5,7 +5,7 @@ MegaContext, "Focus allocator". At most N_diff actions a pass: expansions while 
 collapses and expansions alternate; what nobody needs room for is not collapsed. What does not ask for less detail by
 itself still gives way to an expansion whose score is higher by both thresholds together, which is how far apart any
 expansion and any collapse are. The room that a block needs on its way down, once a gist was opened for its sake, is
-kept from what is wanted less.
+denied to what is wanted less.
 
 In a full read keys and values hold up to the first position that changed, and everything from there on is computed
 anew: an action behind a change that is there already costs only the positions it adds. A read that reuses keys and
@@ -14,7 +14,7 @@ values computes only what is new.
 While nothing is asked, a pass exchanges one pair: the gist of level 1 that is wanted most opens, and the raw block
 farthest from the cursor closes, if the first is wanted more by half a deviation of the window's scores. No threshold
 decides; coarser gists stay shut, as opening one shows 32 gists that say nothing; both of a pair rest. It is what was
-found to do no harm (docs/results/focus.md). Room for tokens to come is then made from the farthest, too.
+found to do no harm (docs/results/focus.md). Room for tokens to come is then taken from the farthest, too.
 """
 
 from __future__ import annotations
@@ -208,7 +208,7 @@ class _Pass:
             if not self.now.valid(unit):
                 self.decide(unit, "superseded", "another change to the same passage came first")
             elif applied >= most:
-                self.decide(unit, "n_diff", f"the {applied} changes that one pass may make were made")
+                self.decide(unit, "n_diff", f"the {applied} changes of a pass are used up")
             else:
                 self.decide(unit, "budget", "nothing needs the room it would free")
 
@@ -240,7 +240,7 @@ class _Pass:
         room, reserve = max(0, self.now.room), self.now.context.free - max(0, self.now.room)
         explanation = f"{room} are free" + (f" beside the {reserve} for tokens to come" if reserve > 0 else "")
         below = 0 if unit.asked else self.reserved(unit)
-        return explanation + (f", and {below} are kept for passages of higher score" if below else "")
+        return explanation + (f", and {below} are reserved for passages of higher score" if below else "")
 
     @property
     def margin(self) -> float:
@@ -375,7 +375,7 @@ def allocate(
 ) -> Allocation:
     """Return one pass. The context must be within its window, and the result is, headroom included.
 
-    Where the tokens to come need room, more than they need is made, `slack` of the window: each collapse far
+    Where the tokens to come need room, more than they need is freed, `slack` of the window: each collapse far
     up makes the base model read what stands behind it anew, and several at once cost no more than one.
     prices: what is cached and how fast the model reads; None for nothing cached. pairs: nothing is asked, and a pair is
     exchanged. Raises WindowBudgetError when the

@@ -77,7 +77,7 @@ def assemble(
     """Return the first working context: the coarsest cover, then detail from the end backwards while there is room.
 
     The latest tokens tell most about the next ones, so what room there is goes to them first, and what stands
-    before them keeps the coarsest gists. headroom: positions kept free for tokens to come. focus_share: part
+    before them keeps the coarsest gists. headroom: positions reserved for tokens to come. focus_share: part
     of the window that is left free besides, for the focus to spend, unless everything fits as tokens. overrides, since:
     as `lay_out` has them; what is pinned comes before what is recent. Raises WindowBudgetError like `coarsest`.
     """
@@ -180,7 +180,7 @@ class WindowState:
 
     @property
     def free(self) -> int:
-        """Positions that may still be taken, headroom kept."""
+        """Positions that may still be taken, without the headroom."""
         return self.context.free - self.state.headroom
 
     @property
@@ -345,7 +345,7 @@ class WindowState:
         if self.pinned(node):
             return "superseded", "the operator pinned it"
         if self.stale(node):
-            return "stale_gist", f"another encoder made the gist {node}; `focus rebuild` makes it anew"
+            return "stale_gist", f"another encoder computed the gist {node}; `focus rebuild` makes it anew"
         return None if unit.asked else self.cooling(unit)
 
     def _may_not_open(self, node: NodeRef) -> Refusal | None:

@@ -231,7 +231,7 @@ class WorkingContext:
         return tuple(gist_entry(node, self.block_size) for node in nodes)
 
     def apply(self, edit: Edit) -> tuple[WorkingContext, Edit]:
-        """Carry out an edit, or undo one given its inverse. Raises FocusError when it does not fit here."""
+        """Carry out an edit, or undo it by its inverse. Raises FocusError when it does not fit here."""
         end = edit.position + len(edit.removed)
         if self.items[edit.position : end] != edit.removed:
             raise FocusError("The edit does not belong to this working context.")

@@ -298,7 +298,7 @@ def _take_documents(records: Records, project: dict[str, Any], path: str) -> Non
 
 
 _NOT_SAID = ("token_budget", "flag")
-"""Parts about how an answer was made."""
+"""Parts about how an answer came about."""
 
 
 def _divide(records: Records, message: dict[str, Any], path: str) -> Iterator[tuple[str, dict[str, Any]]]:

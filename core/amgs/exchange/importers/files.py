@@ -38,7 +38,7 @@ IMPORTERS: tuple[Importer, ...] = (
 
 
 def read_document(data: Any, settings: IngestSettings, format: ForeignFormat | None = None) -> ForeignRecords:
-    """Return the records of a parsed document, in the given format or the one recognised.
+    """Return the records of a parsed document, in the named format or the recognised one.
 
     Raises InputError for an unknown format, several formats, or no records.
     """
@@ -95,7 +95,7 @@ def read_session(session: SessionConversation, settings: IngestSettings, called:
             records.leave(kind, "", what, count)
         records.count(kind, all_of_it - sum(count for _, count in others))
     for what, count in session.mended:
-        records.note("tool call", "", f"{what}, kept as text", count)
+        records.note("tool call", "", f"{what}, stored as text", count)
     messages: list[ForeignMessage] = []
     for turn in session.messages:
         message = turn.message
@@ -136,7 +136,7 @@ def read_files(paths: Sequence[Path], format: ForeignFormat | None = None) -> li
     """Return the documents in files, and in all files below folders, by name.
 
     format: of files that are not session files. Files of a folder that are not imported are listed with the reason.
-    Raises InputError for a given file that cannot be read or is of an unknown format.
+    Raises InputError for a named file that cannot be read or is of an unknown format.
     """
     documents: list[ForeignDocument] = []
     for path in paths:

@@ -42,8 +42,8 @@ class LeftOut:
 
 @dataclass(frozen=True, slots=True)
 class ForeignMessage:
-    """A message of a conversation, as an importer found it. message: as stored in the conversation; None: made of the
-    other fields.
+    """A message of a conversation, as an importer found it. message: as stored in the conversation; None: built from
+    the other fields.
     """
 
     path: str
@@ -298,7 +298,7 @@ def _describe_kind(value: Any) -> str:
 
 
 def speaker(role: Any, author: Any = None) -> str:
-    """Return the speaker's name: the given one, else the capitalised role."""
+    """Return the speaker's name: the stated one, else the capitalised role."""
     roles = {"human": "User", "user": "User", "assistant": "Assistant", "ai": "Assistant"}
     own = name(author)
     role_name = name(role)

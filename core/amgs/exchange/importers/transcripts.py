@@ -113,7 +113,7 @@ def read_messages(records: Records, items: Sequence[tuple[str, Mapping[str, Any]
             turns += turns_of(payload, Place(place), len(turns) + 1, at, records.note, f"{path}.content")
     turn_messages, mended = messages_of(turns)
     for what, place in mended:
-        records.note("call", items[place][0], f"{what}, kept as text")
+        records.note("call", items[place][0], f"{what}, stored as text")
     for turn_message in turn_messages:
         path, record = items[turn_message.line]
         message = turn_message.message

@@ -111,7 +111,7 @@ class PassageList:
 
     text: str
     outline: Outline = field(default_factory=Outline)
-    made: list[Passage] = field(default_factory=list)
+    items: list[Passage] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self.lines = self.text.split("\n")
@@ -148,7 +148,7 @@ class PassageList:
             end -= 1
         if first < end:
             span = self.starts[first], self.starts[end] - 1
-            self.made.append(Passage(*span, self.outline.path, level, heading, lines))
+            self.items.append(Passage(*span, self.outline.path, level, heading, lines))
 
 
 def runs(lines: Sequence[str], first: int, end: int) -> Iterator[tuple[int, int]]:

@@ -86,7 +86,7 @@ def _passages(body: str) -> Sequence[Passage]:
         else:
             passages.add(first, end, whole=token.type in _WHOLE)
     _add_unparsed(passages, done, len(passages.lines))
-    return passages.made
+    return passages.items
 
 
 def _blocks(tokens: Sequence[Token]) -> Iterator[tuple[int, int, Token, Sequence[Token]]]:
@@ -295,7 +295,7 @@ def read_plain(raw: bytes) -> ParsedDocument:
     title = text.title or _find_plain_title(passages)
     return ParsedDocument(
         text.body,
-        tuple(passages.made),
+        tuple(passages.items),
         title=title,
         front=text.front,
         warnings=text.warnings,
@@ -308,9 +308,9 @@ _LONGEST_TITLE = 80
 
 def _find_plain_title(passages: PassageList) -> str:
     """Return the heading that begins the text, else a short isolated first line that does not end like a sentence."""
-    if passages.made and passages.made[0].heading:
-        return passages.made[0].path[-1]
+    if passages.items and passages.items[0].heading:
+        return passages.items[0].path[-1]
     first = next(runs(passages.lines, 0, len(passages.lines)), (0, 0))
-    line = passages.lines[first[0]].strip() if first[1] - first[0] == 1 and len(passages.made) > 1 else ""
+    line = passages.lines[first[0]].strip() if first[1] - first[0] == 1 and len(passages.items) > 1 else ""
     named = any(c.isalpha() for c in line) and line[-1] not in ".,;:!?…。" and line[0] not in "-*>|#/<["
     return line if named and len(line) <= _LONGEST_TITLE else ""

@@ -151,10 +151,10 @@ def read_code(raw: bytes, *, language: str) -> ParsedDocument:
             where = f" (line {error.lineno})" if isinstance(error, SyntaxError) and error.lineno else ""
             remarks.append(f"its Python cannot be parsed{where}; it was cut at blank lines")
             passages = PassageList(text)
-    if not passages.made:
+    if not passages.items:
         _add_blocks(passages)
     return ParsedDocument(
-        text, tuple(passages.made), meta={"language": language}, warnings=tuple(remarks), first_line=1, form="code"
+        text, tuple(passages.items), meta={"language": language}, warnings=tuple(remarks), first_line=1, form="code"
     )
 
 

@@ -115,7 +115,7 @@ class Connection(SqlConnection):
                     note.close()
                     raise
         store = cls(connection, name, read_only=read_only, note=note)
-        store.made, store.cut = is_new, cut
+        store.created, store.cut = is_new, cut
         try:
             _set_up(connection)
             version = schema_version(connection)
@@ -515,7 +515,7 @@ def _connect_file(
         if read_only or not accept_loss:
             raise StoreCorruptError(
                 f"The write-ahead file of {name} is torn at byte {at:,}, as a power cut leaves it.",
-                way_out="Accept the loss: the end is cut off there and kept beside it, and what came before stays.",
+                way_out="Accept the loss: the end is cut off there and saved beside it, and what came before stays.",
                 about="loss",
             ) from error
     with saying_refusals():

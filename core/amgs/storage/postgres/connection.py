@@ -118,7 +118,7 @@ class PostgresConnection(SqlConnection):
                         if version < LATEST:
                             migrate(writer, address.schema, version)
             store = cls(writer, address, read_only=read_only)
-            store.made = not version
+            store.created = not version
             return store
         except BaseException:
             writer.close()

@@ -172,7 +172,7 @@ class PostgresSources(SourceStorage):
 
     def adopt(self) -> None:
         raise StoreError(
-            "An export from before sources were kept cannot be imported into PostgreSQL.",
+            "An export from before sources were stored cannot be imported into PostgreSQL.",
             way_out="Import it into a file, export that, and import the new export.",
         )
 

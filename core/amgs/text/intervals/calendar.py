@@ -140,7 +140,7 @@ HOLIDAYS: dict[tuple[str, ...], Holiday] = {
 
 
 class Grain(StrEnum):
-    """The calendar unit in which a date is given."""
+    """The calendar unit in which a date is stated."""
 
     DAY = "day"
     WEEKEND = "weekend"
@@ -168,7 +168,7 @@ class Modality(StrEnum):
 class DayInterval:
     """Days from first to last, inclusive; None for an open end ("before 2019", "since May").
 
-    grain: the unit in which they are given. "Two months ago" is a single day by the calendar, but given in months:
+    grain: the unit in which they are stated. "Two months ago" is a single day by the calendar, but stated in months:
     `whole` is what it may mean. confidence: in [0, 1], how often such a reading is right; low for vague words
     ("recently"), which give a wide interval.
 
@@ -204,7 +204,7 @@ class DayInterval:
         return self.whole
 
 
-# Complete a date of which parts are left out: it means the nearest day with the given parts, in the past or the
+# Complete a date of which parts are left out: it means the nearest day with the stated parts, in the past or the
 # future by the verb's tense.
 
 
@@ -274,7 +274,7 @@ def _distance(days: Days, today: date, side: int, *, near: int) -> tuple[bool, i
 
 
 def _candidates(fields: Fields, today: date) -> Iterator[Days]:
-    """Yield the days nearest to today with these parts, on both sides of it where no year is given."""
+    """Yield the days nearest to today with these parts, on both sides of it where no year is stated."""
     year, month, day, weekday = fields.year, fields.month, fields.day, fields.weekday
     if year is not None:
         if month is None:

@@ -249,7 +249,7 @@ _TOLD_DAYS: Mapping[str, int] = DATES["told"]
 
 
 def holiday(r: Reading, i: int) -> Found | None:
-    """Read a holiday, of a certain year where one is given: "Christmas 2019"."""
+    """Read a holiday, of a certain year if stated: "Christmas 2019"."""
     return _holiday(r, i, r.side)
 
 

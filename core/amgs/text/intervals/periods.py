@@ -1,5 +1,5 @@
 """The rules for months, years, quarters, decades and seasons by name, for units pointed to ("last week"), and
-for days given by their distance ("two weeks ago", "a week from Friday").
+for days stated by their distance ("two weeks ago", "a week from Friday").
 """
 
 from __future__ import annotations

@@ -9,7 +9,7 @@ from amgs.lazy_names import lazy
 from amgs.wing_registry import Wing
 
 WING: Final = Wing(
-    about="Frames that are kept under a name, versioned, read again, and judged.", part="amgs.wings.packs.api:Packs"
+    about="Frames stored under a name, versioned, read again, and judged.", part="amgs.wings.packs.api:Packs"
 )
 """What this wing adds to the memory and its clients."""
 

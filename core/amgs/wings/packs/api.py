@@ -63,7 +63,7 @@ class Packs:
         asked: SearchResult | None = None
         if bool(query) == bool(blocks):
             both = ", not from both" if query else ""
-            raise UsageError(f"A pack is kept from a query or from blocks{both}.", way_out="Give one of them.")
+            raise UsageError(f"A pack is saved from a query or from blocks{both}.", way_out="Give one of them.")
         if query:
             assembly = Assembler(self._context).assemble(frame, query=query, budget=budget, reinforce=False)
             chosen = [candidate.block for candidate in assembly.selected]
@@ -165,7 +165,7 @@ class Packs:
         attention: Attention | None = None,
         log: bool = True,
     ) -> values.PackAssembly:
-        """Return the packs as one text for a question, in at most `budget` tokens (2,048 unless given).
+        """Return the packs as one text for a question, in at most `budget` tokens (2,048 by default).
 
         pack: read this one alone, which needs no question. attention: of a language model; without it that layer passes
         everything. session: joins what is read for one task. What was read of each pack is logged, unless log is False.
@@ -340,7 +340,7 @@ class Packs:
 
     def decide(self, proposal: str, *, accept: bool) -> JournalEntry:
         """Carry a proposal out, or say that it is not wanted while its packs stay as they are, as one change that
-        teaches the policy. proposal: its id, or the start of it. Raises UsageError for one that is not made.
+        teaches the policy. proposal: its id, or the start of it. Raises UsageError for one that is not proposed.
         """
         storage, now = self._context.storage, self._context.clock.now()
         with storage.transaction():

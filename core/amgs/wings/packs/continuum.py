@@ -30,7 +30,7 @@ _FORGOTTEN, _ASSOCIATED = 0.1, 0.1
 def reading_probability(readings: int, last: float, age: float, horizon: float) -> float:
     """Return how likely a pack is read within `horizon` days.
 
-    age: days since it was first kept. last: days from then to the last reading.
+    age: days since it was first saved. last: days from then to the last reading.
     """
     alive = 1.0
     if readings:

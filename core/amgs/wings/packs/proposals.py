@@ -83,7 +83,7 @@ class PackPolicy:
             self.weights[action] += _RATE * reward * (float(action == taken) - chance) * np.array(state)
 
     def sure(self, proposal: PackProposal) -> float:
-        """Return how likely an action is better than doing nothing, given the confidence of the rule."""
+        """Return how likely an action is better than doing nothing, from the confidence of the rule."""
         ruled = min(max(proposal.sure, _LEAST), 1 - _LEAST)
         learned = float((self.weights[proposal.action] - self.weights["NOOP"]) @ np.array(proposal.features))
         return sigmoid(log(ruled / (1 - ruled)) + learned)
@@ -167,7 +167,7 @@ def _delete(view: PackView) -> PackProposal:
     if rests and view.faded >= _FADED:
         sure = _SURE
     read = f"read {usage.uses} times, last {usage.unread:.0f} days ago" if usage.uses else "never read"
-    reason = f"{read}, kept {usage.age:.0f} days ago, {view.faded:.0%} of its members faded"
+    reason = f"{read}, saved {usage.age:.0f} days ago, {view.faded:.0%} of its members faded"
     return make_proposal("DELETE", [view], sure, reason)
 
 

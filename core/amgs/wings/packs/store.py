@@ -57,7 +57,7 @@ _LATEST_OUTCOME = (
 class PackStorage(StoragePart):
     """Versions of packs by name.
 
-    A version is valid while the operation that kept it is not undone, retired while the one that retired it is not.
+    A version is valid while the operation that saved it is not undone, retired while the one that retired it is not.
     """
 
     def put(self, pack: Pack, operation: int) -> None:
@@ -203,7 +203,7 @@ def find(storage: PackStorage, reference: str, *, in_use: bool = False) -> Pack:
     if not versions:
         known = [pack.name for pack in storage.latest() if not pack.retired]
         listed = f"The packs are: {', '.join(known[:5])}{', …' if len(known) > 5 else ''}."
-        raise UnknownPackError(f"There is no pack {name[:60]!r}.", way_out=listed if known else "None is kept.")
+        raise UnknownPackError(f"There is no pack {name[:60]!r}.", way_out=listed if known else "None is saved.")
     version = next((pack for pack in versions[::-1] if not at or str(pack.version) == number), None)
     if version is None:
         way_out = f"Its latest versions are {', '.join(str(pack.version) for pack in versions[-5:])}."
@@ -215,7 +215,7 @@ def find(storage: PackStorage, reference: str, *, in_use: bool = False) -> Pack:
 
 
 def usage(pack: Pack, uses: Sequence[PackUse], born: datetime, now: datetime, weight: float = 0.5) -> PackUsage:
-    """Return a pack with what its log says. uses: of its name, newest first. born: when it was first kept."""
+    """Return a pack with what its log says. uses: of its name, newest first. born: when it was first saved."""
     age = max(hours_between(born, now), 0.0) / 24.0
     last = min(max(hours_between(born, uses[0].at), 0.0) / 24.0, age) if uses else 0.0
     judged = [use.outcome for use in reversed(uses) if use.outcome is not None]

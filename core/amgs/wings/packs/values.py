@@ -37,8 +37,8 @@ class PackMember:
 class Pack:
     """A version of a pack.
 
-    id: SHA-256 of its title, keywords and members in order, so equal content has one id. query, frame: what it was kept
-    from; "" for named blocks. tokens: of all members' texts.
+    id: SHA-256 of its title, keywords and members in order, so equal content has one id. query, frame: what it was
+    saved from; "" for named blocks. tokens: of all members' texts.
     """
 
     name: str
@@ -78,7 +78,7 @@ class PackKept:
 class PackUsage:
     """A pack with what its log says.
 
-    success: mean outcome. needed: probability that it is read within 30 days. born: when it was first kept; age,
+    success: mean outcome. needed: probability that it is read within 30 days. born: when it was first saved; age,
     unread: days since then, and since the last reading. failures: among the latest five outcomes. weight: learned from
     outcomes, .5 without any. forget: it would be dropped so that the others fit.
     """

@@ -61,7 +61,7 @@ class ListedSession:
     """A session file. id: opens it. changed: when the file was last written.
 
     turns: of the user. compactions: like `turns` None if the file was not counted. tokens: of the last window reported
-    near its end, else None. what: the title given by hand, else another title, else the user's first words. started,
+    near its end, else None. what: the title set by hand, else another title, else the user's first words. started,
     ended: first and last time in it. errors: results that report a failure. again: how often something that a
     compaction dropped was needed again; None if unknown.
     """
@@ -398,7 +398,7 @@ def _fill_from_bytes(
     """Return the row completed from bytes of the whole file, if it is counted, else of its beginning and end."""
     first = _AT.search(head)
     last = next((instants[-1] for part in (tail[-_END:], tail) if (instants := _AT.findall(part))), None)
-    by_hand, *others = [*marks.titles, None]  # a title given by hand may be anywhere in the file
+    by_hand, *others = [*marks.titles, None]  # a title set by hand may be anywhere in the file
     places = [(by_hand, data), *((pattern, part) for pattern in (by_hand, *others) for part in (tail, head))]
     what = next((title for pattern, part in places if pattern is not None and (title := _last(pattern, part))), "")
     lines = (_read_user_line(data[start:end]) for start, end in _prompts(data, marks))

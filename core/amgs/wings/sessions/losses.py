@@ -171,7 +171,7 @@ def sentences_of(window: str) -> list[str]:
 
 
 def classes_of(dropped: Sequence[Turn], window: str) -> tuple[LostClass, ...]:
-    """Return what happened to the findings in dropped turns, given the text of the new window."""
+    """Return what happened to the findings in dropped turns, from the text of the new window."""
     latest: dict[tuple[FindingClass, str], SessionFinding] = {}
     for turn in dropped:
         for finding in findings_in(turn):
@@ -192,7 +192,7 @@ def classes_of(dropped: Sequence[Turn], window: str) -> tuple[LostClass, ...]:
 
 
 def fate_of(finding: SessionFinding, window: str, sentences: Sequence[frozenset[str]]) -> str:
-    """Return whether a finding is verbatim, reworded or gone in a window, given as one line and as the word sets of its
+    """Return whether a finding is verbatim, reworded or gone in a window, passed as a line and as the word sets of its
     sentences.
 
     A path counts as reworded if its file name remains; sentences, commands and errors if one sentence contains most of

@@ -245,7 +245,7 @@ def follow(path: Path, seconds: float | None = None, progress: Progress | None =
     """Read a session again whenever its file has grown, until `seconds` have passed or it is cancelled; return its last
     state.
 
-    progress: is given the fill of the window, and near a compaction, which files that are likely needed again it would
+    progress: receives the fill of the window, and near a compaction, which files that are likely needed again it would
     drop. Raises InputError for an unreadable file, and Cancelled.
     """
     end = None if seconds is None else time.monotonic() + seconds

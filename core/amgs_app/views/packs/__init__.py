@@ -19,9 +19,7 @@ VIEW: Final = WingView(
     listing="amgs_app.views.packs.rows:LISTING",
     terms="amgs_app.views.packs.commands:WORDS",
     source=TextSource(
-        asked="From kept packs, instead of a frame",
-        operation="pack assemble",
-        nothing="No pack that is kept says anything of it.",
+        asked="From packs, instead of a frame", operation="pack assemble", nothing="No saved pack says anything of it."
     ),
 )
 """What this wing adds to the application."""

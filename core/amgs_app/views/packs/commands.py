@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class PackList:
-    """`pack list`: the latest version of each pack, by name. keep: tokens that the packs to be kept must fit in."""
+    """`pack list`: the latest version of each pack, by name. keep: tokens that the packs to retain must fit in."""
 
     packs: tuple[PackUsage, ...]
     keep: int | None = None
@@ -47,7 +47,7 @@ class PackProposals:
 
 
 WORDS: Final = (
-    ("source, learning", "A member that was taken in as it is; one that was made from other blocks and cites them."),
+    ("source, learning", "A member that was taken in as it is; one written from other blocks and cites them."),
     ("uses, useful", "How often a version was read; the mean outcome of the readings that have one."),
     ("needed", "From 0 to 1: how likely the pack is to be read within the next 30 days, from its readings so far."),
     ("weight", "From 0 to 1: what outcomes taught of the pack; .5 where they taught nothing."),
@@ -135,7 +135,7 @@ def keep(
     title: Annotated[str, Option("--title", metavar="TEXT", help="What the pack is about.")] = "",
 ) -> PackKept:
     """Keep what a frame selects for a query, or the blocks that are named, as the next version of a pack. Equal
-    content is kept once; no version is written over.
+    content is stored once; no version is written over.
     """
     blocks = tuple(block or ())
     return engine.memory.packs.keep(name, query=query, frame=frame, budget=budget, blocks=blocks, title=title)
@@ -143,7 +143,7 @@ def keep(
 
 @operation(
     "pack list",
-    summary="List the packs that are kept, or show one: its members, readings and links.",
+    summary="List the packs that are saved, or show one: its members, readings and links.",
     example="pack list wifi",
     pane="packs",
     lists=lambda result: [block.id for block in result.blocks] if hasattr(result, "blocks") else None,

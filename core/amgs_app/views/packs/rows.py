@@ -72,7 +72,7 @@ ROUTED: Final = Rows["RoutedPack"](
     "pack*! state tokens:n worth:score= because*",
     lambda routed: (named(routed.pack), "in" if routed.chosen else "out", routed.tokens, routed.worth, routed.because),
     tones={"in": "good", "out": "warn"},
-    empty=("No pack is kept.",),
+    empty=("No pack is saved.",),
     pane="packs",
 )
 PROPOSALS: Final = Rows["PackProposal"](
@@ -113,13 +113,13 @@ def pack_content(result: PackContent) -> RowList[tuple[int, str, Block]]:
 
 
 def about_pack(result: PackContent) -> list[Line]:
-    """Return what a pack was kept from, its links to others, and its readings, newest first."""
+    """Return what a pack was saved from, its links to others, and its readings, newest first."""
     usage, pack = result.usage, result.usage.pack
     success = f", {usage.success:.0%} useful" if usage.success is not None else ""
     gone = [f"{plural(len(result.gone), 'member')}: {' '.join(map(short_id, result.gone))}"] if result.gone else []
     lines = [
         ("keywords", " ".join(pack.keywords)),
-        ("kept for", f"{pack.query} ({pack.frame})" if pack.query else ""),
+        ("saved for", f"{pack.query} ({pack.frame})" if pack.query else ""),
         ("no longer held", " ".join(gone)),
         ("read", f"{plural(usage.uses, 'time')}{success}; {plural(len(result.versions), 'version')}"),
         ("links", ", ".join(f"{link.graph} {link.weight:.2f} to {link.name}" for link in result.links)),
@@ -159,7 +159,7 @@ def pack_assembly(result: PackAssembly) -> ResultTable:
     rows = [(n, *astuple(stage)) for n, stage in enumerate(result.stages, 1)]
     notes = [f"{named(r.pack)} {'in' if r.chosen else 'out'}: {r.because}" for r in result.packs]
     notes += [f"agent {name}: {reason}" for name, reason in result.rationale]
-    notes.append("No pack is kept." if not result.packs else result.text or "No pack says anything of it.")
+    notes.append("No pack is saved." if not result.packs else result.text or "No pack says anything of it.")
     return sheet(_summarise_assembly(result), columns, rows, notes)
 
 
@@ -175,7 +175,7 @@ def tabulate_kept_pack(result: PackKept) -> ResultTable:
     from amgs.retrieval.similarity import UNLIKELY
 
     pack, chance = result.pack, result.answerable
-    done = f"kept, as operation {result.operation}" if result.operation is not None else "kept already"
+    done = f"saved, as operation {result.operation}" if result.operation is not None else "saved already"
     pairs: list[tuple[str, Any]] = [
         ("members", len(pack.members)),
         ("tokens", pack.tokens),

@@ -65,14 +65,14 @@ def record(
         int, Option("--until", metavar="SECONDS", min=0, help="Stop after so long; default: when it is stopped.")
     ] = 0,
     most: Annotated[
-        int, Option("--most", metavar="MIB", min=8, help="MiB that are kept in all; the oldest go first.")
+        int, Option("--most", metavar="MIB", min=8, help="MiB that are stored in all; the oldest go first.")
     ] = 256,
     progress: Progress | None = None,
 ) -> SpansRecorded:
     """Listen on this machine for spans and logs by OTLP over HTTP, in JSON or protobuf, until it is stopped; or take
     files. A program that has OpenTelemetry on needs OTEL_EXPORTER_OTLP_ENDPOINT=http://127.0.0.1:4318.
 
-    Bodies are kept as they came, but for their secrets, below the data folder, and acknowledged when they are on the
+    Bodies are stored as they came, but for their secrets, below the data folder, and acknowledged when they are on the
     disk. `recorded` shows what they tell, also while this runs. Nothing leaves the machine, and no other machine
     reaches it.
     """
@@ -160,7 +160,7 @@ def recorded(
             help="Of an audit, write the ids as CSV; of records, all of them for `import FILE`; of conversations, their"
             " spans for `session FILE`.",
         ),
-        Takes("file", made=True),
+        Takes("file", writes=True),
     ] = None,
 ) -> MemoryTraffic | RecallShown | MemoryRecords | MemoryAudit | RecallScores | MissedFact | RecordedConversations:
     """Show what recorded spans tell of the memory of another program. The views:

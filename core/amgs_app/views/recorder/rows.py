@@ -58,7 +58,7 @@ def _describe_recording(result: SpansRecorded) -> str:
 def tabulate_recorded_spans(result: SpansRecorded) -> ResultTable:
     rows = [
         ("listened at", result.address),
-        ("kept in", result.folder),
+        ("stored in", result.folder),
         ("spans", result.spans),
         ("of memory", result.memory),
         ("answers of models", result.answers),

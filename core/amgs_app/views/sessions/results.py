@@ -129,6 +129,6 @@ TERMS: Final = (
     ),
     ("read again", "A file whose reading showed, for the most part, lines that an earlier one had shown."),
     ("mended at", "The turn at which a step went well that had failed before."),
-    ("cache", "The share of what the model read that the provider had kept from the request before."),
+    ("cache", "The share of what the model read that the provider had cached from the request before."),
 )
 """Terms and what they mean."""

@@ -317,7 +317,7 @@ class Workstation(App[None], inherit_bindings=False):
 
     def read_block(self) -> None:
         if self.selected is None:
-            self.notify("Select one in any pane, or find it with /.", title="No block is selected", timeout=3)
+            self.notify("Select a block in any pane, or find it with /.", title="No block is selected", timeout=3)
         else:
             self.ask(operations.block.show(self.selected))
 
@@ -359,8 +359,8 @@ class Workstation(App[None], inherit_bindings=False):
         self.dispatcher.look()
 
     def action_stop_or_return(self) -> None:
-        """Stop a playback in the focus pane. Remove the mouse selection; without one, stop the operator's action; if
-        nothing was stopped, leave the maximised view.
+        """Stop a playback in the focus pane. Remove the mouse selection; without a selection, stop the operator's
+        action; if nothing was stopped, leave the maximised view.
         """
         played = self.main.pane_of(FocusPane).stop_playing()
         if self.main.selections:
@@ -371,7 +371,7 @@ class Workstation(App[None], inherit_bindings=False):
             self.action_maximise()
 
     def action_interrupt(self) -> None:
-        """Stop the operator's action; without one, say how to leave, since ctrl-c never ends the program."""
+        """Stop the operator's action; if none runs, say how to leave, since ctrl-c never ends the program."""
         if self.dispatcher.by_operator is not None:
             self.dispatcher.stop()
         else:
@@ -387,7 +387,7 @@ class Workstation(App[None], inherit_bindings=False):
         self.read_block()
 
     def action_copy_marked(self) -> None:
-        """Copy the mouse selection; without one, the key has its other meaning."""
+        """Copy the mouse selection; without a selection, the key has its other meaning."""
         if not self.copying.copy_marked():
             raise SkipAction
 

@@ -93,7 +93,7 @@ class Appearance:
 
     @property
     def next_theme(self) -> str:
-        """Name of the theme after the present one."""
+        """Name of the next theme."""
         names = list(self.palettes)
         return names[(names.index(self._app.theme) + 1) % len(names)]
 

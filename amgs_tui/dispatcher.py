@@ -1,5 +1,5 @@
-"""Passes requests to the engine's threads, and their reports to a receiver. Reports on requests that a newer one has
-replaced are dropped.
+"""Passes requests to the engine's threads, and their reports to a receiver. Reports on requests that a newer request
+has replaced are dropped.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Receiver(Protocol):
         """Receive a result that is still wanted."""
 
     def take_failure(self, failure: Failed, *, stale: bool) -> None:
-        """Receive an error. stale: a newer request has replaced this one."""
+        """Receive an error. stale: a newer request has replaced it."""
 
     def take_cancel(self, event: RequestCancelled) -> None:
         """Receive a cancellation."""
@@ -51,8 +51,8 @@ class Dispatcher:
         self._runs = runs
         self._notices = notices
         self.unanswered: dict[int, int] = {0: 0}
-        """Requests without an answer, by id: how often the operator had moved at the time. The first one
-        opens the session."""
+        """Requests without an answer, by id: how often the operator had moved at the time. The first opens the session.
+        """
         self._waiting: EngineRequest | None = None
         self._asked_at: int | None = None
 
@@ -70,7 +70,7 @@ class Dispatcher:
     def ask(
         self, call: Call[Any], *, slot: str = "", origin: Origin = "operator", follow: Follow | None = None
     ) -> EngineRequest | None:
-        """Pass a call to the engine's threads; return None if the same one already waits.
+        """Pass a call to the engine's threads; return None if the same call already waits.
 
         A call that asks first is planned first, and its plan becomes the question.
         """

@@ -1,9 +1,9 @@
 """The engine's threads: they carry out requests and report to the screen.
 
-The first thread opens the session and carries out everything in order, since a store has one writer and a model one
-state. The second takes reading requests while the first is busy with a long one. A third runs background work, one at a
-time, with low priority. Nothing heavy is imported before they run; what they send is immutable. They reach the screen
-only through `deliver`, so that tests can use a list instead.
+The first thread opens the session and carries out everything in order, since a store has one writer and a model a
+single state. The second takes reading requests while the first is busy with a long request. A third runs background
+work, one call at a time, with low priority. Nothing heavy is imported before they run; what they send is immutable.
+They reach the screen only through `deliver`, so that tests can use a list instead.
 """
 
 from __future__ import annotations
@@ -127,9 +127,9 @@ class EngineWorker:
         origin: Origin = "operator",
         follow: Follow | None = None,
     ) -> EngineRequest | None:
-        """Queue a request; None if the same one already waits, as with a held key, or is being stopped.
+        """Queue a request; None if the same request already waits, as with a held key, or is being stopped.
 
-        A newer request of a slot drops a waiting older one and marks a running one as stale.
+        A newer request of a slot drops a waiting older request and marks a running request as stale.
         """
         with self._wake:
             request = EngineRequest(self._next_id, command, dict(arguments or {}), line, slot, origin, follow)
@@ -176,7 +176,7 @@ class EngineWorker:
 
     @property
     def by_operator(self) -> EngineRequest | None:
-        """Running request of the operator, the longer one first."""
+        """Running request of the operator, the longest first."""
         return next((run.request for run in self._runs() if run.request.origin == "operator"), None)
 
     @property
@@ -299,7 +299,7 @@ class EngineWorker:
         return operator
 
     def _take(self) -> RunningRequest | None:
-        """Return the next request, waiting for one; None when the worker closes."""
+        """Return the next request, waiting if there is none; None when the worker closes."""
         with self._wake:
             self._main = None
             while not self._queue and not self._closing:

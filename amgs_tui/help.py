@@ -63,7 +63,7 @@ def actions_of(
 
 
 def _commands(host: Host, registry: Registry | None) -> Iterator[Action]:
-    """Yield every command; one with required arguments opens the command line."""
+    """Yield every command; a command with required arguments opens the command line."""
     run: Callable[[], object]
     for operation in registry or ():
         if any(parameter.required for parameter in operation.parameters):
@@ -103,7 +103,7 @@ F filters: a word of their texts, field:word, field=3, field>0.5; ! before a ter
 blank line shows all rows again. Fields: {fields}. O sorts by {sorts}. Both are saved with the layout."""
 
 FIRST: Final = ("up", "pageup", "home", "left", "minus", "less_than_sign", "comma")
-"""Of two keys for one thing, these are shown first: ← before →."""
+"""Of two keys for the same thing, these are shown first: ← before →."""
 
 Page = list[str | tuple[str, str]]
 
@@ -136,7 +136,7 @@ def glossary_page(width: int, of: str = "") -> Content:
 
 
 def help_page(pane: Pane | None, bindings: dict[str, ActiveBinding], width: int) -> Content:
-    """Return the help of a pane (None: of the program) as one page, `width` cells wide."""
+    """Return the help of a pane (None: of the program) as a page, `width` cells wide."""
     pieces: Page = []
     everywhere = [active for active in bindings.values() if active.node is not pane]
     if pane is not None:
@@ -167,7 +167,7 @@ def _words(words: Words, width: int) -> Page:
 
 
 def _keys(bindings: Iterable[ActiveBinding], width: int) -> Page:
-    """Return keys and what they do in order: keys of one action on one line, those with one label together."""
+    """Return keys and what they do in order: keys of the same action on a line, those with the same label together."""
     keys: dict[str, list[str]] = {}
     texts: dict[str, str] = {}
     groups: dict[str, list[str]] = {}

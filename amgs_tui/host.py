@@ -87,7 +87,7 @@ class Host(Protocol):
     def ask(
         self, call: Call[Any], *, slot: str = "", origin: Origin = "operator", follow: Follow | None = None
     ) -> EngineRequest | None:
-        """Pass a call to the engine's threads; None if the same one already waits.
+        """Pass a call to the engine's threads; None if the same call already waits.
 
         follow: further requests delivered with the result, so that the screen gets both at once.
         """
@@ -133,4 +133,4 @@ class Host(Protocol):
         """Ask the operator for a line; the pane whose NAME is the topic receives it in `take_answer`."""
 
     def give_way(self) -> None:
-        """Let panes with nothing to show give their place to others, except the focused one."""
+        """Let panes with nothing to show give their place to others, except the focused pane."""

@@ -14,8 +14,8 @@ from textual._styles_cache import StylesCache
 REST_SECONDS: Final = 0.1
 """Least time since the last key, as is the duration of the last collection; a held key repeats faster."""
 DUE_AFTER: Final = 20
-"""Middle-generation collections after which a full one is due, after some fifteen acts. Without a rest, it runs after
-`amgs_app.gc_tuning.FULL_EVERY`.
+"""Middle-generation collections after which a full collection is due, after some fifteen acts. Without a rest, it runs
+after `amgs_app.gc_tuning.FULL_EVERY`.
 """
 
 

@@ -130,7 +130,7 @@ def describe_kept_state(view: FocusView | None, drafts: Sequence[str], state: Sc
 
 @dataclass(eq=False)
 class SavedLayout:
-    """Applies a layout, and stores the present one in the store."""
+    """Applies a layout, and stores the present layout in the store."""
 
     screen: MainScreen
     appearance: Appearance

@@ -1,5 +1,5 @@
-"""Global keys, each with an id for the settings and a tooltip, and the meaning of each key: the same in every
-pane, with exceptions and their reasons. None is one that terminals or tmux intercept (ctrl+b, ctrl+s, …).
+"""Global keys, each with an id for the settings and a tooltip, and the meaning of each key: the same in every pane,
+with exceptions and their reasons. None is a key that terminals or tmux intercept (ctrl+b, ctrl+s, …).
 """
 
 from __future__ import annotations
@@ -152,7 +152,7 @@ def own_commands(
 
 
 def read_beginning(line: str) -> str | None:
-    """Return the beginning of a line that ends in … and is to be completed; None for a complete one."""
+    """Return the beginning of a line that ends in … and is to be completed; None for a complete line."""
     for mark in ("…", "..."):
         if line.endswith(mark):
             return f"{line.removesuffix(mark).rstrip()} "
@@ -200,10 +200,7 @@ _ACTS: Final[Mapping[str, tuple[str, tuple[str, ...]]]] = MappingProxyType(
         ),
         "d": ("draft a change, or discard the draft", ("inbox.plan", "calibration.drop")),
         "e": ("ask a question", ("frame.ask", "conversation.ask")),
-        "f": (
-            "choose which one is shown",
-            ("frame.choose", "graph.filter", "calibration.groups", "conversation.strategy"),
-        ),
+        "f": ("choose which is shown", ("frame.choose", "graph.filter", "calibration.groups", "conversation.strategy")),
         "i": ("put something new in", ("inbox.ingest", "graph.add_edge")),
         "m": ("measure", ("focus.measure", "overview.measure")),
         "n": ("go on to the next step", ("focus.next", "overview.next")),
@@ -270,7 +267,7 @@ ACTS: Final[Mapping[str, tuple[str, tuple[str, ...]]]] = MappingProxyType(
 )
 """By key: its meaning, and the actions of panes that have it.
 
-A key listed with one pane only, such as r and p, has that meaning in all others too. Other keys may be used freely
+A key listed with a single pane only, such as r and p, has that meaning in all others too. Other keys may be used freely
 within a pane.
 """
 

@@ -241,12 +241,12 @@ class MainScreen(Screen[Any], inherit_bindings=False):
         self.app.call_after_refresh(self._tell_new_panes)
 
     def give_way(self) -> None:
-        """Let panes with nothing to show give their place to others, except the focused one."""
+        """Let panes with nothing to show give their place to others, except the focused pane."""
         if self._empty_panes() != self.body.empty:
             self.rearrange()
 
     def _empty_panes(self) -> frozenset[str]:
-        """Return the panes with nothing to show; the large one keeps its place but leaves room, a focused one stays
+        """Return the panes with nothing to show; the large pane keeps its place but leaves room, a focused pane stays
         unchanged.
         """
         focused, main = self.focused_pane, self.body.main
@@ -301,9 +301,9 @@ class MainScreen(Screen[Any], inherit_bindings=False):
         self.set_focus(self.pane(name if name in self.body.shown else self.body.main))
 
     def go(self, name: str) -> None:
-        """Focus a pane, in the large place if there is one. Without a memory there is only one pane."""
+        """Focus a pane, in the large place if any. Without a memory there is a single pane."""
         if self._state.front not in ("", name):
-            self.notify("`:ingest FOLDER` begins one, `amgs demo` opens a sample.", title="There is no memory yet")
+            self.notify("`:ingest FOLDER` begins a memory, `amgs demo` opens a sample.", title="There is no memory yet")
             return
         self.body.main = self._last_focused = self.tabs.active = name
         if not self.asking:  # a line that is being typed keeps the keys, and gives them to the pane when it is left
@@ -326,7 +326,7 @@ class MainScreen(Screen[Any], inherit_bindings=False):
         self.move_to(event.pane)
 
     def walk(self, by: int) -> None:
-        """Focus the next visible pane; if only one fits, show the next one."""
+        """Focus the next visible pane; if a single pane fits, show the next pane."""
         self.moves += 1
         shown = self.body.shown
         if len(shown) > 1:

@@ -39,8 +39,8 @@ Origin = Literal["operator", "screen"]
 class EngineRequest:
     """A command to carry out, by name and arguments or as a typed line.
 
-    slot: a newer request of the same slot makes this one stale ("" never). origin: the operator, which is recorded, or
-    the screen itself. follow: further requests delivered with the result, so that the screen gets both at once.
+    slot: a newer request of the same slot makes this request stale ("" never). origin: the operator, which is recorded,
+    or the screen itself. follow: further requests delivered with the result, so that the screen gets both at once.
     """
 
     id: int
@@ -132,7 +132,7 @@ class Failed:
 
 @dataclass(frozen=True, slots=True)
 class RequestCancelled:
-    """A request that the operator cancelled, or that a newer one replaced before it started."""
+    """A request that the operator cancelled, or that a newer request replaced before it started."""
 
     request: EngineRequest
     message: str = ""

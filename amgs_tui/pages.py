@@ -72,7 +72,7 @@ class Pages:
         self._open_growing(Traffic(events), self.host.pick)
 
     def history(self, entries: Sequence[RunCommand]) -> None:
-        """Show the commands that were run; the chosen one is put into the command line."""
+        """Show the commands that were run; the chosen command is put into the command line."""
         from amgs_tui.dialogs.newest_first import CommandHistory
 
         self._open_growing(CommandHistory(entries), self.host.command)
@@ -135,7 +135,7 @@ class Pages:
         return True
 
     def ask_to_undo(self, plan: UndoPlan) -> None:
-        """Show what an undo will revert, and do it after a yes; the engine refuses one that others depend on."""
+        """Show what an undo will revert, and do it after a yes; the engine refuses a change that others depend on."""
         from amgs_app.render.format import describe_undo
 
         def undo() -> None:

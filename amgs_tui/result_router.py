@@ -172,7 +172,7 @@ class ResultRouter:
                 self.screen.draw_header()
 
     def _welcome(self) -> None:
-        """Act on the first overview of the store: ingest the corpus of an empty one, unless others use it too."""
+        """Act on the first overview of the store: ingest the corpus of an empty store, unless others use it too."""
         overview = self.state.overview
         empty = overview is not None and overview.corpus and not sum(overview.store.blocks.values())
         if empty and not self.state.attached:
@@ -186,7 +186,7 @@ class ResultRouter:
             if block := self.kept_selection(self.state.place):
                 self.dispatcher.ask(operations.block.select(block), slot=AS_LEFT, origin="screen")
         for name in ("conversation", *wing_panes()):
-            self.screen.pane(name).look()  # it has no place before it knows that there is one
+            self.screen.pane(name).look()  # it has no place before it knows that it exists
 
     def _pass_over_an_empty_inbox(self) -> None:
         """Show the overview if the only visible pane is an empty inbox."""
@@ -229,7 +229,7 @@ class ResultRouter:
             from amgs_app.render.catalogue import entry_of
 
             entry = entry_of(type(event.result))
-            # Some commands have a result for their pane and one to read.
+            # Some commands have a result for their pane and another to read.
             to_read = not entry.fills_pane(event.result) and event.answer.pane is not None
             if not entry.quiet and (to_read or not any(True for _ in self.screen.panes_of(event.command))):
                 self.screen.show_after_typing(lambda: self.pages.read(event.command.capitalize(), event.result))

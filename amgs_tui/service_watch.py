@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from amgs_tui.pages import Pages
 
 TOGETHER_SECONDS: Final = 0.1
-"""Changes within this time are shown by one refresh."""
+"""Changes within this time are shown by a single refresh."""
 
 
 @dataclass(eq=False)

@@ -61,7 +61,7 @@ class Copying:
     screen: MainScreen
 
     def copy_marked(self) -> bool:
-        """Copy the mouse selection; return whether there was one."""
+        """Copy the mouse selection; return whether there was any."""
         marked = self.screen.get_selected_text()
         if not marked:
             return False

@@ -10,7 +10,7 @@ from textual.drivers.linux_driver import LinuxDriver
 
 
 class TerminalDriver(LinuxDriver):
-    """Textual's driver (8.2), that outlives its terminal until it is stopped in order."""
+    """Textual's driver (8.2), which outlives its terminal until it is stopped in order."""
 
     def __init__(self, *arguments: Any, **named: Any) -> None:
         super().__init__(*arguments, **named)

@@ -33,7 +33,7 @@ class WingPane:
 
 @cache
 def wing_panes() -> Mapping[str, WingPane]:
-    """Return the panes of all wings that have one, by the wing's name."""
+    """Return the panes of all wings that have any, by the wing's name."""
     return {name: loaded(f"amgs_tui.panes.{name}:PANE") for name, view in views().items() if view.look}
 
 

@@ -26,7 +26,7 @@ E = TypeVar("E")
 
 
 class NewestFirst(ModalScreen[str | None], Generic[E]):
-    """Entries, newest first. Returns what the chosen one stands for, or None."""
+    """Entries, newest first. Returns the value of the chosen entry, or None."""
 
     DEFAULT_CSS = """
     NewestFirst { align: center middle; }

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 NARROW_NAMES: Final = 20
-"""Cells for names on a narrow screen; a longer one shifts its own description."""
+"""Cells for names on a narrow screen; a longer name shifts its own description."""
 LOOSEST: Final = 4
 """Most characters over which typed letters may be spread in a name, as a multiple of their number."""
 
@@ -79,7 +79,7 @@ def _guess_words(typed: str, actions: Sequence[Action]) -> set[str]:
 
 
 def _fold(text: str) -> str:
-    """Return a text without case and in one spelling: maximize finds maximise, color finds colour."""
+    """Return a text without case and in a single spelling: maximize finds maximise, color finds colour."""
     return text.casefold().replace("iz", "is").replace("color", "colour")
 
 
@@ -94,7 +94,7 @@ def _spread(name: str, letters: str) -> int:
 
 
 class ActionPalette(NarrowingList[Action | None]):
-    """Lists actions and narrows them by what is typed; returns the chosen one."""
+    """Lists actions and narrows them by what is typed; returns the chosen action."""
 
     DEFAULT_CSS = """
     ActionPalette > Vertical { width: 110; max-height: 86%; }

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """A choice in a list. marked: it is the present one."""
+    """A choice in a list. marked: it is the present choice."""
 
     id: str
     label: str

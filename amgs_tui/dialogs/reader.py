@@ -146,8 +146,8 @@ class TextReader(ModalScreen[None]):
 
     @property
     def _wide(self) -> int:
-        """Return the width: two thirds of a wide terminal, all of a narrow one, and at least what the page needs, if
-        possible.
+        """Return the width: two thirds of a wide terminal, all of a narrow terminal, and at least what the page needs,
+        if possible.
         """
         return max(LEAST_WIDTH, self.app.size.width * 2 // 3, self._needs)
 

@@ -1,4 +1,4 @@
-"""Base of all panes: they draw one picture of one result, ask for it through operations, and name the next step."""
+"""Base of all panes: they draw a picture of a result, ask for it through operations, and name the next step."""
 
 from __future__ import annotations
 
@@ -52,7 +52,8 @@ class Pane(Widget, can_focus=True):
 
     NAME: its word in commands. OF_MEMORY: whether what it shows is of a memory. ASKS_AWAY: whether it asks too while it
     is empty and has no place, so that it comes back when there is something to show. SHOWS: the commands whose results
-    it takes, whoever asked. PURPOSE: what F1 says first."""
+    it takes, whoever asked. PURPOSE: what F1 says first.
+    """
 
     NAME: ClassVar[str] = ""
     OF_MEMORY: ClassVar[bool] = True
@@ -104,7 +105,7 @@ class Pane(Widget, can_focus=True):
         return ()
 
     def take(self, result: object) -> None:
-        """Keep the result of one of the commands in SHOWS; the pane is redrawn afterwards."""
+        """Keep the result of any of the commands in SHOWS; the pane is redrawn afterwards."""
         raise NotImplementedError
 
     def take_look(self, result: object) -> None:
@@ -130,7 +131,7 @@ class Pane(Widget, can_focus=True):
 
     @property
     def empty(self) -> bool:
-        """Return whether the pane has nothing to show, so that another one may have its place."""
+        """Return whether the pane has nothing to show, so that another pane may have its place."""
         return False
 
     @property
@@ -153,23 +154,23 @@ class Pane(Widget, can_focus=True):
                 setattr(self, name, getattr(part, name))
 
     def choose(self, title: str, choices: Sequence[Choice], then: Callable[[str], object]) -> None:
-        """Have the operator choose one; `then` is called with its id, and not where nothing is chosen."""
+        """Have the operator choose an entry; `then` is called with its id, and not where nothing is chosen."""
         choose(self.app, title, choices, then)
 
     def choose_or_type(
         self, title: str, choices: Sequence[Choice], then: Callable[[str], object], about: str, start: str
     ) -> None:
-        """Have the operator choose one, or type their own on a line that begins with `start`."""
+        """Have the operator choose an entry, or type their own on a line that begins with `start`."""
         own = Choice("(own)", "other …", about)
         self.choose(title, [*choices, own], lambda name: self.host.command(start) if name == own.id else then(name))
 
     def ask_line(self, label: str, then: Callable[[str], object], value: str = "", **how: Any) -> None:
-        """Ask the operator for one line; `then` is called with it, and not where it is left."""
+        """Ask the operator for a line; `then` is called with it, and not where it is left."""
         self._then = then
         self.host.ask_line(self.NAME, label, value, **how)
 
     def read(self, block_id: str | None) -> None:
-        """Select a block everywhere and show it in full; None: the one that is selected."""
+        """Select a block everywhere and show it in full; None: the selected block."""
         if block_id is not None:
             self.host.pick(block_id)
         self.host.read_block()
@@ -219,7 +220,7 @@ class Pane(Widget, can_focus=True):
             self.repaint()
 
     def take_filter(self, line: str) -> None:
-        """Apply the filter that was entered; report an invalid one and leave the one before."""
+        """Apply the filter that was entered; report an invalid filter and leave the previous filter."""
         try:
             wanted = self.sifting.read(line)
         except UsageError as error:
@@ -266,7 +267,7 @@ class Pane(Widget, can_focus=True):
     def ask(
         self, call: Call[Any], *, slot: str = "", origin: Origin = "operator", follow: Follow | None = None
     ) -> None:
-        """Hand a call to the engine; a look of the screen replaces the one before it.
+        """Hand a call to the engine; a look of the screen replaces the previous look.
 
         follow: the looks that are taken with the result; the pane takes them together with it.
         """
@@ -356,7 +357,7 @@ class Pane(Widget, can_focus=True):
         self.refresh_bindings()
 
     def _say(self, *, same_figure: bool = False) -> None:
-        """Bring both edges up to date; each change of one has Textual draw the whole pane.
+        """Bring both edges up to date; each change of an edge has Textual draw the whole pane.
 
         same_figure: nothing else has changed, so the figure on the screen serves again.
         """
@@ -400,7 +401,7 @@ class Pane(Widget, can_focus=True):
         self.refresh()
 
     def render(self) -> FigureVisual:
-        """Return the picture for Textual: the one that `repaint` has drawn, if it still has the pane's size."""
+        """Return the picture for Textual: what `repaint` has drawn, if it still has the pane's size."""
         fresh, self._fresh = self._fresh, None
         if fresh is None or self._fresh_size != self.content_size:
             self._repaints = False  # what `repaint` waits to draw is in this picture
@@ -464,6 +465,6 @@ class Pane(Widget, can_focus=True):
             return notice(canvas, f"✗ {self.trouble.title}", (), words)
         try:
             return self.draw(canvas)
-        except Exception as error:  # noqa: BLE001 - one bad picture must not take the program down
+        except Exception as error:  # noqa: BLE001 - a bad picture must not take the program down
             words = f"{type(error).__name__}: {error} The other panes still work; please report it."
             return notice(canvas, "✗ A fault in this picture", (), words)

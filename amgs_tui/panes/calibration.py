@@ -129,7 +129,7 @@ diagram; f shows one frame, category or type of edge alone. c previews a recalib
                 self.done, self.plan, self.cursor = None, result, 0
 
     def _take_forecasts(self, forecasts: ForecastList) -> None:
-        """Show a list anew: the cursor stays with its forecast, or goes on from the one that was just judged."""
+        """Show a list anew: the cursor stays with its forecast, or goes on from the forecast that was just judged."""
         current_case, wanted = None if self._begins else self._case, self._next
         self.found, self._next, self._begins = forecasts, None, False
         self._every = list_forecasts(forecasts.cases, self.host.now())

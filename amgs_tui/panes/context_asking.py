@@ -48,7 +48,7 @@ CONFIGURATIONS: Final[Mapping[ContextConfiguration, str]] = {
     "high-compression": "half of the budget, each topic by what it is worth",
     "high-fidelity": "more of the latest messages, and what was decided and is owed",
 }
-"""Beside the default one, what each does, in a few words."""
+"""Beside the default strategy, what each does, in a few words."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,14 +108,14 @@ VIEWS: Final = (SAID, "survival", "topics", "open", "entities", "memories")
 
 @runtime_checkable
 class OfConversation(Protocol):
-    """A result that is of one conversation."""
+    """A result that is of a conversation."""
 
     @property
     def conversation(self) -> str: ...
 
 
 def view_of(result: object, conversation: str | None = None) -> str:
-    """Return the view that shows a result, "" for none. conversation: only where it is of this one."""
+    """Return the view that shows a result, "" for none. conversation: only where it is of this conversation."""
     from amgs.types import conversation_views as views
     from amgs.types.conversation_views import GIVEN_TEXT, ConversationEntities
 
@@ -151,7 +151,7 @@ class ContextView:
 
     @property
     def next(self) -> str:
-        """Name of the view after this one."""
+        """Name of the next view."""
         return VIEWS[(VIEWS.index(self.name) + 1) % len(VIEWS)]
 
     def take(self, result: object, conversation: str) -> None:
@@ -160,7 +160,7 @@ class ContextView:
             self.result = result
 
     def turn_to(self, result: object, conversation: str) -> bool:
-        """Go to the view that shows a result, where it is of this conversation; whether it is one."""
+        """Go to the view that shows a result, where it is of this conversation; whether it is such a result."""
         view = view_of(result, conversation)
         if view:
             self.name, self.result = view, result
@@ -205,7 +205,7 @@ class ContextView:
 RESTORE_LEVELS: Final[Mapping[str, str]] = {
     "minimal": "decisions, names, numbers, dates, paths, commands, ids",
     "standard": "the sentences that weigh most, too",
-    "detailed": "every sentence that holds one of them",
+    "detailed": "every sentence with any of them",
     "complete": "the messages, byte for byte",
 }
 SUMMARY_LEVELS: Final[Mapping[str, str]] = {
@@ -223,8 +223,8 @@ _NAMED: Final = 4
 class ContextAsking:
     """Requests that the keys of a pane make.
 
-    wish: the present one; want: asks for something else; context: its result; span: the one under the cursor; exchange:
-    the request on view. restores: the handle last asked back, until its outcome is reported; empty for none.
+    wish: the present wish; want: asks for something else; context: its result; span: the span under the cursor;
+    exchange: the request on view. restores: the handle last asked back, until its outcome is reported; empty for none.
     """
 
     pane: Pane
@@ -321,9 +321,9 @@ class ContextAsking:
         self._choose_named("A summary of what?", SUMMARY_LEVELS, read)
 
     def choose_conversation(self, conversations: Sequence[ConversationSummary]) -> None:
-        """Choose one of the stored conversations."""
+        """Choose a stored conversation."""
         if not conversations:
-            self.pane.notify("`conversation add NAME FILE` keeps one.", title="No conversation yet")
+            self.pane.notify("`conversation add NAME FILE` stores a conversation.", title="No conversation yet")
             return
         now = self.pane.host.now()
         choices = [
@@ -344,7 +344,7 @@ class ContextAsking:
 
     def action_restore(self) -> None:
         """Have the span in the context from now on; once more lets it go again. Where a request is looked at, the next
-        one holds the span, or lets it go.
+        holds the span, or lets it go.
         """
         span, exchange, wish = self.span(), self.exchange(), self.wish()
         if span is None:

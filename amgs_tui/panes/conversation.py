@@ -69,10 +69,10 @@ _OF_CONVERSATION: Final = frozenset({"ask", "budget", "strategy", "scrub", "comp
 
 
 class ConversationPane(ListPane):
-    """The context of one conversation, or what a model was sent through the gateway, with a cursor on one of its spans.
+    """The context of a conversation, or what a model was sent through the gateway, with a cursor on a span.
 
-    wish: what is asked for; stood: the last one that could be. context: what came of it; comparison: with another
-    strategy, None for none. beside: what stands beside the spans; gateway: which request is looked at.
+    wish: what is asked for; stood: the last possible wish. context: what came of it; comparison: with another strategy,
+    None for none. beside: what stands beside the spans; gateway: which request is looked at.
     """
 
     NAME = "conversation"
@@ -200,8 +200,8 @@ follows the agents: what the model had in front of it when it answered, and what
         self.place_cursor(exchange.context, None)
 
     def take_context(self, result: OptimisedContext, compared: ContextComparison | None) -> None:
-        """Show a context, or the second of two that were compared; not one that was asked for before the request came
-        that is looked at now.
+        """Show a context, or the second of two that were compared; not a context that was asked for before the request
+        came that is looked at now.
         """
         asked, self.asked = self.asked, False
         late, self.gateway.late = self.gateway.late, False
@@ -248,7 +248,7 @@ follows the agents: what the model had in front of it when it answered, and what
         return action != "exchanges" or self.gateway.served or bool(self.gateway.requests)
 
     def want(self, origin: Origin = "operator", **changed: Any) -> None:
-        """Ask for another context; what cannot be is said, and the one before stays."""
+        """Ask for another context; what cannot be is said, and the context before stays."""
         self.gateway.follows = False
         if "conversation" in changed:
             self.gateway.exchange = None
@@ -372,14 +372,14 @@ follows the agents: what the model had in front of it when it answered, and what
         self.want("screen", until=None if place == size else place, keep=keep)
 
     def action_live(self) -> None:
-        """Go to the newest request, if there is one; else to the context after the last message."""
+        """Go to the newest request, if any; else to the context after the last message."""
         if self.gateway.requests:
             self.gateway.go_to(self.gateway.requests[0].number, follow=True)
         else:
             self.want("screen", until=None)
 
     def action_single(self) -> None:
-        """List each message, or neighbours with the same fate as one; the cursor stays with its message."""
+        """List each message, or neighbours with the same fate together; the cursor stays with its message."""
         span = self.span
         self.single = not self.single
         self.place_on_message(span.first if span is not None else 0)

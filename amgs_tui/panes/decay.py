@@ -173,7 +173,7 @@ decay profile of the selected block, c applies it. Moving in the list selects th
     def _marked(self) -> str | None:
         """Block of the marked row: the selected block, whose curve is drawn.
 
-        With no selection, the one under the cursor; none where the selected block is not in the list.
+        With no selection, the block under the cursor; none where the selected block is not in the list.
         """
         selected = self.host.selected
         if selected is None and self.rows:
@@ -261,7 +261,7 @@ decay profile of the selected block, c applies it. Moving in the list selects th
         self.show_change()
 
     def copy_text(self) -> str:
-        """Return what drops below the threshold, one block a line; the picture where nothing does."""
+        """Return what drops below the threshold, a block per line; the picture where nothing does."""
         if not self.rows or self.forecast is None:
             return super().copy_text()
         lines = [

@@ -199,7 +199,7 @@ you do in the past begins a branch, and two branches can be compared. Opened fra
         return " · ".join([*parts, *(["the answer is finished"] if self.view.finished else [])])
 
     def selection_changed(self, block_id: str | None) -> None:
-        """Move the cursor to the first passage of the block, if it is not on one already."""
+        """Move the cursor to the first passage of the block, unless it is on such a passage."""
         if self.view is None or block_id is None:
             return
         spans = [span for span in self.view.sources if span.source == block_id]
@@ -233,7 +233,7 @@ you do in the past begins a branch, and two branches can be compared. Opened fra
     def draw(self, canvas: Canvas) -> Text:
         if self.view is not None:
             return super().draw(canvas)
-        keys = ("o  open a frame", "2  assemble one for a question")
+        keys = ("o  open a frame", "2  assemble a frame for a question")
         if self.left is not None and self.left.trace is not None:
             description = describe_trace(self.left.trace)
             return notice(canvas, "The last session left a working context", ("r  continue it", *keys), description)
@@ -375,7 +375,7 @@ you do in the past begins a branch, and two branches can be compared. Opened fra
         self.show_change()
 
     def action_zoom(self, direction: int) -> None:
-        """Zoom one level of the tree deeper, or out."""
+        """Zoom a level of the tree deeper, or out."""
         if self.view is not None:
             from amgs_app.render.level_columns import zooms
 

@@ -111,7 +111,7 @@ part of the frame until 0 resets them. Open a frame as lifetime context to see w
         self.follow_cursor()
 
     def _take_last(self, result: LastFrame) -> None:
-        """Take the frame as the last session left it, selecting nothing; and the verdicts on the present one."""
+        """Take the frame as the last session left it, selecting nothing; and the verdicts on the present frame."""
         if result.frame is None:
             return
         if self.frame is None:
@@ -255,7 +255,7 @@ part of the frame until 0 resets them. Open a frame as lifetime context to see w
         return ("", "") if self.frame is None else (self.frame.query, self.frame.name)
 
     def action_choose(self) -> None:
-        """Let the operator choose a frame; one with a question is assembled again at once."""
+        """Let the operator choose a frame; a frame with a question is assembled again at once."""
         if self.frames is None:
             return
         choices = [
@@ -315,5 +315,5 @@ part of the frame until 0 resets them. Open a frame as lifetime context to see w
 
 
 def _key(row: Candidate) -> tuple[str, str]:
-    """Return what tells one row of a frame from another: a block may be a candidate of several parts."""
+    """Return what distinguishes the rows of a frame: a block may be a candidate of several parts."""
     return row.child, row.block.id

@@ -83,7 +83,7 @@ class EdgeEditing:
         return None
 
     def action_walk_edges(self, by: int) -> None:
-        """Go to the next edge of the neighbour; past the last one, to the next neighbour."""
+        """Go to the next edge of the neighbour; past the last, to the next neighbour."""
         pane, edges = self.pane, len(self.edges_at_cursor)
         place = min(self.edge, max(0, edges - 1)) + by
         if 0 <= place < edges:
@@ -156,7 +156,7 @@ def find_label_number(line: str, x: int, most: int) -> int | None:
 
 
 class GraphPane(ListPane):
-    """The neighbourhood of the selection; without one, the shape of the whole graph."""
+    """The neighbourhood of the selection; without a selection, the shape of the whole graph."""
 
     NAME = "graph"
     SHOWS = frozenset({"graph neighbours", "graph inspect", "graph stats"})
@@ -288,7 +288,7 @@ adds one; U undoes it. w finds the strongest path to any other block."""
             self.post_message(self.Picked(before))
 
     def action_filter(self) -> None:
-        """Let the operator choose one type of edges."""
+        """Let the operator choose a type of edges."""
         if self.found is None:
             return
         known = sorted({live.edge.relation_type for live in self.found.edges} | {self.relation or ""} - {""})

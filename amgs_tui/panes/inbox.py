@@ -38,7 +38,7 @@ MOST = 1000
 """Sources that the list shows at most."""
 
 SOURCES = show(
-    "s", "sources", "sources", "inbox.sources", "List the sources: show one, read it again, watch its folder"
+    "s", "sources", "sources", "inbox.sources", "List the sources: show a source, read it again, watch its folder"
 )
 
 
@@ -54,9 +54,9 @@ class SourceChoosing:
         self.pane.ask(operations.source.sources(limit=MOST))
 
     def show(self, command: str, result: object) -> bool:
-        """Offer the sources as a list; put an update of the chosen one into the command line while its plan is read.
+        """Offer the sources as a list; put an update of the chosen source into the command line while its plan is read.
 
-        Return whether the result was one of these.
+        Return whether the result was among these.
         """
         from amgs.lifecycle.revision import RevisionPlan
         from amgs_app.results.memory import SourceList
@@ -119,7 +119,7 @@ PAGE = 400
 EDGE = 60
 """Rows from the end of what is here at which the next are fetched."""
 DRAFTED = 2000
-"""Blocks that one draft holds at most: what an operator may still look through."""
+"""Blocks that a draft holds at most: what an operator may still look through."""
 
 
 class InboxPane(ListPane):

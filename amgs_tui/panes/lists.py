@@ -106,7 +106,7 @@ class ListPane(Pane):
         self.follow_cursor()
 
     def at_cursor(self, rows: Sequence[R]) -> R | None:
-        """Return the one of these under the cursor."""
+        """Return which of these is under the cursor."""
         return rows[self.cursor] if 0 <= self.cursor < len(rows) else None
 
     def clip_cursor(self) -> None:
@@ -164,7 +164,7 @@ class ListPane(Pane):
 
 
 class ViewsPane(ListPane):
-    """A pane of several lists, one of them on view; it comes back to the first with the cursor where it was.
+    """A pane of several lists, with one on view; it comes back to the first with the cursor where it was.
 
     VIEW_OF: the view of a result, by its type. VIEWS: those that a key goes through. results, lists: what each view
     shows.
@@ -246,8 +246,8 @@ class FollowingPane(ViewsPane):
 
 
 def next_of(values: Sequence[R], now: object, by: int = 1) -> R:
-    """Return the value `by` places after the present one, continuing at the beginning; the first value if the present
-    one is none of them.
+    """Return the value `by` places after the present value, continuing at the beginning; the first value if the present
+    value is not among them.
     """
     return values[(values.index(now) + by) % len(values)] if now in values else values[0]
 

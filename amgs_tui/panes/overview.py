@@ -38,7 +38,7 @@ One look at everything: the loop from notes to decoded tokens and back, with its
 each area of the memory (✓ well, ◆ worth a look, ✗ needs attention) with the command for it; and the journal of changes.
 For a memory in a database: its namespace among those that you may use. Blocks of other namespaces are counted as
 PostgreSQL last estimated them.
-A click on a step of the loop opens its pane; ← and → move through the steps, and enter opens the pane of one. U asks,
+A click on a step of the loop opens its pane; ← and → move through the steps, and enter opens its pane. U asks,
 then undoes the change under the cursor; later changes that depend on it have to be undone first."""
 
     BINDINGS: ClassVar[list[Any]] = [
@@ -143,7 +143,7 @@ then undoes the change under the cursor; later changes that depend on it have to
         return True
 
     def action_station(self, by: int) -> None:
-        """Go to the next station of the loop; from the journal to the first or the last one."""
+        """Go to the next station of the loop; from the journal to the first or the last."""
         if self.station is None:
             self.station = 0 if by > 0 else len(STATIONS) - 1
         else:
@@ -163,7 +163,7 @@ then undoes the change under the cursor; later changes that depend on it have to
             self.ask(operations.lifecycle.undo(self.chosen.id))
 
     def show_to_operator(self, command: str, result: object) -> None:
-        """List the blocks of a change; the chosen one is selected in every pane."""
+        """List the blocks of a change; the chosen block is selected in every pane."""
         del command
         from amgs.types import JournalEntryDetail
 

@@ -84,7 +84,7 @@ def letter_at(line: str, column: int) -> int:
 
 
 def spans_of(lines: list[str], selection: Selection) -> list[tuple[int, int, int]]:
-    """Return where the marked text lies, as (line, first letter, letter after the last one)."""
+    """Return where the marked text lies, as (line, first letter, letter after the last)."""
     start, end = selection
     first = 0 if start is None else start.y
     last = len(lines) - 1 if end is None else min(end.y, len(lines) - 1)
@@ -145,7 +145,7 @@ class RowSifting:
         return visible_rows(self.pane, self._rows(), self.now)
 
     def read(self, line: str) -> ListFilter:
-        """Return the filter that a line asks for, in the present order; raises UsageError for one that cannot be."""
+        """Return the filter that a line asks for, in the present order; raises UsageError for an impossible filter."""
         wanted = self.now.filtered(line)
         check_filter(wanted, self.listing)
         return wanted

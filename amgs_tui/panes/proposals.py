@@ -116,7 +116,7 @@ class PlanCorrecting:
             self._correct(item, reset=True)
 
     def action_recategorise(self) -> None:
-        """Choose among the categories there are; one of the operator's own is typed."""
+        """Choose among the categories there are; a category of the operator's own is typed."""
         from amgs.lifecycle.categories import CATEGORIES
 
         item = self.item()

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from amgs_tui.panes.base import Pane
 
 SCRUB: Final = 8
-"""Tokens that one key of the scrubber goes over."""
+"""Tokens that a key of the scrubber goes over."""
 STEERING: Final[list[Any]] = [
     hide("left_square_bracket", "scrub(-1)", "scrub", "focus.earlier", "Eight tokens back"),
     hide("right_square_bracket", "scrub(1)", "scrub", "focus.later", "Eight tokens forward"),
@@ -36,7 +36,7 @@ STEERS: Final = frozenset(("scrub", "live", "measure", "say", "force", "branch",
 
 @dataclass(eq=False)
 class RunSteering:
-    """Control of the run on view by the keys of a pane. view: the run; entry: the one under the cursor."""
+    """Control of the run on view by the keys of a pane. view: the run; entry: the entry under the cursor."""
 
     pane: Pane
     view: Callable[[], FocusView | None]
@@ -96,7 +96,7 @@ class RunSteering:
             self.pane.host.ask_line(self.pane.NAME, "branch", hint=hint, blank=True)
 
     def take_name(self, line: str) -> None:
-        """Take the name of a branch; an empty one leaves it to the engine."""
+        """Take the name of a branch; an empty name leaves it to the engine."""
         self.naming = False
         self.pane.ask(operations.focus_trace.branch(line.strip() or None))
 
@@ -109,7 +109,7 @@ class RunSteering:
         self._choose_branch("Switch to which branch?", switch)
 
     def action_diff(self) -> None:
-        """Choose the branch that this one is held against."""
+        """Choose the branch to compare this branch with."""
         if (view := self.view()) is not None:
             here = view.branch
             self._choose_branch(
@@ -120,7 +120,7 @@ class RunSteering:
         view = self.view()
         others = [branch for branch in view.branches if not branch.active] if view is not None else []
         if not others:
-            words = "B begins one here; a change to the past begins one automatically."
+            words = "B begins a branch here; a change to the past begins it automatically."
             self.pane.notify(words, title="There is only this branch", timeout=5)
             return
         choices = [

@@ -55,11 +55,11 @@ class WeightEditor:
         return replace(self, part=(self.part + by) % len(_names()))
 
     def move(self, by: int) -> WeightEditor:
-        """Return the part one step up or down; the sum stays 1."""
+        """Return the part a step up or down; the sum stays 1."""
         return replace(self, now=shift_weights(self.now, self.part, by * STEP))
 
     def describe(self) -> str:
-        """Return the five weights in one line, the part under the keys in brackets."""
+        """Return the five weights in a single line, the part under the keys in brackets."""
         words = []
         for place, name in enumerate(_names()):
             text = f"{name[:7]} {getattr(self.now, name):.2f}"

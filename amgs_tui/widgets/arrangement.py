@@ -28,7 +28,7 @@ COMPANIONS: dict[str, tuple[str, str, str]] = {
     "conversation": ("graph", "decay", "frame"),
     **{name: wing.companions for name, wing in wing_panes().items()},
 }
-"""Panes shown below a large one if there is room: those related to its question."""
+"""Panes shown below a large pane if there is room: those related to its question."""
 
 TILED_WIDTH, TILED_HEIGHT = 180, 44
 SPLIT_WIDTH, SPLIT_HEIGHT = 110, 30
@@ -130,7 +130,7 @@ def _tile_panes(width: int, height: int, main: str, empty: Collection[str]) -> d
 def _drop_closed_panes(
     names: tuple[str, ...], shares: tuple[float, ...], gone: Collection[str]
 ) -> tuple[tuple[str, ...], tuple[float, ...]]:
-    """Return a row without the closed panes; never an empty one."""
+    """Return a row without the closed panes; never an empty row."""
     panes = [(name, share) for name, share in zip(names, shares, strict=True) if name not in gone]
     panes = panes or list(zip(names, shares, strict=True))
     return tuple(name for name, _ in panes), tuple(share for _, share in panes)
@@ -197,7 +197,7 @@ class Body(Container):
         return mode_for(*self.app.size)
 
     def arrangement(self, size: Size | None = None) -> Arrangement:
-        """Return the arrangement in a body of this size (default: the present one)."""
+        """Return the arrangement in a body of this size (default: the present body)."""
         width, height = size or self.size
         large = self.maximised
         return arrange(self.mode, width, height, self.main, self.beside, maximised=large, empty=self.empty)

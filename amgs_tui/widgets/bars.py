@@ -39,7 +39,7 @@ TITLES: dict[str, tuple[str, str]] = {
 
 def tab_labels(active: str, width: int) -> list[str]:
     """Return the names in the longest form that fits `width` cells: full, short, close together, or only the active
-    one.
+    binding.
     """
     forms = (
         [f" {n} {TITLES[name][0]} " for n, name in zip(PANE_KEYS, PANES, strict=False)],
@@ -228,7 +228,7 @@ def name_key(key: str) -> str:
 
 
 def hints(bindings: dict[str, ActiveBinding]) -> list[KeyHint]:
-    """Return the bindings to show, in order; several keys of one action are one entry."""
+    """Return the bindings to show, in order; several keys of an action form a single entry."""
     by_group: dict[str, KeyHint] = {}
     for active in bindings.values():
         binding = active.binding

@@ -1,5 +1,5 @@
 """Last filters before the terminal: control characters that no widget has replaced (`amgs_app.terminal.output`) are
-removed, and for ASCII terminals every character is replaced by a similar one.
+removed, and for ASCII terminals every character is replaced by a similar character.
 """
 
 from __future__ import annotations

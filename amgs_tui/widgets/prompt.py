@@ -58,7 +58,7 @@ class LineInput(Input):
 
 
 class Candidates(Widget):
-    """The completions on one line, with the chosen one marked; else the hint."""
+    """The completions on a single line, with the chosen completion marked; else the hint."""
 
     DEFAULT_CSS = """
     Candidates { height: 1; background: $surface; color: $muted; }

@@ -10,7 +10,7 @@ from urllib.parse import SplitResult, urlsplit
 from amgs.errors import UsageError
 
 MOST = 2**31 - 1
-"""Greatest count; a greater one means all there is."""
+"""Greatest count; a greater value means all there is."""
 
 
 @overload
@@ -26,7 +26,7 @@ def count(what: str, value: int | None, *, least: int = 0, most: int = MOST) -> 
 
 
 def count(what: str, value: int | None, *, least: int = 0, most: int = MOST) -> int | None:
-    """Return the value, at most `most`; None stays None. Raises UsageError for one below `least`, or for no whole
+    """Return the value, at most `most`; None stays None. Raises UsageError for a value below `least`, or for no whole
     number.
     """
     if value is None:
@@ -40,7 +40,8 @@ def count(what: str, value: int | None, *, least: int = 0, most: int = MOST) -> 
 def check_address(text: str, what: str, way_out: str, *, fragment: bool = False) -> SplitResult:
     """Return the parts of an address of HTTP. what: what should be there. fragment: whether it may end in `#NAME`.
 
-    Raises UsageError, which does not repeat it, for one that is none or that holds a user, a password or a query.
+    Raises UsageError, which does not repeat it, for an invalid address, or for an address with a user, a password or a
+    query.
     """
     try:
         parts = urlsplit(text)

@@ -53,7 +53,7 @@ class MachineZone(tzinfo):
         except (OverflowError, OSError, ValueError):
             return at
         here = there.replace(tzinfo=self)
-        # In the hour that a clock shows twice, fold=1 is the second one.
+        # In the hour that a clock shows twice, fold=1 is the second time.
         return here if here.utcoffset() == there.utcoffset() else here.replace(fold=1)
 
 
@@ -106,7 +106,7 @@ class ShiftedClock:
 
 
 class ZonedClock:
-    """Another clock in the zone of the setting `time_zone`, unless that one was set with an offset of its own."""
+    """Another clock in the zone of the setting `time_zone`, unless that clock was set with an offset of its own."""
 
     def __init__(self, base: Clock, name: str) -> None:
         self._base, self._zone = base, ZoneInfo(name)
@@ -132,7 +132,7 @@ def local_now(clock: Clock) -> datetime:
 
 
 def aware(instant: datetime) -> datetime:
-    """Return the instant with its offset; a naive one is taken to be UTC. Raises OverflowError where it has none in
+    """Return the instant with its offset; a naive instant is taken to be UTC. Raises OverflowError where it has none in
     UTC.
     """
     utc = as_utc(instant)
@@ -140,12 +140,12 @@ def aware(instant: datetime) -> datetime:
 
 
 def as_utc(instant: datetime) -> datetime:
-    """Return an aware UTC instant; a naive one is taken to be UTC."""
+    """Return an aware UTC instant; a naive instant is taken to be UTC."""
     return instant.replace(tzinfo=UTC) if instant.tzinfo is None else instant.astimezone(UTC)
 
 
 def earlier(instant: datetime, by: timedelta) -> datetime:
-    """Return the instant earlier by a duration, later for a negative one, clamped to the calendar's ends."""
+    """Return the instant earlier by a duration, later for a negative duration, clamped to the calendar's ends."""
     try:
         return instant - by
     except OverflowError:

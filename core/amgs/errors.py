@@ -11,9 +11,9 @@ them and exits with the class's exit code. A new class needs a line in the tree 
     │   ├── UnknownFrameError               no frame is registered under this name
     │   ├── FrameCycleError                 a composite would contain itself
     │   ├── UnknownConversationError        no conversation has this name, or no message this handle
-    │   ├── WeightsError                    scoring weights do not sum to one
+    │   ├── WeightsError                    scoring weights do not sum to 1
     │   └── BudgetError                     a token budget that holds nothing
-    │       └── ImpossibleBudgetError       one too small for what must be included
+    │       └── ImpossibleBudgetError       a budget too small for what must be included
     ├── InputError                 exit 3   a file, folder or text cannot be taken in
     │   └── MessageError                    messages that are no conversation
     ├── StoreError                 exit 4   the store cannot be opened or trusted
@@ -24,7 +24,7 @@ them and exits with the class's exit code. A new class needs a line in the tree 
     ├── ModelError                 exit 5   a model is missing or does not fit
     │   └── MissingExtraError               an optional package is not installed
     ├── ServiceError               exit 6   a served memory refuses, or cannot be reached
-    │   ├── UnknownCallerError              no token, or one that nobody has
+    │   ├── UnknownCallerError              no token, or an unknown token
     │   ├── NotAllowedError                 the token does not allow it
     │   ├── NotFoundError                   nothing is there, or nothing that the caller may know of
     │   ├── StaleError                      the memory has changed since the caller looked
@@ -133,7 +133,7 @@ class FrameCycleError(UsageError):
 
 
 class WeightsError(UsageError):
-    """Scoring weights are negative or do not sum to one."""
+    """Scoring weights are negative or do not sum to 1."""
 
     title = "Weights must sum to 1"
 
@@ -162,7 +162,7 @@ class InputError(AmgsError):
 
 
 class MessageError(InputError):
-    """Messages that are no conversation: a result without its call, two results of one call, an unknown role."""
+    """Messages that are no conversation: a result without its call, two results of a call, an unknown role."""
 
     title = "Not a conversation"
 
@@ -244,7 +244,7 @@ class ServiceError(AmgsError):
 
 
 class UnknownCallerError(ServiceError):
-    """No token, or one that nobody has."""
+    """No token, or an unknown token."""
 
     title = "Unknown caller"
 
@@ -298,7 +298,7 @@ class TooMuchError(ServiceError):
 
 
 class BusyError(TooMuchError):
-    """So many requests wait already that this one would wait too long."""
+    """So many requests wait already that this request would wait too long."""
 
     title = "The service is busy"
 

@@ -1,4 +1,4 @@
-"""Check for optional packages and name the command that installs a missing one."""
+"""Check for optional packages and name the command that installs a missing package."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def installed(package: str) -> bool:
 def explained(whole: str = "") -> Iterator[None]:
     """Raise MissingExtraError, which says how to install it, where an optional package turns out to be missing.
 
-    whole: the extra that all of it needs; named in place of the one that brings this package alone.
+    whole: the extra that all of it needs; named in place of the extra that brings this package alone.
     """
     try:
         yield

@@ -47,7 +47,7 @@ def _parts(value: Any) -> Iterable[Any]:
 
 
 def check_storable(value: Any) -> None:
-    """Raise UsageError for a text, or for a value with one, that cannot be stored."""
+    """Raise UsageError for a text, or for a value with texts, that cannot be stored."""
     if why := why_unstorable(value):
         raise UsageError(f"The text holds {why}, which cannot be stored.", way_out="Remove that character.")
 
@@ -71,13 +71,11 @@ LARGEST: Final = 64 * 2**20
 """Bytes of a text that somebody wrote; a device may have no end."""
 
 _TOML: Final = {"overwrite": "it gives a value that was given before", "twice": "its table was begun before"}
-"""What is said instead of the library's words, by one of them."""
+"""What is said instead of the library's words, by each of them."""
 
 
 def real_path(path: Path) -> Path:
-    """Return the path without links; of one that leads to itself as far as it goes, so that whoever opens it is
-    told.
-    """
+    """Return the path without links; of a loop as far as it goes, so that whoever opens it is told."""
     return Path(os.path.realpath(path))
 
 
@@ -102,11 +100,11 @@ def is_folder(path: Path) -> bool:
 def check_ends(path: Path) -> None:
     """Raise InputError for a pipe, a device or a socket, which may have no end; what is not there passes."""
     if path.exists() and not (path.is_file() or path.is_dir()):
-        raise InputError(f"{path} is not a file.", way_out="Choose a file; what a pipe holds can be saved in one.")
+        raise InputError(f"{path} is not a file.", way_out="Choose a file; what a pipe holds can be saved to a file.")
 
 
 def read_text(path: Path, way_out: str) -> str:
-    """Return the text of a file. Raises InputError for one that is not there, may not be read, has no end or is not
+    """Return the text of a file. Raises InputError for a file that is not there, may not be read, has no end or is not
     UTF-8.
     """
     try:

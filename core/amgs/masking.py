@@ -137,7 +137,7 @@ _BY_WORD: Final = (
         r"(?i)(?<!\S)--(?:password|passwd|pass|token|secret|api-?key)[ =][\"']?(?=\S*\d)([^\s\"'`\\]{5,})",
     ),
 )
-"""A word that the text has, in small letters; kind; pattern: what is masked is its group, where it has one."""
+"""A word that the text has, in small letters; kind; pattern: what is masked is its group, if it has a group."""
 _PASSWORDS: Final = (
     "pass",
     "pwd",
@@ -327,7 +327,7 @@ def _mask_text(text: str, taken: TakenSecrets | None = None) -> str:
 
 
 def _classify_assigned(text: str, start: int, match: re.Match[str]) -> str:
-    """Return what kind of secret is the value of a name that sounds like one from `start` on; "" where it is none."""
+    """Return what kind of secret is the value of a name that sounds like a secret from `start` on; "" for none."""
     value, sign = match["secret"], match["sign"]
     before = _PREFIX.search(text[max(0, start - 60) : start])
     name = (before[0] if before else "") + text[start : match.start("sign")].rstrip("\\\"'`]")

@@ -43,16 +43,16 @@ def open(
     accept_loss: bool = False,
     wait_seconds: float = 10.0,
 ) -> Memory:
-    """Open or create the memory at a path; ":memory:" for one that is gone on close,
-    `postgresql://user@host/database?namespace=name` for one in a database.
+    """Open or create the memory at a path; ":memory:" for a memory that is gone on close,
+    `postgresql://user@host/database?namespace=name` for a memory in a database.
 
-    The models default to: embedder, that of the store's embeddings, in a new store all-MiniLM-L6-v2;
-    recogniser, spaCy's small English model; count_tokens, the tokenizer of SmolLM2. Each is loaded on first use. Where
-    one is not installed, a deterministic substitute is used, with a FallbackWarning: hashed words, which match wording
-    and not meaning; names found by rules; approximate token counts (without a warning).
+    The models default to: embedder, that of the store's embeddings, in a new store all-MiniLM-L6-v2; recogniser,
+    spaCy's small English model; count_tokens, the tokenizer of SmolLM2. Each is loaded on first use. Where a model is
+    not installed, a deterministic substitute is used, with a FallbackWarning: hashed words, which match wording and not
+    meaning; names found by rules; approximate token counts (without a warning).
 
-    clock: the system clock by default. summariser: writes the digests of conversations in its own words,
-    marked as such; without one they quote. model: a language model that classifies notes, finds names in them, judges
+    clock: the system clock by default. summariser: writes the digests of conversations in its own words, marked as
+    such; without a summariser they quote. model: a language model that classifies notes, finds names in them, judges
     whether two say the same and where the subject changes, and writes summary frames; rules check its answers, and
     decide alone without it. create: False where a missing store is an error. accept_loss: open a store that has lost
     its last changes. wait_seconds: how long another process may keep the store before opening fails.

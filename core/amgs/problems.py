@@ -38,7 +38,7 @@ _STATUS: Final[tuple[tuple[type[AmgsError], int], ...]] = (
 
 
 def status_of(error: BaseException) -> int:
-    """Return the HTTP status of an error that was raised on purpose; 400 for one that is not known here."""
+    """Return the HTTP status of an error that was raised on purpose; 400 for an unknown error."""
     return next((code for kind, code in _STATUS if isinstance(error, kind)), 400)
 
 

@@ -1,7 +1,7 @@
 """Questions to a memory as tests of pytest: `pytest --amgs notes.duckdb questions.yml`.
 
-Each case of a file of questions is one test; it fails with what does not hold of the answer. Without `--amgs` the
-plugin collects nothing.
+Each case of a file of questions is a test; it fails with what does not hold of the answer. Without `--amgs` the plugin
+collects nothing.
 """
 
 from __future__ import annotations

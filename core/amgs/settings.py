@@ -44,7 +44,7 @@ class ConsolidationSettings(SettingsSection):
         default=32, gt=0, description="Blocks embedded at a time; the unit of progress and cancellation."
     )
     transaction: int = Field(
-        default=2048, gt=0, description="Blocks consolidated in one transaction; stopping loses at most this many."
+        default=2048, gt=0, description="Blocks consolidated in a transaction; stopping loses at most this many."
     )
     neighbours: int = Field(default=5, ge=0, le=1000, description="At most this many `related` edges per new block.")
     similarity: float = Field(default=0.45, ge=0, le=1, description="Minimum cosine of two `related` blocks.")
@@ -145,7 +145,7 @@ class ProfileSettings(SettingsSection):
     @model_validator(mode="after")
     def _slower_and_slower(self) -> Self:
         if not self.ephemeral >= self.standard >= self.durable >= self.core:
-            raise ValueError("each of ephemeral, standard, durable, core decays no faster than the one before")
+            raise ValueError("each of ephemeral, standard, durable, core decays no faster than the previous")
         return self
 
     def of(self, name: str) -> float:

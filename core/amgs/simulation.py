@@ -109,7 +109,7 @@ class Simulation:
     """Result of the draws.
 
     rate: uses a day. rows: 5th, 50th and 95th percentile. blocks: ids of the insertion points, the best first.
-    synthetic: blocks of the invented memory; 0 for one's own.
+    synthetic: blocks of the invented memory; 0 for the user's own.
     """
 
     days: float

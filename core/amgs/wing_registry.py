@@ -15,7 +15,7 @@ WINGS: Final[tuple[str, ...]] = (
     "sessions",
     "recorder",
 )  # fmt: skip
-"""The folders of the wings, in the order in which they are offered: a line each, so that one can be taken out."""
+"""The folders of the wings, in the order in which they are offered: a line each, so that any can be taken out."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +32,9 @@ class Wing:
 
 @cache
 def wings() -> Mapping[str, Wing]:
-    """Return every wing that has a part of a memory, by its name, in order; the `WING` of one that has none is None."""
+    """Return every wing that has a part of a memory, by its name, in order; the `WING` of a wing without a part is
+    None.
+    """
     wings_by_name = {name: loaded(f"amgs.wings.{name}:WING") for name in WINGS}
     return {name: wing for name, wing in wings_by_name.items() if wing is not None}
 

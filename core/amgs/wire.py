@@ -173,7 +173,7 @@ def _resolve(name: str) -> Any:
 
 
 def _class(name: str) -> Any:
-    """Return the class of a name; raises ValueError for one that is not a value of these packages."""
+    """Return the class of a name; raises ValueError for a class that is not a value of these packages."""
     if name.partition(".")[0] not in PACKAGES:
         raise ValueError(f"{name} is none of this program's values.")
     candidate = _resolve(name)

@@ -1,7 +1,7 @@
 """The five background agents of AMGS §9: schedules of calls to the public API of a served memory.
 
-`amgs agents` runs them. Each call reads the memory's present state and changes it in one transaction, so that nothing
-is done twice where two programs run them or one is killed.
+`amgs agents` runs them. Each call reads the memory's present state and changes it in a single transaction, so that
+nothing is done twice where two programs run them or a program is killed.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The `amgs` command: builds the Typer commands from the operations and the front ends, and runs one command line.
+"""The `amgs` command: builds the Typer commands from the operations and the front ends, and runs a single command line.
 
 Heavy modules are imported only when they are needed; `cold start` tests hold that.
 """
@@ -139,7 +139,7 @@ def run(
 def build(registry: Registry | None = None, *, front_ends: bool = True, listed: bool = False) -> typer.Typer:
     """Return the Typer app: global options, every operation of the registry, and the front ends.
 
-    listed: add each command as one line of help, without its parameters, whose reading takes .3 s.
+    listed: add each command as a line of help, without its parameters, whose reading takes .3 s.
     """
     registry = standard() if registry is None else registry
     app = typer.Typer(
@@ -199,9 +199,7 @@ def _choose_operations(arguments: Sequence[str]) -> Registry | None:
 
 
 def _command_words(arguments: Sequence[str]) -> Sequence[str]:
-    """Return the arguments from the command on, without the global options before it; empty if one of
-    those is unknown.
-    """
+    """Return the arguments from the command on, without the global options before it; empty if any is unknown."""
     place = 0
     while place < len(arguments) and arguments[place].startswith("-"):
         flag, equals, _ = arguments[place].removeprefix("--").partition("=")
@@ -246,7 +244,7 @@ def _add_below(
 
 
 def _add(app: typer.Typer, operation: Operation[..., Any], panel: str | None = None) -> None:
-    """Add one operation as a command under its last word."""
+    """Add an operation as a command under its last word."""
     app.command(
         operation.words[-1],
         cls=PlainCommand,

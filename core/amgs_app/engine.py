@@ -1,7 +1,7 @@
-"""Shared state of the application: one memory, one focus engine, their models, the clock, the settings and the corpus
-(a folder of notes with a store of its own).
+"""Shared state of the application: a memory, a focus engine, their models, the clock, the settings and the corpus (a
+folder of notes with a store of its own).
 
-Every front end works through an `Engine`; what belongs to one person (selection, draft) is in `amgs_app/session.py`.
+Every front end works through an `Engine`; what belongs to a person (selection, draft) is in `amgs_app/session.py`.
 Everything heavy opens late: the store with the first operation that needs it, the language model with the first frame
 that is opened as a lifetime context (the token sequence that the focus engine works on). One thread works with an
 engine and a second may read beside it, so only frozen results leave it.
@@ -102,7 +102,7 @@ class Engine:
     has lost changes. reads_at_least: open a store that cannot be written for reading. fed_back: the lifetime context
     whose utility was already reported to the memory, so that it is reported once. traffic: returns the latest requests
     to a served memory; None if it is not served. gateway: a gateway runs on this engine. attached: the memory is served
-    elsewhere. standard_input: reads what was piped into a single command; None elsewhere. warn: receives one line about
+    elsewhere. standard_input: reads what was piped into a single command; None elsewhere. warn: receives a line about
     each ignored setting and about the process it waits for. join: returns an engine connected to the process that has
     the store open, None if that process refuses; `join` itself is None where this process must not connect. share:
     starts to accept other processes on a listening socket; the function it returns stops that.
@@ -231,13 +231,13 @@ class Engine:
 
     @property
     def lacks_memory(self) -> bool:
-        """Return whether there is no store yet and reading would not create one."""
+        """Return whether there is no store yet and reading would not create it."""
         path = self.store_path
         return not self.attached and not self.creates and isinstance(path, Path) and not path.exists()
 
     @property
     def belongs_to_corpus(self) -> bool:
-        """Return whether the store belongs to a corpus: to the one of --corpus, or to the sample."""
+        """Return whether the store belongs to a corpus: to that of --corpus, or to the sample."""
         return self.options.corpus is not None or (self.options.store is None and not self.is_own)
 
     @property
@@ -344,10 +344,11 @@ class Engine:
         *,
         folder: Path | None = None,
     ) -> FocusRuntime:
-        """Open a new lifetime context of these segments and return its focus engine; replaces the one that was open.
+        """Open a new lifetime context of these segments and return its focus engine; replaces the context that was
+        open.
 
-        question: a text that follows the segments. folder: where the lifetime is stored on disk; an existing one is
-        continued, with its tokens before the segments. Raises FocusError (CtxError) for a folder that is damaged, in
+        question: a text that follows the segments. folder: where the lifetime is stored on disk; an existing lifetime
+        is continued, with its tokens before the segments. Raises FocusError (CtxError) for a folder that is damaged, in
         use, or was written with another model.
         """
         return self._open.begin(segments, question, progress, folder=folder)
@@ -376,7 +377,7 @@ class Engine:
         Raises UsageError for None, UnknownBlockError or AmbiguousIdError.
         """
         if reference is None:
-            raise UsageError("No block is selected.", way_out="Give one, or `select` it first.")
+            raise UsageError("No block is selected.", way_out="Name a block, or `select` it first.")
         if reference.endswith(".md") or "#" in reference or "/" in reference:
             block_ids = self.memory.resolve_source(reference)
             if block_ids:
@@ -427,7 +428,9 @@ class Engine:
         return Progress(report)
 
     def discard(self) -> None:
-        """Close and delete a store that was created for a command that then failed; one with content is only closed."""
+        """Close and delete a store that was created for a command that then failed; a store with content is only
+        closed.
+        """
         self._unshare()
         with self._lock:
             self._open.let_go()
@@ -453,7 +456,7 @@ class Engine:
         self._open.give_way()
 
     def enter_corpus(self) -> None:
-        """Set the clock to the corpus's own year, if it has one; with --now the clock does not move."""
+        """Set the clock to the corpus's own year, if it has a year; with --now the clock does not move."""
         self._year.enter(self.corpus.now, self._memory)
 
     @property
@@ -533,8 +536,8 @@ class Engine:
     def _wait_for_store(self, open_memory: Callable[[], Memory]) -> Memory:
         """Call `open_memory` until no other process has the store open.
 
-        Raises StoreLockedError if one process holds it for longer than `store.wait_seconds`, and at once if that
-        process is a service or accepts connections (see `join`): waiting would be useless then.
+        Raises StoreLockedError if a process holds it for longer than `store.wait_seconds`, and at once if that process
+        is a service or accepts connections (see `join`): waiting would be useless then.
         """
         patience, place, has_warned = self.settings.store.wait_seconds, self.store_path, False
 
@@ -552,9 +555,7 @@ class Engine:
         return wait_for_store(place, open_memory, patience, look)
 
     def _summariser(self) -> AbstractiveSummariser:
-        """Return what writes abstractive digests of conversations: the model server if there is one, else the local
-        model.
-        """
+        """Return what writes abstractive digests of conversations: the model server if any, else the local model."""
         from amgs.conversation.written import ModelSummariser
         from amgs_app.models.choice import LocalModel
 
@@ -592,9 +593,7 @@ class Engine:
         return self.corpus.name if not self.is_own and self._holds_corpus(self.memory) else ""
 
     def _holds_corpus(self, memory: Memory) -> bool:
-        """Return whether the store belongs to this corpus, or is one of --store into which the corpus's notes were
-        ingested.
-        """
+        """Return whether the store belongs to this corpus, or is a --store that holds the corpus's notes."""
         if self.belongs_to_corpus:
             return True
         known = self.corpus.landmarks() if self.corpus.now is not None else ()

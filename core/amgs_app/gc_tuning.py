@@ -1,6 +1,6 @@
 """Shorten pauses of the screen's thread while other threads work: thread switching and garbage collection.
 
-Measured while models are loaded: one full collection over everything they import takes 100 to 350 ms.
+Measured while models are loaded: a full collection over everything they import takes 100 to 350 ms.
 """
 
 from __future__ import annotations

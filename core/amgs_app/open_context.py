@@ -120,10 +120,11 @@ class OpenContext:
         *,
         folder: Path | None = None,
     ) -> FocusRuntime:
-        """Open a new lifetime context of these segments and return its focus engine; replaces the one that was open.
+        """Open a new lifetime context of these segments and return its focus engine; replaces the context that was
+        open.
 
-        question: a text that follows the segments. folder: where the lifetime is stored on disk; an existing one is
-        continued, with its tokens before the segments. Raises FocusError (CtxError) for a folder that is damaged, in
+        question: a text that follows the segments. folder: where the lifetime is stored on disk; an existing lifetime
+        is continued, with its tokens before the segments. Raises FocusError (CtxError) for a folder that is damaged, in
         use, or was written with another model.
         """
         from amgs_focus.tree.gist_tree import LifetimeTree
@@ -176,7 +177,7 @@ class OpenContext:
             raise UsageError(
                 "There is no earlier working context to resume.",
                 title="Nothing to resume",
-                way_out="Open one: `frame assemble SESSION`, then `frame open`; or `focus open FILE`.",
+                way_out="Open a context: `frame assemble SESSION`, then `frame open`; or `focus open FILE`.",
             )
         path = str(self._place())
         if trace.header.kept:
@@ -236,8 +237,8 @@ class OpenContext:
         encoder: TextEncoder | None,
         search_options: SearchOptions | None = None,
     ) -> FocusRuntime:
-        """Build a new focus engine, let `fill` add its texts, and only then replace the open one; on any error the old
-        one stays.
+        """Build a new focus engine, let `fill` add its texts, and only then replace the open engine; on any error the
+        old engine stays.
         """
         from amgs_app.models.choice import focus_runtime
 
@@ -277,13 +278,13 @@ class OpenContext:
         return runtime
 
     def _nothing_open(self) -> UsageError:
-        """Return the error that no context is open, with how to open or resume one."""
+        """Return the error that no context is open, with how to open or resume it."""
         left = self._read_trace() is not None
         return UsageError(
             "No working context is open in this session.",
             title="Nothing is open",
-            way_out=("`focus trace --resume` continues the last one. " if left else "")
-            + "Open one with `frame open` or `focus open FILE`. "
+            way_out=("`focus trace --resume` continues the last context. " if left else "")
+            + "Open a context with `frame open` or `focus open FILE`. "
             "Single commands on the command line keep none open: use `amgs shell`, "
             "a script (`amgs run FILE`), or a folder (`focus open --lifetime DIR`).",
         )

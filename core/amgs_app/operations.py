@@ -1,4 +1,4 @@
-"""Operations of the engines, one module per noun, for code that names an operation.
+"""Operations of the engines, a module per noun, for code that names an operation.
 
 A module is imported when it is first named.
 

@@ -1,4 +1,4 @@
-"""The program's terms, each with one meaning; the in-app glossary, the help of panes and docs/glossary.md are
+"""The program's terms, each with a single meaning; the in-app glossary, the help of panes and docs/glossary.md are
 generated from them.
 """
 
@@ -13,7 +13,10 @@ Words = tuple[tuple[str, str], ...]
 """Terms and what they mean."""
 
 TERMS: Final[Words] = (
-    ("block", "The unit that is stored: a note, a section of one, or a turn of dialogue, under the hash of its text."),
+    (
+        "block",
+        "The unit that is stored: a note, a section of a note, or a turn of dialogue, under the hash of its text.",
+    ),
     ("raw", "Of a block: ingested, not consolidated yet."),
     ("inbox", "The raw blocks."),
     ("ingest", "Take texts in as raw blocks, from files, folders or the command line."),
@@ -23,7 +26,7 @@ TERMS: Final[Words] = (
     ("relevance", "1 when a block was last used, halved with every half-life since. A part of every score."),
     ("decay profile", "How fast relevance halves: pinned (never), core, durable, standard, ephemeral."),
     ("threshold", "The relevance (0.05) below which a block counts as faded. It stays in the memory and can be found."),
-    ("use, reinforcement", "The block proved useful, or a model left it open: its relevance is 1 again."),
+    ("use, reinforcement", "The block proved useful, or a model held it open: its relevance is 1 again."),
     ("prune", "Archive blocks that are faded, peripheral, unused and low-confidence. Only on command."),
     (
         "archive",
@@ -40,15 +43,15 @@ TERMS: Final[Words] = (
     ("lifetime", "Everything that an opened model has read and written so far, whether it fits the window or not."),
     ("window", "The positions that the model reads at once. The working context is what they hold."),
     ("span", "A stretch of the lifetime that the window holds as tokens or as one gist."),
-    ("gist", "The one vector that stands for a span that is not held as tokens."),
+    ("gist", "The vector that stands for a span that is not held as tokens."),
     ("level", "How coarse a span is held: 0 as tokens, 1 as one gist for 32, 2 as one for 1,024."),
     ("refocus", "The step in which spans are expanded and collapsed, every few tokens."),
     ("expand, collapse", "Hold a span in finer, or in coarser, detail."),
     ("pin", "Of a block: it never decays. Of a span: it keeps its detail."),
     ("branch", "Another continuation of a decoded text, from a point in its past."),
-    ("command", "What you type after `:` or in a shell. Most keys run one."),
+    ("command", "What you type after `:` or in a shell. Most keys run a command."),
     ("journal", "The list of changes. Each can be undone."),
-    ("selection", "The one block that every pane shows."),
+    ("selection", "The block that every pane shows."),
 )
 """Terms used everywhere."""
 
@@ -65,8 +68,8 @@ SCREEN: Final[dict[str, Words]] = {
             "waterfall",
             "The layers of retrieval: blocks in, blocks out, how many were new with the layer, milliseconds.",
         ),
-        ("ledger", "The budget: how many tokens each child frame had and used."),
-        ("child", "A frame that is a part of this one, with its own weights and share of the budget."),
+        ("ledger", "The budget: how many tokens each child frame could use, and used."),
+        ("child", "A frame that is a part of this frame, with its own weights and share of the budget."),
         ("fate", "Why the candidate is in or out: selected, over budget, duplicate, below the least score …"),
         ("recency", "The decayed relevance of the block, a part of its score."),
         ("centrality", "How well connected the block is in the graph."),

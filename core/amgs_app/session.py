@@ -73,7 +73,7 @@ def _waits(engine: Engine, block_id: str) -> bool:
         return False
 
 
-# State of one person's view: selection, last list, draft, panes, history and layout.
+# State of a person's view: selection, last list, draft, panes, history and layout.
 #
 # It replaces what a call leaves open (the selected block, `@2`) by ids before the operation runs, so that a recorded
 # line is complete and a replay does the same.
@@ -89,7 +89,7 @@ class Operator:
 
     selection: id of the block that every pane shows. listed: block ids of the last list, which `@2` refers to.
     last_search, last_frame: what later operations continue from. keeps_drafts: save the draft for the next session.
-    panes: what each pane shows; pane: the one shown last. history: the calls that ran, oldest first; recorded_from:
+    panes: what each pane shows; pane: the pane shown last. history: the calls that ran, oldest first; recorded_from:
     index in it at which recording began, None while not recording. layout: how the panes are arranged. snapshots: where
     `snapshot` writes.
     """
@@ -183,7 +183,7 @@ class Operator:
         changed = [state for before, state in zip(past, now, strict=True) if state is not before]
         if any(state is output for state in changed for output in outputs):
             if self._looked is not None and self._looked.operation.name == call.operation.name:
-                self.history.pop()  # a look replaces the one before it
+                self.history.pop()  # a look replaces the previous look
             self._looked = resolved
             self.history.append(resolved)
         return result
@@ -286,9 +286,7 @@ class Operator:
 
     @property
     def theme_name(self) -> str | None:
-        """Name of the chosen palette, else the one saved with the layout, else the one in the settings; None for the
-        default.
-        """
+        """Name of the chosen palette, else that of the layout, else that of the settings; None for the default."""
         return self._theme or self.layout.theme or self.engine.settings.screen.theme or None
 
     @theme_name.setter

@@ -1,4 +1,4 @@
-"""The workstation's settings: one TOML file and AMGS_… environment variables, each field with its sentence.
+"""The workstation's settings: a TOML file and AMGS_… environment variables, each field with its sentence.
 
 `AMGS_MEMORY__DECAY__THRESHOLD=0.1` sets `[memory.decay] threshold`; the environment wins over the file. `AMGS_DATA`
 and `AMGS_CACHE` are short for the two folders in `[paths]`.
@@ -48,11 +48,11 @@ class ModelSettings(SettingsSection):
     gists: str = Field(
         default="",
         description="A file of trained gists; empty for the latest of the model in "
-        "`paths.checkpoints`, else the one shipped for it.",
+        "`paths.checkpoints`, else the checkpoint shipped for it.",
     )
     embedder: str = Field(
         default="",
-        description="A folder or cached hub id of a sentence encoder, or multilingual for one that knows a hundred "
+        description="A folder or cached hub id of a sentence encoder, or multilingual for an encoder of a hundred "
         "languages (the extra `languages`); empty for the packaged MiniLM, else the hub's.",
     )
     recogniser: str = Field(
@@ -89,12 +89,12 @@ class StoreSettings(SettingsSection):
         ge=0.0,
         le=3600.0,
         description="How long a command waits for a store that another process has open, and begins anew where the "
-        "next one has it.",
+        "next process has it.",
     )
 
 
 class ScreenSettings(SettingsSection):
-    theme: str = Field(default="", description="The colour theme; empty for the first shipped one.")
+    theme: str = Field(default="", description="The colour theme; empty for the first shipped theme.")
     symbols: Literal["auto", "braille", "block", "ascii"] = Field(
         default="auto", description="Characters of the pictures; auto detects what the terminal can show."
     )
@@ -109,7 +109,7 @@ class ScreenSettings(SettingsSection):
     )
     commands: dict[str, str] = Field(
         default_factory=dict,
-        description='Commands of your own, by the key that runs them: "ctrl+g" = "graph path @1 @2"; one that ends '
+        description='Commands of your own, by the key that runs them: "ctrl+g" = "graph path @1 @2"; what ends '
         "in … is put into the command line.",
     )
 
@@ -138,9 +138,9 @@ class WorkstationSettings(SettingsSection):
 def load_settings(file: Path | None = None) -> WorkstationSettings:
     """Load the settings of this run.
 
-    file: a TOML file that must exist; None for the one in the user's configuration folder, which may be missing. Raises
-    UsageError for an invalid value, with the key and the file or variable that sets it. Unknown keys are ignored, since
-    an earlier version may have had them; see `ignored_settings`.
+    file: a TOML file that must exist; None for the file in the user's configuration folder, which may be missing.
+    Raises UsageError for an invalid value, with the key and the file or variable that sets it. Unknown keys are
+    ignored, since an earlier version may have had them; see `ignored_settings`.
     """
     path = file if file is not None else default_file()
     settings, faults = check_settings(_read_values(path, named=file is not None))
@@ -224,7 +224,7 @@ def _require_file(text: str) -> str:
 
 def _require_base(spec: str) -> str:
     known = spec in ("smollm2", "tiny") or lies_there(Path(spec)) or re.fullmatch(r"[\w.-]+/[\w.-]+", spec)
-    return "" if known else "smollm2, tiny, the path of a model, or the hub id of one that is in the local cache"
+    return "" if known else "smollm2, tiny, the path of a model, or the hub id of a model that is in the local cache"
 
 
 _FORMS: Final[Mapping[str, Callable[[str], str]]] = MappingProxyType(
@@ -240,7 +240,7 @@ _FORMS: Final[Mapping[str, Callable[[str], str]]] = MappingProxyType(
         "screen.theme": _require_theme,
     }
 )
-"""Settings that are texts of a form: each gives what such a setting takes, "" where the text is one."""
+"""Settings that are texts of a form: each gives what such a setting takes, "" where the text fits."""
 
 
 def ignored_settings(file: Path | None = None) -> tuple[str, ...]:

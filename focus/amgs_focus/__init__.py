@@ -11,7 +11,7 @@ import re
 from pathlib import Path
 from typing import Any
 
-# Torch's threads wait for one another without turning in place, which on busy cores takes the time of the one waited
+# Torch's threads wait for each other without turning in place, which on busy cores takes the time of the thread waited
 # for. It must be set before torch is loaded; what the user has set stays. The memory engine does the same.
 os.environ.setdefault("GOMP_SPINCOUNT", "1000")
 

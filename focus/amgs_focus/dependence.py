@@ -1,7 +1,7 @@
 """Measure the dependence of an answer's words on the opened blocks: the drop in a word's likelihood with a block
 closed.
 
-The control is a block that the question did not open: how much likelier the word is with that one open.
+The control is a block that the question did not open: how much likelier the word is with that block open.
 """
 
 from __future__ import annotations
@@ -136,7 +136,7 @@ def answer_without(
     progress: ProgressCallback | None = None,
     on_record: Callable[[StepRecord], None] | None = None,
 ) -> FocusView:
-    """Decode the answer again on a branch with a block closed, as far as the first one went; that one stays.
+    """Decode the answer again on a branch with a block closed, as far as the first went; that stays.
 
     Raises FocusError for a block that is no block of the lifetime, and as decoding does.
     """

@@ -26,9 +26,9 @@ _SYSTEM_NUMBER: Final = re.compile(r"\[Errno -?\d+\] ?")
 class FocusError(Exception):
     """Root of the tree.
 
-    title: a few words, shown as a heading. message: one sentence, what happened. way_out: one sentence, what
-    to do now (may be empty), in words that hold for every front end. about: what it is about ("lifetime", "model"), by
-    which a front end adds its own command.
+    title: a few words, shown as a heading. message: a sentence, what happened. way_out: a sentence, what to do now (may
+    be empty), in words that hold for every front end. about: what it is about ("lifetime", "model"), by which a front
+    end adds its own command.
     """
 
     title = "Something went wrong in the focus engine"
@@ -84,7 +84,7 @@ class CtxError(FocusError):
 
 
 class WindowBudgetError(FocusError):
-    """The working context cannot hold what it must: the sinks, the tail and one entry more."""
+    """The working context cannot hold what it must: the sinks, the tail and another entry."""
 
     title = "The window is too small"
     exit_code = 2

@@ -1,5 +1,5 @@
-"""From 32 entries to one: the pointer gist copies a real token, and GistNet adds what it learned. Trained nets
-are found on disk by their base model; computed gists are cached in the process.
+"""From 32 entries to one: the pointer gist copies a real token, and GistNet adds what it learned. Trained nets are
+found on disk by their base model; computed gists are cached in the process.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def values_of(owner: object, keys: Sequence[Hashable], make: Callable[[list[int]
 
 
 def value_of(owner: object, key: Hashable, make: Callable[[], Any]) -> Any:
-    """Return the value of one key."""
+    """Return the value of a key."""
     return values_of(owner, [key], lambda _: [make()])[0]
 
 
@@ -72,7 +72,7 @@ class GistEncoder(Protocol):
         ...
 
     def encode_gists(self, gists: torch.Tensor) -> torch.Tensor:
-        """Return (B, n <= 32, d) gists of one level -> (B, d) of the next."""
+        """Return (B, n <= 32, d) gists of a level -> (B, d) of the next."""
         ...
 
 
@@ -99,7 +99,7 @@ class PointerEncoder:
 
 @dataclass(frozen=True, slots=True)
 class GistShape:
-    """Everything that fixes a net's weights: two nets of one shape can exchange them.
+    """Everything that fixes a net's weights: two nets of the same shape can exchange them.
 
     layer: after how many layers of the frozen model its states are read beside the embeddings; 0 for none.
     """
@@ -256,7 +256,7 @@ def states_for(net: GistNet, model: BaseModel, rows: torch.Tensor) -> torch.Tens
 
 
 class GistNetEncoder:
-    """A trained pair of nets, one for tokens and one for gists, as a GistEncoder.
+    """A trained pair of nets, for tokens and for gists, as a GistEncoder.
 
     model: the frozen model, for a net that reads its states.
     """
@@ -305,7 +305,7 @@ _OTHERWISE = "Restore the file, or continue with pointer gists."
 def save_checkpoint(
     path: Path, tokens: GistNet, gists: GistNet, *, model: BaseModel, training: Mapping[str, str] | None = None
 ) -> None:
-    """Writes both nets with their shapes and what their base model is known by, in one rename.
+    """Writes both nets with their shapes and what their base model is known by, in a single rename.
 
     training: what is to be told of the training (`training.model_card`).
     """
@@ -334,8 +334,8 @@ def load_checkpoint(path: Path, model: BaseModel) -> GistNetEncoder:
         fields = {part: json.loads(metadata[part]) for part in ("tokens", "gists")}
         if any(stored.pop("slots", 1) != 1 for stored in fields.values()):
             raise CheckpointError(
-                f"{path.name} gives several gists a block, and a block has one.",
-                way_out="Use a checkpoint trained for one, or continue with pointer gists.",
+                f"{path.name} gives several gists a block, and a block has a single gist.",
+                way_out="Use a checkpoint trained for a single gist, or continue with pointer gists.",
             )
         shapes = {part: GistShape(**stored) for part, stored in fields.items()}
     except (KeyError, TypeError, ValueError) as error:
@@ -343,7 +343,9 @@ def load_checkpoint(path: Path, model: BaseModel) -> GistNetEncoder:
             f"{path.name} is not a gist checkpoint.", way_out="Choose a file written by the gist training."
         ) from error
     checkpoint.require_base(
-        model, "Choose a checkpoint for this model, train one, or continue with pointer gists.", shapes["tokens"].width
+        model,
+        "Choose a checkpoint for this model, train a net, or continue with pointer gists.",
+        shapes["tokens"].width,
     )
     nets = {part: _load_net(checkpoint, shape, part) for part, shape in shapes.items()}
     return GistNetEncoder(nets["tokens"], nets["gists"], name=path.stem, version=checkpoint.version, model=model)

@@ -26,10 +26,10 @@ class EngineOptions:
     tokens without a letter all is prose, from code_share on all is code. At far_blocks `far` is 1 and stays so, at
     near_blocks `near` is a half.
 
-    Bridges: coarsest_bridge: gists above this level stand for too much to be one end of one.
+    Bridges: coarsest_bridge: gists above this level stand for too much to be an end of a bridge.
 
-    Reading: longest_row: gists of one parent in a row that the model reads one by one, as many as the shipped ones were
-    trained in; a longer row is read as one gist.
+    Reading: longest_row: gists of the same parent in a row that the model reads separately, as many as the shipped ones
+    were trained in; a longer row is read as a single gist.
     """
 
     word_blocks: int = 2048
@@ -89,7 +89,7 @@ class SearchOptions:
 
 
 class PerfClock(Protocol):
-    """Seconds on a monotonic clock; one that stands still gives durations of 0."""
+    """Seconds on a monotonic clock; a clock that stands still gives durations of 0."""
 
     def perf(self) -> float: ...
 

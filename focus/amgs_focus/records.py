@@ -46,7 +46,7 @@ class NodeRef:
 
 
 def span_id(node: NodeRef) -> int:
-    """Return one number for a node, unique over all levels."""
+    """Return a number for a node, unique over all levels."""
     return (node.level << 48) | node.index
 
 
@@ -56,7 +56,7 @@ def parent_of(node: NodeRef, block_size: int) -> NodeRef:
 
 
 def tail_start(lifetime: int, block_size: int, tail_blocks: int) -> int:
-    """Return where the immutable tail begins: `tail_blocks` whole blocks and the open one."""
+    """Return where the immutable tail begins: `tail_blocks` whole blocks and the open block."""
     return max(0, lifetime - lifetime % block_size - tail_blocks * block_size)
 
 
@@ -69,7 +69,7 @@ class Band(NamedTuple):
 
 
 def joined(entries: tuple[Band, ...]) -> tuple[Band, ...]:
-    """Bands in order that tile the lifetime, neighbours of one level joined."""
+    """Bands in order that tile the lifetime, neighbours of the same level joined."""
     bands: list[Band] = []
     for entry in entries:
         if bands and bands[-1].level == entry.level:
@@ -81,9 +81,7 @@ def joined(entries: tuple[Band, ...]) -> tuple[Band, ...]:
 
 @dataclass(frozen=True, slots=True)
 class SpanSource:
-    """Lifetime tokens [start, end) came from one segment. `source` is the memory block's id, None for other
-    text.
-    """
+    """Lifetime tokens [start, end) came from a segment. `source` is the memory block's id, None for other text."""
 
     start: int
     end: int
@@ -110,7 +108,7 @@ class FoundBlock:
 class Findings:
     """Result of a search of the whole lifetime for a question.
 
-    blocks: best first. likelihood: that one of them holds the answer; None where the text encoder is not calibrated.
+    blocks: best first. likelihood: that a block holds the answer; None where the text encoder is not calibrated.
     """
 
     blocks: tuple[FoundBlock, ...] = ()
@@ -132,7 +130,7 @@ class TokenSpan:
 
 @dataclass(frozen=True, slots=True)
 class SpanAbout:
-    """Metadata of one span's text, empty where nothing is known.
+    """Metadata of a span's text, empty where nothing is known.
 
     time: ISO 8601, when the text was written. trust: in [0, 1]. version: of the document that `path` names;
     bridges: the keys (`path#section`) of spans that it is related to.
@@ -246,7 +244,7 @@ class ModelCard:
 
 @dataclass(frozen=True, slots=True)
 class Segment:
-    """A text on its way into the lifetime. source: the id of the memory block it is, if it is one.
+    """A text on its way into the lifetime. source: the id of the memory block it is, if any.
 
     meta["label"], if present, is the name that a screen shows for it.
     """
@@ -263,7 +261,7 @@ class Segment:
 
 @dataclass(frozen=True, slots=True)
 class ScoreRow:
-    """The signed score of one entry; the parts add up to it (to rounding)."""
+    """The signed score of an entry; the parts add up to it (to rounding)."""
 
     node: NodeRef
     start: int
@@ -285,7 +283,7 @@ class InvalidationCost:
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """Action of the allocator on one node, or its refusal, with the reason.
+    """Action of the allocator on a single node, or its refusal, with the reason.
 
     The node is always the parent: `expand` opens it into its children, `collapse` closes its children into
     it. cost: change of the working context in tokens (negative refunds). rank: 1 is first in its queue of
@@ -349,7 +347,7 @@ class Refocus:
 
 @dataclass(frozen=True, slots=True)
 class StepRecord:
-    """One step: a refocus when one was due, then one decoded token.
+    """A step: a refocus when due, then a decoded token.
 
     step counts decoded tokens from 1. nll: −log p of the token taken, in nats. dirty: positions computed in
     this step. budget_utilization: used / window. finished: the token ended the answer. state_hash: what
@@ -393,7 +391,7 @@ class Keyframe:
 
 @dataclass(frozen=True, slots=True)
 class Measurement:
-    """Counterfactual ΔNLL of one expand or collapse over a horizon of tokens, in nats a token.
+    """Counterfactual ΔNLL of an expand or collapse over a horizon of tokens, in nats a token.
 
     gain = NLL of what follows with the gist − with the finer detail; positive means that the detail helps.
     error: standard error over the horizon's tokens. saved: NLL without the span − with the gist; None in an earlier
@@ -414,8 +412,8 @@ class Measurement:
 
 @dataclass(frozen=True, slots=True)
 class BranchView:
-    """A branch of a run. at: the step at which it left its parent ("" for the first one). steps: tokens
-    decoded on it from the beginning. text: what was decoded after it left. state_hash: after its last step.
+    """A branch of a run. at: the step at which it left its parent ("" for the first branch). steps: tokens decoded on
+    it from the beginning. text: what was decoded after it left. state_hash: after its last step.
     """
 
     name: str
@@ -429,7 +427,7 @@ class BranchView:
 
 @dataclass(frozen=True, slots=True)
 class BlockUtility:
-    """Value of one memory block of the lifetime to an answer.
+    """Value of a memory block of the lifetime to an answer.
 
     tokens: of the block. residency: share of it that stood as tokens, over the refocuses of the answer;
     expansions: how often it came to stand so. gain: ΔNLL of its detail in nats a token of the answer, None

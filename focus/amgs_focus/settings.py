@@ -106,7 +106,7 @@ class FocusSettings(RunConstants):
     seed: int = Field(default=0, ge=0, description="Random seed of sampling when the temperature is above 0.")
 
     def changed(self, key: str, value: str) -> FocusSettings:
-        """Return the same with one of CHANGEABLE read from text. Raises SettingError, which says what is allowed."""
+        """Return the same with a CHANGEABLE setting read from text. Raises SettingError, which says what is allowed."""
         if key not in CHANGEABLE:
             raise SettingError(
                 f"{key!r} cannot be changed while a lifetime is open.", way_out=f"These can: {', '.join(CHANGEABLE)}."

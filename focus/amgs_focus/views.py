@@ -72,9 +72,7 @@ REASON_SENTENCES: Mapping[Reason, str] = MappingProxyType(
 
 
 def nothing_alike(share: float | None, likelihood: float | None) -> bool:
-    """Return whether no block resembles the question, by the likelihood where there is one, else by the share of its
-    words.
-    """
+    """Return whether no block resembles the question, by the likelihood if any, else by the share of its words."""
     if likelihood is not None:
         return likelihood < LEAST_LIKELY
     return share is not None and share < LEAST_SHARE
@@ -84,11 +82,10 @@ def nothing_alike(share: float | None, likelihood: float | None) -> bool:
 class EntryView:
     """One entry of the working context as a screen draws it.
 
-    cost: positions it takes. residency: refocuses at this level. last_action and reason: of the
-    latest decision that concerns it ("" before the first refocus). inherited: the score is that of the node it came
-    from, handed down when that was opened or closed, and no judgement of its own yet. cooldown: refocuses for which the
-    opposite action stays masked. delta_nll: latest measurement of it, None when there is none. source: the
-    block most of it came from.
+    cost: positions it takes. residency: refocuses at this level. last_action and reason: of the latest decision that
+    concerns it ("" before the first refocus). inherited: the score is that of the node it came from, handed down when
+    that was opened or closed, and no judgement of its own yet. cooldown: refocuses for which the opposite action stays
+    masked. delta_nll: latest measurement of it, None when there is none. source: the block most of it came from.
     """
 
     position: int
@@ -121,15 +118,13 @@ class EntryView:
 
 @dataclass(frozen=True, slots=True)
 class EntryExplanation:
-    """Everything behind one entry: what it is, where it came from, what was decided and what would change
-    that.
+    """Everything behind an entry: what it is, where it came from, what was decided and what would change that.
 
     keeping: where it came from, how it was used, whether it was forgotten. found: the block in it that resembles the
     question most, of those that a search found; found_rank: its rank among them, from 1. unanswered: as FocusView's.
 
-    would: one sentence, what would make the opposite or the refused action apply. expand_cost and
-    collapse_cost: change in tokens, None where illegal. expand_ms: predicted time to recompute after
-    expanding.
+    would: a sentence, what would make the opposite or the refused action apply. expand_cost and collapse_cost: change
+    in tokens, None where illegal. expand_ms: predicted time to recompute after expanding.
     """
 
     entry: EntryView

@@ -200,7 +200,7 @@ def test_the_same_of_somebody_else_is_another_fact_and_is_said_to_be_near(memory
     found = diagnosed(memory, questions=0)
     assert found.cause == "not stored" and found.block is None
     stored = next(step.told for step in found.evidence if step.step == "stored")
-    assert "Gull" in stored and stored.endswith("if one of them is meant, name it with `--block`")
+    assert "Gull" in stored and stored.endswith("name the right block with `--block`")
 
 
 def test_what_another_speaker_said_of_themselves_is_another_fact() -> None:

@@ -227,7 +227,7 @@ def test_stopping_in_the_first_batch_says_that_nothing_was_kept(tmp_path: Path) 
         memory.ingest_folder(write_notes(tmp_path))
         progress = Progress()
         progress.cancel()
-        with pytest.raises(Cancelled, match=r"Nothing was kept: 6 blocks are still raw\."):
+        with pytest.raises(Cancelled, match=r"Nothing was stored: 6 blocks are still raw\."):
             for _ in memory.consolidate_in_batches(progress=progress):
                 pass
         assert memory.status().blocks == {"raw": 6}

@@ -111,7 +111,7 @@ def test_a_subset_by_id_an_unknown_id_and_a_plan_out_of_date() -> None:
         with pytest.raises(UsageError, match="No proposal"):
             memory.lifecycle.apply_enhancement(plan, only=["zzz"])
         memory.lifecycle.apply_enhancement(plan, only=[one.id])
-        with pytest.raises(UsageError, match="Since the plan was made"):
+        with pytest.raises(UsageError, match="Since the plan was computed"):
             memory.lifecycle.apply_enhancement(plan, only=[one.id])
 
 

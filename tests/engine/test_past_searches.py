@@ -71,5 +71,5 @@ def test_so_many_searches_are_kept_as_the_settings_say(tmp_path: Path) -> None:
         with opened(path, settings=settings) as memory:
             assert [one.query for one in memory.searches()] == ["valve", "Sunday"][:keep]
             (block,) = memory.blocks(BlockFilter())
-            with pytest.raises(UsageError, match=f"Search 1 is not kept; the latest {keep} are"):
+            with pytest.raises(UsageError, match=f"Search 1 is no longer stored; the latest {keep} are"):
                 memory.why_then(1, block.id)

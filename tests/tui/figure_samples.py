@@ -738,14 +738,14 @@ def diagnosis() -> Diagnosis:
         DiagnosisStep("selection", False, "over budget: 120 tokens, 12 left"),
     )
     called = ProposedFix("also called", "Add a block with the words of the question.", text="…", block=held.id)
-    asked = ProposedFix("budget", "Ask with 408 tokens, 108 more than were given.", applies=False, budget=408)
+    asked = ProposedFix("budget", "Ask with 408 tokens, 108 more than before.", applies=False, budget=408)
     moved = MovedAnswer("who mends the dome?", "SESSION", ("Dome motor log",), ("Why the dome stalled",), True)
     return Diagnosis(
         "It was the wind",
         "the encoder slipped",
         request,
         "over budget",
-        "Over budget: 408 tokens would hold it, 300 were given.",
+        "Over budget: 408 tokens would hold it, the budget was 300.",
         evidence,
         held,
         (FactMatch(held, "exact", 1.0, 0.7),),

@@ -100,7 +100,7 @@ async def test_the_next_session_offers_to_go_on_and_r_does(tmp_path: Path, notes
         assert pane.view is not None
         left = pane.view
         kept = describe_kept_state(driven.app.lifetime, (), driven.app.state)
-        assert "The working context is kept (4 tokens, 2 branches)" in kept[0]
+        assert "The working context is saved (4 tokens, 2 branches)" in kept[0]
     async with on_store(store, notes) as driven:
         await driven.press("6")
         assert "The last session left a working context" in driven.text

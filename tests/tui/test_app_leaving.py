@@ -33,7 +33,7 @@ async def test_corrections_that_were_not_applied_are_there_at_the_next_start() -
         left = {pane.NAME: pane.drafted for pane in driven.app.main.panes if pane.drafted}
         assert left == {"inbox": "corrections to 1 block"}
         assert describe_kept_state(None, drafts_on(driven.app.main), driven.app.state) == [
-            f"Your {each} are kept: the next start goes on with them." for each in left.values()
+            f"Your {each} are saved: the next start goes on with them." for each in left.values()
         ]
         await driven.press("q")
     assert driven.app.return_code == 0, "nothing is lost, so nothing is asked"

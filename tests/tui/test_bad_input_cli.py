@@ -55,7 +55,7 @@ def status(amgs: Amgs) -> object:
         (
             ["block", "set", "goat.md", "--category", "fatc"],
             2,
-            "Did you mean fact? A new one has to be allowed. `--new`",
+            "Did you mean fact? A new category has to be allowed. `--new`",
         ),
         (["block", "find", "--category", "qqqq"], 2, "no category 'qqqq'.\nAvailable: "),
         (["ingest", "--batch", ""], 2, "--batch takes a path"),

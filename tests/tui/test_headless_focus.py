@@ -168,7 +168,7 @@ def test_one_command_at_a_time_goes_on_where_the_last_one_stood(tmp_path: Path) 
     alone(f"focus open {tmp_path / 'night.txt'} --question 'which lamp?'", "focus step 5", "focus steer 0 pin")
     with pytest.raises(UsageError) as refused:
         alone("focus step")
-    assert "`focus trace --resume` continues the last one" in refused.value.way_out
+    assert "`focus trace --resume` continues the last context" in refused.value.way_out
     assert alone("focus view").trace.question == "which lamp?"
     resumed = alone("focus trace --resume")
     assert (resumed.steps, resumed.view.step) == (5, 5)

@@ -47,4 +47,4 @@ def test_a_run_is_kept_and_a_later_one_says_what_moved_and_why(amgs: Amgs, tmp_p
     assert amgs("test", questions, "--against", last, "--quiet", "--report", report) == 0
     assert "1 same, 1 differs" in amgs.out and "1 → 2" in amgs.out and "came before it, at rank 1" in amgs.out
     assert "1 same, 1 differs" in Path(report).read_text() and "dome stall" in Path(report).read_text()
-    assert amgs("test", questions, "--against", questions) == 3 and "no kept run" in amgs.err
+    assert amgs("test", questions, "--against", questions) == 3 and "not a saved run" in amgs.err

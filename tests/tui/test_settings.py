@@ -141,7 +141,7 @@ def test_settings_that_are_set_stand_in_the_file_beside_its_comments(amgs: Amgs,
         "memory.decay.threshold=7": "takes a number above 0 below 1, not '7'",
         "memory.decay.profiles.durable=.5": "memory.decay.profiles: each of ephemeral, standard, ",
         "screen.symbols=runes": "takes one of auto, braille, block, ascii, not 'runes'",
-        "memory.decay=1": "memory.decay is a section: set one of its keys",
+        "memory.decay=1": "memory.decay is a section: set a key of it",
     }.items():
         assert amgs("--settings", str(file), "settings", "model.device=cuda", pair) == 2
         assert says in amgs.err
@@ -243,6 +243,6 @@ def test_an_entry_of_a_table_is_set_by_its_name_and_no_key_twice(amgs: Amgs, tmp
     settings = load_settings(file)
     assert (settings.screen.keys, settings.forgetting.half_lives) == ({"focus.step": "x"}, {"log": 9})
     assert amgs("--settings", str(file), "settings", "focus.window=256", "focus.window=384") == 2
-    assert "focus.window is given twice" in amgs.err
+    assert "focus.window is set twice" in amgs.err
     assert amgs("--settings", str(file), "settings", "screen.keys={}") == 2
     assert "set one of its entries" in amgs.err

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class PacksPane(ViewsPane):
-    """One of four lists: all packs, the members of one, the packs for a question, or what could be done with packs."""
+    """Four lists: all packs, the members of a pack, the packs for a question, or what could be done with packs."""
 
     VIEW_OF: ClassVar[Mapping[str, str]] = {
         "PackList": "packs",
@@ -36,7 +36,7 @@ class PacksPane(ViewsPane):
     PURPOSE = """\
 A pack is a frame that was kept: the blocks that answered a question once, under a name, to be read again. The list says
 how likely each is to be read within 30 days. enter shows its members: a source was taken in, a learning was made from
-others. e asks which packs to read for a question, and writes the text; r reads one pack; u and x say whether that was
+others. e asks which packs to read for a question, and writes the text; r reads a pack; u and x say whether that was
 useful. K keeps the present frame, P lists what could be done with packs. What was done is in the journal, where U
 undoes it."""
 
@@ -160,7 +160,7 @@ undoes it."""
         self.ask(packs.commands.assemble(question.strip()))
 
     def action_keep(self) -> None:
-        """Ask for a name for the frame that was assembled last; without one, type the command."""
+        """Ask for a name for the frame that was assembled last; without an assembly, type the command."""
         frame = self.host.last_frame
         if frame is None or not frame.selected:
             self.host.command("pack keep ")
@@ -180,7 +180,7 @@ undoes it."""
         self.ask(packs.commands.assemble(pack=name))
 
     def action_judge(self, useful: bool) -> None:
-        """Record the verdict on the last reading; of proposals, carry out or reject the one under the cursor."""
+        """Record the verdict on the last reading; of proposals, carry out or reject the proposal under the cursor."""
         if self.view == "proposals":
             own = self.row.id
             self.ask(packs.commands.change(accept=own) if useful else packs.commands.change(reject=own))

@@ -35,7 +35,7 @@ _REST: Final = 2
 class RecorderPane(FollowingPane):
     """One view of what was recorded.
 
-    What is in no view has a page of its own. store: the one that is looked at, "" for all.
+    What is in no view has a page of its own. store: the store on view, "" for all.
     """
 
     VIEW_OF: ClassVar[Mapping[str, str]] = {

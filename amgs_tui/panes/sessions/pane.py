@@ -1,4 +1,4 @@
-"""Sessions: those of agents that lie on this machine; of one, the window, what was lost, and what that cost."""
+"""Sessions: those of agents that lie on this machine; of a session, the window, what was lost, and what that cost."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ AT_ONCE = 16 * 1024 * 1024
 
 
 class SessionsPane(FollowingPane):
-    """The sessions that lie here, or one of them in one of its views.
+    """The sessions that lie here, or a session in one of its views.
 
     path: of the session that is open, "" for none. at: the turn whose window is shown, None for the last. words: those
     that the turns on view hold.
@@ -48,7 +48,7 @@ class SessionsPane(FollowingPane):
         "SessionOutlook": "outlook",
     }
     PURPOSE = """\
-The sessions that coding agents left on this machine, newest first; enter opens one. The strip shows how full the
+The sessions that coding agents left on this machine, newest first; enter opens a session. The strip shows how full the
 model's window was at each request, ▼ where it was compacted. Below: of what each compaction dropped, by class, what the
 new window holds word for word (█), in other words (▒) and not at all (░), what the agent had to open again, what filled
 the window, files, errors, waits and cost; in red above, what went wrong. v opens the next tab: turns, the window at a
@@ -173,7 +173,7 @@ written is followed."""
 
     @property
     def turn(self) -> int | None:
-        """Number of the turn that the row under the cursor is about; None without one."""
+        """Number of the turn that the row under the cursor is about; None without a turn."""
         line = self.at_cursor(self.lines)
         turn = line.turn if line is not None else self.block_at_cursor()
         return None if turn is None else int(turn)
@@ -225,7 +225,7 @@ written is followed."""
         return super().check_action(action, parameters)
 
     def action_open(self) -> None:
-        """Open the session under the cursor, its end first if the file is large; in an open one, read the turn."""
+        """Open the session under the cursor, its end first if the file is large; in an open session, read the turn."""
         if self.review is not None:
             self._read()
         elif self.row is not None:

@@ -1,1 +1,1 @@
-"""Interface of an open memory: a class for each part of the engine, over one shared context."""
+"""Interface of an open memory: a class for each part of the engine, over a single shared context."""

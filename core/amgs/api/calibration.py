@@ -47,7 +47,7 @@ class Calibration(MemoryPart):
     def settle(
         self, verdicts: Mapping[str, bool], *, reinforced: Sequence[str], event_type: str, source: str
     ) -> tuple[Outcome, ...]:
-        """Give verdicts on several blocks (id: useful) and reinforce others, as one operation of the journal."""
+        """Give verdicts on several blocks (id: useful) and reinforce others, as a single operation of the journal."""
         return forecasting.record_verdicts(
             self._storage,
             {self._context.whole_id(i): useful for i, useful in verdicts.items()},
@@ -95,8 +95,8 @@ class Calibration(MemoryPart):
         value: str | None = None,
         limit: int = 2000,
     ) -> tuple[ForecastCase, ...]:
-        """Return forecasts in full, latest first: of one bin of the reliability table (number from 0, count of bins),
-        of a frame, category or relation type; settled: with a verdict, without one, or both.
+        """Return forecasts in full, latest first: of a bin of the reliability table (number from 0, count of bins), of
+        a frame, category or relation type; settled: with a verdict, without a verdict, or both.
         """
         limit = bounds.count("A limit", limit)
         if in_bin is not None:

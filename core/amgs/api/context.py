@@ -57,8 +57,7 @@ class MemoryContext:
     model: TextModel | None = None
 
     def definitions(self, state: State | None = None) -> Definitions:
-        """Return the registered frames by name, children before their parents. state: as of this state, from the
-        cache."""
+        """Return the registered frames by name, children before their parents. state: as of it, from the cache."""
         registered = self.storage.frames.everything() if state is None else state.blocks.frames()
         known = registry.by_name(registered or shipping.DEFAULTS)
         return {name: known[name] for name in registry.order(known)}
@@ -160,7 +159,7 @@ class Retrieval(MemoryPart):
         and consolidated blocks. weights: of the five components of a score. as_of: only what held then, including what
         was superseded or archived since. keep: log the search, so that `why_then` explains it by number later; written
         with the next assembly or on closing, never in a memory opened for reading only. Raises UsageError for an
-        unknown layer, WeightsError for weights that do not sum to one.
+        unknown layer, WeightsError for weights that do not sum to 1.
         """
         check_storable(query)
         query = self._context.settings.ingest.mask(query)

@@ -1,4 +1,4 @@
-"""`memory.conversation`: conversations, stored in full, and the part of one that a model should read for a question."""
+"""`memory.conversation`: conversations, stored in full, and the part that a model should read for a question."""
 
 from __future__ import annotations
 

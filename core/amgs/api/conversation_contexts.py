@@ -121,7 +121,7 @@ class ConversationContents(MemoryPart):
         return summaries.vectors_of(stored, self._storage, self._context.embedder)
 
     def resolve(self, conversation: str) -> ConversationResolved:
-        """Parse messages added since the last time, and store what they mention, as one journal entry: names with
+        """Parse messages added since the last time, and store what they mention, as a single journal entry: names with
         types, owners, and antecedents of pronouns.
 
         `add` itself stores what needs no parser: dates, amounts, addresses, paths. `undo` reverts it. Raises

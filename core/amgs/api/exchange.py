@@ -119,7 +119,7 @@ class Exchange(MemoryPart):
         return _looks_like_xml(path) or forms.is_document(path)
 
     def load(self, path: Path, progress: Progress | None = None) -> Imported:
-        """Import an export into this empty store, in one transaction.
+        """Import an export into this empty store, in a single transaction.
 
         Types and ranges of all values are checked before the first row is written; then blocks are hashed again and
         references checked. Raises UsageError if the store contains blocks, StoreTooNewError for a file of a later
@@ -165,7 +165,7 @@ class Exchange(MemoryPart):
         conversations: bool = True,
         progress: Progress | None = None,
     ) -> ForeignImport:
-        """Import files of another memory, agent or chat program into any store, as one ingest that can be undone.
+        """Import files of another memory, agent or chat program into any store, as a single ingest that can be undone.
 
         path: a file, a folder, or several of them. format: default: recognised by content. dry_run: only count.
         conversations: also store the conversations, like `conversation.add`. Raises InputError for a file that cannot
@@ -267,7 +267,7 @@ def _nothing(path: str, records: ForeignRecords) -> InputError:
 
 
 def _still_valid(drafts: Sequence[RawBlock]) -> list[RawBlock]:
-    """Return the drafts; a text that one record ends and another states is valid."""
+    """Return the drafts; a text that a record ends and another states is valid."""
     holds = {block_id(draft.content) for draft in drafts if draft.valid_to is None}
     return [replace(draft, valid_to=None) if block_id(draft.content) in holds else draft for draft in drafts]
 

@@ -48,7 +48,7 @@ class Frames(MemoryPart):
     def cached(
         self, name: str, *, query: str = "", budget: int | None = None, weights: Weights | None = None
     ) -> CachedFrame:
-        """Return the stored assembly of a frame while it is fresh, else a new one (AMGS §10.2).
+        """Return the stored assembly of a frame while it is fresh, else assemble it anew (AMGS §10.2).
 
         A frame is fresh for its refresh_hours, unless its definition or any block or edge changes; for SELF and other
         frames of the identity, only changes of the identity count. Writes nothing in a memory opened for reading only.
@@ -85,7 +85,7 @@ class Frames(MemoryPart):
         return frame if fit else None
 
     def remember(self, frame: Frame) -> None:
-        """Store a frame, with its rejected candidates, as the one assembled last; does nothing in a memory opened for
+        """Store a frame, with its rejected candidates, as the last assembled frame; does nothing in a memory opened for
         reading only.
         """
         if not self._storage.read_only:
@@ -93,7 +93,7 @@ class Frames(MemoryPart):
                 self._storage.meta.keep(_LAST, cache.encode_frame(frame, whole=True))
 
     def last(self) -> Frame | None:
-        """Return the frame assembled last; None without one, or if one of its blocks was removed."""
+        """Return the frame assembled last; None if there is none, or if one of its blocks was removed."""
         text = self._storage.meta.kept(_LAST).get(_LAST)
         if text is None:
             return None
@@ -147,7 +147,7 @@ class Frames(MemoryPart):
 
     def reset(self, name: str) -> FrameDefinition:
         """Restore the shipped definition of a frame. Raises UnknownFrameError, UsageError for a user's own frame,
-        FrameCycleError if the shipped one would now contain itself.
+        FrameCycleError if the shipped definition would now contain itself.
         """
         known = self._context.definitions()
         wanted = registry.find(name, known).name
@@ -155,7 +155,7 @@ class Frames(MemoryPart):
         if ours is None:
             raise UsageError(
                 f"{wanted} did not ship with the engine.",
-                way_out="A frame of your own has no shipped definition; change the one it has.",
+                way_out="A frame of your own has no shipped definition; change its present definition.",
                 about="frame",
             )
         registry.register(ours, known)
@@ -182,9 +182,7 @@ class Frames(MemoryPart):
         ids = list(dict.fromkeys(record.id for record in records))
         if not ids:
             raise UsageError(
-                f"No assembly id starts with {assembly_id!r}.",
-                way_out="Choose one of the logged assemblies.",
-                about="assembly",
+                f"No assembly id starts with {assembly_id!r}.", way_out="Choose a logged assembly.", about="assembly"
             )
         if len(ids) > 1:
             raise UsageError(

@@ -63,7 +63,7 @@ class GatewayLog(MemoryPart):
                 most = self._context.settings.conversation.exchanges
                 raise NotFoundError(
                     f"No request {number} is stored.",
-                    way_out="List the stored ones; `memory.conversation.exchanges` in the settings says how many, "
+                    way_out="List the stored requests; `memory.conversation.exchanges` in the settings says how many, "
                     f"{most:,} now.",
                 )
             earlier = storage.exchanges.before(row) if row.conversation else None
@@ -127,7 +127,7 @@ class GatewayLog(MemoryPart):
         return forecasting.log_uses(storage, answer, asked.text, shown, beside, keep=keep, now=context.clock.now())
 
     def last_plan(self, conversation: str) -> str:
-        """Return the plan last sent for a conversation, for `optimise`'s `previous`; "" without one."""
+        """Return the plan last sent for a conversation, for `optimise`'s `previous`; "" if there is none."""
         rows = self._storage.exchanges.latest(_LATEST, conversation)
         return next((plan for row in rows if (plan := exchanges.plan(row))), "")
 

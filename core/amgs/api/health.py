@@ -141,7 +141,7 @@ def of_decay(ahead: Forecast, blocks: int) -> HealthLine:
 
 
 def of_centrality(context: MemoryContext) -> tuple[HealthLine, ...]:
-    """Report how old the stored centrality of a large memory is; () for a small one, whose centrality is always
+    """Report how old the stored centrality of a large memory is; () for a small memory, whose centrality is always
     computed.
     """
     stored = context.derived.centrality
@@ -282,7 +282,7 @@ class Erasure(MemoryPart):
         return masking.scan(self._storage)[0]
 
     def mask_secrets(self) -> SecretScan:
-        """Mask every secret in the store, as one operation that only `restore_secrets` reverts.
+        """Mask every secret in the store, as a single operation that only `restore_secrets` reverts.
 
         They are stored in a file beside the store that only its owner can read. Raises StoreError if it cannot be
         written.

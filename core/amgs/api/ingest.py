@@ -41,7 +41,7 @@ def mark_correction(reading: FolderContents, replaced: tuple[str, ...]) -> Folde
 
 
 class Intake(MemoryPart):
-    """Ingests texts; each call is one transaction."""
+    """Ingests texts; each call is a transaction."""
 
     def add(
         self,
@@ -79,7 +79,7 @@ class Intake(MemoryPart):
         """Ingest a Markdown text, split if long; raises InputError if it is unfit.
 
         replaces: what the text corrects, each by id or wording; it is superseded from the text's date on, in the same
-        transaction. Raises UsageError for one that matches no block, or several.
+        transaction. Raises UsageError for an id that matches no block, or several.
         """
         from amgs.ingest.reading import read_note
         from amgs.ingest.source_names import NamedReading
@@ -124,7 +124,7 @@ class Intake(MemoryPart):
         raise UsageError(
             f"{'Several blocks say' if fitting else 'No block says'} “{name}”.",
             title="Nothing was changed",
-            way_out=f"Name one by its id: {listed}." if listed else "Name it by its id.",
+            way_out=f"Name a block by its id: {listed}." if listed else "Name it by its id.",
         )
 
     def _add_likely_corrections(self, report: IngestReport) -> IngestReport:
@@ -151,8 +151,8 @@ class Intake(MemoryPart):
     def ingest_texts(
         self, texts: Sequence[tuple[str, datetime | None, Mapping[str, Any]]], replaces: Sequence[Sequence[str]] = ()
     ) -> IngestReport:
-        """Ingest texts, each with its date (None: now) and metadata, in one transaction; raises InputError if one is
-        unfit.
+        """Ingest texts, each with its date (None: now) and metadata, in a single transaction; raises InputError if any
+        is unfit.
 
         replaces: what each text corrects, as in `ingest_text`.
         """
@@ -224,7 +224,7 @@ class Intake(MemoryPart):
         return self._ingest(named, real_path(folder).name, progress, reread="folder")
 
     def ingest_many(self, drafts: Iterable[RawBlock], progress: Progress | None = None) -> IngestReport:
-        """Ingest drafts as they are, without splitting, in one transaction."""
+        """Ingest drafts as they are, without splitting, in a single transaction."""
         from amgs.ingest import raw_blocks
 
         masked_drafts = self._context.settings.ingest.mask(tuple(drafts))

@@ -124,14 +124,14 @@ class Lifecycle(MemoryPart):
         return frozenset({*CATEGORIES, *self._storage.blocks.categories()})
 
     def find_categories(self, names: Sequence[str], *, adds: bool = False) -> tuple[str, ...]:
-        """Return the canonical names of categories. Raises UsageError for an unknown one; adds: mention in it how to
-        allow a new one.
+        """Return the canonical names of categories. Raises UsageError for an unknown category; adds: mention in it how
+        to allow a new category.
         """
         known = self.known_categories() if names else frozenset[str]()
         return tuple(plan_editing.find_category(name, known, adds=adds) for name in names)
 
     def apply_draft(self, draft: PlanDraft) -> JournalEntry:
-        """Apply a draft with its corrections, in one transaction with one journal entry; excluded blocks stay raw.
+        """Apply a draft with its corrections, in a single transaction with a journal entry; excluded blocks stay raw.
 
         Raises UsageError if its blocks are no longer raw.
         """
@@ -195,7 +195,7 @@ class Lifecycle(MemoryPart):
         )
 
     def choose(self, plan: EnhancementPlan, only: Sequence[str]) -> tuple[Proposal, ...]:
-        """Return the proposals with these ids, all if none is named; raises UsageError for an unknown one."""
+        """Return the proposals with these ids, all if none is named; raises UsageError for an unknown id."""
         return chosen(plan, only)
 
     def apply_enhancement(self, plan: EnhancementPlan, only: Sequence[str] = ()) -> JournalEntry:
@@ -275,7 +275,7 @@ class Lifecycle(MemoryPart):
         return dict(zip(view.nodes.tolist(), scores.tolist(), strict=True))
 
     def apply_pruning(self, plan: PrunePlan) -> Pruned:
-        """Apply a plan; blocks deleted by a hard one are stored in the table `deleted_blocks`."""
+        """Apply a plan; blocks deleted by hard pruning are stored in the table `deleted_blocks`."""
         return prune.apply_plan(self._storage, plan, self._now)
 
     def delete(self, ids: Sequence[str]) -> JournalEntry:

@@ -29,7 +29,7 @@ from amgs.types import Progress
 
 @dataclass(frozen=True, slots=True)
 class SourceSummary:
-    """A source. place: its file, or "" for a text without one. since: date of its earliest piece."""
+    """A source. place: its file, or "" for a text without a file. since: date of its earliest piece."""
 
     name: str
     place: str
@@ -142,7 +142,7 @@ class SourceLibrary(MemoryPart):
         return self._plan(NamedReading(FolderContents(()), ()), ", ".join(known), file_of, known)
 
     def apply(self, plan: RevisionPlan) -> Revision:
-        """Apply a plan in one transaction; raises UsageError if its sources or blocks have changed since."""
+        """Apply a plan in a single transaction; raises UsageError if its sources or blocks have changed since."""
         return revision.apply_plan(self._storage, plan, self._now)
 
     def watch(self, folder: Path, wait: Callable[[], bool], *, rounds: int | None = None) -> Iterator[Revision]:

@@ -59,8 +59,8 @@ def reliability(outcomes: Sequence[Outcome], *, bins: int, forecasts: int) -> Re
 def course(outcomes: Sequence[Outcome], *, bins: int, points: int = _COURSE_POINTS) -> tuple[CoursePoint, ...]:
     """Return the score and its parts at up to `points` instants, each over the verdicts that led up to it.
 
-    outcomes: the latest verdict first. A point looks back over an eighth of all verdicts, at least 20. No
-    point stands before there are so many; with fewer in all, one covers them all. The last point is the latest verdict.
+    outcomes: the latest verdict first. A point looks back over an eighth of all verdicts, at least 20. No point stands
+    before there are so many; with fewer in all, a single point covers them. The last point is the latest verdict.
     """
     decided = [o for o in reversed(outcomes) if o.actual is not None]
     back = max(_COURSE_LEAST, len(decided) // 8)

@@ -68,7 +68,7 @@ def match_words(
     """Return for each shown text, by id, whether the answer used it, and the share of controls with as much in common.
 
     Takes the text that explains most of the answer's words, rare ones counting more, and compares it with the controls;
-    then removes those words and takes the next text, until one is no better than chance. controls: texts of other
+    then removes those words and takes the next text, until a text is no better than chance. controls: texts of other
     blocks; the other shown texts fill up to CONTROLS. With fewer than 49 controls no use can be found.
     """
     analyzer = word_analyzer()
@@ -340,8 +340,8 @@ def record_verdict(
     now: datetime,
     prediction_id: str | None = None,
 ) -> Outcome:
-    """Settle the latest open forecast of a block, or the one named, and journal it. A useful block is reinforced, and
-    the edges that led to it change at once.
+    """Settle the latest open forecast of a block, or the named forecast, and journal it. A useful block is reinforced,
+    and the edges that led to it change at once.
 
     Raises UsageError when the block has no open forecast.
     """
@@ -365,7 +365,7 @@ def record_verdicts(
     now: datetime,
 ) -> tuple[Outcome, ...]:
     """Record several verdicts and reinforcements as a single operation. verdicts: whether each block was useful, by id;
-    a useful one is reinforced once.
+    a useful block is reinforced once.
 
     Raises UsageError when a block has no open forecast, UnknownBlockError for an unknown block; nothing is written
     then.

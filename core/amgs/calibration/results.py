@@ -159,7 +159,7 @@ GroupKind = Literal["all", "frame", "category", "relation"]
 
 @dataclass(frozen=True, slots=True)
 class OutcomeGroup:
-    """Forecasts and outcomes of one frame, category or relation type; None where nothing was decided."""
+    """Forecasts and outcomes of a frame, category or relation type; None where nothing was decided."""
 
     kind: GroupKind
     name: str
@@ -282,8 +282,8 @@ class Score:
 
 @dataclass(frozen=True, slots=True)
 class Tuning:
-    """A proposal of weights for a frame: the best of `trials`, or those passed. held_out: the third of the
-    questions that no trial saw. difference: of their recall, with a 95 % interval from a bootstrap over them.
+    """A proposal of weights for a frame: the best of `trials`, or those passed. held_out: the third of the questions
+    that no trial saw. difference: of their recall, with a 95 % interval from a bootstrap over them.
 
     better: whether it beats the present weights on the held-out third and by no measure does worse on either part.
     turns: whether the frame keeps the order of the search now, which it would give up.

@@ -110,7 +110,7 @@ def graph_stability(storage: Storage) -> Metric:
             break
     else:
         return Metric("graph stability", None, "near 1", None, "no cycle has run yet")
-    # Between the last two cycles, the later one included; after the only one, up to now.
+    # Between the last two cycles, the later included; after a single cycle, up to now.
     since = ids[1] if len(ids) > 1 else ids[0]
     new_edges, gone = storage.monitors.edges_changed(since)
     now = {e.key for e in storage.edges.everything()}

@@ -95,7 +95,7 @@ def _to_plain(value: Any) -> Any:
     if isinstance(value, (list, tuple)):
         return [_to_plain(member) for member in value]
     if is_dataclass(value) and not isinstance(value, type):
-        return astuple(value)  # weights, the one record among the arguments
+        return astuple(value)  # weights, the only record among the arguments
     return value
 
 

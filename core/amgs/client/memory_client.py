@@ -33,7 +33,7 @@ class _Method(Generic[P, R]):
     @overload
     def __get__(self, part: None, owner: Any) -> _Method[P, R]: ...
     def __get__(self, part: Any, owner: Any) -> Any:
-        """Bind it to a client, or to a part of one."""
+        """Bind it to a client, or to a part of a client."""
         if part is None:
             return self
 
@@ -45,7 +45,7 @@ class _Method(Generic[P, R]):
 
 
 class _Part(_Methods[T]):
-    """Methods of a client on one subject."""
+    """Methods of a client on a single subject."""
 
     def __init__(self, client: Any) -> None:
         self.send: Final = client.send
@@ -125,7 +125,7 @@ class _Client(_Methods[T]):
 
     @property
     def conversation(self) -> _Conversation[T]:
-        """Conversations, stored in full, and the part of one that a model should read for a question."""
+        """Conversations, stored in full, and the part that a model should read for a question."""
         return _Conversation(self)
 
     @property

@@ -58,7 +58,7 @@ def ingest(
     meta: Mapping[str, Any] | None = None,
     replaces: Sequence[str] = (),
 ) -> Ask[IngestReceipt]:
-    """Ingest one or more texts, all or none; they wait in the inbox for `consolidate`.
+    """Ingest texts, all or none; they wait in the inbox for `consolidate`.
 
     content: a text, or a list of texts, each a str or a mapping with `content` and any of the following. occurred_at:
     when it happened or was written; default: now. replaces: what it corrects, blocks by id or wording. A known text
@@ -164,7 +164,7 @@ def add_edge(
 
 
 def reinforce_blocks(ids: Sequence[str]) -> Ask[tuple[Block, ...]]:
-    """Restart the decay clock of blocks, with one logged event each; return the blocks after that."""
+    """Restart the decay clock of blocks, with a logged event each; return the blocks after that."""
     return operation("block_reinforce", part("blocks"), writes=True, blocks=list(ids))
 
 
@@ -183,7 +183,7 @@ def give_feedback(
 
 
 def consolidate(*, limit: int | None = None) -> Ask[ConsolidationSummary]:
-    """Consolidate the inbox, or its first `limit` blocks, in one or more journal entries."""
+    """Consolidate the inbox, or its first `limit` blocks, in as many journal entries as needed."""
     return operation("consolidate", _read_summary, writes=True, limit=limit)
 
 
@@ -266,7 +266,7 @@ def plan_revision(source: str, text: str) -> Ask[ServedPlan]:
 
 
 def apply_plan(plan: ServedPlan, *, even_if_changed: bool = False) -> Ask[PlanApplied]:
-    """Apply a plan, in one transaction that `undo` reverts.
+    """Apply a plan, in a single transaction that `undo` reverts.
 
     even_if_changed: apply it if it still fits, even if the memory has changed; otherwise the service answers with a
     StaleError, whose `changed` are the journal entries since.

@@ -30,8 +30,8 @@ TIMEOUT: Final = 60.0
 class ServiceConnection:
     """Connection settings.
 
-    timeout: seconds for one attempt, None for no limit. chance: returns numbers in [0, 1) that randomise waits.
-    new_key: returns a new idempotency key.
+    timeout: seconds for an attempt, None for no limit. chance: returns numbers in [0, 1) that randomise waits. new_key:
+    returns a new idempotency key.
     """
 
     base_url: str
@@ -50,7 +50,7 @@ class ServiceConnection:
         )
 
     def headers(self, ask: Ask[Any]) -> dict[str, str]:
-        """Return the headers of a request: token, namespace, and the idempotency key, if it needs one."""
+        """Return the headers of a request: token, namespace, and the idempotency key, if needed."""
         fields = {}
         if self.token:
             fields["Authorization"] = f"Bearer {self.token}"
@@ -77,7 +77,7 @@ def lost(error: httpx2.TransportError | httpx2.InvalidURL) -> Lost:
     import httpx2
 
     if isinstance(error, httpx2.InvalidURL):
-        raise UsageError(f"The address is not one: {error}.", way_out=f"Try {ADDRESS}.") from error
+        raise UsageError(f"Invalid address: {error}.", way_out=f"Try {ADDRESS}.") from error
     reason = str(error).strip().rstrip(".")
     if isinstance(error, (httpx2.ConnectError, httpx2.ConnectTimeout, httpx2.PoolTimeout)):
         return Lost(reason or "nothing listens there", arrived=False)
@@ -112,8 +112,8 @@ class _Transport:
     ) -> None:
         """Create a client; nothing is sent yet.
 
-        base_url: address of `amgs serve`. token: from `amgs token new`; only if the service needs one. namespace:
-        default: the token's first. timeout: seconds for one attempt, None for no limit. retries: number of further
+        base_url: address of `amgs serve`. token: from `amgs token new`; only if the service needs it. namespace:
+        default: the token's first. timeout: seconds for an attempt, None for no limit. retries: number of further
         attempts. sleep, chance: wait function, and random numbers in [0, 1) for waits.
 
         Raises UsageError for an invalid address, MissingExtraError without the extra `client`.
@@ -128,8 +128,8 @@ class _Transport:
         self._owns = True
 
     def using(self, *, namespace: str | None = None, idempotency_key: str | None = None) -> Self:
-        """Return this client for another namespace, or with your own key for one request, so that it has no second
-        effect even if a restarted program sends it again. Closing it closes nothing.
+        """Return this client for another namespace, or with your own key for a request, so that it has no second effect
+        even if a restarted program sends it again. Closing it closes nothing.
         """
         client = object.__new__(type(self))
         client._connection = self._connection.using(namespace, idempotency_key)

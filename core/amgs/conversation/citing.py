@@ -74,7 +74,7 @@ _HANDLE = re.compile(r"\s*#?(\d{1,12})(?:\s*[-–]\s*#?(\d{1,12}))?\s*")
 
 
 def handle(first: int, last: int) -> str:
-    """Return the handle of messages from one number to another, both included."""
+    """Return the handle of messages from a number to another, both included."""
     return f"#{first}" if first == last else f"#{first}-{last}"
 
 
@@ -125,7 +125,7 @@ def pieces_of(text: str, at: datetime | None) -> tuple[Piece, ...]:
 
 
 def cite_pieces(text: str, at: datetime | None, numbers: tuple[int, ...]) -> str:
-    """Return pieces of a message in the order in which they stand there, on one line; `…` where something is left
+    """Return pieces of a message in the order in which they stand there, on a single line; `…` where something is left
     out.
     """
     spans = sorted({pieces_of(text, at)[n][1:] for n in numbers})

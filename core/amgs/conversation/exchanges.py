@@ -221,7 +221,7 @@ def _read(row: ExchangeRow) -> dict[str, Any]:
     return data if isinstance(data, dict) else {}
 
 
-# Measure the beginning that a request shares with the one before it of its conversation, and the part read again: a
+# Measure the beginning that a request shares with the previous request of its conversation, and the part read again: a
 # provider's cache serves the beginning that two requests share, and nothing behind the first difference.
 #
 # A provider reads the definitions of tools first, then the system prompt, then the messages. Source: Anthropic's
@@ -255,8 +255,8 @@ def find_changed_prompts(
 
 
 def compare(before: GatewayExchange, exchange: GatewayExchange, counter: MessageCounter) -> PrefixComparison | None:
-    """Return a request beside the one before it, both with what was sent and their prompts; None where that of one of
-    them is not known.
+    """Return a request beside the previous request, both with what was sent and their prompts; None where those of one
+    of them is not known.
     """
     unknown = [
         request for request in (before, exchange) if request.missing or not request.messages or request.prompts is None
@@ -306,6 +306,6 @@ def _reads_alike(part: _RequestPart, other: _RequestPart) -> bool:
 
 
 def _first(*kinds: PrefixPart) -> PrefixPart:
-    """Return what came or went, where one of two requests has something else at a place."""
+    """Return what came or went, where two requests differ at a place."""
     order: tuple[PrefixPart, ...] = ("tools", "system prompt", "message")
     return min(kinds, key=order.index)

@@ -59,8 +59,8 @@ _NODS = frozenset(re.findall(r"\S+", "m mm hmm mhm uh huh um hm ah oh okay ok ri
 
 @dataclass(frozen=True, slots=True)
 class DialogueAct:
-    """A sentence that asks, wants or promises. place: of its message, from 0; start, end: in its text. chance: in
-    [0, 1], how likely it is one. closed_by: the place of the message that closed it, None while it is open.
+    """A sentence that asks, wants or promises. place: of its message, from 0; start, end: in its text. chance: in [0,
+    1], how likely it is an open point. closed_by: the place of the message that closed it, None while it is open.
     """
 
     kind: ActKind

@@ -1,5 +1,5 @@
-"""Store conversations: their messages, the mentions in them, and the blocks created from them, by which a search
-finds them. `add_messages` serves the API and the gateway, `assign_names` and `keep` serve imports.
+"""Store conversations: their messages, the mentions in them, and the blocks created from them, by which a search finds
+them. `add_messages` serves the API and the gateway, `assign_names` and `keep` serve imports.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ from amgs.types.conversation_views import ConversationEntity, ConversationResolv
 
 RESOLVE_KIND = "resolve"
 _CONTEXT = 40
-"""Messages before the first waiting one that are parsed as its context."""
+"""Messages before the first waiting message that are parsed as its context."""
 
 
 def note(storage: Storage, conversation: str, messages: Sequence[Message], operation: int) -> None:
@@ -200,7 +200,7 @@ def add_messages(
 def read_held(
     storage: Storage, conversation: str, first: int = 1, last: int | None = None
 ) -> tuple[StoredMessage, ...]:
-    """Return the messages of a conversation; raises UnknownConversationError for one that is not held."""
+    """Return the messages of a conversation; raises UnknownConversationError for an unknown name."""
     stored_messages = storage.messages.held(conversation, first, last)
     if not stored_messages and not storage.messages.count(conversation):
         known = [summary.name for summary in storage.messages.conversations()]
@@ -224,13 +224,13 @@ def check_name(conversation: str) -> None:
 
 
 def _last_locator(storage: Storage, source: str) -> str:
-    """Return the locator of a session's last block, which the next one follows; "" where there is none."""
+    """Return the locator of a session's last block, which the next block follows; "" if none."""
     source_pieces = storage.sources.held([source])
     return source_pieces[-1].locator if source_pieces else ""
 
 
 def _drafts(conversation: str, source: str, message: Message, before: str) -> Iterator[RawBlock]:
-    """Yield a message as raw blocks `Name: text`, short enough to be embedded whole, each following the one before.
+    """Yield a message as raw blocks `Name: text`, short enough to be embedded whole, each following the previous block.
 
     before: locator of the block before the first; "" for none.
     """
@@ -280,8 +280,8 @@ class NewMessages:
 def assign_names(storage: Storage, conversations: Sequence[ForeignConversation]) -> list[NewMessages]:
     """Return the name under which to store each imported conversation, and which of its messages are new.
 
-    A conversation that continues the stored one of its name is continued; one that is stored wholly is left out. Where
-    another conversation has the name, a number is added.
+    A conversation that continues the stored one of its name is continued; a conversation that is stored wholly is left
+    out. Where another conversation has the name, a number is added.
     """
     by_name: dict[str, NewMessages] = {}
     for conversation in conversations:

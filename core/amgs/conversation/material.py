@@ -102,7 +102,7 @@ class Material:
         return next(own.because for own in map(self.protected.__getitem__, atom) if own.level == self.level(atom))
 
     def protect(self, atom: Atom) -> dict[int, Fate]:
-        """Return the fates of a protected atom: whole, but for a long one only the sentences that are protected."""
+        """Return the fates of a protected atom: whole, but for a long atom only the sentences that are protected."""
         whole = dict.fromkeys(atom, KEPT)
         firm = [place for place in atom if self.protected[place].level == self.level(atom)]
         short = sum(self.costs[place] for place in atom) <= self.budget * _MUCH
@@ -127,7 +127,9 @@ class Material:
         return sum(self.rates[place] * self.costs[place] for place in atom)
 
     def pieces(self, place: int) -> tuple[Piece, ...]:
-        """Return the pieces of a message that may be cited; () for one with tool calls, which is whole or dropped."""
+        """Return the pieces of a message that may be cited; () for a message with tool calls, which is whole or
+        dropped.
+        """
         message = self.messages[place]
         return () if message.calls else pieces_of(message.text, message.at)
 
@@ -226,8 +228,8 @@ class Draft:
         return all(self.fates[place] == DROPPED for place in atom)
 
     def _count_marks(self, places: Sequence[int], changes: Mapping[int, Fate]) -> int:
-        """Return the tokens of the marks between shown messages at these indexes, once `changes` are applied;
-        see `render`.
+        """Return the tokens of the marks between shown messages at these indexes, once `changes` are applied; see
+        `render`.
         """
         voices = [self._voice(place, changes.get(place)) for place in places]
         total = 0

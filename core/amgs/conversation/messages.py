@@ -58,7 +58,8 @@ def read_messages(messages: Sequence[GivenMessage], now: datetime, before: Seque
 
 
 def messages_in(data: Any) -> list[Any]:
-    """Return the messages of a document of JSON: a list, or an object that holds one; a `system` beside it comes first.
+    """Return the messages of a document of JSON: a list, or an object that holds a list; a `system` beside it comes
+    first.
 
     Raises MessageError for any other.
     """
@@ -194,7 +195,7 @@ class _Reading:
             )
             raise _wrong(place, f"is a result {problem}", "Give the call first, or leave the result out.")
         if message.answers in self.answered:
-            raise _wrong(place, f"is a second result of the call {message.answers[:40]!r}", "Leave one of them out.")
+            raise _wrong(place, f"is a second result of the call {message.answers[:40]!r}", "Leave either out.")
         self.answered.add(message.answers)
 
 
@@ -216,7 +217,7 @@ def _role(text: str, place: int) -> Role:
 
 
 class KeepsConversations(Protocol):
-    """`memory.conversation` of a memory, or of a client of a served one."""
+    """`memory.conversation` of a memory, or of a client of a served memory."""
 
     def add(self, conversation: str, messages: Sequence[GivenMessage]) -> ConversationAdded: ...
 
@@ -243,9 +244,7 @@ class AgentConversation:
         return self._conversations.add(self.name, messages)
 
     def context(self, query: str = "") -> OptimisedContext:
-        """Choose what the model should read now, for the user's last message by default; raises what `optimise`
-        raises.
-        """
+        """Choose what the model should read now, by default for the user's last message; raises as `optimise`."""
         context = self._conversations.optimise(self.name, query, **{**self._options, "previous": self.plan})
         self.plan = context.plan
         return context

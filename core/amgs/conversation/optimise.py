@@ -341,8 +341,8 @@ def _build_spans(
 
 
 def _compare_sent(earlier: Sequence[ContextMessage], sent: Sequence[ContextMessage]) -> tuple[float, int]:
-    """Return the share (of bytes) of the last context that is an unchanged beginning of this one, and the tokens of the
-    rest of it, which a provider must read again.
+    """Return the share (of bytes) of the last context that is an unchanged beginning of this context, and the tokens of
+    the rest of it, which a provider must read again.
     """
     total = sum(map(_count_bytes, earlier))
     same = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(earlier, sent, strict=False)))

@@ -74,7 +74,7 @@ def protect_messages(
         if place in personal:
             return personal[place]
         if place >= len(messages) - recent:
-            return Protected(Protection.HIGH, f"one of the last {recent}")
+            return Protected(Protection.HIGH, f"among the last {recent}")
         if important is not None and place in important:
             return Protected(Protection.MEDIUM, important[place])
         return Protected()

@@ -51,7 +51,7 @@ about it follows. The best of seven on each pair of the three corpora (benchmark
 message is worth").
 """
 _PASSAGE = 0.5
-"""Topics before and after a message that belong to its passage: one topic around the message. Set by hand."""
+"""Topics before and after a message that belong to its passage: a topic around the message. Set by hand."""
 _FLOOR = 0.25
 """The same for the share of a speaker, which changes more often than the topic. Set by hand."""
 _LEAST = 1e-6
@@ -92,7 +92,7 @@ class Relevance:
 @dataclass(frozen=True, slots=True, eq=False)
 class MessageEvidence:
     """The search's evidence for n messages. parts: (n, k), what each of the k FEATURES adds. named: (n,), whether a
-    person whom the query names says it. A message of several blocks counts as its best; one without blocks as the
+    person whom the query names says it. A message of several blocks counts as its best; a message without blocks as the
     worst.
     """
 
@@ -170,8 +170,8 @@ def passage_columns(
 
 
 def hours_since(messages: Sequence[Message], now: datetime) -> Floats:
-    """Return the hours (n,) since each message was said. A message without a time has that of the one before, or, at
-    the beginning, of the first with a time.
+    """Return the hours (n,) since each message was said. A message without a time has that of the previous message, or,
+    at the beginning, of the first with a time.
     """
     last = next((m.at for m in messages if m.at is not None), now)
     hours = []
@@ -184,8 +184,8 @@ def hours_since(messages: Sequence[Message], now: datetime) -> Floats:
 def decay_column(model: str, age: Floats, linear: Floats) -> Floats:
     """Return the logarithm (n,), at most 0, of the share of each message's worth that its age leaves.
 
-    model: one of `exponential`, `logarithmic`, `step`, `adaptive`. age: (n,) in half-lives. linear: (n,) evidence, by
-    which the adaptive model decays good messages less.
+    model: `exponential`, `logarithmic`, `step`, or `adaptive`. age: (n,) in half-lives. linear: (n,) evidence, by which
+    the adaptive model decays good messages less.
     """
     rank = linear.argsort().argsort() / max(linear.size - 1, 1)
     models = {

@@ -30,7 +30,7 @@ def gap(first: int, last: int, counter: MessageCounter) -> ContextMessage:
 
 
 def mask_output(message: Message, tool: str, tokens: int, counter: MessageCounter) -> ContextMessage:
-    """Return an output of a tool as one line."""
+    """Return an output of a tool as a single line."""
     line = f"[output of {tool or 'a tool'} left out, {tokens:,} tokens: {handle(message.number, message.number)}]"
     return _add_cost(
         ContextMessage(
@@ -114,7 +114,7 @@ def render(
     start = 0  # of what stands nowhere yet
 
     def close(place: int) -> None:
-        """Add the line for the messages between the last one rendered and this index."""
+        """Add the line for the messages between the last rendered message and this index."""
         nonlocal start
         if start < place:
             first, last = messages[start].number, messages[place - 1].number
@@ -153,8 +153,8 @@ def _add_cost(message: ContextMessage, counter: MessageCounter) -> ContextMessag
 
 # Restore messages at a level of detail, in their own words; nothing is invented.
 #
-# Each level includes the one before. Every character is quoted or marked as added (`citing`), and a restored text is
-# compared with the originals class by class (`survival`).
+# Each level includes the previous level. Every character is quoted or marked as added (`citing`), and a restored text
+# is compared with the originals class by class (`survival`).
 
 _LISTED = ("decision", "commitment", "name", "number", "date", "path", "command", "id")
 """Classes that the lower levels list; a negation says little without what stands around it."""
@@ -167,8 +167,8 @@ def reconstruct(
 ) -> tuple[TextPiece, ...]:
     """Return messages at a level, the originals aside: minimal, standard or detailed.
 
-    elements: their findings. most: findings of a class, and sentences of a session, of which there are no more than one
-    for three messages.
+    elements: their findings. most: findings of a class, and sentences of a session, of which there are at most one for
+    three messages.
     """
     if not messages:
         return ()

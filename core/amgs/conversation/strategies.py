@@ -1,9 +1,9 @@
 """Fit a conversation into a budget, by the strategies of `ContextStrategy`: each fills a draft with CRITICAL messages
 kept.
 
-All but `mask` take units (atoms or topics) and raise them a level at a time (dropped, cited, kept), always the one that
-gains most value a token. Citations come from the messages themselves: a summary is never summarised.
-`optimise` calls `fill`; docs/results/conversation.md compares the strategies.
+All but `mask` take units (atoms or topics) and raise them a level at a time (dropped, cited, kept), always the unit
+that gains most value a token. Citations come from the messages themselves: a summary is never summarised. `optimise`
+calls `fill`; docs/results/conversation.md compares the strategies.
 """
 
 from __future__ import annotations
@@ -292,7 +292,7 @@ def _mask(draft: Draft) -> None:
 _SHARE = 0.75
 """Share of the free tokens that these citations may take."""
 _LONGEST = 80
-"""Tokens of a sentence up to which it is cited whole; of a longer one only the thing itself."""
+"""Tokens of a sentence up to which it is cited whole; of a longer sentence only the thing itself."""
 _FORMS: tuple[tuple[ElementClass, str], ...] = (
     ("date", r"when|since when|how long ago|(?:which|what) (?:time|day|date|week|year|month)|dates?|deadlines?"),
     (

@@ -42,10 +42,10 @@ from amgs.types.conversation_views import (
 )
 
 _OF_SLOT = 8
-"""Spans of one slot in a part, sentences aside."""
+"""Spans of a slot in a part, sentences aside."""
 _OPEN: tuple[Literal["question", "commitment"], ...] = ("question", "commitment")
 _ALIKE = 0.6
-"""A sentence that has so much of its words in one already taken is left out."""
+"""A sentence that has so much of its words in a sentence already taken is left out."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,8 +59,8 @@ class CitedSpan:
 
 
 class AbstractiveSummariser(Protocol):
-    """Writes a summary in words of its own; it is shown as such, beside the spans it summarises, never stored as
-    what was said.
+    """Writes a summary in words of its own; it is shown as such, beside the spans it summarises, never stored as what
+    was said.
     """
 
     @property

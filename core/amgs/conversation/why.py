@@ -1,5 +1,5 @@
-"""Explain why messages were kept, shortened or dropped, what would keep them, how two contexts differ, and
-which findings survive in a text. Nothing is estimated: each answer comes from a plan that was really computed.
+"""Explain why messages were kept, shortened or dropped, what would keep them, how two contexts differ, and which
+findings survive in a text. Nothing is estimated: each answer comes from a plan that was really computed.
 """
 
 from __future__ import annotations

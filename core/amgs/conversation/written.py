@@ -140,7 +140,7 @@ class RememberedSummariser:
         return self.own.name
 
     def summarise(self, texts: Sequence[str], most_tokens: int) -> str:
-        """See `AbstractiveSummariser`; on one line."""
+        """See `AbstractiveSummariser`; on a single line."""
         key = tuple(texts), most_tokens
         summary = self._told.get(key)
         if summary is None:

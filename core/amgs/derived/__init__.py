@@ -1,3 +1,3 @@
-"""Data derived from the store for readers: keyword index, vectors, graph, order of blocks, entities; as one immutable
-state at a time.
+"""Data derived from the store for readers: keyword index, vectors, graph, order of blocks, entities; as a single
+immutable state at a time.
 """

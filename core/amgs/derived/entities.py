@@ -31,7 +31,7 @@ _NO_NAMES = frozenset(("readme", "index", "notes", "changelog", "license", "todo
 
 @dataclass(frozen=True)
 class EntityState:
-    """The entities of one state. created: creation time of each live block, by running number."""
+    """The entities of a state. created: creation time of each live block, by running number."""
 
     index: EntityIndex
     created: dict[int, datetime]
@@ -112,7 +112,7 @@ class EntityCatalogue:
 
 
 def _read_block(read: _Read, numbered_block: NumberedBlock) -> None:
-    """Add the names, title and tags of one block."""
+    """Add the names, title and tags of a block."""
     number, block = numbered_block.number, numbered_block.block
     if number not in read.names:
         read.names[number], small = read_names(block.content)

@@ -43,7 +43,7 @@ _FEW_EDGES = 5000
 
 
 class Derived:
-    """The indexes and the graph of one open store; `close` saves them."""
+    """The indexes and the graph of an open store; `close` saves them."""
 
     def __init__(self, storage: Storage, embedder: Embedder, clock: Clock, settings: Settings) -> None:
         self._storage = storage
@@ -271,9 +271,7 @@ class Derived:
         return sequences
 
     def _catch_up_id_map(self, structure: int) -> IdMap:
-        """Return the ids of all blocks by running number; a later one also serves earlier states, since
-        it only grows.
-        """
+        """Return the ids of all blocks by running number; a later list serves earlier states, too, as it only grows."""
         id_map, at = self._id_map
         if id_map is None:
             id_map = self._kept.ids()
@@ -308,7 +306,7 @@ class Derived:
         """Save the vectors beside the store if many were added since, and read them from there; return whether they
         were saved.
 
-        Otherwise a long-running process would hold all new vectors in memory and compare each query with every one.
+        Otherwise a long-running process would hold all new vectors in memory and compare each query with all of them.
         Searches are not blocked. Raises Cancelled if progress is cancelled.
         """
         arrays = self._kept
@@ -346,7 +344,7 @@ class Derived:
     def _catch_up_roll(self, structure: int) -> Roll:
         """Return the list of blocks at this structure counter; the latest is cached."""
         known = self._roll
-        if known is None or known.structure > structure:  # a reader of an earlier state, beside a later one
+        if known is None or known.structure > structure:  # a reader of an earlier state, beside a later reader
             roll = Roll.read(self._storage.block_columns, structure, self._kept.embedded())
         elif known.structure == structure:
             return known

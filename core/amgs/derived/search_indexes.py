@@ -1,5 +1,5 @@
-"""The keyword index and the vectors of a store, updated, and what is saved beside its file between
-openings. Every call runs under the lock of `Derived`, inside a snapshot of the store.
+"""The keyword index and the vectors of a store, updated, and what is saved beside its file between openings. Every call
+runs under the lock of `Derived`, inside a snapshot of the store.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _VECTORS = 1
 
 
 class KeptArrays:
-    """The saved arrays of one open store."""
+    """The saved arrays of an open store."""
 
     def __init__(self, storage: Storage) -> None:
         self._storage = storage
@@ -75,12 +75,12 @@ class KeptArrays:
         return None if generation is None or generation.stamp.revision > self._storage.structure_counter else generation
 
     def graph(self) -> live.StoredGraph | None:
-        """Return the saved graph; None without one."""
+        """Return the saved graph; None if there is none."""
         generation = self.latest("graph")
         return None if generation is None else live.read_graph(generation)
 
     def order(self) -> tuple[SequenceIndex, int] | None:
-        """Return the saved order of blocks and its structure counter; None without one."""
+        """Return the saved order of blocks and its structure counter; None if there is none."""
         generation = self.latest("blocks")
         return None if generation is None else (sources.read_sequences(generation), generation.stamp.revision)
 
@@ -280,7 +280,7 @@ class SearchIndexes:
         self._vectors, self._vectors_at = None, -1
 
     def begin_anew(self) -> None:
-        """Delete the files of the keyword index and start an empty one."""
+        """Delete the files of the keyword index and start an empty index."""
         self._keyword = self._keyword.clear()
 
     def close(self) -> None:

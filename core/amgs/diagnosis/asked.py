@@ -1,4 +1,4 @@
-"""Find the logged request that led to an answer: the one named, else the latest that returned the answer's words.
+"""Find the logged request that led to an answer: the named request, else the latest that returned the answer's words.
 
 A request is an assembly, a search or a call through the gateway. `diagnosing` explains it, and `trial` asks others
 again.
@@ -31,16 +31,14 @@ _LATEST = 50
 def request_of_call(context: MemoryContext, number: int) -> DiagnosedRequest:
     """Return a call that the gateway recorded; raise NotFoundError where it is no longer stored."""
     exchange = GatewayLog(context).exchange(number)
-    request = _gateway_request(
-        exchange.number, exchange.asked, exchange.conversation, exchange.at, "the one that was named"
-    )
+    request = _gateway_request(exchange.number, exchange.asked, exchange.conversation, exchange.at, "it was named")
     return request if exchange.context is None else replace(request, budget=exchange.context.budget)
 
 
 def request_of_question(
     context: MemoryContext, question: str, frame: str, budget: int | None, weights: Weights | None
 ) -> DiagnosedRequest:
-    """Return the latest logged request with this question, else one that would be asked now.
+    """Return the latest logged request with this question, else the request that would be asked now.
 
     frame: only requests for this frame; "" for any. With a budget or weights it is always asked now.
     """

@@ -37,7 +37,7 @@ class Answering(Protocol):
 
 
 def check(case: QuestionCase, memory: Answering) -> CaseOutcome:
-    """Ask a case. Texts are found whatever their case and the signs between their words; by a search each in one of the
+    """Ask a case. Texts are found whatever their case and the signs between their words; by a search each in any of the
     best hits, by a frame anywhere in its text, of a session in its last window. Raises UnknownFrameError where the case
     names a frame that is not there, InputError for a session that cannot be read.
     """
@@ -123,7 +123,7 @@ def _rank(wanted: Sequence[str], blocks: Sequence[Block]) -> int | None:
 _WORDS = 12
 """So many words of a block stand for it: an edit elsewhere in the block leaves the case alone."""
 _MOST = 3
-"""So many blocks of one kind are told of each question."""
+"""So many blocks of a kind are told of each question."""
 
 
 def judged(context: MemoryContext, limit: int) -> tuple[QuestionCase, ...]:
@@ -162,11 +162,11 @@ def _telling(block: Block, question: str) -> str:
 _LEAST = 0.005
 """A part that moved by less is not named."""
 _PASSED = 3
-"""So many blocks that came before the wanted one are named."""
+"""So many blocks that came before the wanted block are named."""
 
 
 def compare(before: Sequence[CaseOutcome], after: Sequence[CaseOutcome]) -> CaseComparison:
-    """Return both runs, case by case; a case that was edited since is another one."""
+    """Return both runs, case by case; a case that was edited since is a different case."""
     earlier = {outcome.case: outcome for outcome in before}
     same, moved, added = 0, [], []
     for now in after:

@@ -290,7 +290,7 @@ class Diagnosing:
     # --- inside -----------------------------------------------------------------------------------------
 
     def _request(self, answer: str, arguments: DiagnosisArguments) -> DiagnosedRequest:
-        """Return the request to diagnose: the named call, conversation or question, else the one behind the answer."""
+        """Return the request to diagnose: the named call, conversation or question, else that behind the answer."""
         exchange, conversation = arguments.get("exchange"), arguments.get("conversation", "")
         question, budget = arguments.get("question", ""), arguments.get("budget")
         if exchange is not None:
@@ -305,7 +305,7 @@ class Diagnosing:
         return asked.request_of_answer(self._context, answer)
 
     def _locate(self, request: DiagnosedRequest, missed: str, block: str) -> _Location:
-        """Find where the fact was lost: in the conversation, if the request has one, or else in the memory."""
+        """Find where the fact was lost: in the conversation, if the request has any, or else in the memory."""
         sent = causes.sent_conversation(self._context, request) if request.conversation else None
         if sent is not None and not block:
             fate = causes.trace_words(self._context, request, missed, sent)
@@ -343,7 +343,7 @@ class Diagnosing:
         questions: int,
         progress: Progress | None,
     ) -> Diagnosis:
-        """Return the diagnosis with a fix: the first that works and changes at most _FEW other answers, else the one
+        """Return the diagnosis with a fix: the first that works and changes at most _FEW other answers, else the fix
         that works and changes fewest; the first where none works.
         """
         tried: list[FixTrial] = []
@@ -358,23 +358,25 @@ class Diagnosing:
 
 
 def _describe_nearest(matches: Sequence[FactMatch]) -> str:
-    """Return a message that no block states the fact, with the nearest blocks, so that the operator can name one."""
+    """Return a message that no block states the fact, with the nearest blocks, for the operator to choose."""
     if not matches:
         return "no block says it in its words"
     near = ", ".join(f"{match.block.id[:12]} “{match.block.title}”" for match in matches[:_NEAREST])
-    meant = "if one of them is meant, name it with `--block`"
+    meant = "name the right block with `--block`"
     return f"no block says it in its words; a search for it finds {near}; {meant}"
 
 
 def _in_memory(request: DiagnosedRequest) -> DiagnosedRequest:
-    """Return the request as one for a frame, where it was of a conversation: the same question asked of the memory."""
+    """Return the request as a request for a frame, where it was of a conversation: the same question asked of the
+    memory.
+    """
     if not request.conversation:
         return request
     return replace(request, kind="question", frame=asked.FRAME, budget=None, conversation="")
 
 
 def _request_step(request: DiagnosedRequest) -> DiagnosisStep:
-    """Return the step that says which request was diagnosed, and why that one."""
+    """Return the step that says which request was diagnosed, and why that request."""
     named = {
         "assembly": f"{request.frame} {request.id[:12]}",
         "search": f"search {request.id}",

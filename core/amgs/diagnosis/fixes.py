@@ -1,4 +1,4 @@
-"""Propose changes that could bring a missed fact in, by its cause; try one in a copy of the memory; apply it. A
+"""Propose changes that could bring a missed fact in, by its cause; try a change in a copy of the memory; apply it. A
 new cause needs a case in `propose_fixes`; every change is journalled, so that it can be undone.
 """
 
@@ -147,7 +147,7 @@ def _places_fixes(request: DiagnosedRequest, finding: FactFate) -> tuple[Propose
 
 
 def apply_fix(context: MemoryContext, fix: ProposedFix) -> FixApplied:
-    """Apply a fix, wholly or not at all. Raises UsageError for one that does not change the memory."""
+    """Apply a fix, wholly or not at all. Raises UsageError for a fix that does not change the memory."""
     if not fix.applies or fix.kind == "expand":
         raise UsageError("This fix changes nothing in the memory.", title="Nothing to apply", way_out=fix.told)
     storage = context.storage
@@ -229,7 +229,7 @@ Answer = dict[str, str]
 
 
 class Trials:
-    """A copy of a memory in which fixes are tried, one after the other.
+    """A copy of a memory in which fixes are tried, in turn.
 
     The answers to the other questions before any change are computed only when a fix works, and only once.
     """

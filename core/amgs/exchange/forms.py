@@ -1,4 +1,4 @@
-"""A store as a file: as one JSON document or as GraphML, with exact conversion of all values to and from text."""
+"""A store as a file: as a single JSON document or as GraphML, with exact conversion of all values to and from text."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def inward(value: Any, kind: str) -> Any:
 
 
 def _short(why: object) -> str:
-    """Return a reason on one line, shortened, since some repeat the whole value."""
+    """Return a reason on a single line, shortened, since some repeat the whole value."""
     reason = " ".join(str(why).split())
     return reason if len(reason) <= _LONGEST else f"{reason[: _LONGEST - 1]}…"
 
@@ -211,7 +211,7 @@ _SPACE = "http://graphml.graphdrawing.org/xmlns"
 _TYPES = {"BIGINT": "long", "INTEGER": "int", "DOUBLE": "double", "BOOLEAN": "boolean"}
 _UNSAFE = re.compile("[^\t\n\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _CODED = "json:"
-"""Prefix of a JSON string, for texts that XML cannot contain, such as one with a null byte."""
+"""Prefix of a JSON string, for texts that XML cannot contain, for example because of a null byte."""
 
 _NODES, _EDGES = "memory_blocks", "edges"
 

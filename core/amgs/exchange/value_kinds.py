@@ -29,7 +29,7 @@ def _text(value: str) -> str:
 
 
 def _json(text: str) -> Any:
-    """Return the value of a JSON text; raises ValueError for one that is not allowed."""
+    """Return the value of a JSON text; raises ValueError for a forbidden value."""
     try:
         value = json.loads(text, parse_constant=_no_number)
     except RecursionError:

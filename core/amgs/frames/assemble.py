@@ -1,5 +1,5 @@
-"""Write the selected blocks of a frame as one text, quoted, with the source block of every span (AMGS §4.5,
-step 4).
+"""Write the selected blocks of a frame as a single text, quoted, with the source block of every span (AMGS §4.5, step
+4).
 
 `Template` holds the four layouts (`template`, `structured`, `summary`, `raw`); `Shortener` cuts a block that
 does not fit to a passage. A change of a layout changes golden files and the costs that the selection counts.
@@ -49,7 +49,7 @@ def quote_text(text: str, *, opens_line: bool = True) -> str:
     or another speaker, with the tags of quotations, tools and chat templates as `&lt;`, and control characters turned
     visible. To quote it again changes nothing.
 
-    opens_line: whether the text begins a line; its first one is left where it does not.
+    opens_line: whether the text begins a line; its first block is left where it does not.
     """
     lines = _OWN.sub("> ", f"\n{text}")[1:] if opens_line else _OWN.sub("> ", text)
     shown = _CONTROL.sub(lambda found: chr(0x2400 + ord(found[0])) if found[0] < " " else "\ufffd", lines)
@@ -86,7 +86,7 @@ Content = Callable[[Candidate], tuple[TextSpan, ...]]
 
 @dataclass(frozen=True, slots=True)
 class FrameSection:
-    """Selected blocks of an atomic frame; title: its name in a composite, "" where it is the only one."""
+    """Selected blocks of an atomic frame; title: its name in a composite, "" where it is the only frame."""
 
     title: str
     candidates: tuple[Candidate, ...]
@@ -166,7 +166,7 @@ class Assembled:
 def assemble(
     template: Template, sections: Sequence[FrameSection], count_tokens: CountTokens, content: Content | None = None
 ) -> Assembled:
-    """Write the sections as one text, "" where they have no block. content: see `Template.block`."""
+    """Write the sections as a single text, "" where they have no block. content: see `Template.block`."""
     filled = [section for section in sections if section.candidates]
     if not filled:
         return Assembled("", ())

@@ -56,7 +56,7 @@ def request_key(request: FrameRequest) -> str:
 def shift(before: Importance, now: Importance) -> float:
     """Return how far centrality moved among the blocks of self: half the summed change of their shares, in [0, 1].
 
-    0: every share is the same; 1: no block with a share before has one now. Two empty mappings are equal.
+    0: every share is the same; 1: no block with a share before has a share now. Two empty mappings are equal.
     """
     ids = sorted(before.keys() | now.keys())
     first, second = _shares(before), _shares(now)
@@ -216,7 +216,7 @@ POOL_PREFIX = "pool:"
 @dataclass(frozen=True, slots=True)
 class ChildPool:
     """Scored candidates of a composite's child. made_by: serial of the assembly that scored them; None for the current
-    one. age_hours: hours since.
+    frame. age_hours: hours since.
     """
 
     scored: ScoredPool

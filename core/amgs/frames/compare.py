@@ -17,7 +17,7 @@ from amgs.types import COMPONENTS, Block, Candidate, Frame, ScoreParts, Weights
 
 @dataclass(frozen=True, slots=True)
 class CachedFrame:
-    """A frame from the cache, or the one assembled in its place.
+    """A frame from the cache, or the frame assembled in its place.
 
     fresh: it came from the cache. because: why it could be used, or why it was assembled again. age_hours: of the cache
     entry; None where there was none. A frame from the cache has only its selected candidates.
@@ -54,7 +54,7 @@ class History:
 
 @dataclass(frozen=True, slots=True)
 class Side:
-    """Facts of one of the two frames compared. label: how the operator named it. blocks: how many are selected."""
+    """Facts of either of the two compared frames. label: how the operator named it. blocks: how many are selected."""
 
     label: str
     id: str
@@ -73,7 +73,7 @@ class RankChange:
     """A block whose rank differs between two frames.
 
     Ranks count the selected blocks from 1; None: not selected. parts: the weighted parts of the right score less those
-    of the left; they sum to the change of the score. None where the block is a candidate of only one frame.
+    of the left; they sum to the change of the score. None where the block is a candidate in a single frame.
     """
 
     block: Block

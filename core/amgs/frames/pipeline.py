@@ -272,7 +272,7 @@ def _keep_related(
     """Limit the parts of a composite that ignore the question, such as SHORT_TERM, to blocks about the question.
 
     A block counts as about it when a part that uses the question selects it from its pool. In a priority chain, a part
-    after one that uses the question leaves even those to it, because its order is better. Blocks that those parts do
+    after a part that uses the question leaves even those to it, because its order is better. Blocks that those parts do
     not look at, such as raw ones, stay.
     """
     question_parts = [atom for atom in atoms if atom.rule.asks]
@@ -361,7 +361,7 @@ def _shown_reports(atoms: Sequence[FrameDefinition], scored: Mapping[str, Scored
 
 
 def _shown_weights(definition: FrameDefinition, scored: Mapping[str, ScoredPool]) -> Weights:
-    """Return the weights that a frame shows: those that an atomic one scored with; for a composite, its own."""
+    """Return the weights that a frame shows: those that an atomic frame scored with; for a composite, its own."""
     return definition.weights if definition.is_composite else scored[definition.name].weights
 
 

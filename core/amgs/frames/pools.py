@@ -68,7 +68,7 @@ def gather_identity(wanted: BlockFilter, sources: Sources, settings: Settings) -
 
 
 def find_anchor(wanted: BlockFilter, sources: Sources, tagged: list[int]) -> int | None:
-    """Return the number of the root anchor: the marked block, else the most central tagged one, else the most central
+    """Return the number of the root anchor: the marked block, else the most central tagged block, else the most central
     of the operator's values and preferences; ties to the oldest, None where there is none.
     """
     marked = sources.blocks.numbers(replace(wanted, meta={**wanted.meta, **ANCHOR_META})).tolist()

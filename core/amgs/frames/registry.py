@@ -36,8 +36,8 @@ def find(name: str, known: Definitions) -> FrameDefinition:
 def register(definition: FrameDefinition, known: Definitions) -> dict[str, FrameDefinition]:
     """Return the registry with the definition in it, children before parents.
 
-    Raises UsageError or BudgetError for a malformed one, UnknownFrameError for a child that is not
-    registered, FrameCycleError when a frame would contain itself.
+    Raises UsageError or BudgetError for a malformed definition, UnknownFrameError for a child that is not registered,
+    FrameCycleError when a frame would contain itself.
     """
     check(definition)
     for child in definition.children:

@@ -70,7 +70,7 @@ def _remark(name: str, weights: Weights, lost: Sequence[str]) -> str:
 
 
 def entropy_bits(categories: Iterable[str]) -> float:
-    """Return the Shannon entropy of the categories, -Σ p log₂ p, in bits; 0 for none or one (AMGS §7.5)."""
+    """Return the Shannon entropy of the categories, -Σ p log₂ p, in bits; 0 for fewer than two (AMGS §7.5)."""
     return bits_of(Counter(categories).values())
 
 
@@ -100,7 +100,7 @@ class Selection:
 
     def duplicate(self, candidate: Candidate) -> str:
         """Return why the candidate repeats a selected block; "" where it does not. A block that was said later than its
-        twin is no duplicate: the newer one is never left out for the older.
+        twin is no duplicate: the newer block is never left out for the older.
         """
         block_id = candidate.block.id
         if block_id in self.frame_of:
@@ -201,9 +201,10 @@ class SelectionResult:
 def select(candidates: Sequence[Candidate], budget: int, rule: SelectionRule, taken: Selection) -> SelectionResult:
     """Select candidates, in their order, until the budget of tokens or the top k is full.
 
-    Each candidate has its cost in `tokens`; one whose fate is not "selected" keeps that fate. A block that does not fit
-    is skipped, and a smaller one after it may fit; at the end passages of the skipped ones fill what is left. Only the
-    first block is cut at once. Where a later candidate says the same but is newer, it is selected instead.
+    Each candidate has its cost in `tokens`; a candidate whose fate is not "selected" keeps that fate. A block that does
+    not fit is skipped, and a smaller block after it may fit; at the end passages of the skipped blocks fill what is
+    left. Only the first block is cut at once. Where a later candidate says the same but is newer, it is selected
+    instead.
     """
     decided: dict[int, Candidate] = {}
     waiting = list(range(len(candidates)))
@@ -251,7 +252,7 @@ def refill(
 ) -> tuple[Candidate, ...]:
     """Spend tokens that are left on candidates that did not fit before, cut where needed; return all candidates.
 
-    places: indexes of those that may be selected, the first one first.
+    places: indexes of those that may be selected, the first first.
     """
     result = list(candidates)
     used = 0

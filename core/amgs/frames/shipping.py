@@ -1,7 +1,7 @@
 """Define the ten frames that ship with the engine (AMGS §4.2, §4.4, §7.2), and bring them to stores of older versions.
 
 The store records the version (a hash) of each shipped frame it received. A frame that still has that version is
-replaced when a new one ships; one that the operator changed stays. The numbers below were measured:
+replaced when a new definition ships; a changed definition stays. The numbers below were measured:
 docs/results/frames.md.
 """
 
@@ -180,7 +180,7 @@ def plan_renewal(
 
 
 def renew(storage: Storage, shipped: Sequence[FrameDefinition]) -> None:
-    """Bring the shipped definitions of a store up to date, in one transaction when there is anything to do."""
+    """Bring the shipped definitions of a store up to date, in a single transaction when there is anything to do."""
     versions = _read_versions(storage)
     written, after = plan_renewal(registry.by_name(storage.frames.everything()), versions, shipped)
     if written or after != versions:
@@ -190,7 +190,7 @@ def renew(storage: Storage, shipped: Sequence[FrameDefinition]) -> None:
 
 
 def reset(storage: Storage, definition: FrameDefinition) -> None:
-    """Replace the operator's version of a frame by the shipped one; the caller holds a transaction."""
+    """Replace the operator's version of a frame by the shipped definition; the caller holds a transaction."""
     storage.frames.put([definition])
     _write_versions(storage, {**_read_versions(storage), definition.name: hash_definition(definition)})
 
@@ -204,7 +204,7 @@ def origins(storage: Storage, known: Definitions, shipped: Sequence[FrameDefinit
 
 
 def _origin(definition: FrameDefinition, ours: FrameDefinition | None, version: str | None) -> Origin:
-    """Return where a definition comes from. ours: the shipped one, None for the operator's own frame."""
+    """Return where a definition comes from. ours: the shipped definition, None for the operator's own frame."""
     if ours is None:
         return Origin(definition.name, "own", "yours")
     if definition == ours:

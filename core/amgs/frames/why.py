@@ -50,7 +50,7 @@ from amgs.types.retrieval import MinimumChange, Verdict
 
 
 class Ranked(Protocol):
-    """A candidate that another is compared with: a live or a stored one."""
+    """A candidate that another is compared with: live or stored."""
 
     @property
     def score(self) -> float: ...
@@ -71,7 +71,7 @@ def explain_candidate(
     """Explain a candidate's place among the candidates of its part, and why it was selected or not.
 
     peers: all candidates of the part, itself included. verdicts: of the layers that found it. as_of: the instant of a
-    past assembly; None for a current one.
+    past assembly; None for a current assembly.
     """
     chosen = [peer.score for peer in peers if peer.fate == "selected"]
     needed = min(chosen, default=0.0)

@@ -50,7 +50,7 @@ class Measures:
     betweenness: Scores | None = None
 
     def of(self, node: int) -> Centrality:
-        """Return the measures of one node."""
+        """Return the measures of a node."""
         between = self.betweenness
         return Centrality(
             degree=float(self.degree[node]),
@@ -192,7 +192,7 @@ def _dependencies(adjacency: Adjacency, pivot: int) -> Scores:
 
 
 def _outgoing(adjacency: Adjacency, level: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the edges from the nodes of a level, as an array of nodes and one of their neighbours."""
+    """Return the edges from the nodes of a level, as an array of nodes and a neighbour."""
     counts = adjacency.degrees[level]
     begin = np.repeat(level, counts)
     first = np.repeat(adjacency.starts[level] - np.concatenate([[0], np.cumsum(counts)[:-1]]), counts)

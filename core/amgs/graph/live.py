@@ -98,8 +98,9 @@ Load = Callable[[], tuple[EdgeColumns, NDArray[np.int64]]]
 
 
 CatchUp = Callable[[GraphView, int, int], GraphView | None]
-"""Makes the current view from an earlier one, its version and its highest block number; None where it does not know
-everything that changed since."""
+"""Makes the current view from an earlier view, its version and its highest block number; None where it does not know
+everything that changed since.
+"""
 
 
 def _unknown_changes(view: GraphView, version: int, highest: int) -> None:
@@ -163,9 +164,9 @@ class LiveGraph:
     def successor(
         self, version: int, load: Load | None = None, catch_up: CatchUp = _unknown_changes, *, highest: int = 0
     ) -> LiveGraph:
-        """Return the graph of the next version; readers of this one keep what they have.
+        """Return the graph of the next version; readers of this graph keep what they have.
 
-        catch_up: makes its view from the last one; where it cannot, the edges are read again. highest: the highest
+        catch_up: makes its view from the last view; where it cannot, the edges are read again. highest: the highest
         number of a block in it.
         """
         graph = LiveGraph(
@@ -345,7 +346,7 @@ class StoredCentrality:
         return CentralityFound(origin, view.nodes, measure(without_brief_edges(view, brief)).importance())
 
     def keep(self, centrality: CentralityFound) -> bool:
-        """Save a centrality; return False if the saved one is of the same or a later graph."""
+        """Save a centrality; return False if the saved centrality is of the same or a later graph."""
         with self._storage.transaction():
             return self._storage.centrality.put(centrality.origin, centrality.numbers, centrality.scores)
 

@@ -162,11 +162,11 @@ class BlockFeatures:
         )
 
     def rows(self, numbers: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return the row of each block, -1 for one that is not there: (m,)."""
+        """Return the row of each block, -1 for an unknown block: (m,)."""
         return places(self.numbers, numbers)
 
     def named(self, text: str) -> tuple[int, ...]:
-        """Return the names that a text mentions, by their first word or any longer one, as indexes into `names`.
+        """Return the names that a text mentions, by their first word or any longer beginning, as indexes into `names`.
 
         A name that is also a common word ("Will") counts only capitalised, and not as the first word.
         """
@@ -237,9 +237,9 @@ def name_words(name: str) -> set[str]:
 # Save derived arrays beside the store, so that opening a memory does not compute them again.
 #
 # A snapshot store is a folder with a generation: a folder of arrays for a state of the store. It is written under a
-# temporary name, sealed with a stamp and renamed, so that a reader finds a complete one or none, and a process that
-# dies while writing leaves the older one. A generation older than the store is where catching up starts. Arrays are
-# mapped into memory, so that opening reads nothing. Deleting the folder loses nothing.
+# temporary name, sealed with a stamp and renamed, so that a reader finds a complete generation or none, and a process
+# that dies while writing leaves the older generation. A generation older than the store is where catching up starts.
+# Arrays are mapped into memory, so that opening reads nothing. Deleting the folder loses nothing.
 
 _STAMP = "stamp.json"
 _PART = ".part"

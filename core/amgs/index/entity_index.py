@@ -19,7 +19,7 @@ from amgs.types.conversation_views import EntityType
 _STRONG = frozenset(("its name", "speaks", "initial", "hosted", "installed", "title", "marked"))
 """Cues that count twice, because they define a type rather than hint at it."""
 _MIN_CUES = 2
-"""Kinds of cues that must agree on a type, a strong one counting twice."""
+"""Kinds of cues that must agree on a type, a strong cue counting twice."""
 _NOISE = 0.1
 _NO_NOISE = 3
 """A kind of cue counts if it is at least this share of a name's cues, or in at least so many blocks."""
@@ -78,7 +78,7 @@ class EntityIndex:
     _keys: Mapping[str, int] = field(repr=False)
 
     def find(self, name: str) -> NamedThing | None:
-        """Return the entity with a name or an alias; None without one."""
+        """Return the entity with a name or an alias; None if there is none."""
         key = key_of(name)
         place = self._keys.get(key, self._keys.get(key.replace(" ", "")))
         return None if place is None else self.things[place]
@@ -296,7 +296,7 @@ _AS_TYPE: Mapping[str, EntityType] = {
 }
 
 
-# --- which names are one ----------------------------------------------------------------------------------
+# --- which names mean the same entity ------------------------------------------------------------
 
 
 def _join_spaced(tallies: dict[str, _Tally]) -> None:

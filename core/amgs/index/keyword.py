@@ -1,8 +1,8 @@
 """Index the words of all blocks with tantivy, on disk beside the store or in memory.
 
 The index is derived: a stamp beside it has the store's id, its change counter and a checksum of the files. `derived`
-calls `catch_up` after every change. When opened, an index that is behind is caught up; one that is damaged, of another
-store or another FORMAT is built again.
+calls `catch_up` after every change. When opened, an index that is behind is caught up; an index that is damaged, of
+another store or another FORMAT is built again.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ class KeywordIndex(LexicalIndex):
     def open(cls, directory: Path | None, *, read_only: bool = False) -> KeywordIndex:
         """Open the index in a directory, which is created when missing; None: in memory.
 
-        A damaged index, or one of another format, is deleted and starts empty, and `catch_up` fills it. With
+        A damaged index, or an index of another format, is deleted and starts empty, and `catch_up` fills it. With
         `read_only` nothing on disk changes; a missing index is then built in memory. An index that cannot be written is
         read from a copy in a temporary folder.
         """
@@ -98,7 +98,7 @@ class KeywordIndex(LexicalIndex):
         return cls(None, _register_tokenizer(Index(_schema())), None, read_only=False)
 
     def view(self) -> KeywordIndex:
-        """Return the index as it is now, to be searched while this one changes; it is never written."""
+        """Return the index as it is now, to be searched while this index changes; it is never written."""
         return copy.copy(self)
 
     @property
@@ -130,7 +130,7 @@ class KeywordIndex(LexicalIndex):
         self._writer = None
 
     def clear(self) -> KeywordIndex:
-        """Delete the files and return an empty index in their place; views of this one remain usable."""
+        """Delete the files and return an empty index in their place; views of this index remain usable."""
         if self._writer is not None:
             with contextlib.suppress(OSError, ValueError):
                 self._writer.wait_merging_threads()
@@ -315,7 +315,7 @@ class KeywordIndex(LexicalIndex):
         return Query.disjunction_max_query([whole, _term_query(self._schema, _IDENTIFIERS, identifier.squeezed)])
 
     def _refresh(self) -> None:
-        """Read the committed state, and drop what was cached of the last one."""
+        """Read the committed state, and drop what was cached of the last state."""
         self._searcher: Searcher = self._index.searcher()
         self._vocabulary = self._languages = None
         self._stemmed = {}

@@ -40,10 +40,10 @@ from amgs.text.language import ENGLISH, foreign_function_words, language_of, lon
 from amgs.text.words import spaced
 
 MOST_WORDS = 8
-"""Unknown words of one query that are corrected, in their order."""
+"""Unknown words of a query that are corrected, in their order."""
 
 MOST_CORRECTIONS = 3
-"""Known stems tried for one unknown word."""
+"""Known stems tried for an unknown word."""
 
 _CORRECTED_WORDS = 256
 """Words whose corrections are cached, as long as no document comes."""
@@ -51,7 +51,7 @@ _CORRECTED_WORDS = 256
 
 @dataclass(frozen=True, slots=True)
 class StemCorrection:
-    """A known stem read for an unknown one. closeness: 1 - edits / length, in (0, 1), the weight of its matches."""
+    """A known stem read for an unknown word. closeness: 1 - edits / length, in (0, 1), the weight of its matches."""
 
     unknown: str
     known: str
@@ -65,7 +65,7 @@ def count_allowed_edits(word: str) -> int:
 
 
 _ENDINGS = ("e", "s", "es", "ed", "ing")
-"""Endings that a stemmer removes from a correct word, and may leave on a misspelt one."""
+"""Endings that a stemmer removes from a correct word, and may leave on a misspelt word."""
 
 
 class Vocabulary(dict[str, int]):
@@ -267,7 +267,7 @@ class LexicalIndex(ABC):
         return replace(query, terms=tuple(dict.fromkeys(terms)))
 
     def stems(self, words: str, language: str = ENGLISH) -> list[str]:
-        """Return the stems of words, as the index has them. language: the likely one."""
+        """Return the stems of words, as the index has them. language: the likely language."""
         if not self._foreign_languages():
             return list(_stems(words))
         known = self._stemmed.get((words, language))

@@ -24,7 +24,7 @@ LONGEST_QUERY = 100_000
 """Characters of a query that are used."""
 
 COMMON_RARITY = 0.1
-"""Rarity below which an identifier counts for nothing: that of one in every ninth of a thousand documents."""
+"""Rarity below which an identifier counts for nothing: that of a term in every ninth of a thousand documents."""
 
 IDENTIFIER_SHARE = 0.3
 """Weight of an identifier's BM25: its words count already, and it only adds that they are adjacent."""
@@ -36,7 +36,8 @@ OPENING_SHARE = 0.25
 """Weight of BM25 over the opening, beside that over the whole text."""
 
 STEMMED = tuple(name for name in OTHER_LANGUAGES if name != "russian")
-"""Languages with a stemmer of their own; the Russian one runs after the English one, as their letters differ."""
+"""Languages with a stemmer of their own; the Russian stemmer runs after the English stemmer, as their letters differ.
+"""
 
 _WORD = r"[\p{Alphabetic}\p{N}][\p{Alphabetic}\p{N}\p{M}]*"
 """Letters and digits, with the marks that belong to them."""

@@ -29,8 +29,8 @@ SMALLEST_SHARE = 0.05
 
 FEW = 12
 USUAL_DEVIATION = 0.1
-"""With fewer than FEW cosines their deviation is mixed with the usual one: two may be equal by chance, and then a third
-would be hundreds of deviations away.
+"""With fewer than FEW cosines their deviation is mixed with the usual deviation: two may be equal by chance, and then a
+third would be hundreds of deviations away.
 """
 
 _CHUNK = 50_000
@@ -197,7 +197,7 @@ class VectorIndex:
         return lengths
 
     def vectors(self, numbers: Sequence[int]) -> dict[int, Vector]:
-        """Return the unit vectors (d,) of those of these blocks that have one, by number."""
+        """Return the unit vectors (d,) of those of these blocks that have a vector, by number."""
         wanted = np.asarray(numbers, dtype=np.int64)
         rows = self._locate(wanted)
         present = rows >= 0
@@ -206,7 +206,7 @@ class VectorIndex:
     # --- rows of base and tail together; QueryVectors uses these too ------------------------------------
 
     def _locate(self, numbers: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return the row of each number in base and tail together, -1 for one without a vector: (m,)."""
+        """Return the row of each number in base and tail together, -1 for a block without a vector: (m,)."""
         rows = self._base.rows(numbers)
         if self.gone:
             rows = np.where((rows >= 0) & self._gone[rows], -1, rows)

@@ -52,7 +52,9 @@ def references(text: str, labels: Mapping[str, str]) -> tuple[str, ...]:
 
 
 def resolve_reference(reference: str, source: str) -> str:
-    """Return the slug of the file that a source refers to; one that begins with a slash is looked for from the root."""
+    """Return the slug of the file that a source refers to; a reference that begins with a slash is looked for from the
+    root.
+    """
     folder = posixpath.dirname(file_of(source))
     path = posixpath.normpath(reference.lstrip("/") if reference.startswith("/") else posixpath.join(folder, reference))
     return slug(path)

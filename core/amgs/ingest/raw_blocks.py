@@ -1,4 +1,4 @@
-"""Turn drafts from readers into raw blocks and write them in one transaction; without embedding, category or edges
+"""Turn drafts from readers into raw blocks and write them in a single transaction; without embedding, category or edges
 (AMGS §8.1).
 """
 
@@ -67,7 +67,7 @@ def ingest(
     batch: int = 5000,
     progress: Progress | None = None,
 ) -> IngestReport:
-    """Write drafts as raw blocks in one transaction with one journal entry, and return the report.
+    """Write drafts as raw blocks in a single transaction with a journal entry, and return the report.
 
     A known block only gains the new source; if it was archived or superseded, it holds again, dated by its latest
     saying. now: in the time zone of drafts that have none. origin: for the journal's summary. names: locations of the

@@ -1,4 +1,4 @@
-"""Texts that are said again: a hidden one holds again, dated when it was said, as a raw block; what had replaced it
+"""Texts that are said again: a hidden text holds again, dated when it was said, as a raw block; what had replaced it
 ends.
 """
 
@@ -16,7 +16,7 @@ from amgs.storage.store import Storage
 from amgs.types import Block
 
 _REPEATED = timedelta(minutes=1)
-"""The same text within this time counts as one saying, such as a request that a program repeats."""
+"""The same text within this time counts as a single saying, such as a request that a program repeats."""
 _EVENT = "said again"
 _PAST = ("superseded_by", "superseded_at", "merged_into", "split_into", "dates", "said_at", "utc_offset")
 """Metadata dropped from a text that holds again; dates are recognised again from its latest saying."""
@@ -130,7 +130,7 @@ def end_replaced(storage: Storage, corrections: Sequence[Saying], now: datetime)
         if block.superseded and block.meta["superseded_by"] != correction.by:
             raise UsageError(
                 f"“{block.title}” was replaced already, by {str(block.meta['superseded_by'])[:8]}.",
-                way_out="Nothing was changed. Replace that one.",
+                way_out="Nothing was changed. Replace that block.",
             )
         if not block.superseded:
             after[block.id] = _end_block(block, correction.by, min(as_utc(correction.at), now))

@@ -43,7 +43,7 @@ def of_folder(storage: Storage, folder: Path, reading: FolderContents) -> NamedR
 
 
 def of_file(storage: Storage, path: Path, reading: FolderContents) -> NamedReading:
-    """Return the same for a single file; in a known folder its source is the one it has there."""
+    """Return the same for a single file; in a known folder its source is its source there."""
     if _is_sent(path):
         return NamedReading(reading, ())
     whole = real_path(path)
@@ -84,7 +84,7 @@ def _follow_moved_folder(
 
 
 def _sources_with_texts(storage: Storage, drafts: Iterable[RawBlock]) -> frozenset[str]:
-    """Return the sources that contain one of these texts."""
+    """Return the sources that contain any of these texts."""
     return frozenset(piece.source for piece in storage.sources.holding([block_id(d.content) for d in drafts]))
 
 
@@ -99,7 +99,7 @@ class _Names:
         self._prefix: dict[str, str] = {}
 
     def root_of(self, folder: Path) -> tuple[str, str] | None:
-        """Return the nearest known folder at or above this one, and the path between them; None without one."""
+        """Return the nearest known folder at or above this folder, and the path between them; None if there is none."""
         for ancestor in (folder, *folder.parents):
             if str(ancestor) in self._roots:
                 below = folder.relative_to(ancestor).as_posix()

@@ -43,9 +43,9 @@ def edit(
 ) -> Block:
     """Change fields of a block (None leaves a field), and return the block.
 
-    categories: all of its categories, the main one first; `category` alone removes the others. meta: metadata by key;
-    an empty value removes the key. A block set to pruned loses its edges. Raises UnknownBlockError, and UsageError for
-    a value out of range, a status that only the lifecycle sets, or metadata that only the engine writes.
+    categories: all of its categories, the main category first; `category` alone removes the others. meta: metadata by
+    key; an empty value removes the key. A block set to pruned loses its edges. Raises UnknownBlockError, and UsageError
+    for a value out of range, a status that only the lifecycle sets, or metadata that only the engine writes.
     """
     new_meta = _check_meta(meta or {})
     kinds = list(dict.fromkeys(map(check_category, categories or ([] if category is None else [category]))))
@@ -80,7 +80,7 @@ def edit(
 
 
 def with_categories(block: Block, categories: Sequence[str]) -> Block:
-    """Return the block with these categories, the main one first."""
+    """Return the block with these categories, the main category first."""
     meta = {key: value for key, value in block.meta.items() if key != "categories"}
     return replace(
         block, category=categories[0], meta=meta | ({"categories": list(categories)} if categories[1:] else {})
@@ -88,7 +88,7 @@ def with_categories(block: Block, categories: Sequence[str]) -> Block:
 
 
 def _check_meta(meta: Mapping[str, str]) -> dict[str, str]:
-    """Return metadata with clean keys and values; raise UsageError for a reserved or too long one."""
+    """Return metadata with clean keys and values; raise UsageError for a reserved or too long key."""
     for key, value in meta.items():
         if of_the_engine(key) or key in _OF_THEIR_OWN or not key.isprintable() or not key.strip():
             raise UsageError(f"The key {key!r} cannot be set by hand.", way_out="Give another key, or its own option.")
@@ -160,10 +160,10 @@ def annotate(
     """
     added, removed = (list(dict.fromkeys(map(check_tag, tags))) for tags in (add, remove))
     if both := set(added) & set(removed):
-        raise UsageError(f"The tag {min(both)} is both added and removed.", way_out="Choose one of them.")
+        raise UsageError(f"The tag {min(both)} is both added and removed.", way_out="Choose either.")
     if note is not None and len(note) > _LONGEST_NOTE:
         raise UsageError(
-            f"A note has at most {_LONGEST_NOTE:,} characters, this one {len(note):,}.",
+            f"A note has at most {_LONGEST_NOTE:,} characters, this note {len(note):,}.",
             way_out="Make a longer text a block of its own, and add an edge to it.",
         )
     with storage.transaction():
@@ -193,7 +193,7 @@ def add_edge(
     weight: float = DEFAULT_WEIGHT,
     confidence: float = 1.0,
 ) -> Edge:
-    """Add an edge, or change an existing one's weight and confidence. The kind `supersedes` supersedes the target.
+    """Add an edge, or change an existing edge's weight and confidence. The kind `supersedes` supersedes the target.
 
     Raises UnknownBlockError, and UsageError for an end that is not consolidated, an edge from a block to itself, a kind
     that is not a single lower-case word, and a weight or confidence outside [0, 1].
@@ -230,14 +230,14 @@ def confirm_edge(storage: Storage, key: EdgeKey, now: datetime) -> Edge:
 def _no_edge(ends: tuple[Block, Block], kind: str | None) -> UsageError:
     return UsageError(
         f"There is no {'' if kind is None else f'{kind} '}edge from “{ends[0].title}” to “{ends[1].title}”.",
-        way_out="An edge has a direction: try the other one, or list the neighbours of the block.",
+        way_out="An edge has a direction: try the other direction, or list the neighbours of the block.",
     )
 
 
 def remove_edges(
     storage: Storage, source_id: str, target_id: str, now: datetime, *, kind: str | None = None
 ) -> JournalEntry:
-    """Remove the edges from one block to another, of one kind or of all. Raises UsageError where there is none."""
+    """Remove the edges from a block to another, of one kind or of all. Raises UsageError where there is none."""
     with storage.transaction():
         ends = _block(storage, source_id), _block(storage, target_id)
         gone = [
@@ -315,7 +315,7 @@ def make_edge(source_id: str, target_id: str, kind: str, now: datetime) -> Edge:
 
 
 def check_tag(tag: str) -> str:
-    """Return the tag without white space and a number sign around it; raises UsageError for one that is none."""
+    """Return the tag without white space and a number sign around it; raises UsageError for an invalid tag."""
     bare = tag.strip().removeprefix("#")
     if not bare or len(bare) > _LONGEST_TAG or not bare.isprintable() or "," in bare:
         raise UsageError(

@@ -1,5 +1,5 @@
-"""Ask the configured language model about notes: their categories and names, whether two say the same, and
-where to split one. Rules check every answer; an invalid answer, or a failing model, changes nothing.
+"""Ask the configured language model about notes: their categories and names, whether two say the same, and where to
+split a note. Rules check every answer; an invalid answer, or a failing model, changes nothing.
 """
 
 from __future__ import annotations
@@ -61,8 +61,8 @@ def say_the_same(first: str, second: str, model: TextModel) -> bool | None:
 
 
 def find_turn(paragraphs: Sequence[str], model: TextModel) -> int:
-    """Return the number of paragraphs before the one where a model says another subject begins; 0 where
-    it names none.
+    """Return the number of paragraphs before the paragraph where a model says another subject begins; 0 where it names
+    none.
     """
     shown = "\n\n".join(f"{n}. {' '.join(text.split())[:_SHOWN_PARAGRAPH]}" for n, text in enumerate(paragraphs, 1))
     match = _NUMBER.search(_ask(_TURN.format(paragraphs=shown), 16, model))
@@ -84,7 +84,7 @@ def _ask(prompt: str, most_tokens: int, model: TextModel) -> str:
 
 MOST_COSINE: Final = 0.45
 """Cosine of the halves above which they are a single subject whatever a model says; the rules alone split below a lower
-one.
+subject.
 """
 
 

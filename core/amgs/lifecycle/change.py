@@ -37,7 +37,7 @@ class Change:
 
 
 def combine_changes(changes: Iterable[Change]) -> Change:
-    """Combine changes into a single one; the caller makes sure that they do not contradict each other."""
+    """Combine changes into a single change; the caller makes sure that they do not contradict each other."""
     every = tuple(changes)
     return Change(
         tuple(pair for c in every for pair in c.blocks),

@@ -1,4 +1,4 @@
-"""Decide whether a later block contradicts or supersedes an earlier one, by rules about English statements.
+"""Decide whether a later block contradicts or supersedes an earlier block, by rules about English statements.
 
 `supersede` calls `find_conflict` for pairs of blocks; the operator decides about each finding. The rules know no
 subject; tests/engine and `python -m benchmarks.supersession` measure them.
@@ -130,8 +130,8 @@ def subject_words(block: Block) -> frozenset[str]:
 def find_conflict(older: Block, newer: Block, cosine: float, linked: bool, words: Words) -> Finding | None:
     """Return the finding with the highest confidence between two blocks; None for none.
 
-    older, newer: by when they were last said. linked: the newer one links to the older. A text that was superseded and
-    is then said again supersedes its successor, for the same reason.
+    older, newer: by when they were last said. linked: the newer links to the older. A text that was superseded and is
+    then said again supersedes its successor, for the same reason.
     """
     if newer.created_at < older.created_at:
         then = find_conflict(_strip_said_at(newer), _strip_said_at(older), cosine, False, words)
@@ -214,7 +214,7 @@ class _Pair:
         return min(shares) >= _MOSTLY
 
     def find_amendment(self) -> Finding | None:
-        """Return a finding where the newer block links to the older one and says what of it stays or is replaced."""
+        """Return a finding where the newer block links to the older and says what of it stays or is replaced."""
         names = _link_targets(self.older)
         for claim in claims(self.newer.content):
             if claim.remains and names & set(claim.links):
@@ -289,7 +289,9 @@ class _Pair:
         return None
 
     def _find_retired_word(self, old_claim: Claim, new_claim: Claim, own: float) -> Finding | None:
-        """Return a finding where the later statement retires a word of the older one: "citrus instead of petroleum"."""
+        """Return a finding where the later statement retires a word of the older statement: "citrus instead of
+        petroleum".
+        """
         gone = new_claim.retired & old_claim.subject
         rest = (old_claim.topic & new_claim.topic) - new_claim.retired
         if not gone or not self.words.rare(gone) or len(rest) < 2 or own < 0.3:
@@ -317,7 +319,7 @@ class _Pair:
         return None
 
     def _compare_values(self, old_claim: Claim, new_claim: Claim, subject: float, own: float) -> Finding | None:
-        """Return a finding where the statements give different values of a kind and only one can be true."""
+        """Return a finding where the statements give different values of a kind and they exclude each other."""
         if (old_claim.others ^ new_claim.others) & old_claim.topic & new_claim.topic:
             return None
         for a in old_claim.values:
@@ -372,7 +374,7 @@ class _Pair:
         )
 
     def _find_denial(self, old_claim: Claim, new_claim: Claim) -> Finding | None:
-        """Return a finding where the statements share most words and one denies the other or says the opposite."""
+        """Return a finding where the statements share most words and they contradict each other."""
         both = old_claim.topic & new_claim.topic
         denied = (old_claim.negated != new_claim.negated) != _has_opposites(old_claim, new_claim)
         if not denied or (self.events and self.apart) or len(both) < _LEAST_DENIED:
@@ -397,7 +399,7 @@ class _Pair:
 
 
 def _link_targets(block: Block) -> frozenset[str]:
-    """Return the link targets by which another block may refer to this one: its file names and its title."""
+    """Return the link targets by which another block may refer to this block: its file names and its title."""
     sources = block.meta.get("sources") or [block.meta.get("source") or ""]
     paths = [PurePosixPath(file_of(str(source))) for source in sources]
     return frozenset(

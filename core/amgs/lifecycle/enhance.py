@@ -254,7 +254,7 @@ def _splits(
         if block.id in waiting:
             continue
         parts = divided[n]
-        reason, sure, by = f"{plural(len(parts), 'section')} under headings of one level", 0.7, ""
+        reason, sure, by = f"{plural(len(parts), 'section')} under headings of the same level", 0.7, ""
         if len(parts) < 2 and pieces[n]:
             own_vectors = vectors[ends[n] : ends[n + 1]]
             parts, cosine = merge_split.semantic_break(block.content, own_vectors, SPLIT_WORDS, SPLIT_COSINE)

@@ -27,7 +27,7 @@ from amgs.types import Block, JournalEntry, Verification
 
 KIND = "delete"
 _RUN = 12
-"""Characters in a row that a text may not share with an erased one."""
+"""Characters in a row that a text may not share with an erased text."""
 _WORD = re.compile(r"\w{3,}")
 
 
@@ -147,7 +147,7 @@ def _texts(block: Block) -> list[str]:
 
 
 def gives_away(texts: Sequence[str], is_stored: Callable[[str], bool]) -> Callable[[str], bool]:
-    """Return a function that says whether a text gives away an erased one: it repeats _RUN characters of it, or has a
+    """Return a function that says whether a text gives away an erased text: it repeats _RUN characters of it, or has a
     word that only the erased texts had. is_stored: whether a word is in a block that stays.
     """
     folded = [" ".join(text.casefold().split()) for text in texts]
@@ -219,7 +219,7 @@ _OWN = frozenset({"change_counter", "outbox"})
 class SecretScan:
     """Secrets of a store.
 
-    found: their kinds, without repeats. rows: number of rows that hold one, by table. blocks: of them, blocks.
+    found: their kinds, without repeats. rows: number of rows with secrets, by table. blocks: of them, blocks.
     operation: that masked them; None where nothing was changed. originals: the file that holds the originals.
     """
 

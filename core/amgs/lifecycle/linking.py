@@ -73,11 +73,11 @@ class LinkContext:
         self.ids: list[str] = []
         self.created: list[datetime] = []
         self.sources: dict[str, int] = {}
-        """The row that came from a source, the last one where there are several."""
+        """The row that came from a source, the last if there are several."""
         self.followers: dict[str, list[int]] = {}
         """Rows by the source of the piece before them."""
         self.places: dict[str, int] = {}
-        """The row of a note by the slugs of its file and its title, the first one where there are several."""
+        """The row of a note by the slugs of its file and its title, the first if there are several."""
         self.linkers: dict[str, list[int]] = {}
         """Rows by the slugs they link to."""
         self.holders: dict[str, list[int]] = {}
@@ -98,7 +98,7 @@ class LinkContext:
         return np.sort(np.array(self._numbers, dtype=np.int64))
 
     def rows(self, numbers: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return the row of each number, −1 for one that is not here; any shape."""
+        """Return the row of each number, −1 for an unknown number; any shape."""
         return np.array([self._row_of.get(n, -1) for n in numbers.ravel().tolist()], dtype=np.int64).reshape(
             numbers.shape
         )
@@ -208,7 +208,7 @@ def _edge(
 
 
 def _sequence(nodes: Sequence[LinkNode], known: LinkContext, first: int, now: datetime) -> Iterator[Edge]:
-    """Yield `next` edges from a turn or part to the one after it."""
+    """Yield `next` edges from a turn or part to the next."""
     for n in nodes:
         for source in n.sources:
             for row in known.followers.get(source, ()):

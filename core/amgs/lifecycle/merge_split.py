@@ -47,10 +47,10 @@ def merge_texts(a: str, b: str) -> str:
 def merge(
     a: Block, b: Block, edges: Sequence[Edge], known: frozenset[str], embedder: Embedder, now: datetime
 ) -> Change:
-    """a and b (the later) as one new block that takes over their edges.
+    """a and b (the later) as a single new block that takes over their edges.
 
-    Where the joined text is one of the two, that one stays and only the other is archived. known: ids that
-    the store holds. An empty change where the joined text belongs to a third block.
+    Where the joined text equals one of the two, that block stays and only the other is archived. known: ids that the
+    store holds. An empty change where the joined text belongs to a third block.
     """
     text = merge_texts(a.content, b.content)
     new_id = block_id(text)
@@ -103,7 +103,7 @@ def _move_edges(
 ) -> tuple[tuple[Edge | None, Edge | None], ...]:
     """Copies of the edges that lead out, at the new block; those of the archived ones stay where they are.
 
-    Of two that would be one the stronger counts; an edge that is there already stays as it is.
+    Of two equal edges the stronger counts; an edge that is there already stays as it is.
     """
     there = {(e.source_id, e.target_id, e.relation_type) for e in edges}
     new_edges: dict[tuple[str, str, str], Edge] = {}
@@ -123,7 +123,7 @@ def _move_edges(
 
 
 def sections(text: str, least_words: int) -> tuple[str, ...]:
-    """Return the text cut at headings that stand on one level, each part of at least so many words.
+    """Return the text cut at headings that stand on the same level, each part of at least so many words.
 
     One part where headings do not divide it.
     """
@@ -167,7 +167,7 @@ def semantic_break(text: str, vectors: Vector, least_words: int, most_alike: flo
 
 def cuts_of(text: str, vectors: Vector, least_words: int) -> dict[int, float]:
     """Return where a text may be cut between its paragraphs, as how many of `paragraphs_of(text)` stand before it, with
-    the cosine of the two sides; nowhere in one with headings inside.
+    the cosine of the two sides; nowhere in a text with headings inside.
     """
     paragraphs = paragraphs_of(text)
     counts = [len(p.split()) for p in paragraphs]

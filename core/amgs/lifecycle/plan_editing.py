@@ -1,4 +1,4 @@
-"""Edit a consolidation plan before it is applied. A draft is never changed: each edit returns a new one.
+"""Edit a consolidation plan before it is applied. A draft is never changed: each edit returns a new draft.
 
 A draft has the proposed plan and, apart from it, the operator's edits, so that each can be taken back.
 """
@@ -81,9 +81,9 @@ def edit_draft(
 ) -> PlanDraft:
     """Return the draft with a block edited; None leaves a field as it was.
 
-    known: categories that exist; None allows a new one. drop, keep, sure: edges, each by its number in the plan from 1
-    or the beginning of the other block's id. Raises UsageError for a block that is not in the plan, an unknown category
-    or edge, and a confidence out of [0, 1].
+    known: categories that exist; None allows a new category. drop, keep, sure: edges, each by its number in the plan
+    from 1 or the beginning of the other block's id. Raises UsageError for a block that is not in the plan, an unknown
+    category or edge, and a confidence out of [0, 1].
     """
     item = item_of(draft.proposed, block_id)
     edit = draft.edit_of(block_id)
@@ -137,7 +137,7 @@ def item_of(plan: ConsolidationPlan, block_id: str) -> ConsolidationItem:
             return item
     raise UsageError(
         f"The plan has no block {block_id[:12]}.",
-        way_out=f"Choose one of its {len(plan.items)} raw blocks.",
+        way_out=f"Choose among its {len(plan.items)} raw blocks.",
         about="draft",
     )
 
@@ -167,12 +167,12 @@ def far_end(item: ConsolidationItem, edge: Edge) -> str:
     return edge.target_id if edge.source_id == item.block.id else edge.source_id
 
 
-# --- one item ---------------------------------------------------------------------------------------------
+# --- an item ---------------------------------------------------------------------------------------------
 
 
 def find_category(category: str, known: Collection[str], *, adds: bool = False) -> str:
-    """Return the name of a category. adds: whether a new one could be allowed. Raises UsageError, which names those
-    that are like it, else all, for one that is not known.
+    """Return the name of a category. adds: whether a new category could be allowed. Raises UsageError, which names
+    those that are like it, else all, for an unknown category.
     """
     name = check_category(category)
     if name in known:
@@ -181,14 +181,14 @@ def find_category(category: str, known: Collection[str], *, adds: bool = False) 
     meant = f"Did you mean {' or '.join(near)}?" if near else f"Available: {', '.join(sorted(known))}."
     fault = f"There is no category {name!r}."
     if adds:
-        raise UsageError(fault, way_out=f"{meant} A new one has to be allowed.", about="category")
+        raise UsageError(fault, way_out=f"{meant} A new category has to be allowed.", about="category")
     raise UsageError(fault, way_out=meant)
 
 
 def _set_category(
     edit: ItemEdit, item: ConsolidationItem, category: str, owner_name: str, profiles: ProfileSettings
 ) -> ItemEdit:
-    """Return the edit with a category and what follows from it; without them where it is the proposed one."""
+    """Return the edit with a category and what follows from it; without them where it is the proposed category."""
     if category == item.category:
         return replace(edit, category=None, decay_lambda=None, is_self_component=None)
     return replace(
@@ -234,7 +234,7 @@ def _revise_item(item: ConsolidationItem, edit: ItemEdit | None, out: frozenset[
 
 
 def _with_edit(draft: PlanDraft, edit: ItemEdit) -> PlanDraft:
-    """Return the draft with this edit in place of the block's earlier one; an empty edit is removed."""
+    """Return the draft with this edit in place of the block's earlier edit; an empty edit is removed."""
     edits = {e.block_id: e for e in draft.edits}
     edits[edit.block_id] = edit
     real_edits = tuple(e for e in edits.values() if e != ItemEdit(e.block_id))

@@ -1,5 +1,5 @@
-"""Proposals of enhancement, one value each with its reason and its change; and the health of edges under use:
-faint ones, those that use strengthens or weakens, and neighbours that disagree.
+"""Proposals of enhancement, a value each with its reason and its change; and the health of edges under use: faint ones,
+those that use strengthens or weakens, and neighbours that disagree.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def proposal_id(kind: str, *parts: str) -> str:
 
 def chosen(plan: EnhancementPlan, only: Sequence[str]) -> tuple[Proposal, ...]:
     """Return the proposals with these ids (or beginnings of ids), all without any; raises UsageError for an unknown
-    one.
+    edge.
     """
     if not only:
         return plan.proposals
@@ -153,7 +153,7 @@ def mismatches(
 ) -> list[Proposal]:
     """Return blocks that are strongly alike and believed very differently.
 
-    The one with less use behind it moves half of the way to the other; each block at most once a plan.
+    The edge with less use behind it moves half of the way to the other; each block at most once a plan.
     """
     proposals: list[Proposal] = []
     moved: set[str] = set()
@@ -164,7 +164,7 @@ def mismatches(
             continue
         if abs(a.confidence - b.confidence) < MISMATCH:
             continue
-        # With equal use behind both, the lower confidence is the one that a hedge or a vague category gave.
+        # With equal use behind both, the lower confidence is the confidence that a hedge or a vague category gave.
         block, other = sorted((a, b), key=lambda x: (len(usage.blocks.get(x.id, ())), x.confidence, x.id))
         if block.id in moved or other.id in moved:
             continue

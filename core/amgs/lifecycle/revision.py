@@ -243,7 +243,7 @@ class _Planner:
     # --- what becomes of a block ------------------------------------------------------------------------
 
     def _find_heirs(self, lost: Sequence[str], fresh: Sequence[str]) -> dict[str, Succession]:
-        """Return the successor of each lost text that has one."""
+        """Return the successor of each lost text that has any."""
         off = [p for p in self.dropped if p.block_id in set(lost)]
         new = [p for p in self.placed if p.block_id in set(fresh)]
         return find_successors(

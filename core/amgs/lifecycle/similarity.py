@@ -120,7 +120,7 @@ def find_pairs(
         some = keys[start : start + 65_536]
         first, second = np.divmod(some, max(1, len(blocks)))
         cosines = np.clip(np.einsum("ij,ij->i", matrix[first], matrix[second]), 0.0, 1.0)
-        # Common runs were not counted; the pair shares at most as many as the one with fewer has.
+        # Common runs were not counted; the pair shares at most as many as the text with fewer has.
         sizes = np.diff(own.ends)
         most = shared.counts_of(some) + np.minimum((sizes - rare)[first], (sizes - rare)[second])
         bound = most / np.maximum(1, sizes[first] + sizes[second] - most)
@@ -285,7 +285,7 @@ def find_successors(
     before: Mapping[str, Sequence[str]],
     after: Mapping[str, Sequence[str]],
 ) -> dict[str, Succession]:
-    """Return the successor of each lost text that has one, by id; several texts may have the same.
+    """Return the successor of each lost text that has any, by id; several texts may have the same.
 
     lost, gained: texts that left their sources, and new ones. before, after: ids of each source's texts in order.
     """

@@ -161,7 +161,7 @@ def _candidate_pairs(
 
 
 def _rare_pairs(blocks: Sequence[Block]) -> Iterable[tuple[int, int]]:
-    """Return the pairs, as indexes, that share two rare words, or one that is in both titles."""
+    """Return the pairs, as indexes, that share two rare words, or a rare word in both titles."""
     holders: dict[str, list[int]] = {}
     titles = [subject_words(b) for b in blocks]
     for row, block in enumerate(blocks):
@@ -184,7 +184,7 @@ def _source_file(block: Block) -> str:
 def find_likely_replaced(newer: Block, others: Sequence[Block]) -> LikelyReplacement | None:
     """Return the block that a new text probably replaces; None for none.
 
-    others: hits for the new text, the best first. Takes the one that a review would call superseded or contradicted;
+    others: hits for the new text, the best first. Takes the hit that a review would call superseded or contradicted;
     else the best hit, where the new text reports a change and both share enough words.
     """
     earlier = [older for older in others if older.said_at <= newer.said_at]
@@ -236,7 +236,7 @@ def queue(storage: Storage, *, every: bool = False, limit: int | None = None) ->
         for r in reviews
         if r.older_id in blocks
         and r.newer_id in blocks
-        # Hidden too: a finding whose older text was said again since, so that it is the later one now.
+        # Hidden too: a finding whose older text was said again since, so that it is the later text now.
         and not (
             r.state == "open" and r.kind == SUPERSEDES and _is_order_reversed(blocks[r.older_id], blocks[r.newer_id])
         )
@@ -249,7 +249,7 @@ def _is_order_reversed(older: Block, newer: Block) -> bool:
 
 
 def accept(storage: Storage, review_id: int, now: datetime, embedder: Embedder) -> JournalEntry:
-    """Accept a finding: add its edge and, for a superseding one, mark the older block; or merge the two blocks.
+    """Accept a finding: add its edge and, for a superseding finding, mark the older block; or merge the two blocks.
 
     Raises UsageError for a finding that is not open, and for a merge of blocks that are no longer consolidated.
     """

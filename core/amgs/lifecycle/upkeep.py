@@ -1,5 +1,5 @@
 """Check the store, by rehashing every block and following every reference (`amgs verify`), and decide when
-consolidation is due, by the time since the last one and by the size of the inbox (AMGS §8.2).
+consolidation is due, by the time since the last consolidation and by the size of the inbox (AMGS §8.2).
 """
 
 from __future__ import annotations

@@ -17,7 +17,7 @@ from amgs.storage.store import Storage
 from amgs.types import Block, BlockChange, Edge, FrameDefinition, JournalEntry, JournalEntryDetail, Outcome
 from amgs.types.lifecycle import MADE_BY
 
-# Fields of a block that an operation may change. The reinforcement clock is not one: it has its own log.
+# Fields of a block that an operation may change. The reinforcement clock is excluded: it has its own log.
 STATE = ("category", "confidence", "decay_lambda", "status", "is_self_component", "meta")
 VALIDITY = ("valid_from", "valid_to")
 """Times that are part of the state too; stored only if set."""
@@ -106,7 +106,7 @@ def write(storage: Storage, kind: str, at: datetime, summary: str, rows: Sequenc
 def extend(
     storage: Storage, operation: JournalEntry, at: datetime, summary: str, rows: Sequence[JournalRow]
 ) -> JournalEntry:
-    """Add rows to an operation that `is_latest`, so that one undo reverts them together."""
+    """Add rows to an operation that `is_latest`, so that a single undo reverts them together."""
     blocks, edges = _count_rows(rows)
     return storage.journal.extend(operation, at, _with_author(summary), rows, blocks=blocks, edges=edges)
 
@@ -118,7 +118,7 @@ def _with_author(summary: str) -> str:
 
 
 def is_latest(storage: Storage, operation: JournalEntry) -> bool:
-    """Return whether an operation is not undone and the last one; only then it can be extended."""
+    """Return whether an operation is not undone and the latest; only then it can be extended."""
     return storage.journal.is_latest(operation.id)
 
 

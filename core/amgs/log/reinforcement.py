@@ -17,7 +17,7 @@ from amgs.types import EdgeKey, JournalEntry
 def reinforce(
     storage: Storage, ids: Sequence[str], *, event_type: str, source: str, now: datetime, walked: Sequence[EdgeKey] = ()
 ) -> None:
-    """Log one event per block, however often it occurs, and reset the clocks of the edges walked.
+    """Log an event per block, however often it occurs, and reset the clocks of the edges walked.
 
     Raises UnknownBlockError if a block does not exist; then nothing is written.
     """

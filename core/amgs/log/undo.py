@@ -1,4 +1,4 @@
-"""Undo an operation of the journal, in one transaction (contract 6 of the design)."""
+"""Undo an operation of the journal, in a single transaction (contract 6 of the design)."""
 
 from __future__ import annotations
 
@@ -164,7 +164,7 @@ def _restore_edges(storage: Storage, rows: Sequence[JournalRow]) -> None:
 
 
 def _with_clock(edge: Edge, present: Edge | None, left: Edge | None) -> Edge:
-    """Return the edge with the clock of its latest use, except one set by the undone operation itself."""
+    """Return the edge with the clock of its latest use, except a clock set by the undone operation itself."""
     if present is None or present.last_reinforced_at <= edge.last_reinforced_at:
         return edge
     if left is not None and left.last_reinforced_at == present.last_reinforced_at:
@@ -216,7 +216,7 @@ def _undo_frames(storage: Storage, rows: Sequence[JournalRow]) -> None:
 
 
 def _undo_reinforcement(storage: Storage, row: JournalRow) -> None:
-    """Delete a reinforcement from the log and reset the clock, unless a later one has set it."""
+    """Delete a reinforcement from the log and reset the clock, unless a later reinforcement has set it."""
     before, after = json.loads(row.before or "{}"), json.loads(row.after or "{}")
     at = parse_instant(after["at"])
     storage.reinforcements.remove(row.key, after["event_type"], at, after["source"])

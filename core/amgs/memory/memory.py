@@ -57,7 +57,7 @@ class LifecycleMethods(OpenMemory):
     def consolidate(self, *, limit: int | None = None, progress: Progress | None = None) -> ConsolidationSummary:
         """Consolidate new blocks: category, embedding, entities, edges, decay profile.
 
-        limit: most raw blocks, oldest first. Each batch is one transaction. progress: if it is cancelled, committed
+        limit: most raw blocks, oldest first. Each batch is a transaction. progress: if it is cancelled, committed
         batches stay. Without raw blocks nothing is written. Raises StoreError if the store was embedded by another
         encoder, ModelError if a model cannot be loaded.
         """
@@ -83,7 +83,7 @@ class LifecycleMethods(OpenMemory):
         return self.lifecycle.draft_consolidation(limit=limit, progress=progress).proposed
 
     def apply_consolidation(self, plan: ConsolidationPlan) -> JournalEntry:
-        """Apply a plan in one transaction; raises UsageError if its blocks are no longer raw."""
+        """Apply a plan in a single transaction; raises UsageError if its blocks are no longer raw."""
         from amgs.lifecycle.plan_editing import PlanDraft
 
         return self.lifecycle.apply_draft(PlanDraft(plan))
@@ -93,7 +93,7 @@ class LifecycleMethods(OpenMemory):
     ) -> Iterator[tuple[ConsolidationPlan, JournalEntry]]:
         """Consolidate the inbox (its `limit` oldest blocks) in batches, each in its own transaction.
 
-        Yields each batch's plan and the journal entry so far, which one `undo` reverts. Stopping keeps committed
+        Yields each batch's plan and the journal entry so far, which a single `undo` reverts. Stopping keeps committed
         batches.
         """
         return self._run_consolidation(bounds.count("A limit", limit), progress)
@@ -124,13 +124,15 @@ class LifecycleMethods(OpenMemory):
         return self._storage.journal.last_event()
 
     def undo(self, operation_id: int) -> JournalEntry:
-        """Undo an operation; raises UsageError if it is unknown or already undone, or if a later one depends on it."""
+        """Undo an operation; raises UsageError if it is unknown or already undone, or if a later operation depends on
+        it.
+        """
         from amgs.log import undo as undoing
 
         return undoing.undo(self._storage, operation_id)
 
     def reinforce(self, ids: Sequence[str], *, event_type: str, source: str) -> None:
-        """Restart the decay clock of blocks, with one logged event each."""
+        """Restart the decay clock of blocks, with a logged event each."""
         from amgs.log import reinforcement as reinforcing
 
         wanted, now = [self._context.whole_id(i) for i in ids], self._now
@@ -161,7 +163,7 @@ class LifecycleMethods(OpenMemory):
         """Record whether a block selected by `context` was useful; its score was a forecast of that.
 
         block_id: an id or unique prefix. The verdict is on the block's latest open forecast; with assembly_id
-        (`frame.id`), that of this frame; with prediction_id, this one. Raises UsageError if there is no such open
+        (`frame.id`), that of this frame; with prediction_id, this forecast. Raises UsageError if there is no such open
         forecast, UnknownBlockError or AmbiguousIdError for the id.
         """
         from amgs.calibration import forecasting
@@ -180,7 +182,7 @@ class LifecycleMethods(OpenMemory):
         return self._storage.forecasts.latest(bounds.count("A limit", limit))
 
     def reliability(self, bins: int = 10, *, by: ForecastGroup | None = None, value: str | None = None) -> Reliability:
-        """Return the reliability table and the Brier score with its components, of all forecasts or of one frame,
+        """Return the reliability table and the Brier score with its components, of all forecasts or of a frame,
         category or relation type; for all, also how promises of coverage held.
         """
         from amgs.calibration import brier, forecasting
@@ -196,8 +198,8 @@ _COUNTS_KEPT = 4096
 
 
 def _embedder_of(storage: Storage, at_hand: Embedder | None) -> Embedder | None:
-    """Return the embedder of the store's embeddings, which may be the passed one; for a store without any, the passed
-    one.
+    """Return the embedder of the store's embeddings, which may be the passed embedder; for a store without any, the
+    passed embedder.
     """
     space = storage.meta.embedding_space()
     if space is None or (at_hand is not None and space == (at_hand.name, at_hand.dimension)):
@@ -258,14 +260,14 @@ class Memory(BlockMethods, LifecycleMethods, RetrievalMethods, Intake):
         create: bool = True,
         accept_loss: bool = False,
     ) -> Memory:
-        """Open or create a memory (":memory:" for one in RAM) with these models; `amgs.open` chooses them.
+        """Open or create a memory (":memory:" for a memory in RAM) with these models; `amgs.open` chooses them.
 
-        embedder: default: the one of the store's embeddings; in a store without any, `new_embedder`.
-        Deterministic replacements are used for missing models. create: if False, a missing store is an error.
-        accept_loss: open a store that has lost its last changes. summariser: writes digests of conversations in its own
-        words, marked as such. model: proposes categories, names, duplicates and changes of topic in notes, and writes
-        frames that are summaries; rules check its answers. Raises StoreLockedError, StoreTooNewError, StoreCorruptError
-        or StoreError; ModelError if the store's embedder is not installed.
+        embedder: default: that of the store's embeddings; in a store without any, `new_embedder`. Deterministic
+        replacements are used for missing models. create: if False, a missing store is an error. accept_loss: open a
+        store that has lost its last changes. summariser: writes digests of conversations in its own words, marked as
+        such. model: proposes categories, names, duplicates and changes of topic in notes, and writes frames that are
+        summaries; rules check its answers. Raises StoreLockedError, StoreTooNewError, StoreCorruptError or StoreError;
+        ModelError if the store's embedder is not installed.
         """
         storage = open_storage(path, read_only=read_only, create=create, accept_loss=accept_loss)
         try:
@@ -320,7 +322,7 @@ class Memory(BlockMethods, LifecycleMethods, RetrievalMethods, Intake):
 
     @property
     def path(self) -> str:
-        """Place of the store; `:memory:` for one in RAM."""
+        """Place of the store; `:memory:` for a memory in RAM."""
         return self._storage.path
 
     @property
@@ -330,7 +332,7 @@ class Memory(BlockMethods, LifecycleMethods, RetrievalMethods, Intake):
 
     @property
     def change_counter(self) -> int:
-        """Number that increases by one with every committed change."""
+        """Number that increases by 1 with every committed change."""
         return self._storage.change_counter
 
     @property

@@ -100,7 +100,7 @@ class OpenMemory(WingParts):
 
     @property
     def conversation(self) -> Conversations:
-        """Conversations, stored in full, and the part of one that a model should read for a question."""
+        """Conversations, stored in full, and the part that a model should read for a question."""
         from amgs.api.conversation import Conversations
 
         return Conversations(self._context)
@@ -196,7 +196,7 @@ class BlockMethods(OpenMemory):
         return self._storage.blocks.select(filter, order=order, limit=most, offset=skipped)
 
     def earliest(self, filter: BlockFilter) -> datetime | None:
-        """Return the creation time of the oldest block that passes a filter; None without one."""
+        """Return the creation time of the oldest block that passes a filter; None if there is none."""
         return self._storage.blocks.earliest(filter)
 
     def count(self, filter: BlockFilter) -> int:
@@ -220,11 +220,11 @@ class BlockMethods(OpenMemory):
         return self._storage.blocks.with_source(source)
 
     def has_source(self, sources: Sequence[str]) -> bool:
-        """Return whether a block came from one of these sources, or a part of them."""
+        """Return whether a block came from any of these sources, or a part of them."""
         return self._storage.blocks.has_source(sources) or bool(self._storage.sources.held(sources))
 
     def edges(self, block_id: str | None = None) -> tuple[Edge, ...]:
-        """Return the edges of a block in both directions; without one, of the whole memory."""
+        """Return the edges of a block in both directions; without a block, of the whole memory."""
         if block_id is None:
             return self._storage.edges.everything()
         return self._storage.edges.touching([self._context.whole_id(block_id)])
@@ -261,7 +261,7 @@ class BlockMethods(OpenMemory):
         )
 
     def tag(self, id: str, add: Sequence[str] = (), remove: Sequence[str] = (), *, note: str | None = None) -> Block:
-        """Add and remove tags of a block, and set its note (an empty one removes it); journalled. They stay when its
+        """Add and remove tags of a block, and set its note (an empty note removes it); journalled. They stay when its
         source is read again.
         """
         whole = self._context.whole_id(id)
@@ -270,13 +270,13 @@ class BlockMethods(OpenMemory):
         return annotating.annotate(self._storage, whole, self._now, add=add, remove=remove, note=note)
 
     def note(self, id: str, text: str) -> Block:
-        """Set a block's note; an empty one removes it. Journalled."""
+        """Set a block's note; an empty note removes it. Journalled."""
         return self.tag(id, note=text)
 
     def add_edge(
         self, source: str, target: str, *, kind: str = "related", weight: float = 0.8, confidence: float = 1.0
     ) -> Edge:
-        """Add an edge between two consolidated blocks, or change the existing one of that kind; journalled."""
+        """Add an edge between two consolidated blocks, or change the existing edge of that kind; journalled."""
         start, goal = (self._context.whole_id(short_id) for short_id in (source, target))
         from amgs.lifecycle import annotate as annotating
 
@@ -285,7 +285,7 @@ class BlockMethods(OpenMemory):
         )
 
     def remove_edge(self, source: str, target: str, *, kind: str | None = None) -> JournalEntry:
-        """Remove the edges from a block to another, of one kind or all; journalled."""
+        """Remove the edges from a block to another, of a kind or all; journalled."""
         start, goal = (self._context.whole_id(short_id) for short_id in (source, target))
         from amgs.lifecycle import annotate as annotating
 

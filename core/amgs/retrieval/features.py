@@ -31,7 +31,7 @@ FEATURES: Mapping[str, str] = {
     "neighbour_words": "BM25 of the two turns on either side, by the query's best; gated",
     "speaker_words": "the same of the turn that the same speaker said one or two before; in a chat with an assistant",
     "meaning": "cosine in deviations from the store's mean, times NOTE_MEANING for a note, PART_MEANING for a part; of "
-    "a turn: of it and the one before it together, more than half for the query without the names of those whom it asks"
+    "a turn: of it and the previous turn together, more than half for the query without the names of those whom it asks"
     " about",
     "asked_of": "a turn of somebody whom the query names",
     "other_role": "a turn of the assistant of a chat where the question's I means the user, or the other way round",
@@ -61,12 +61,12 @@ PART_MEANING = 0.67
 """The same of a part of a document, whose headings and terms say more: docs/results/search.md."""
 
 PART_WORDS, PART_SHARPNESS = 2.15, 1.5
-"""How much the keyword layer's own score of a part counts in place of its coverage, and how far ahead of the next one
-its best is: docs/results/search.md.
+"""How much the keyword layer's own score of a part counts in place of its coverage, and how far ahead of the next
+candidate its best is: docs/results/search.md.
 """
 
 MOST_POSTINGS = 2000
-"""Documents looked up for one word; of a commoner word only the best count."""
+"""Documents looked up for a word; of a commoner word only the best count."""
 
 LONGEST_TURN = 2.0
 """Upper limit of `turn_length`, about the largest in the data of the fit: without it a pasted page would outweigh
@@ -83,10 +83,10 @@ _WORD = re.compile(r"[^\W_]+")
 
 @dataclass(frozen=True, eq=False)
 class Features:
-    """values: (m, k) for m candidates in rising number and the k FEATURES. named: (m,) whether somebody whom
-    the query names says the block; all False when it names nobody. coverage: (m,) how much of what is asked
-    about the block itself mentions, in [0, 1]. form, gate: (m,) see TextForms. cosine: (m,) of the block's own vector,
-    0 without one.
+    """values: (m, k) for m candidates in rising number and the k FEATURES. named: (m,) whether somebody whom the query
+    names says the block; all False when it names nobody. coverage: (m,) how much of what is asked about the block
+    itself mentions, in [0, 1]. form, gate: (m,) see TextForms. cosine: (m,) of the block's own vector, 0 if there is
+    none.
     """
 
     numbers: Numbers
@@ -217,14 +217,14 @@ class _Words:
         spoken = {term.text for term in keyword.content(asked.query, names)} if names else None
         every_turn, every_episode = sequences.forms.turns, sequences.episode
         episode = every_episode[near[0]]
-        speaker = np.append(sequences.forms.speaker, NOBODY)[near]  # the last one is that at NOTHING
+        speaker = np.append(sequences.forms.speaker, NOBODY)[near]  # the last is that at NOTHING
         same = [(speaker[place] == speaker[0]) & (speaker[0] != NOBODY) for place in (1, 2)]
         mass, mentioned = np.zeros(turns.size), np.zeros(turns.size)
         mentioning = np.zeros(sequences.episodes, dtype=np.bool_)
-        scores = np.zeros(every_turn.size + 1)  # the last one is that at NOTHING
+        scores = np.zeros(every_turn.size + 1)  # the last is that at NOTHING
 
         def scores_nearby(at: NDArray[np.int64], values: NDArray[np.float64]) -> NDArray[np.float64]:
-            """Return (5, m): one word's scores of each candidate and its four neighbours, from its scores by row."""
+            """Return (5, m): a word's scores of each candidate and its four neighbours, from its scores by row."""
             scores[at] = values
             near_scores = scores[near]
             scores[at] = 0.0  # `scores` is as long as the store: clearing these rows is faster than a new array a word
@@ -270,8 +270,8 @@ def _best(scores: NDArray[np.float64]) -> float:
 
 
 def _window_rows(sequences: SequenceIndex, rows: NDArray[np.int64], turns: NDArray[np.bool_]) -> NDArray[np.int64]:
-    """Return (5, m): the rows themselves, those one and two steps before, and those one and two steps after; NOTHING
-    where there is none, as two steps from anything but a turn.
+    """Return (5, m): the rows themselves, those a step and two steps before, and those a step and two steps after;
+    NOTHING where there is none, as two steps from anything but a turn.
     """
     window = [rows]
     for way in (sequences.before, sequences.after):

@@ -156,7 +156,7 @@ def expand(
     """Return the similarity in [0, 1] that the seeds pass on to their allowed neighbours, by number.
 
     An edge passes on share x strength x the seed's similarity; several are joined as independent chances, so that a
-    block with edges to many seeds ranks above one with a single edge. A seed receives from the other seeds.
+    block with edges to many seeds ranks above a block with a single edge. A seed receives from the other seeds.
     """
     missed: dict[int, float] = {}
     for number in sorted(seeds):
@@ -200,7 +200,7 @@ _MICROSECONDS_PER_HOUR = 3_600_000_000.0
 
 @dataclass(slots=True)
 class Finding:
-    """What the layers say so far about one candidate; mutable, because each layer of a query adds to hundreds.
+    """What the layers say so far about a single candidate; mutable, because each layer of a query adds to hundreds.
 
     share, exact: see LexicalHit. cosine: None without an embedding. flow: similarity that came along edges, in [0, 1].
     layers: names of those that found the block, in the order of the waterfall.
@@ -242,7 +242,7 @@ def demote_superseded(similarities: NDArray[np.float64], superseded: NDArray[np.
 
 
 def reinforcement(count: float) -> float:
-    """Return n / (n + 4) for n reinforcements: each one adds less than the one before."""
+    """Return n / (n + 4) for n reinforcements: each one adds less than the previous."""
     return count / (count + REINFORCEMENTS_FOR_HALF)
 
 

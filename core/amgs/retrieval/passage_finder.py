@@ -146,7 +146,7 @@ def matching_words(query: LexicalQuery, content: str, index: LexicalIndex) -> tu
 
 
 def words_with_stems(stems: Collection[str], content: str, index: LexicalIndex) -> tuple[str, ...]:
-    """Return the content's words that have one of these stems, in lower case, each once; for scripts without spaces,
+    """Return the content's words that have any of these stems, in lower case, each once; for scripts without spaces,
     the stems themselves.
     """
     words = dict.fromkeys(match.group().lower() for match in _WORD.finditer(content[:_MOST_CHARACTERS]))

@@ -46,7 +46,7 @@ _RAW = {"keyword": "lexical", "vector": "vector", "graph": "graph"}
 
 @dataclass(frozen=True, slots=True)
 class StoredCandidate:
-    """Fate of a block in one part of a frame. block: the first digits of its id. layers: that found it."""
+    """Fate of a block in a single part of a frame. block: the first digits of its id. layers: that found it."""
 
     block: str
     child: str

@@ -1,4 +1,4 @@
-"""Weigh the features of a candidate into one similarity in [0, 1], and estimate the chance of an answer.
+"""Weigh the features of a candidate into a single similarity in [0, 1], and estimate the chance of an answer.
 
 The weights come from `python -m benchmarks.fit` on labelled questions; change none by hand without measuring
 it there.
@@ -46,7 +46,7 @@ without it.
 """
 
 MIDDLE = 4.4
-"""Linear score at which the similarity is one half: about that of the twentieth hit of a question with an answer."""
+"""Linear score at which the similarity is 1/2: about that of the twentieth hit of a question with an answer."""
 
 SCALE = 2.2
 """Width of the logistic curve. With it the best hit is at about 0.87 and the hundredth at 0.27, so that a frame can ask
@@ -57,7 +57,7 @@ FEW = 10.0
 """Number of candidates at which differences between them count half."""
 
 USUAL_BEST, MANY = 8.6, 20.0
-"""Linear score of a usual best hit (similarity 0.87), and the number of candidates from which a better one is not
+"""Linear score of a usual best hit (similarity 0.87), and the number of candidates from which a better candidate is not
 lowered.
 """
 
@@ -87,9 +87,9 @@ def to_similarities(linear: NDArray[np.float64]) -> NDArray[np.float64]:
 # show the estimate; EVEN and SLOPE come from `python -m benchmarks.answerable`.
 
 EVEN, SLOPE = 0.41, 12.2
-"""Greatest cosine at which the estimate is one half, and the slope: it is UNLIKELY at .32 and LIKELY at .5. In five
-forms of text (dialogues, chats, meetings, parts of documents, paragraphs) few questions with an answer among ten hits
-lie below .32, and few questions without one above .5: docs/results/search.md.
+"""Greatest cosine at which the estimate is 1/2, and the slope: it is UNLIKELY at .32 and LIKELY at .5. In five forms of
+text (dialogues, chats, meetings, parts of documents, paragraphs) few questions with an answer among ten hits lie below
+.32, and few questions without an answer above .5: docs/results/search.md.
 """
 
 PERSON = 0.3
@@ -119,7 +119,7 @@ def answerable(evidence: Features) -> float:
 
 
 def form_of(evidence: Features) -> int:
-    """Return the form of text of the best candidate, of `text_forms.FORMS`; the evidence holds at least one."""
+    """Return the form of text of the best candidate, of `text_forms.FORMS`; the evidence is not empty."""
     return int(evidence.form[int(np.argmax(contributions(evidence).sum(axis=1)))])
 
 

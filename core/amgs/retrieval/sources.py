@@ -105,11 +105,11 @@ class TextForms:
 def forms_of(traits: BlockFeatures, episode: NDArray[np.int64], chained: NDArray[np.bool_]) -> TextForms:
     """Return the forms of all n blocks.
 
-    episode: (n,) number of each block's episode, from 0. chained: (n,) whether a block has one before or after it.
+    episode: (n,) number of each block's episode, from 0. chained: (n,) whether a block has a block before or after it.
 
     A dialogue is an episode in which at least two names each begin LEAST_SHARE of the blocks, and names together half
     of them; so "License: MIT" makes no speaker. Where names begin nearly all blocks, two blocks make a speaker, since
-    one side of a chat may say little.
+    either side of a chat may say little.
     """
     turns = _turns(traits, episode)
     form = np.where(turns, TURN, np.where(chained, PART, NOTE)).astype(np.int8)
@@ -252,7 +252,7 @@ def build_sequences(traits: BlockFeatures, view: GraphView) -> SequenceIndex:
     """Build the sequence index: order from the `next` edges, episodes from the sources or, without them, the order.
 
     The strength of an edge does not matter, since order does not decay. A text that occurs in several places has the
-    neighbours of its first one.
+    neighbours of its first block.
     """
     size = traits.numbers.size
     before, after = np.full(size, NOTHING, np.int64), np.full(size, NOTHING, np.int64)
@@ -260,7 +260,7 @@ def build_sequences(traits: BlockFeatures, view: GraphView) -> SequenceIndex:
     if edge_rows.size:
         source = traits.rows(view.nodes[view.source[edge_rows]])
         target = traits.rows(view.nodes[view.target[edge_rows]])
-        # Reversed above, so that of several edges to a row the first one is assigned last.
+        # Reversed above, so that of several edges to a row the first is assigned last.
         after[source], before[target] = target, source
     return SequenceIndex(traits, before, after, *_number_episodes(traits, before))
 
@@ -311,7 +311,7 @@ def _number_episodes(traits: BlockFeatures, before: NDArray[np.int64]) -> tuple[
         if np.array_equal(further, first):
             break
         first = further
-    # A chain belongs to its first block's source; where the chain is that source's only one, it is its own episode.
+    # A chain belongs to its first block's source; where the chain is that source's only chain, it is its own episode.
     _, source, members = np.unique(traits.episode[first], return_inverse=True, return_counts=True)
     alone = (traits.episode[first] == 0) | (members[source] == 1)
     _, episode = np.unique(np.where(alone, first + members.size, source), return_inverse=True)
@@ -348,7 +348,7 @@ class Sources:
 
     embed: the vector of a query. embed_raw: the vector of a raw block's text, cached where it was asked for before.
     sequences: the order of blocks, built on first use. knows_script: whether the embedder knows a text's script.
-    meaning_weight: how much the embedder's cosines count; 1 for the packaged one.
+    meaning_weight: how much the embedder's cosines count; 1 for the packaged embedder.
     """
 
     blocks: BlockReader

@@ -36,7 +36,7 @@ MOST_CHARACTERS = 1000
 """A longer text is no question: its dates are part of its content."""
 
 LONGEST = 31
-"""Days of a span; a longer one hardly narrows down when something was said."""
+"""Days of a span; a longer span hardly narrows down when something was said."""
 
 BESIDE_WORDS = 1 / 3
 """Weight of `written_then` where the question asks for more than the days: "how much diesel came in October?" may be
@@ -80,16 +80,16 @@ class AskedDays:
         )
 
     def overlap(self, days: ToldDays) -> bool:
-        """Return whether a span that a text mentions includes one of these days; long and unsure spans do not count."""
+        """Return whether a span that a text mentions includes any of these days; long and unsure spans do not count."""
         short = (days.last - days.first).days < LONGEST
         return short and days.confidence > LEAST_SURE and days.first <= self.last and days.last >= self.first
 
     def contains_writing(self, block: Block) -> bool:
-        """Return whether a block was written on one of these days, by its writer's calendar."""
+        """Return whether a block was written on any of these days, by its writer's calendar."""
         return self.first <= block.written.date() <= self.last
 
     def mentioned_by(self, block: Block) -> bool:
-        """Return whether a block's text mentions one of these days. "Today" and "this week" do not count: they say no
+        """Return whether a block's text mentions any of these days. "Today" and "this week" do not count: they say no
         more than when the text was written.
         """
         written = block.written.date()
@@ -139,7 +139,7 @@ def gives_its_day(block: Block) -> bool:
 
 def add_latest(evidence: Features, asked: str, blocks: Blocks) -> Features:
     """Fill the feature `latest` of the best candidates where the question asks what holds now: of two decisions the
-    later one counts. blocks: reads blocks by number.
+    later block counts. blocks: reads blocks by number.
     """
     best = np.argsort(-contributions(evidence).sum(axis=1), kind="stable")[:MOST_LATEST]
     if best.size < 2 or not table_of(asked).holding.search(asked):
@@ -166,7 +166,7 @@ def _read_told_days(block: Block) -> Iterable[ToldDays]:
 _FEW = 3
 """Words of a sentence beside a question up to which it says nothing: "Hello there!"."""
 _LONGEST = 400
-"""Characters up to which a turn is checked; a longer one is taken to say something."""
+"""Characters up to which a turn is checked; a longer turn is taken to say something."""
 
 _SPEAKER = re.compile(r"^[^\W\d_][\w.'’ -]{0,40}:\s+")
 _SENTENCE = re.compile(r"[^.!?…。！？\n]*[^\W_][^.!?…。！？\n]*[.!?…。！？]*")

@@ -75,7 +75,9 @@ characters of their text.
 """
 
 FEW, LIKELY = 20, 60
-"""A search for at most FEW hits checks only the LIKELY best for non-answers, and reads twice its hits in one query."""
+"""A search for at most FEW hits checks only the LIKELY best for non-answers, and reads twice its hits in a single
+query.
+"""
 
 LEADING = 10
 """Number of best candidates that decide whether a search is answered by a dialogue: when more than half are turns."""
@@ -86,7 +88,7 @@ LEAST_SPREAD = 0.02
 
 @dataclass(frozen=True, slots=True)
 class RetrievalRequest:
-    """Query and limits of one search.
+    """Query and limits of a search.
 
     present: numbers of blocks that are scored even where no layer finds them (a frame's own pool). recent: how many of
     the most recently reinforced blocks are candidates when the text has no words; 0: none. hops: how many edges the
@@ -222,7 +224,7 @@ def gather(request: RetrievalRequest, sources: Sources) -> Gathered:
 
 
 class _Search:
-    """State of one search between its layers: a Finding for each candidate so far, by number, and the reports."""
+    """State of a search between its layers: a Finding for each candidate so far, by number, and the reports."""
 
     def __init__(self, request: RetrievalRequest, sources: Sources) -> None:
         self.request, self.sources = request, sources
@@ -385,7 +387,7 @@ class _Search:
         if not asked.order or self.unknown_script:
             return features  # names are recognised by capital letters, which other scripts do not have
         if few:
-            # Read now, in one query, what the names and the hits need: two queries take longer than more rows.
+            # Read now, in a single query, what the names and the hits need: two queries take longer than more rows.
             likely = np.argsort(-contributions(features).sum(axis=1), kind="stable")[: 2 * most]
             sources.blocks.stored(numbers[likely].tolist())
         return add_shared_names(features, sources.keyword, self._blocks)

@@ -123,7 +123,7 @@ def _nearest_corner(
     weights: Row, differences: NDArray[np.float64], free: Sequence[int], tight: Sequence[int]
 ) -> Row | None:
     """Return the weights nearest to these where all but `free` are 0 and the `tight` rows equal MARGIN; None where
-    there are none, or one is negative.
+    there are none, or any is negative.
     """
     fixed = np.vstack([np.ones((1, len(free))), differences[np.ix_(tight, free)]])
     wanted = np.concatenate([[1.0], np.full(len(tight), MARGIN)])

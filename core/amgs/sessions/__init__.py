@@ -1,1 +1,1 @@
-"""Agents' session files: one type of turn, one reader per format; nothing is stored."""
+"""Agents' session files: a type of turn, a reader per format; nothing is stored."""

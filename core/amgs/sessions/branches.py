@@ -82,7 +82,7 @@ def find_abandoned_records(nodes: Mapping[str, RecordNode], last: str) -> Set[st
 
 
 def _answer_above(nodes: Mapping[str, RecordNode], id: str) -> str:
-    """Return the id of the nearest answer above a record; "" without one."""
+    """Return the id of the nearest answer above a record; "" if there is none."""
     seen: set[str] = set()
     id = nodes[id].parent
     while id in nodes and id not in seen:
@@ -104,7 +104,7 @@ _DEEPEST: Final = 8
 
 
 def thread_above(meta: Record) -> tuple[str, Relation]:
-    """Return the id of the thread from which this one came, and how; ("", "") for none."""
+    """Return the id of the thread from which this thread came, and how; ("", "") for none."""
     source = meta.get("source")
     spawned = fields(source).get("subagent", fields(source).get("internal"))
     base = text(fields(meta.get("history_base")).get("thread_id"))
@@ -120,8 +120,8 @@ def thread_above(meta: Record) -> tuple[str, Relation]:
 
 @dataclass
 class CopiedBeginning:
-    """Finds where a thread's own turns begin; reads each line of the file, with its time and the number of turns
-    before it. began: when the thread began.
+    """Finds where a thread's own turns begin; reads each line of the file, with its time and the number of turns before
+    it. began: when the thread began.
     """
 
     path: Path

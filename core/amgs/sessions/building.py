@@ -63,7 +63,7 @@ class SessionBuilder:
             self.turn(place, role, kind, words, **more)
 
     def compact(self, place: Place, mark: Boundary, summary: str = "", /, words: str = "", **more: Any) -> Turn:
-        """Add a compaction, and its summary if there is one."""
+        """Add a compaction, and its summary if any."""
         turn = self.turn(place, "system", "boundary", words, boundary=mark, **more)
         self.say(place, "assistant", "summary", summary, **more)
         return turn
@@ -116,7 +116,7 @@ class SessionBuilder:
 
 
 class RecordReading(SessionBuilder):
-    """Reads lines with one record each; a format implements `record`."""
+    """Reads lines with a record each; a format implements `record`."""
 
     def take(self, line: Line) -> None:
         """Read a line into turns; count it by kind if it has none."""
@@ -154,9 +154,9 @@ def read_document(path: Path, reading: RecordReading, records: Any) -> Session:
 def read_lines(begin: Callable[[Path, int | None], RecordReading], path: Path, end: int | None = None) -> Session:
     """Return the session in a file of lines.
 
-    begin: starts a reading that stores at most this number of characters of a turn, None for all. end: number of
-    bytes at the end to read, from the beginning of a line; a compressed file is always read in full. Raises InputError
-    for an unreadable file.
+    begin: starts a reading that stores at most this number of characters of a turn, None for all. end: number of bytes
+    at the end to read, from the beginning of a line; a compressed file is always read in full. Raises InputError for an
+    unreadable file.
     """
     reading = begin(path, limit_of(path))
     start = 0 if end is None or is_packed(path) else max(0, path.stat().st_size - end)
@@ -183,17 +183,17 @@ def read_latest(
     """Return the latest session in a file of several. Raises InputError without any."""
     for id in inside(path):
         return read_one(path, id)
-    raise InputError(f"{path} holds no session.", way_out="Give a file with one.")
+    raise InputError(f"{path} holds no session.", way_out="Give a session file.")
 
 
 def no_session(path: Path, id: str) -> InputError:
     """Return the error for an id that is not in a file."""
-    return InputError(f"{path} holds no session {id}.", way_out="Give an id of one that it holds.")
+    return InputError(f"{path} holds no session {id}.", way_out="Give the id of a session in it.")
 
 
 def limit_of(path: Path) -> int | None:
-    """Return how many characters of a turn's text are stored, by file size; None for all. Compressed files
-    count tenfold.
+    """Return how many characters of a turn's text are stored, by file size; None for all. Compressed files count
+    tenfold.
     """
     large = LARGE // 10 if is_packed(path) else LARGE
     return KEPT_OF_LARGE if path.is_file() and path.stat().st_size > large else None
@@ -205,8 +205,8 @@ class ListMarks:
 
     prompt: in lines with the user's words; other: in a line that matches `prompt` but is none. compaction: of the
     program. id: in the first line, with the session's id as group, if the file name lacks it. side: in the first line
-    of a subagent's file. titles: with a title as JSON string in a group, one set by hand first; the last match counts.
-    failed: in a result that reports a failure.
+    of a subagent's file. titles: with a title as JSON string in a group, a title set by hand first; the last match
+    counts. failed: in a result that reports a failure.
     """
 
     prompt: re.Pattern[bytes]
@@ -225,10 +225,10 @@ class SessionFormat:
     key: its name in commands. agent: the program's name. last_verified: ISO date of the last check of the reader
     against real files, with their version; "" if only the published description was read. places: glob patterns below
     the home folder. recognises: whether a file has this format, by path and first objects (none if it is not JSON).
-    read: returns its session; raises only InputError. read_end: the session in this number of last bytes, for
-    formats that can be read from any line on. marks: for the listing; None if files must be parsed. inside, read_one:
-    for files with several sessions: their ids, latest first, and the one with an id, or InputError; `read` returns the
-    latest then.
+    read: returns its session; raises only InputError. read_end: the session in this number of last bytes, for formats
+    that can be read from any line on. marks: for the listing; None if files must be parsed. inside, read_one: for files
+    with several sessions: their ids, latest first, and the session with an id, or InputError; `read` returns the latest
+    then.
     """
 
     key: str

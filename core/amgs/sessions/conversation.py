@@ -1,5 +1,5 @@
 """Turns as messages of a well-formed conversation, whatever the file contains: every result follows its call, and every
-call but those at the end has one result.
+call but those at the end has its result.
 """
 
 from __future__ import annotations
@@ -125,7 +125,7 @@ def messages_of(
     """Return the messages of turns, numbered from 1, and what is stored as text because it was inconsistent: kind and
     line.
 
-    Adjacent words and calls of one answer form one message. text: returns a turn's full text.
+    Adjacent words and calls of the same answer form a message. text: returns a turn's full text.
     """
     pairs = _pair_calls(turns)
     mended: list[tuple[str, int]] = []
@@ -219,7 +219,7 @@ def _message(turn: Turn, content: str, pairs: _Pairs, mended: list[tuple[str, in
 
 
 def _go_together(before: Turn, turn: Turn) -> bool:
-    """Return whether two successive turns are one message of the model."""
+    """Return whether two successive turns belong to a message of the model."""
     both = all(member.kind in ("said", "call") and member.role == "assistant" for member in (before, turn))
     return both and bool(turn.request) and turn.request == before.request
 

@@ -1,5 +1,5 @@
-"""Read spans of other programs: rows that Langfuse, Phoenix, LangSmith (langchain-ai/langsmith-sdk, schemas.py)
-and MLflow (mlflow/mlflow, entities/span.py, both layouts) export, and several spans of one model call as one.
+"""Read spans of other programs: rows that Langfuse, Phoenix, LangSmith (langchain-ai/langsmith-sdk, schemas.py) and
+MLflow (mlflow/mlflow, entities/span.py, both layouts) export, and several spans of a model call as a single span.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _LISTS: Final = ("data", "runs", "traces")
 
 
 def records_in(document: Any) -> list[Record]:
-    """Return the records of a document: of a list, of the list in one of its fields, or the document itself."""
+    """Return the records of a document: of a list, of a list in its fields, or the document itself."""
     listed = next((rows for key in _LISTS if isinstance(rows := fields(document).get(key), list)), None)
     return items(document if listed is None else listed) or ([document] if isinstance(document, dict) else [])
 
@@ -209,7 +209,7 @@ def _flat(value: Any, name: str = "", depth: int = 0) -> Iterator[tuple[str, Any
 
 
 def _make_hex_id(raw_id: Any, size: int) -> str:
-    """Return an id as `size` hexadecimal digits: itself if it is one, else a hash; "" for none."""
+    """Return an id as `size` hexadecimal digits: itself if it fits, else a hash; "" for none."""
     digits = str(raw_id or "").lower().removeprefix("0x")
     if not digits or (len(digits) == size and all(sign in "0123456789abcdef" for sign in digits)):
         return digits
@@ -236,7 +236,7 @@ def rows_of(value: Record) -> list[Record]:
 
 
 def form_of(rows: Sequence[Mapping[str, Any]]) -> ExportForm:
-    """Return the program that wrote the rows. Raises InputError for an unknown one."""
+    """Return the program that wrote the rows. Raises InputError for an unknown program."""
     keys = {key for row in rows for key in row} | {key for row in rows for key in fields(row.get("attributes"))}
     if "run_type" in keys:
         return "langsmith"
@@ -265,7 +265,7 @@ def is_export(first: Sequence[Record]) -> bool:
 
 
 _APART: Final = ("execute_tool", "invoke_agent")
-"""Operations inside which a model call is a new one."""
+"""Operations inside which a model call is a new call."""
 
 
 def single_calls(spans: Sequence[RecordedSpan]) -> list[RecordedSpan]:
@@ -299,7 +299,7 @@ def single_calls(spans: Sequence[RecordedSpan]) -> list[RecordedSpan]:
 
 
 def _around(span: RecordedSpan, by_id: Mapping[tuple[str, str], RecordedSpan]) -> RecordedSpan | None:
-    """Return the nearest answer around a span; None without one, or if a tool or an agent is in between."""
+    """Return the nearest answer around a span; None if there is none, or if a tool or an agent is in between."""
     seen = {span.id}
     while (outer := by_id.get((span.trace, span.parent))) is not None and outer.id not in seen:
         operation = operation_of(outer)
@@ -313,7 +313,7 @@ def _around(span: RecordedSpan, by_id: Mapping[tuple[str, str], RecordedSpan]) -
 
 
 def _depth(span: RecordedSpan, by_id: Mapping[tuple[str, str], RecordedSpan]) -> int:
-    """Return the number of spans around this one, counting itself."""
+    """Return the number of spans around this span, counting itself."""
     seen = {span.id}
     while (outer := by_id.get((span.trace, span.parent))) is not None and outer.id not in seen:
         seen.add(outer.id)

@@ -1,7 +1,7 @@
 """Tolerant reading of JSON lines: a torn, too deeply nested or invalid line is reported and never ends the reading.
 
-Also files that are one JSON value, rewritten as a whole. Compressed files, and UTF-16 as from output redirection on
-Windows, are read like plain UTF-8.
+Also files that are a single JSON value, rewritten as a whole. Compressed files, and UTF-16 as from output redirection
+on Windows, are read like plain UTF-8.
 """
 
 from __future__ import annotations
@@ -132,9 +132,7 @@ class _Recoded:
 
 
 def _utf_16_of(head: bytes) -> str:
-    """Return the encoding of a UTF-16 file by its first four bytes: a byte order mark, or ASCII without
-    one; else "".
-    """
+    """Return the encoding of a UTF-16 file by its first four bytes: a byte order mark, or ASCII without it; else ""."""
     marked = next((encoding for mark, encoding in _UTF_16.items() if head.startswith(mark)), "")
     if marked or len(head) < 4:
         return marked
@@ -206,7 +204,7 @@ def text(value: Any) -> str:
 
 
 def name(value: Any) -> str:
-    """Return a text shortened to one line, without what cannot be stored; for a number, its digits; else ""."""
+    """Return a text shortened to a line, without what cannot be stored; for a number, its digits; else ""."""
     if isinstance(value, bool) or not isinstance(value, str | int | float):
         return ""
     line = " ".join(str(value).split())
@@ -256,7 +254,7 @@ def instant(value: Any) -> datetime | None:
 
 
 _SINCE_1970: Final = re.compile(r"(?!(?:19|20)\d{10}(?:\d\d)?$)\d{9,19}(?:\.\d+)?")
-"""A number of seconds or of a smaller unit; 202401021230 and 20240102123000 are a day and a time, not one."""
+"""A number of seconds or of a smaller unit; 202401021230 and 20240102123000 are a day and a time, no number."""
 
 
 def seconds_of(since_1970: float) -> float:

@@ -86,8 +86,8 @@ def unwrap_message(record: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def read_item_messages(item: Mapping[str, Any]) -> list[SaidMessage]:
-    """Return the messages of an item: results first, then other content, since Anthropic's format has both in one item.
-    At least one, maybe empty. Calls may lack a name, calls and results an id.
+    """Return the messages of an item: results first, then other content, since Anthropic's format has both in a single
+    item. At least one, maybe empty. Calls may lack a name, calls and results an id.
     """
     kind = item.get("type")
     if kind in CALLS:

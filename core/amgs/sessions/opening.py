@@ -156,8 +156,8 @@ _WHOLE: Final = 64 * 1024 * 1024
 
 
 def open_session(path: Path, id: str | None = None) -> Session:
-    """Return the session in a file, or in a folder for formats that use one; if it contains several, the one with this
-    id, by default the latest.
+    """Return the session in a file, or in a folder for formats that use folders; if it contains several, the session
+    with this id, by default the latest.
 
     Raises InputError for an unreadable file, an unknown id, and an unknown format, with a list of the known ones.
     """
@@ -181,7 +181,7 @@ def open_end(path: Path, size: int = END) -> Session:
 
 
 def sessions_in(path: Path) -> Sequence[str]:
-    """Return the ids of the sessions in a file of several, latest first; none for a file with one session. Raises
+    """Return the ids of the sessions in a file of several, latest first; none for a file with a single session. Raises
     InputError like `open_session`.
     """
     session_format = format_of(path)
@@ -203,7 +203,7 @@ def format_of(path: Path) -> SessionFormat:
     known = "; ".join(dict.fromkeys(known_format.agent for known_format in FORMATS))
     raise InputError(
         f"{path} is no session that is known.",
-        way_out=f"Give a session file of one of these: {known}. What another program exported can be imported.",
+        way_out=f"Give a session file of these: {known}. What another program exported can be imported.",
     )
 
 
@@ -216,7 +216,7 @@ def first_records(path: Path) -> Sequence[Record]:
     check_ends(path)
     lines = [*itertools.islice(lines_of(path), _FIRST)]
     records = [line.value for line in lines if line.value is not None]
-    document = bool(lines) and lines[0].value is None  # one that is closed later, whatever stands on its lines
+    document = bool(lines) and lines[0].value is None  # a document that is closed later, whatever stands on its lines
     if (records and not document) or path.stat().st_size > _WHOLE:
         return records
     try:

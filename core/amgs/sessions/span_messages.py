@@ -1,13 +1,12 @@
 """Read conversations in spans: the operation, the conversation, and the messages that a model read and wrote.
 
-Understood are, with where each is described:
-the GenAI semantic conventions of OpenTelemetry, attributes as merged in May 2026 and the events of 1.27 to 1.36
-(open-telemetry/semantic-conventions, docs/gen-ai); OpenInference (Arize-ai/openinference, spec); OpenLLMetry;
-LangSmith; Strands, whose events hold Bedrock's blocks as JSON (strands-agents/sdk-python, telemetry/tracer.py); the
-Vercel AI SDK (vercel/ai, "Telemetry: collected data"); pydantic-ai, which keeps its events in one attribute
-(pydantic/pydantic-ai, models/instrumented.py); ADK, which keeps Gemini's request and response (google/adk-python,
-telemetry/tracing.py); MLflow (mlflow/mlflow, tracing/constant.py); Langfuse's own attributes; and Logfire's
-`request_data`.
+Understood are, with where each is described: the GenAI semantic conventions of OpenTelemetry, attributes as merged in
+May 2026 and the events of 1.27 to 1.36 (open-telemetry/semantic-conventions, docs/gen-ai); OpenInference
+(Arize-ai/openinference, spec); OpenLLMetry; LangSmith; Strands, whose events hold Bedrock's blocks as JSON
+(strands-agents/sdk-python, telemetry/tracer.py); the Vercel AI SDK (vercel/ai, "Telemetry: collected data");
+pydantic-ai, which keeps its events in a single attribute (pydantic/pydantic-ai, models/instrumented.py); ADK, which
+keeps Gemini's request and response (google/adk-python, telemetry/tracing.py); MLflow (mlflow/mlflow,
+tracing/constant.py); Langfuse's own attributes; and Logfire's `request_data`.
 """
 
 from __future__ import annotations
@@ -62,7 +61,7 @@ _MESSAGE_EVENTS: Final[Mapping[str, str]] = {
     "gen_ai.choice": "assistant",
 }
 _CONTENT_EVENTS: Final[Mapping[str, str]] = {"gen_ai.content.prompt": "user", "gen_ai.content.completion": "assistant"}
-"""Events of the conventions up to 1.27, with all messages in one attribute."""
+"""Events of the conventions up to 1.27, with all messages in a single attribute."""
 _ANSWER_EVENTS: Final = ("gen_ai.choice", "gen_ai.content.completion")
 _DEEPEST: Final = 12
 _READ: Final = (
@@ -88,7 +87,7 @@ _WRITTEN: Final = (
     "mlflow.spanOutputs",
     "output.value",
 )
-"""Attributes with messages, most reliable first; `ai.response` stands for those that form one answer together."""
+"""Attributes with messages, most reliable first; `ai.response` stands for those that form an answer together."""
 _WITHIN: Final = (
     *("message", "messages", "input", "prompt", "contents", "content", "candidates", "generations"),
     *("choices", "output", "outputs", "response"),
@@ -299,7 +298,7 @@ def _system(instructions: Any) -> Iterator[Item]:
 def messages_in(value: Any, depth: int = 0, role: str = "") -> Iterator[Item]:
     """Yield the messages in a value in order: in a list, among other things, or wrapped as by LangChain.
 
-    role: of words without one; "" if those are no message.
+    role: of words without a role; "" if those are no message.
     """
     if depth > _DEEPEST:
         return
@@ -434,7 +433,7 @@ def kinds_unread(spans: Sequence[RecordedSpan]) -> list[str]:
 
 
 def _is_wordy(value: Any) -> bool:
-    """Return whether a value may be a message: a text of more than two words, or JSON that contains one."""
+    """Return whether a value may be a message: a text of more than two words, or JSON that contains a message."""
     content = parsed(value)
     if isinstance(content, dict | list):
         return any(_is_wordy(child) for child in (content.values() if isinstance(content, dict) else content))
@@ -442,7 +441,7 @@ def _is_wordy(value: Any) -> bool:
 
 
 def words_of(messages: Iterable[Item]) -> str:
-    """Return the words of all messages as one text."""
+    """Return the words of all messages as a single text."""
     from amgs.sessions.messages import text_of
 
     return "\n".join(text_of(message.get("content")) for message in messages)

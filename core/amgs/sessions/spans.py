@@ -31,7 +31,7 @@ class SpanFormatError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class SpanEvent:
-    """An event within a span, or a log record of one. at: nanoseconds since 1970."""
+    """An event within a span, or a log record of a span. at: nanoseconds since 1970."""
 
     name: str
     at: int
@@ -95,7 +95,7 @@ class OtlpContent:
 
 
 def instant_of(nanoseconds: int) -> datetime:
-    """Return the time for nanoseconds since 1970, to the microsecond; the earliest or latest possible one if it is out
+    """Return the time for nanoseconds since 1970, to the microsecond; the earliest or latest possible time if it is out
     of range.
     """
     return _EPOCH + timedelta(microseconds=min(max(nanoseconds, 0), _LATEST) // 1000)
@@ -270,8 +270,8 @@ def _read_enumeration(code: Any, names: Sequence[str]) -> int:
 
 
 def as_otlp(spans: Sequence[RecordedSpan]) -> dict[str, Any]:
-    """Return spans as an OTLP object, as `read_json` reads it; successive spans of one resource and scope
-    share them.
+    """Return spans as an OTLP object, as `read_json` reads it; successive spans of the same resource and scope share
+    them.
     """
     groups: list[dict[str, Any]] = []
     last: tuple[Mapping[str, Any], str] | None = None
@@ -336,7 +336,7 @@ def _as_value(value: Any) -> dict[str, Any]:
 
 def joined(contents: Sequence[OtlpContent]) -> tuple[RecordedSpan, ...]:
     """Return the spans of several bodies in order of their beginnings, each once, with log records as events. If a span
-    arrived twice, the last one counts.
+    arrived twice, the last counts.
     """
     spans = {(span.trace, span.id): span for content in contents for span in content.spans}
     logs: dict[tuple[str, str], list[SpanEvent]] = {}

@@ -58,8 +58,8 @@ class Turn:
     """Something that was said, done or inserted.
 
     number: from 1, over the whole session. part: index among its record's turns. id, parent: of records, "" if the
-    format has none. request: groups the turns of one model answer. calls: exactly one for a call. answers: id of the
-    call of a result. failed: as reported by the tool. usage: of the turn's request, if reported. agent: "" in the main
+    format has none. request: groups the turns of a model answer. calls: exactly one for a call. answers: id of the call
+    of a result. failed: as reported by the tool. usage: of the turn's request, if reported. agent: "" in the main
     conversation, else the subagent's id. abandoned: the user went back before it, so no later window contains it. cut:
     characters of the text that were left in the file, which `Session.text` reads. speaker: by name, of a result its
     tool, of inserted text its source, if known. copied: it was copied from another session at the beginning. cost,
@@ -164,12 +164,12 @@ class Session:
 
     @property
     def started(self) -> datetime | None:
-        """Earliest time of any turn; None where no turn has one."""
+        """Earliest time of any turn; None where no turn has a time."""
         return min((turn.at for turn in self.turns if turn.at), default=None)
 
     @property
     def ended(self) -> datetime | None:
-        """Latest time of any turn; None where no turn has one."""
+        """Latest time of any turn; None where no turn has a time."""
         return max((turn.at for turn in self.turns if turn.at), default=None)
 
     def turn(self, number: int) -> Turn:

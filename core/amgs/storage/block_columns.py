@@ -85,14 +85,14 @@ def where(wanted: BlockFilter) -> tuple[str, list[Any]]:
             conditions.append("contains(meta::VARCHAR, ?)")
             parameters.append(f'"{key}"')
         conditions.append("json_extract_string(meta, ?) = ?")
-        # A JSON pointer: the one form of path in which any key can be written.
+        # A JSON pointer: the only form of path in which any key can be written.
         parameters += ["/" + key.replace("~", "~0").replace("/", "~1"), value]
     return " AND ".join(conditions), parameters
 
 
 @dataclass(frozen=True, eq=False)
 class ScoringColumns:
-    """The numbers from which a score is computed, one row per block in rising running number; arrays of length n.
+    """The numbers from which a score is computed, a row per block in rising running number; arrays of length n.
 
     reinforced: microseconds since 1970. reinforcements: how often. superseded: it no longer holds.
     """
@@ -182,9 +182,9 @@ class EmbeddingColumns:
 class FeatureColumns:
     """Features of n blocks that retrieval uses without reading the blocks, in rising number.
 
-    episode: equal for pieces of one dialogue or file, 0 without a source. name: speaker or author in lower case, "" if
-    unknown. characters: length. questions, sentences: number of question marks, and of all sentence ends. asks: the
-    last sentence is a question.
+    episode: equal for pieces of the same dialogue or file, 0 without a source. name: speaker or author in lower case,
+    "" if unknown. characters: length. questions, sentences: number of question marks, and of all sentence ends. asks:
+    the last sentence is a question.
     """
 
     numbers: NDArray[np.int64]
@@ -380,8 +380,8 @@ class BlockColumnStorage(StoragePart, ABC):
     def embeddings(
         self, *, since: int = -1, wanted: BlockFilter | None = None, above: int = 0, upto: int | None = None
     ) -> EmbeddingColumns:
-        """Return embeddings of blocks changed after revision `since`, in rising number; blocks without one are left
-        out.
+        """Return embeddings of blocks changed after revision `since`, in rising number; blocks without an embedding are
+        left out.
 
         above, upto: only numbers in (above, upto].
         """

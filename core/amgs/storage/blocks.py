@@ -157,7 +157,7 @@ class BlockStorage(StoragePart):
             )
 
     def reinforce(self, ids: Sequence[str], at: datetime) -> None:
-        """Set the decay clock of blocks to `at`, unless it is later already, and count one more reinforcement."""
+        """Set the decay clock of blocks to `at`, unless it is later already, and count another reinforcement."""
         self._connection.clock_changes.note(ids)
         self._note(
             "UPDATE memory_blocks SET last_reinforced_at = greatest(last_reinforced_at, ?), "
@@ -186,7 +186,7 @@ class BlockStorage(StoragePart):
         """Delete blocks for good, for undo and hard pruning.
 
         Their running numbers are never used again, since an index that has not caught up would mistake a new block for
-        the deleted one.
+        the deleted edge.
         """
         if not ids:
             return

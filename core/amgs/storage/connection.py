@@ -36,7 +36,7 @@ Key = TypeVar("Key", bound=Hashable)
 class ChangeLog(Generic[Key]):
     """Remembers the keys of changed rows by revision, so that indexes can read only what changed.
 
-    Keys are recorded before the commit: a key too many is harmless, one too few is not.
+    Keys are recorded before the commit: a key too many is harmless, a key too few is not.
     """
 
     def __init__(self, known_from: int = 0) -> None:
@@ -205,7 +205,7 @@ class SqlConnection(ABC):
 
     @property
     def counters(self) -> tuple[int, int]:
-        """Change counter and structure counter, from one query."""
+        """Change counter and structure counter, from a single query."""
         value, structure = self.rows("SELECT value, structure FROM change_counter")[0]
         return int(value), int(structure)
 
@@ -234,7 +234,8 @@ class SqlConnection(ABC):
     def hear(self, seconds: float) -> None:
         """Wait for another program's change of a shared store, at most `seconds`.
 
-        For one thread. Notices can be missed, so check the counter afterwards. Raises StoreError if the server is gone.
+        For a single thread. Notices can be missed, so check the counter afterwards. Raises StoreError if the server is
+        gone.
         """
         del seconds
 
@@ -245,7 +246,7 @@ class SqlConnection(ABC):
 
     @contextmanager
     def snapshot(self) -> Iterator[None]:
-        """Read one committed state while the block runs, whatever other threads write. Inside a snapshot or transaction
+        """Read a committed state while the block runs, whatever other threads write. Inside a snapshot or transaction
         of this thread it joins that.
         """
         if self._inside:
@@ -339,7 +340,7 @@ class SqlConnection(ABC):
 
     @abstractmethod
     def _one_state(self) -> AbstractContextManager[None]:
-        """Read one committed state while the block runs."""
+        """Read a committed state while the block runs."""
 
     @abstractmethod
     def _begin(self) -> None: ...
@@ -395,7 +396,7 @@ def microseconds(instants: Sequence[datetime]) -> list[int]:
 
 
 class StoragePart:
-    """Base of the parts of a store: one family of tables."""
+    """Base of the parts of a store: a family of tables."""
 
     def __init__(self, connection: SqlConnection) -> None:
         self._connection = connection

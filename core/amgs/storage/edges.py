@@ -117,7 +117,7 @@ class EdgeStorage(StoragePart):
         return tuple(_edge(r) for r in self._rows(f"SELECT {_COLUMNS} FROM edges ORDER BY 1, 2, 3"))
 
     def touching(self, ids: Iterable[str]) -> tuple[Edge, ...]:
-        """Return edges that begin or end at one of the blocks."""
+        """Return edges that begin or end at any of the blocks."""
         wanted = list(ids)
         rows = self._rows(
             f"SELECT {_COLUMNS} FROM edges WHERE source_id IN (SELECT unnest(?::VARCHAR[])) "
@@ -201,7 +201,7 @@ class EdgeStorage(StoragePart):
         )
 
     def leading_to(self, ids: Sequence[str]) -> dict[str, int]:
-        """Count the edges that lead to each block; blocks without one are left out."""
+        """Count the edges that lead to each block; blocks without edges are left out."""
         return dict(
             self._rows(
                 "SELECT target_id, count(*) FROM edges WHERE target_id IN (SELECT unnest(?::VARCHAR[])) GROUP BY 1",
@@ -298,9 +298,7 @@ class CentralityOrigin:
 
 
 class CentralityStorage(StoragePart):
-    """Centrality scores of one graph. They are part of the memory, so that two stores with the same
-    content rank alike.
-    """
+    """Centrality scores of a graph. They are part of the memory, so that stores with the same content rank alike."""
 
     def origin(self) -> CentralityOrigin | None:
         """Return the graph that the scores are of; None if none are stored."""

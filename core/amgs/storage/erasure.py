@@ -93,7 +93,7 @@ class ErasureStorage(StoragePart):
         return {table: rows for table, rows in changed.items() if rows}
 
     def holds(self, word: str) -> bool:
-        """Return whether a block of the store contains this word, also within a longer one, in any case."""
+        """Return whether a block of the store contains this word, also within a longer word, in any case."""
         sql = "SELECT count(*) FROM memory_blocks WHERE contains(lower(content), lower(?))"
         return bool(self._value(sql, [word]))
 
@@ -114,8 +114,8 @@ class ErasureStorage(StoragePart):
     def compact(self, wait: float = 5.0) -> bool:
         """Rewrite the file without freed pages; needs as much free space as the new file.
 
-        Waits at most `wait` seconds for readers; False, with nothing done, if one needs longer. Raises StoreError if
-        there is no space.
+        Waits at most `wait` seconds for readers; False, with nothing done, if a reader needs longer. Raises StoreError
+        if there is no space.
         """
         return self._connection.compact(wait, ("DELETE FROM meta WHERE key = ?", [_UNFINISHED]))
 

@@ -67,7 +67,7 @@ class ForecastStorage(StoragePart):
     def insert(
         self, forecasts: Sequence[Outcome], assembly_id: str, first_serial: int, scores: Sequence[float] | None = None
     ) -> None:
-        """Log open forecasts of one assembly, with serials from `first_serial`.
+        """Log open forecasts of an assembly, with serials from `first_serial`.
 
         scores: composite scores that they were computed from, if a curve changed them.
         """
@@ -142,8 +142,8 @@ class ForecastStorage(StoragePart):
         return None if value is None else str(value)
 
     def judged_questions(self, limit: int) -> tuple[QuestionRow, ...]:
-        """Return the latest questions with at least one verdict or telling answer, oldest first; repeated questions to
-        one frame count once.
+        """Return the latest questions with a verdict or a telling answer, oldest first; repeated questions to a frame
+        count once.
         """
         rows = self._rows(
             "SELECT frame, any_value(query), array_agg(DISTINCT block_id ORDER BY block_id) "
@@ -160,7 +160,7 @@ class ForecastStorage(StoragePart):
     def open_forecast(
         self, block_id: str, assembly_id: str | None = None, prediction_id: str | None = None
     ) -> Outcome | None:
-        """Return the latest undecided forecast of a block, optionally of one assembly or with one id."""
+        """Return the latest undecided forecast of a block, optionally of an assembly or with an id."""
         named = {"assembly_id": assembly_id, "prediction_id": prediction_id}
         criteria = {column: value for column, value in named.items() if value is not None}
         rows = self._rows(
@@ -277,7 +277,7 @@ class ForecastStorage(StoragePart):
         return tuple(_outcome(row) for row in rows)
 
     def count(self, *, by: ForecastGroup | None = None, value: str | None = None) -> int:
-        """Count the forecasts, of all or of one frame, category or relation."""
+        """Count the forecasts, of all or of a frame, category or relation."""
         if by is None or value is None:
             return self._count("SELECT count(*) FROM calibration_log")
         return self._count(f"SELECT count(*) FROM calibration_log WHERE {_CONDITIONS[by]}", [value])

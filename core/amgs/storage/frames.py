@@ -179,7 +179,7 @@ class FrameCacheStorage(StoragePart):
     """Cached assemblies by frame and request."""
 
     def put(self, row: CacheRow) -> None:
-        """Cache an assembly, replacing the one for the same request."""
+        """Cache an assembly, replacing the assembly for the same request."""
         key = [row.name, row.request]
         self._note("DELETE FROM frame_cache WHERE frame_name = ? AND request = ?", key)
         self._note(
@@ -395,7 +395,7 @@ class SearchStorage(StoragePart):
         return _search(rows[0]) if rows else None
 
     def last(self) -> int:
-        """Return the highest number of a search, 0 without one."""
+        """Return the highest number of a search, 0 if there is none."""
         return self._count("SELECT coalesce(max(serial), 0) FROM searches")
 
     def latest(self, limit: int) -> tuple[SearchRow, ...]:

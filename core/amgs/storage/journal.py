@@ -149,7 +149,7 @@ class JournalStorage(StoragePart):
         return _operation(rows[0]) if rows else None
 
     def pages(self, operation_id: int, target: JournalTarget, size: int = 10_000) -> Iterator[tuple[JournalRow, ...]]:
-        """Yield the rows of an operation for one kind of target, by key, in batches, since it may have changed
+        """Yield the rows of an operation for a kind of target, by key, in batches, since it may have changed
         everything.
         """
         last = ""
@@ -177,9 +177,9 @@ class JournalStorage(StoragePart):
         return counts[0], counts[1], counts[2]
 
     def later_on_same(self, operation_id: int) -> tuple[int, ...]:
-        """Return later operations, not undone, that changed the same things or learned from this one's verdicts.
+        """Return later operations, not undone, that changed the same things or learned from this operation's verdicts.
 
-        Any two frame definitions count as the same thing, since one may contain the other.
+        Any two frame definitions count as the same thing, since a frame may contain the other.
         """
         rows = self._rows(
             "SELECT DISTINCT r.operation_id FROM operation_rows r JOIN operations o ON o.id = r.operation_id "

@@ -29,14 +29,14 @@ class ReinforcementStorage(StoragePart):
     """The log of reinforcements and walks."""
 
     def append(self, ids: Sequence[str], event_type: str, at: datetime, source: str) -> None:
-        """Log one event per block."""
+        """Log an event per block."""
         self._note(
             "INSERT INTO reinforcement_log SELECT unnest(?::VARCHAR[]), ?, ?, ?",
             [list(ids), event_type, stored(at), source],
         )
 
     def remove(self, block_id: str, event_type: str, at: datetime, source: str) -> None:
-        """Delete one event."""
+        """Delete an event."""
         self._note(
             "DELETE FROM reinforcement_log WHERE rowid = (SELECT max(rowid) FROM reinforcement_log "
             "WHERE block_id = ? AND event_type = ? AND timestamp = ? AND source = ?)",
@@ -73,7 +73,7 @@ class ReinforcementStorage(StoragePart):
         return self._count("SELECT count(*) FROM reinforcement_log WHERE timestamp >= ?", [stored(since)])
 
     def append_walks(self, keys: Sequence[tuple[str, str, str]], at: datetime, source: str) -> None:
-        """Log one walk per edge (source, target, relation)."""
+        """Log a walk per edge (source, target, relation)."""
         self._note(
             "INSERT INTO edge_walks SELECT unnest(?::VARCHAR[]), unnest(?::VARCHAR[]), unnest(?::VARCHAR[]), ?, ?",
             [[k[0] for k in keys], [k[1] for k in keys], [k[2] for k in keys], stored(at), source],
@@ -90,8 +90,8 @@ class ReinforcementStorage(StoragePart):
     def uses(self) -> dict[str, frozenset[str]]:
         """Return the occasions on which each block was used; blocks never used are left out.
 
-        Blocks that share an occasion were used together: called useful in one assembly, or reinforced together. Being
-        selected for the same frame does not count.
+        Blocks that share an occasion were used together: called useful in the same assembly, or reinforced together.
+        Being selected for the same frame does not count.
         """
         # The event of a verdict has a time but no assembly, so verdicts are taken from the log of forecasts.
         rows = self._rows(
@@ -134,7 +134,7 @@ class MonitorStorage(StoragePart):
             )
 
     def remove(self, instants: Iterable[datetime]) -> None:
-        """Delete the records of these times; of two records of one kind at one time, the later."""
+        """Delete the records of these times; of two records of the same kind at the same time, the later."""
         for at in instants:
             self._note(
                 "DELETE FROM monitor_log WHERE rowid IN "
@@ -160,7 +160,7 @@ class MonitorStorage(StoragePart):
         return tuple(row[0] for row in rows)
 
     def edges_changed(self, after: int) -> tuple[set[EdgeKey], set[EdgeKey]]:
-        """Return the keys of edges created and deleted by operations after this one that are not undone."""
+        """Return the keys of edges created and deleted by later operations that are not undone."""
         additions: set[EdgeKey] = set()
         gone: set[EdgeKey] = set()
         for key, is_made, is_gone in self._rows(

@@ -320,7 +320,7 @@ class ExchangeStorage(StoragePart):
         return _exchange(rows[0]) if rows else None
 
     def latest(self, limit: int, conversation: str | None = None) -> Sequence[ExchangeRow]:
-        """Return the latest requests, of one conversation or all, newest first."""
+        """Return the latest requests, of a conversation or all, newest first."""
         named = "" if conversation is None else "WHERE conversation = ? "
         rows = self._rows(
             f"SELECT {_EXCHANGE_COLUMNS} FROM exchanges {named}ORDER BY number DESC LIMIT ?",

@@ -26,7 +26,7 @@ def is_address(place: Path | str) -> bool:
 def in_namespace(address: str, namespace: str) -> str:
     """Return the address of a namespace in the database of `address`, which names none itself.
 
-    Raises UsageError for an invalid address or name, or one that holds a password or a namespace.
+    Raises UsageError for an invalid address or name, or for an address with a password or a namespace.
     """
     from amgs.storage.postgres.address import Address
 
@@ -78,7 +78,7 @@ def is_gone(path: Path) -> bool:
 
 
 def copy_in_memory(source: Storage) -> Storage:
-    """Return a store in memory with the same content, one change later; the caller closes it."""
+    """Return a store in memory with the same content, a change later; the caller closes it."""
     target = open_storage(MEMORY)
     try:
         with target.transaction():

@@ -1,6 +1,7 @@
 """Tables `sources` and `source_blocks`: which source contains which block, at which position, from when to when.
 
-A source is a file (a folder and a path below it) or a stated name. Equal texts in two sources are one block in both.
+A source is a file (a folder and a path below it) or a stated name. Equal texts in two sources are a single block in
+both.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ class SourceName:
 
     @property
     def place(self) -> str:
-        """Path of the source's file, "" without one."""
+        """Path of the source's file, "" if there is none."""
         return f"{self.root}/{self.path}" if self.root else ""
 
 

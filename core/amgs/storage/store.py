@@ -1,7 +1,7 @@
-"""The store as the engine uses it: one part per family of tables, on one connection.
+"""The store as the engine uses it: a part per family of tables, on a single connection.
 
-Changes are transactions: everything in one commits together or not at all, and the change counter rises by one. Indexes
-follow by revision: a parameter `since` means rows changed after that value of the counter.
+Changes are transactions: everything in a transaction commits together or not at all, and the change counter rises by 1.
+Indexes follow by revision: a parameter `since` means rows changed after that value of the counter.
 """
 
 from __future__ import annotations

@@ -55,7 +55,7 @@ class MetaStorage(StoragePart):
         return self.get("store_id") or ""
 
     def embedding_space(self) -> tuple[str, int] | None:
-        """Return name and dimension of the encoder of the store's embeddings; None before the first one."""
+        """Return name and dimension of the encoder of the store's embeddings; None before the first embedding."""
         values = dict(self._rows("SELECT key, value FROM meta WHERE key IN (?, ?)", [EMBEDDER, DIMENSION]))
         return (str(values[EMBEDDER]), int(values[DIMENSION])) if len(values) == 2 else None
 

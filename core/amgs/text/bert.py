@@ -1,7 +1,7 @@
-"""The forward pass of a small BERT sentence encoder over its own files, in numpy: for one short text at a time.
+"""The forward pass of a small BERT sentence encoder over its own files, in numpy: for a short text at a time.
 
-Importing a library for it costs seconds of processor time, twenty tokens cost hundredths of one. Read are the files of
-sentence-transformers: config, tokenizer and weights. `tests` hold the vectors against that library's.
+Importing a library for it costs seconds of processor time, twenty tokens cost hundredths of a second. Read are the
+files of sentence-transformers: config, tokenizer and weights. `tests` hold the vectors against that library's.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ class _Layer:
 
 
 class BertEncoder:
-    """A BERT with learned positions, GELU and the mean over its tokens. Make one with `open`."""
+    """A BERT with learned positions, GELU and the mean over its tokens. Create it with `open`."""
 
     def __init__(self, tokenizer: Any, weights: Any, config: dict[str, Any], longest: int, product: _Product) -> None:
         self._tokenizer = tokenizer
@@ -94,8 +94,8 @@ class BertEncoder:
 
     @classmethod
     def open(cls, folder: Path, precision: str = "auto") -> BertEncoder | None:
-        """Return the encoder of a folder that sentence-transformers wrote; None for one that is built otherwise, or
-        where the packages that read it are missing. precision: of its products, as `number_format` takes it.
+        """Return the encoder of a folder that sentence-transformers wrote; None for an encoder that is built otherwise,
+        or where the packages that read it are missing. precision: of its products, as `number_format` takes it.
         """
         if not (installed("tokenizers") and installed("safetensors")):
             return None
@@ -122,7 +122,7 @@ class BertEncoder:
         return int(self._type.size)
 
     def embed(self, text: str) -> Vector:
-        """Return the vector of one text, not scaled to unit length: (d,)."""
+        """Return the vector of a text, not scaled to unit length: (d,)."""
         with one_thread():
             states = self._embed_tokens(_cut(self._tokenizer.encode(text).ids, self._longest))
             for layer in self._layers:
@@ -190,7 +190,7 @@ def _json(path: Path) -> Any:
 
 
 def _pooling(config: dict[str, Any]) -> str:
-    """Return how the vectors of the tokens become one; older files say it by a flag for each way."""
+    """Return how the vectors of the tokens become a single vector; older files say it by a flag for each way."""
     if "pooling_mode" in config:
         return str(config["pooling_mode"])
     ways = [name for name, on in config.items() if name.startswith("pooling_mode_") and on]
@@ -244,7 +244,7 @@ _PRODUCTS: dict[str, _Product] = {"float32": _in_float32, "bfloat16": _in_bfloat
 
 
 def _linear(weights: Any, product: _Product, *names: str) -> _Linear:
-    """Return several maps of the same states as one."""
+    """Return several maps of the same states as a single map."""
     parts = [(_array(weights, f"{name}.weight"), _array(weights, f"{name}.bias")) for name in names]
     whole = np.concatenate([weight for weight, _ in parts])
     return _Linear(product(whole), np.concatenate([bias for _, bias in parts]))
@@ -330,7 +330,7 @@ def one_thread() -> Iterator[None]:
 
 
 def _allow(library: Any, threads: int) -> None:
-    """From threadpoolctl 3.8 on, a limit set by another thread than the first that set one is silently none."""
+    """From threadpoolctl 3.8 on, a limit set by another thread than the first is silently ignored."""
     if free := getattr(library, "clear_controlling_thread", None):
         free(force=True)
     library.set_num_threads(threads)

@@ -60,7 +60,7 @@ class Mention:
 
 @lru_cache(maxsize=4096)
 def mentions(sentence: str, known: frozenset[str] = frozenset()) -> tuple[Mention, ...]:
-    """Runs of capitalised words, one that opens the sentence only where it is among the known words (of `terms`)."""
+    """Runs of capitalised words, a word that opens the sentence only where it is among the known words (of `terms`)."""
     tokens = list(_WORD.finditer(sentence))
     name_mentions, at = [], 0
     while at < len(tokens):
@@ -133,7 +133,7 @@ difference.
 
 _SURE_DAY = 0.5
 _SLIP = 6
-"""Letters from which a word may differ by a spelling mistake; a shorter one is another word."""
+"""Letters from which a word may differ by a spelling mistake; a shorter word is another word."""
 
 _RULER = re.compile(r"^[\s=\-~*_#|:+]*$")
 _MARK = re.compile(r"^\s*(?:(?:#{1,6}|>|[-*+•]|\d{1,3}[.)])\s+)+")

@@ -97,7 +97,7 @@ class MultilingualE5:
 
     def embed(self, texts: Sequence[str], progress: Progress | None = None) -> Vector:
         vectors = np.zeros((len(texts), E5_DIMENSION), dtype=np.float32)
-        for row, text in enumerate(texts):  # one by one: a question waits for one text at most
+        for row, text in enumerate(texts):  # each by itself: a question waits for one text at most
             if progress is not None:
                 progress(row, len(texts), "embedding")
             vectors[row] = self._read(text, question=False)
@@ -108,7 +108,7 @@ class MultilingualE5:
         return self._read(text, question=True)
 
     def _read(self, text: str, *, question: bool) -> Vector:
-        with self._lock:  # the engine has one place to compute in
+        with self._lock:  # the engine has a single place to compute in
             self._open()
             vectors: Vector = self._raw([text], question=question) - self._centres[question]
         vector: Vector = normalised(vectors)[0]

@@ -65,7 +65,7 @@ class LatinEmbedder(Protocol):
 
 
 def embed_question(embedder: Embedder, text: str) -> Vector:
-    """Return (d,) float32, of length 1: a question as this embedder reads one."""
+    """Return (d,) float32, of length 1: a question as this embedder reads questions."""
     if isinstance(embedder, QuestionEmbedder):
         return embedder.embed_question(text)
     vector: Vector = embedder.embed([text])[0]
@@ -147,7 +147,7 @@ class LoadsLate(Protocol):
 
 
 def load(model: object, name: str, progress: Progress | None = None) -> None:
-    """Have a model in memory before what it does is timed; one that needs no loading is left alone."""
+    """Have a model in memory before what it does is timed; a model that needs no loading is left alone."""
     if isinstance(model, LoadsLate) and not model.loaded:
         if progress is not None:
             progress(0, 0, f"loading {name}")

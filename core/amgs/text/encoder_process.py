@@ -54,7 +54,7 @@ class LibraryEncoder:
         return int(self._model.get_embedding_dimension())
 
     def encode(self, texts: Sequence[str]) -> Vector:
-        """Return (n, d) float32, not scaled to unit length; all texts as one batch."""
+        """Return (n, d) float32, not scaled to unit length; all texts as a single batch."""
         encoded = self._model.encode(
             list(texts), batch_size=len(texts), convert_to_tensor=True, show_progress_bar=False
         )
@@ -94,7 +94,7 @@ class EncoderProcess:
         """Return vectors (n, d), float32, not of unit length.
 
         Raises EncoderLoadError where the model cannot be read, ModelError where the process ended; the next call starts
-        a new one.
+        a new process.
         """
         with self._lock:
             try:
@@ -103,7 +103,7 @@ class EncoderProcess:
                 answer = _receive(child.stdout)
             except (OSError, EOFError) as error:
                 raise _make_exit_error(_end(self._child)) from error
-            except BaseException:  # an answer that nobody has read would be taken for the next one
+            except BaseException:  # an answer that nobody has read would be taken for the next answer
                 _end(self._child, wait=0.0)
                 raise
         kind, payload = answer[:1], answer[1:]
@@ -126,7 +126,7 @@ class EncoderProcess:
                     stdin=subprocess.PIPE,
                     stdout=subprocess.PIPE,
                     stderr=subprocess.DEVNULL,
-                    # Threads that wait for one another spin otherwise, on cores that somebody else could use.
+                    # Threads that wait for each other spin otherwise, on cores that somebody else could use.
                     env={**os.environ, "OMP_WAIT_POLICY": "passive", "TOKENIZERS_PARALLELISM": "false"},
                 )
             )

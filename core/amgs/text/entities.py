@@ -110,7 +110,7 @@ class SpacyRecogniser:
     """People, organisations, places and products by spaCy; identifiers and links by the rules. spaCy reads the
     sentences that could hold a name: two thirds of a text.
 
-    model: a path or an installed package; empty means the packaged small model, else the same one under spaCy's own
+    model: a path or an installed package; empty means the packaged small model, else the same model under spaCy's own
     name. Raises ModelError on first use when it is missing.
     """
 
@@ -173,8 +173,8 @@ def missing_model(model: str, error: Exception) -> ModelError:
 
 
 def _load(model: str) -> Any:
-    """Return the pipeline named by path or name, else the packaged copy, else the one of spaCy's own name, with
-    what finding names needs and nothing more.
+    """Return the pipeline named by path or name, else the packaged copy, else that of spaCy's own name, with what
+    finding names needs and nothing more.
     """
     with IMPORTING:
         pipeline = opened(model, _NOT_NEEDED)
@@ -185,7 +185,7 @@ def _load(model: str) -> Any:
 
 
 def opened(model: str, without: Sequence[str]) -> Any:
-    """Return the pipeline of a path or name, else the packaged one, without some of its parts. Raises what spaCy
+    """Return the pipeline of a path or name, else the packaged pipeline, without some of its parts. Raises what spaCy
     raises.
     """
     quieten_threads()  # spaCy imports torch where it is installed

@@ -105,8 +105,8 @@ def foreign_text(text: str) -> bool:
 
 
 def foreign_question(text: str) -> bool:
-    """Return whether a question is in another language than English; for a long enough one, few English function words
-    suffice.
+    """Return whether a question is in another language than English; for a long enough question, few English function
+    words suffice.
     """
     if foreign_text(text):
         return True
@@ -169,7 +169,7 @@ def _content(language: str) -> TextAnalyzer:
 
 # Tables of each language for speakers and times: `languages/NAME.toml`; and the choice of a text's table.
 #
-# A date in another language than English is a phrase of its table, read as the English that stands beside it: one
+# A date in another language than English is a phrase of its table, read as the English that stands beside it: a single
 # grammar reads the dates of all.
 
 TABLES = frozenset({ENGLISH, "chinese", "french", "german", "japanese", "spanish"})
@@ -238,7 +238,7 @@ _ENGLISH_DAYS = re.compile(
 
 
 def table_of(text: str) -> LanguageTable:
-    """Return the table of a text's language; of one without a table, the English one."""
+    """Return the table of a text's language; of a language without a table, the English table."""
     counts = function_words(text)
     name = counts.language if counts.other > max(counts.english, 1) else ENGLISH
     if name == ENGLISH and counts.english <= counts.other and not _ENGLISH_DAYS.search(text):

@@ -1,5 +1,5 @@
-"""A language model that somebody brings, as far as the memory needs one: it writes text, and its tokens are
-counted, exactly by its own tokenizer or nearly. Nothing depends on it.
+"""A language model that somebody brings, as far as the memory needs it: it writes text, and its tokens are counted,
+exactly by its own tokenizer or nearly. Nothing depends on it.
 """
 
 from __future__ import annotations
@@ -39,9 +39,9 @@ class CountTokens(Protocol):
 
 
 def approximate_tokens(text: str) -> int:
-    """Words of up to six letters count one, longer ones one for each six.
+    """Words of up to six letters count 1, longer words 1 for each six.
 
-    Digits, signs and line ends one each.
+    Digits, signs and line ends 1 each.
     """
     return len(_PIECE.findall(text))
 
@@ -75,8 +75,8 @@ class Encodes(Protocol):
 class TokenCounter:
     """Counter of a text's tokens for a language model; a CountTokens.
 
-    spec: the model, as `find_tokenizer` takes it; the packaged SmolLM2 unless another is named. loaded: gives the
-    model once it is in memory, for one whose tokenizer cannot be had without. Where neither can be had, counts are
+    spec: the model, as `find_tokenizer` takes it; the packaged SmolLM2 unless another is named. loaded: gives the model
+    once it is in memory, for a model whose tokenizer cannot be had without. Where neither can be had, counts are
     approximate. Nothing is read before the first count.
     """
 
@@ -127,8 +127,8 @@ class TokenCounter:
 def find_tokenizer(spec: str) -> Any:
     """Return the tokenizer of the model that `spec` names, None where it cannot be had without loading the model.
 
-    spec: a .gguf file, a folder with a tokenizer.json or a .gguf file, the id of a model in the hub's local cache,
-    or "smollm2" for the packaged one.
+    spec: a .gguf file, a folder with a tokenizer.json or a .gguf file, the id of a model in the hub's local cache, or
+    "smollm2" for the packaged model.
     """
     path = _file_of(spec) if installed("tokenizers") else None
     if path is None:

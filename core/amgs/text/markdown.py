@@ -15,7 +15,7 @@ _TURN = re.compile(r"^\*\*([^*\n:]{1,60}):\*\*[ \t]*|^\*\*([^*\n:]{1,60})\*\*:[ 
 
 @dataclass(frozen=True, slots=True)
 class ChatTurn:
-    """One utterance of a dialogue; speaker is empty for what stands before the first one."""
+    """One utterance of a dialogue; speaker is empty for what stands before the first speaker."""
 
     speaker: str
     text: str
@@ -106,7 +106,7 @@ def fenced(text: str) -> tuple[tuple[str, bool], ...]:
 
 
 def _fences(lines: Sequence[str]) -> Iterator[tuple[int, int]]:
-    """Yield (first, last) line of each fence; an unclosed one is not yielded."""
+    """Yield (first, last) line of each fence; an unclosed fence is not yielded."""
     open_at, sign = -1, ""
     for i, line in enumerate(lines):
         match = _FENCE.match(line)

@@ -123,8 +123,8 @@ class MiniLM:
         return self._alone
 
     def _encode(self, texts: Sequence[str]) -> Vector:
-        """Return vectors (n, d) from the library in another process; in this one where this is a pool's
-        worker itself.
+        """Return vectors (n, d) from the library in another process; in this process where this is a pool's worker
+        itself.
         """
         if multiprocessing.parent_process() is not None or not sys.executable:
             return self._model().encode(texts)

@@ -1,5 +1,5 @@
-"""Names as they are stored and compared: cleaned of what surrounds them, and keyed so that forms of one name
-meet; and their uses in a text, with the cues beside them that tell what they name.
+"""Names as they are stored and compared: cleaned of what surrounds them, and keyed so that forms of the same name meet;
+and their uses in a text, with the cues beside them that tell what they name.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ _NO_NAME = re.compile(
 
 
 def clean_name(name: str) -> str:
-    """Return a name without quotes, brackets and a possessive at its ends, in one line; empty for what is no name.
+    """Return a name without quotes, brackets and a possessive at its ends, in a single line; empty for what is no name.
 
     No name holds markup, an address, a path or code, is a number, a single small word or a heading that every manual
     has, or runs on for a whole sentence.
@@ -68,7 +68,7 @@ def clean_name(name: str) -> str:
 
 
 def key(name: str) -> str:
-    """Return what forms of one name share: case, white space, an article, a possessive, the plural of an acronym."""
+    """Return what the forms of a name share, without case, spaces, article, possessive or the plural of an acronym."""
     bare = _ARTICLE.sub("", " ".join(name.split()))
     return _PLURAL.sub("", _POSSESSIVE.sub("", bare)).casefold().replace("-", " ")
 
@@ -289,7 +289,9 @@ class NameUse:
 
 @dataclass(frozen=True, slots=True)
 class NameReading:
-    """Names in one text. hints: names of software by its addresses and install commands, with the kind of the hint."""
+    """Names in a single text. hints: names of software by its addresses and install commands, with the kind of the
+    hint.
+    """
 
     uses: tuple[NameUse, ...] = ()
     hints: tuple[tuple[str, str], ...] = ()

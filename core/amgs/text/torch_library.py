@@ -12,12 +12,12 @@ from importlib.util import find_spec
 from pathlib import Path
 
 IMPORTING = threading.RLock()
-"""Held while a library of models is imported: two threads that import parts of one another's would each get halves."""
+"""Held while a library of models is imported: two threads that import parts of each other's would each get halves."""
 
 
 def quieten_threads() -> None:
-    """Have the threads of torch and NumPy wait for one another without turning in place, which on busy cores takes the
-    time of the one waited for. Each library reads this once, when it is loaded; what the user has set stays.
+    """Have the threads of torch and NumPy wait for each other without turning in place, which on busy cores takes the
+    time of the other thread. Each library reads this once, when it is loaded; what the user has set stays.
     """
     os.environ.setdefault("GOMP_SPINCOUNT", "1000")
     os.environ.setdefault("OPENBLAS_THREAD_TIMEOUT", "18")  # of two, in ticks: .1 ms; 25 otherwise, at each start too

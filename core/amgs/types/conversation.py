@@ -22,7 +22,7 @@ model writes the extracts, of which only supported sentences stay.
 
 SpanFate = Literal["kept", "masked", "digested", "dropped"]
 SPAN_FATES: tuple[SpanFate, ...] = get_args(SpanFate)
-"""What happened to a message: whole, its text as one line, some of its sentences, or left out."""
+"""What happened to a message: whole, its text as a single line, some of its sentences, or left out."""
 
 RelevanceLayer = Literal["semantic", "lexical", "entity", "temporal", "structure", "around"]
 RELEVANCE_LAYERS: tuple[RelevanceLayer, ...] = get_args(RelevanceLayer)
@@ -88,8 +88,8 @@ class ConversationAdded:
 class ConversationKept:
     """Handles that every context of a conversation keeps whole on request, in order.
 
-    operation: of the journal, for `undo`; None if nothing changed. impossible: why no context within the budget
-    can keep them.
+    operation: of the journal, for `undo`; None if nothing changed. impossible: why no context within the budget can
+    keep them.
     """
 
     conversation: str
@@ -370,7 +370,7 @@ class ContextSettings:
     """Settings of a configuration; shares are in [0, 1].
 
     strategy: default. fill: most of the budget that a context uses. soft: share of that which a new plan uses when an
-    earlier one no longer fits. recent: number of last messages with priority HIGH; recent_share: most of the space
+    earlier plan no longer fits. recent: number of last messages with priority HIGH; recent_share: most of the space
     besides CRITICAL that they take, less with `extractive` if the space is below `full_recent` tokens.
     preference_share: the same for the user's preferences (HIGH). medium_share: the same for decisions, goals,
     commitments and open questions (MEDIUM); 0 protects none. recalled: number of atoms answering a new query that are

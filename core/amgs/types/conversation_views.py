@@ -21,7 +21,7 @@ SUMMARY_LEVELS: tuple[SummaryLevel, ...] = get_args(SummaryLevel)
 
 @dataclass(frozen=True, slots=True)
 class ConversationTopic:
-    """Neighbouring messages on one topic.
+    """Neighbouring messages on the same topic.
 
     handle: restores them. chance: probability that the topic changed before them, 1 at the beginning of a session.
     terms: words that distinguish it.
@@ -45,8 +45,8 @@ class ConversationTopics:
 class ConversationAct:
     """A question, goal or commitment.
 
-    text: characters [start, end) of the message. chance: probability that it is one. closed_by: handle of the message
-    that closed it, "" while it is open.
+    text: characters [start, end) of the message. chance: probability that it is an open point. closed_by: handle of the
+    message that closed it, "" while it is open.
     """
 
     kind: str
@@ -142,7 +142,7 @@ class ConversationMemories:
 
 RestoreLevel = Literal["minimal", "standard", "detailed", "complete"]
 RESTORE_LEVELS: tuple[RestoreLevel, ...] = get_args(RestoreLevel)
-"""minimal: names, numbers and the like; standard: also the most important sentences; detailed: every sentence with one
+"""minimal: names, numbers and the like; standard: also the most important sentences; detailed: every sentence with any
 of these; complete: the messages.
 """
 

@@ -167,7 +167,7 @@ class FixTrial:
     """A fix tried in a copy of the memory.
 
     works: the fact is in the answer then. questions: number of others asked before and after; moved: those whose answer
-    lost a block or has another best one.
+    lost a block or has another best block.
     """
 
     fix: ProposedFix
@@ -180,10 +180,10 @@ class FixTrial:
 class Diagnosis:
     """Why an answer missed a fact.
 
-    verdict: one line. evidence: the steps down to the cause. block: that contains the fact; None without one. matches:
-    all that may contain it. answered_from: block in the request's result from which the answer comes. explanation: the
-    block's way through the layers. trial: the proposed fix as tried; None if there is nothing to change or none was
-    wanted. others: fixes tried but not proposed.
+    verdict: a line. evidence: the steps down to the cause. block: that contains the fact; None if there is none.
+    matches: all that may contain it. answered_from: block in the request's result from which the answer comes.
+    explanation: the block's way through the layers. trial: the proposed fix as tried; None if there is nothing to
+    change or none was wanted. others: fixes tried but not proposed.
     """
 
     answer: str
@@ -238,7 +238,7 @@ class QuestionCase:
 class CaseHit:
     """A block that was found for a case; rank from 1.
 
-    layers: that found it. parts: raw scores of the layers and components of its score. wanted: whether it contains one
+    layers: that found it. parts: raw scores of the layers and components of its score. wanted: whether it contains any
     of the required texts.
     """
 
@@ -281,7 +281,7 @@ class CaseComparison:
     """The cases of a file compared with an earlier run.
 
     same: number with the same outcome and rank. moved: the others. added, gone: questions only in this run, or only in
-    the earlier one.
+    the earlier run.
     """
 
     same: int

@@ -90,7 +90,7 @@ class FrameDefinition:
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """Characters [start, end) of a frame's text from one block; None for the template's own words."""
+    """Characters [start, end) of a frame's text from a block; None for the template's own words."""
 
     start: int
     end: int

@@ -66,7 +66,7 @@ class PrefixComparison:
     """Common beginning of a request and the previous one of its conversation, which a provider's cache can serve.
 
     before: number of the previous request. changed: what differs first; None if the request begins with all of the
-    previous one. message: numbers of the first different message, if it is one. same: tokens before the difference.
+    previous request. message: numbers of the first different message, if any. same: tokens before the difference.
     again: tokens after it that the previous request had too, so that they were read twice.
     """
 

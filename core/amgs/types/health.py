@@ -27,7 +27,7 @@ class Entropy:
 
 
 def bits_of(amounts: Iterable[float]) -> float:
-    """Return -Σ p log₂ p in bits of amounts, which need not sum to 1; 0 for at most one."""
+    """Return -Σ p log₂ p in bits of amounts, which need not sum to 1; 0 for fewer than two."""
     positives = [amount for amount in amounts if amount > 0]
     total = sum(positives)
     return max(0.0, -sum(n / total * math.log2(n / total) for n in positives)) if total else 0.0
@@ -43,8 +43,8 @@ def entropy(amounts: Iterable[float]) -> Entropy:
 class NamespaceSize:
     """A namespace of a database.
 
-    blocks: actual for the open one, else PostgreSQL's estimate, None without one. bytes: of tables and indexes.
-    changes: change counter of the open one, else None.
+    blocks: actual for the open namespace, else PostgreSQL's estimate, None if there is none. bytes: of tables and
+    indexes. changes: change counter of the open namespace, else None.
     """
 
     name: str
@@ -131,7 +131,7 @@ Standing = Literal["well", "watch", "act", "unknown"]
 
 @dataclass(frozen=True, slots=True)
 class HealthLine:
-    """State of one area of the memory. told: in a few words. verb: command that shows more or repairs it."""
+    """State of an area of the memory. told: in a few words. verb: command that shows more or repairs it."""
 
     side: str
     standing: Standing

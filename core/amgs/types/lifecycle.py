@@ -23,7 +23,7 @@ class Refusal:
 
 @dataclass(frozen=True, slots=True)
 class Skipped:
-    """Files in a folder that no reader accepts. ending: ".png", or "" for names without one. names: their paths."""
+    """Files in a folder that no reader accepts. ending: ".png", or "" for names without ending. names: their paths."""
 
     ending: str
     files: int
@@ -154,7 +154,7 @@ class ConsolidationSummary:
 
 @dataclass(frozen=True, slots=True)
 class BlockChange:
-    """Effect of an operation on a block. title: the present one, "" if the block was removed."""
+    """Effect of an operation on a block. title: the present title, "" if the block was removed."""
 
     id: str
     title: str

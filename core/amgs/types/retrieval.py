@@ -61,7 +61,7 @@ class Weights:
         """Return weights from non-negative numbers divided by their sum; missing ones are 0."""
         total = sum(weights.values())
         if not math.isfinite(total) or total <= 0:
-            raise WeightsError("All weights are 0.", way_out="Give at least one a positive value.")
+            raise WeightsError("All weights are 0.", way_out="Give a positive weight.")
         return cls(**{name: weights.get(name, 0.0) / total for name in COMPONENTS})
 
 
@@ -140,7 +140,7 @@ class Candidate:
 
     @property
     def source(self) -> str:
-        """Source of the block on one line; "" if unknown."""
+        """Source of the block on a single line; "" if unknown."""
         return " ".join(str(self.block.meta.get("source") or "").split())
 
     @property
@@ -199,8 +199,8 @@ Verdict = Literal["passed", "missed", "skipped", "switched off"]
 
 @dataclass(frozen=True, slots=True)
 class LayerVerdict:
-    """Verdict of a layer on a block. value: of the block; needed: of the last one admitted; None if the layer does not
-    measure.
+    """Verdict of a layer on a block. value: of the block; needed: of the last admitted block; None if the layer does
+    not measure.
     """
 
     layer: str

@@ -14,7 +14,7 @@ from amgs_app.places.folders import holder_of
 
 
 def engine_of(options: Options) -> Engine:
-    """Return the engine of the options: a client of the service for --connect, else one of this process."""
+    """Return the engine of the options: a client of the service for --connect, else an engine of this process."""
     if not options.connect:
         engine = Engine(options)
         engine.join = partial(join_process, engine)

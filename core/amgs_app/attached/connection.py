@@ -147,7 +147,7 @@ class AttachedConnection:
 
 
 def place_of(address: str) -> tuple[str, str]:
-    """Return the service's address and the namespace in `http://127.0.0.1:8420/notes`, "" without one.
+    """Return the service's address and the namespace in `http://127.0.0.1:8420/notes`, "" if there is none.
 
     Raises UsageError for an invalid address.
     """

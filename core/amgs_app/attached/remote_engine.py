@@ -283,7 +283,7 @@ class JoinedEngine(RemoteEngine):
     """
 
     def __init__(self, engine: Engine, store: Path, holder: int) -> None:
-        """engine: the local one that cannot open the store. holder: id of the process that has it open. Raises
+        """engine: the local engine that cannot open the store. holder: id of the process that has it open. Raises
         UsageError if --now asks for another time than that process has.
         """
         Engine.__init__(self, engine.options)

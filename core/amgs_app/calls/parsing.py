@@ -37,7 +37,7 @@ class PairError(UsageError):
 def read_pairs(chosen: Operation[..., Any], words: Sequence[str]) -> dict[str, Any]:
     """Read the words that give positional parameters and keys; return the values by parameter name.
 
-    `weights.recency=.3` sets one part of a value that has parts. Raises PairError for a word that fits no parameter, is
+    `weights.recency=.3` sets a part of a value that has parts. Raises PairError for a word that fits no parameter, is
     repeated, or has an invalid value.
     """
     from pydantic import ValidationError
@@ -209,7 +209,7 @@ def _written_as_pairs(chosen: Operation[..., Any]) -> set[str]:
 
 
 def _pairs_for_typer(chosen: Operation[..., Any]) -> inspect.Parameter:
-    """Return one repeatable Typer argument that collects the positional words and `key=value` words of a line."""
+    """Return a repeatable Typer argument that collects the positional words and `key=value` words of a line."""
     labels = [parameter.label for parameter in chosen.pairs.values() if not parameter.is_key]
 
     def complete(incomplete: str) -> list[str]:

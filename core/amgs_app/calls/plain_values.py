@@ -24,7 +24,7 @@ SHARED_OPTIONS: Mapping[str, tuple[str, str]] = MappingProxyType(
     {
         "store": (
             "PATH",
-            "The store, a file or postgresql://…; by default that of --corpus, else your own memory once you have one, "
+            "The store, a file or postgresql://…; by default that of --corpus, else your own memory once it exists, "
             "else the sample.",
         ),
         "corpus": ("DIR", "A folder of notes with its own store."),
@@ -99,7 +99,7 @@ def _part_choices(parameters: Iterable[Any]) -> None:
 
 
 class TyperReader(Protocol):
-    """Typer's reader for the words of one parameter."""
+    """Typer's reader for the words of a parameter."""
 
     def coerce(self, value: Any, param: Any, ctx: Any) -> Any: ...
 
@@ -118,10 +118,10 @@ class PlainFirst:
         self._otherwise = otherwise
 
     def coerce(self, value: Any, param: Any, ctx: Any) -> Any:
-        """Convert the typed value; raises what Typer raises for an invalid one."""
+        """Convert the typed value; raises what Typer raises for an invalid value."""
         if float in (self._annotation, *get_args(self._annotation)):
             value = [_no_nan(item) for item in value] if isinstance(value, list | tuple) else _no_nan(value)
-        if value == "" and Path in (self._annotation, *get_args(self._annotation)):  # not the folder one stands in
+        if value == "" and Path in (self._annotation, *get_args(self._annotation)):  # not the current folder
             raise typer.BadParameter("takes a path, not an empty text", ctx=ctx, param=param)
         read = self._read(value, several=param.multiple or param.nargs == -1)
         return self._otherwise().coerce(value, param=param, ctx=ctx) if read is _NOT_PLAIN else read

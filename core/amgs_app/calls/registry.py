@@ -66,7 +66,7 @@ LEFT: Mapping[str, str] = MappingProxyType(
         "source show": "source list NAME --pieces",
     }
 )
-"""The present line, by the first words of the former one."""
+"""The present line, by the first words of the former line."""
 
 
 def say_left(words: Sequence[str]) -> str:
@@ -188,7 +188,7 @@ class Registry:
 
 # The workstation's operations: which module defines them.
 #
-# Modules are imported on first use, so that a screen that has not painted yet can import this one at no cost.
+# Modules are imported on first use, so that a screen that has not painted yet can import this module at no cost.
 
 MODULES = {
     "general": "workplace.commands",
@@ -316,7 +316,7 @@ NOUNS: Mapping[str, str] = MappingProxyType(
         "block": "Show, find and correct single blocks.",
         "edge": "Add, remove and weigh edges by hand.",
         "frame": "Assemble, define and compare frames.",
-        "conversation": "Keep conversations, and choose what of one a model reads.",
+        "conversation": "Keep conversations, and choose what a model reads of them.",
         **{view.words[0]: view.about for view in views().values()},
         "graph": "Explore the graph: neighbours, paths, communities, counts.",
         "decay": "Show how relevance falls, and preview other rates.",
@@ -343,5 +343,5 @@ EXAMPLES: Mapping[str, str] = MappingProxyType(
 
 
 def describe(words: str) -> str:
-    """Return one line about the commands that begin with these words; raises KeyError for an undescribed group."""
+    """Return a line about the commands that begin with these words; raises KeyError for an undescribed group."""
     return NOUNS[words]

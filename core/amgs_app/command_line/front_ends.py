@@ -164,7 +164,7 @@ _MOST_LISTED = 1000
 
 
 def run_single(call: Call[Any], options: Globals) -> int:
-    """Run one operation, print its result, and return the exit code."""
+    """Run an operation, print its result, and return the exit code."""
     form = check_format(options.format or ("json" if call.arguments.get("as_json") else "table"))
     if call.operation.creates and not call.arguments.get("sample"):
         options = replace(options, own=True)  # what is the user's own does not go into the sample's store
@@ -246,7 +246,7 @@ def serve_web(
 ) -> int:
     """Serve the workstation to a browser on this machine (http://127.0.0.1:8000).
 
-    Other machines cannot reach it. Several pages show one memory.
+    Other machines cannot reach it. Several pages may show the same memory.
     """
     _ = options.options()  # what cannot be right is said before anything is served
     screen = _screen_of(options)
@@ -299,7 +299,7 @@ def run_script(
 
         operator.snapshots = target
         if target.chosen:
-            _ = operator.palette  # also the one that the settings name
+            _ = operator.palette  # also the palette that the settings name
         runner.run_steps(
             operator,
             steps,
@@ -355,7 +355,7 @@ def _load_last(operator: Operator) -> None:
 
 
 def _save_last(operator: Operator) -> None:
-    """Save what this command listed and selected for the next one."""
+    """Save what this command listed and selected for the next command."""
     path = operator.engine.beside_store(".last") if operator.engine.memory_is_open else None
     if path is None:
         return

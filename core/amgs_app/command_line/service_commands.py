@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from amgs_app.engine import Options
 
 Host = Annotated[str, Option("--host", metavar="ADDRESS", help="Address to listen on.")]
-Port = Annotated[int, Option("--port", metavar="N", min=0, max=65535, help="Port to listen on; 0 takes a free one.")]
+Port = Annotated[int, Option("--port", metavar="N", min=0, max=65535, help="Port to listen on; 0 takes a free port.")]
 Root = Annotated[
     str | None,
     Option(
@@ -45,9 +45,9 @@ def serve_memory(
     port: Port = 8420,
     root: Root = None,
     tokens: TokenFile = None,
-    largest: Annotated[float, Option("--largest", metavar="MIB", min=0.01, help="MiB that one request may have.")] = 32,
+    largest: Annotated[float, Option("--largest", metavar="MIB", min=0.01, help="MiB that a request may have.")] = 32,
     rate: Annotated[
-        float, Option("--rate", metavar="N", min=0.01, help="Requests a second of one caller, over time.")
+        float, Option("--rate", metavar="N", min=0.01, help="Requests a second of a caller, over time.")
     ] = 500,
     patience: Annotated[
         float, Option("--patience", metavar="S", min=0.01, help="Seconds that a question may take.")
@@ -57,8 +57,8 @@ def serve_memory(
 ) -> int:
     """Serve the memory to other programs over HTTP (http://127.0.0.1:8420), while it can be watched.
 
-    It owns a store in a file until it ends; one in PostgreSQL may be served by several. On another address than this
-    machine's own it asks for tokens.
+    It owns a store in a file until it ends; a store in PostgreSQL may be served by several. On another address than
+    this machine's own it asks for tokens.
     """
     with extras.explained("server"):
         from amgs_app.server.limits import Limits
@@ -128,13 +128,13 @@ def _check_owner(options: Globals, root: str | None) -> None:
             way_out="Leave --read-only out, and give who may only read a token for that: `amgs token new`.",
         )
     if root is not None and options.store is not None:
-        raise UsageError("--root and --store exclude each other.", way_out="Give one of them.")
+        raise UsageError("--root and --store exclude each other.", way_out="Give either.")
 
 
 def speak_mcp(*, options: Globals) -> int:
     """Answer an agent that speaks MCP on standard input and output, with seven tools.
 
-    Several agents may each run it on one memory: the first has the store open, the others go through that process.
+    Several agents may each run it on a single memory: the first has the store open, the others go through that process.
     Where it is served, give them `amgs mcp --connect URL`, or the address URL/mcp.
     """
     with extras.explained("server"):
@@ -190,7 +190,7 @@ def new_token(
     tokens: Annotated[Path, Option("--tokens", metavar="FILE", help="The file of tokens; created if missing.")],
     namespace: Annotated[
         list[str] | None,
-        Option("--namespace", metavar="NAME", help="What it opens; may be repeated; `default` by default."),
+        Option("--namespace", metavar="NAME", help="What it opens; may be repeated; without it `default`."),
     ] = None,
     may: Annotated[str, Option("--may", metavar="read|write|operate", help="What it allows.")] = "write",
     options: Globals,

@@ -1,4 +1,4 @@
-"""Conversations: `conversation add|list|show|resolve|keep|clear`, the context chosen from one for a model
+"""Conversations: `conversation add|list|show|resolve|keep|clear`, the context chosen for a model
 (`optimise|why|restore`), and the requests of agents through the gateway (`exchanges`).
 """
 
@@ -78,7 +78,7 @@ def add(
     conversation: Name,
     file: Annotated[
         Path | None,
-        Arg(metavar="FILE", help="An agent's session file, or JSON: a list of messages, or one a line."),
+        Arg(metavar="FILE", help="An agent's session file, or JSON: a list of messages, or a message per line."),
         Takes("file"),
     ] = None,
     *,
@@ -145,7 +145,7 @@ _OF_VIEW: Final[dict[str, tuple[View, ...]]] = {
 
 @operation(
     "conversation show",
-    summary="Show a conversation: its messages, or one of nine views of them.",
+    summary="Show a conversation: its messages, or any of nine views.",
     synonyms=("topics", "summary", "open questions", "commitments", "survival", "compare contexts", "check a summary"),
     example="conversation show standup --view topics",
     pane="conversation",
@@ -205,7 +205,7 @@ def show(
     | ConversationSurvival
     | ContextComparison
 ):
-    """Show the latest messages of a conversation, or those that a handle names, as they were said; or one view of it.
+    """Show the latest messages of a conversation, or those that a handle names, as they were said; or a view of it.
 
     Its views:
     - messages: as they were said: `conversation show standup "#12-15"`
@@ -322,10 +322,10 @@ def optimise(
     """Show what is kept for a query, what becomes one line and what is left out, each with its reason and handle, and
     what each stage does to the tokens.
 
-    Nothing is changed. Some messages stay whatever the query is: system prompts, pinned messages, the active
-    task, who the user is, and what --keep names. A call of a tool is kept with its results or not at all. `conversation
-    restore` gives back what is left out; `conversation show --view survival` counts what stands, `--view compare` holds
-    two strategies beside each other.
+    Nothing is changed. Some messages stay whatever the query is: system prompts, pinned messages, the active task, who
+    the user is, and what --keep names. A call of a tool is kept with its results or not at all. `conversation restore`
+    gives back what is left out; `conversation show --view survival` counts what stands, `--view compare` holds two
+    strategies beside each other.
     """
     return engine.memory.conversation.optimise(conversation, query, previous=previous, **read_context(options))
 
@@ -367,7 +367,7 @@ def restore(
     ] = 12,
 ) -> RestoredSpan:
     """Show messages byte for byte as they were said, or at a shorter level: their decisions, names, numbers, dates,
-    paths, commands and ids (minimal), the sentences that weigh most too (standard), or every sentence that holds one of
+    paths, commands and ids (minimal), the sentences that weigh most too (standard), or every sentence that holds any of
     them (detailed).
 
     Nothing is said in other words: every piece has its handle. Beside it stands, for each class, what is in the text,
@@ -420,7 +420,7 @@ def _read(text: str) -> Any:
 
 @operation(
     "conversation exchanges",
-    summary="List what agents asked their model through the gateway, or show one request whole.",
+    summary="List what agents asked their model through the gateway, or show a request in full.",
     example="conversation exchanges 3",
     pane="conversation",
 )
@@ -436,7 +436,7 @@ def exchanges(
     the agent sent, how many went on, how many the provider read from its cache, whether the system prompt or the tools
     changed since the request before, and what was said.
 
-    With a NUMBER, show one whole: every message that the model was sent, what was left out and why, the beginning of
+    With a NUMBER, show it in full: every message that the model was sent, what was left out and why, the beginning of
     its system prompt and the names of its tools (whole with `--format json`), what the provider's cache could serve of
     it, and what the model said. It is put together from the conversation and held against a digest of what was sent;
     where the two differ, that is said instead.

@@ -22,7 +22,7 @@ _LINES = 3
 _SHOWN = 240
 """Characters of these."""
 NO_GATEWAY = (
-    "No gateway stands on this memory now. `amgs gateway --upstream URL` opens one; `amgs --connect URL` then shows "
+    "No gateway is open on this memory. `amgs gateway --upstream URL` opens a gateway; `amgs --connect URL` then shows "
     "what goes through it."
 )
 

@@ -1,6 +1,6 @@
 """Draw a conversation's context: the history as a strip, its spans, the token ledger, and messages in full.
 
-A span is a run of messages with one fate: kept, masked (one line), digested (summarised) or dropped.
+A span is a run of messages with the same fate: kept, masked (one line), digested (summarised) or dropped.
 """
 
 from __future__ import annotations
@@ -174,9 +174,9 @@ def compare(
     cursor: int | None = None,
     originals: Sequence[Message] = (),
 ) -> Figure:
-    """Draw two contexts of one conversation as strips, and the messages whose fates differ.
+    """Draw two contexts of the same conversation as strips, and the messages whose fates differ.
 
-    changes: the listed differences. originals: messages of the selected one.
+    changes: the listed differences. originals: messages of the selected context.
     """
     sheet = Figure(canvas)
     palette, a = sheet.palette, result.a
@@ -242,7 +242,7 @@ def _head(sheet: Region, result: OptimisedContext, total: int | None) -> None:
 
 @dataclass(frozen=True, slots=True)
 class StripCell:
-    """Neighbouring messages in one cell. fate: None if they differ. worth: the largest."""
+    """Neighbouring messages in a single cell. fate: None if they differ. worth: the largest."""
 
     first: int
     last: int

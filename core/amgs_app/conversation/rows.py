@@ -94,7 +94,7 @@ MESSAGES: Final = Rows["tuple[Message, str]"](
 HELD: Final = Rows["ConversationSummary"](
     "name* messages:n first:at last:at",
     lambda summary: (summary.name, summary.messages, summary.first, summary.last),
-    empty=("`conversation add NAME FILE` keeps one.",),
+    empty=("`conversation add NAME FILE` stores a conversation.",),
 )
 ENTITIES: Final = Rows["ConversationEntity"](
     "name* type mentions:n confidence:score messages",
@@ -137,7 +137,7 @@ EXTRACTS: Final = Rows["SummarySpan"](
 
 
 def _tell(message: Message) -> str:
-    """Return a message with its tool calls on one line."""
+    """Return a message with its tool calls on a single line."""
     calls = [f"{call.name}({call.arguments})" for call in message.calls]
     return " ".join(" ".join((message.text, *calls)).split())
 

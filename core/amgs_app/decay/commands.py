@@ -110,7 +110,7 @@ def simulate(
     draws: Annotated[int, Key(help="How many futures to draw.")] = 64,
     rate: Annotated[float | None, Key(help="Uses a day; default: as in the last thirty days.")] = None,
     seed: Annotated[int | None, Key(help="Random seed; default: the session's.")] = None,
-    synthetic: Annotated[int | None, Key(help="Over an invented memory of N blocks instead of this one.")] = None,
+    synthetic: Annotated[int | None, Key(help="Over an invented memory of N blocks instead of this memory.")] = None,
     progress: Progress | None = None,
 ) -> Simulation:
     """Draw many futures at random and compare the change with none. The memory is read and never written; the seed

@@ -39,7 +39,7 @@ _SUPPOSED = "x"
 """Letter of the curve with another decay; categories have a to h."""
 
 MOST_CATEGORIES = 8
-"""Most category curves in one plot."""
+"""Most category curves in a single plot."""
 
 
 def decay(
@@ -57,7 +57,7 @@ def decay(
     """Return the figure: the selected block's curve above, or left if wide, the forecast and categories below.
 
     categories: mean curves by category. listed: rows of the forecast that match a filter, None for all; cursor: the
-    selected one. supposed: the block's curve with another decay. at_days: end of the forecast, marked in the plot.
+    selected block. supposed: the block's curve with another decay. at_days: end of the forecast, marked in the plot.
     """
     sheet = Figure(canvas)
     if curve is None and forecast is None and not categories:
@@ -108,7 +108,7 @@ def _curve(region: Region, plot: _Plot, now: datetime) -> None:
     muted, plain = ink(palette.muted), ink(palette.text)
     if curve is None or not curve.hours:
         if not plot.categories:
-            notice_in(region, "No block is selected", ("block find dome",), "Choose one to see its curve.")
+            notice_in(region, "No block is selected", ("block find dome",), "Choose a block to see its curve.")
             return
         heading = HeaderPart(0, (("mean relevance by category", ink(palette.accent, bold=True)),))
         facts_line(region, 0, [heading], x=1)

@@ -284,8 +284,8 @@ def _draw_category_bar(region: Region, x: int, row: int, wide: int, category: Ca
 
 
 def _histograms(region: Region, result: Forecast) -> None:
-    """Draw histograms of relevance now and at the end of the forecast, on one logarithmic scale, since most blocks of
-    an old memory are near 0.
+    """Draw histograms of relevance now and at the end of the forecast, on a single logarithmic scale, since most blocks
+    of an old memory are near 0.
     """
     palette = region.palette
     beside = region.width >= 44 and region.height >= 4

@@ -99,10 +99,10 @@ def diagnose(
     progress: Progress | None = None,
     **asked_of: Unpack[AskedOf],
 ) -> Diagnosis | FixApplied:
-    """Name the one cause for which an answer missed a fact: never stored, not consolidated, set aside, superseded, not
+    """Name the cause for which an answer missed a fact: never stored, not consolidated, set aside, superseded, not
     found, out-voted, over budget, left out of the conversation, collapsed to a gist, or in front of the model.
 
-    Shows the chain of evidence and one fix, tried in a copy of the memory: whether the fact is in then, and which other
+    Shows the chain of evidence and a fix, tried in a copy of the memory: whether the fact is in then, and which other
     logged questions are answered otherwise. Nothing is changed; `test --add` makes a test of it. --html writes it as a
     page that any browser shows, to be attached to an issue.
 
@@ -231,7 +231,7 @@ def markdown(tested: CasesTested) -> str:
 
 
 def code(text: str) -> str:
-    """Return a text as a code span on one line, with more backticks around it than it contains."""
+    """Return a text as a code span on a single line, with more backticks around it than it contains."""
     line = " ".join("".join(c if c.isprintable() else " " for c in text).split())
     line = line if len(line) <= _LONGEST else f"{line[: _LONGEST - 1]}…"
     fence = "`" * (1 + max(map(len, re.findall("`+", line)), default=0))
@@ -276,7 +276,7 @@ def test(
     ] = False,
     keep: Annotated[
         Path | None,
-        Option("--keep", metavar="FILE", help="Save this run, to compare a later one with it."),
+        Option("--keep", metavar="FILE", help="Save this run, to compare a later run with it."),
         Takes("file", writes=True),
     ] = None,
     against: Annotated[
@@ -319,7 +319,7 @@ def test(
         way_out = (
             "Judge what a frame gave with `feedback`."
             if record
-            else "Add one with `--add QUESTION --contains TEXT`, or those of your verdicts with `--record`."
+            else "Add a question with `--add QUESTION --contains TEXT`, or those of your verdicts with `--record`."
         )
         raise InputError(f"{file} holds no question.", way_out=way_out)
     outcomes = []

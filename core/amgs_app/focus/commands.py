@@ -47,7 +47,7 @@ def open_context(
     engine: Engine,
     files: Annotated[
         list[Path] | None,
-        Arg(metavar="FILE", help="Text files, or one folder; default: the consolidated blocks."),
+        Arg(metavar="FILE", help="Text files, or a folder; default: the consolidated blocks."),
         Takes("file"),
     ] = None,
     *,
@@ -85,7 +85,7 @@ def open_context(
     if files and len(files) == 1 and is_folder(files[0]):
         return _open_folder(engine, files[0], lifetime, question, progress, bridges=bridges, dry_run=dry_run)
     if dry_run:
-        raise UsageError("Only a folder can be previewed.", way_out="Name one, or leave out --dry-run.")
+        raise UsageError("Only a folder can be previewed.", way_out="Name a folder, or leave out --dry-run.")
     from amgs_app.models.choice import segments_of_blocks, segments_of_files
 
     if lifetime is not None and not files and (lifetime / "spans.jsonl").exists():
@@ -193,7 +193,7 @@ def why(
             progress(done, total, doing)
         engine.give_way()
         if not engine.focus_is_open or engine.focus is not runtime or runtime.state is not state:
-            raise Cancelled("The working context is another one now.", way_out="Ask again: `focus why --answer`.")
+            raise Cancelled("The working context has changed.", way_out="Ask again: `focus why --answer`.")
 
     return answer_dependence(runtime, give_way)
 
@@ -402,8 +402,8 @@ def change(
     An unknown key lists the valid ones. Stepping back restores the old value. After `focus back` it begins a branch.
 
     --text sets domain, path, section, language, time, trust or version of a text instead; an empty value removes it.
-    The domain chooses the half-life, trust lengthens it, and of several versions of one path only the latest keeps its
-    detail.
+    The domain chooses the half-life, trust lengthens it, and of several versions of the same path only the latest keeps
+    its detail.
     """
     runtime = engine.focus
     if text is not None:

@@ -55,7 +55,7 @@ def report_to_memory(engine: Engine, *, measure: bool, dry_run: bool, progress: 
 
 
 def _row(worth: BlockUtility, waits: bool) -> WorthRow:
-    """Return what is reported about one block. waits: the block has an open forecast."""
+    """Return what is reported about a single block. waits: the block has an open forecast."""
     clear = worth.gain is not None and abs(worth.gain) > worth.error
     useful = worth.gain > 0 if clear and worth.gain is not None else None
     return WorthRow(worth, worth.residency >= RESIDENT, useful, waits)

@@ -104,7 +104,7 @@ def focus(
 
 
 def first_token(view: FocusView) -> int | None:
-    """Return the first token of the best block that the question's search found; None without one."""
+    """Return the first token of the best block that the question's search found; None if there is none."""
     return view.found[0] * view.block_size if view.found else None
 
 
@@ -174,7 +174,7 @@ def _draw_head(sheet: Figure, view: FocusView) -> None:
 
 
 def _draw_numbers(sheet: Figure, view: FocusView) -> None:
-    """Draw the run's figures in one line."""
+    """Draw the run's figures in a single line."""
     cost = f" ≈ {milliseconds(view.predicted_ms)}" if view.predicted_ms > 0 else ""
     numbers = (
         ("step", count(view.step)),

@@ -64,17 +64,16 @@ def forget(
     The gist itself stays. Tagged and pinned spans, the last tokens, what the window holds and what proved its worth
     are kept; naming a gist overrides all but tags, pins and the tail.
 
-    --restore brings back one act. --purge overwrites the tokens
-    and gists below what an act forgot, and frees their disk space; the gist over them and the record stay, and steps
-    decoded before can no longer be undone. --list shows the lifetime's record: who forgot what, when and why, with
-    checksums, and what was asked for since. --tag puts a word on the tokens that nodes cover; with --release every tag
-    of that word that touches them goes.
+    --restore brings back an act. --purge overwrites the tokens and gists below what an act forgot, and frees their disk
+    space; the gist over them and the record stay, and steps decoded before can no longer be undone. --list shows the
+    lifetime's record: who forgot what, when and why, with checksums, and what was asked for since. --tag puts a word on
+    the tokens that nodes cover; with --release every tag of that word that touches them goes.
     """
     from amgs_focus.tree.retention import act_of, by_hand, plan
 
     runtime = engine.focus
     if sum((list_acts, restore, purge, bool(tag))) > 1:
-        raise UsageError("--list, --restore, --purge and --tag exclude each other.", way_out="Give one of them.")
+        raise UsageError("--list, --restore, --purge and --tag exclude each other.", way_out="Give only one.")
     if list_acts:
         return _list_acts(runtime)
     if tag:
@@ -108,7 +107,7 @@ def forget(
 def rebuild(engine: Engine, *, progress: Progress | None = None) -> results.Rebuilt:
     """Encode every gist of the lifetime again with the gist net that the settings name.
 
-    For a lifetime that was encoded with another one; what was purged stays as it is. It can be stopped and resumed.
+    For a lifetime that was encoded with another encoder; what was purged stays as it is. It can be stopped and resumed.
     """
     runtime = engine.focus
     tree = runtime.tree

@@ -373,7 +373,7 @@ def telemetry(result: Telemetry) -> RowList[Iteration]:
     stays = ", ".join(f"{count} of {length}" for length, count in result.histogram[:12])
     notes = [
         f"surprise at the {result.horizon} tokens after a refocus (loss): {loss} nats a token · passages changed a "
-        f"refocus (swap rate): {result.swap_rate:.1%} · refocuses that one stays as it is (residency): "
+        f"refocus (swap rate): {result.swap_rate:.1%} · refocuses that an entry stays as it is (residency): "
         f"{result.mean_residency:.1f}, {result.ended_residency:.1f} of those that ended · time a refocus: "
         f"{result.latency_ms:.0f} ms, 95th percentile {result.latency_p95_ms:.0f} · window used: "
         f"{result.token_budget_utilization:.0%}",

@@ -177,7 +177,7 @@ def list_decisions(view: FocusView) -> RowList[tuple[Decision, str]]:
 
 
 def explain(result: EntryExplanation) -> list[Line]:
-    """Return lines that explain one entry, most important first."""
+    """Return lines that explain an entry, most important first."""
     entry, hit, measured = result.entry, result.found, result.measurement
     tokens, decision = entry.end - entry.start, result.decision
     stands = entry.level == 0 and decision is not None and decision.kind == "expand" and not decision.applied

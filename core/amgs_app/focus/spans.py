@@ -25,7 +25,7 @@ def list_spans(runtime: FocusRuntime, find: str, limit: int, offset: int) -> Spa
 
 
 def describe_span(runtime: FocusRuntime, span: int, key: str, value: str) -> SpanDescribed:
-    """Set one field of a text's metadata. Raises UsageError for an invalid number, key or value."""
+    """Set a field of a text's metadata. Raises UsageError for an invalid number, key or value."""
     from amgs_focus.records import SpanAbout
 
     tree = runtime.tree

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     "focus branch",
     lane="model",
     needs="operate",
-    summary="Start a branch of this run, go to one, list or compare them.",
+    summary="Start a branch of this run, go to a branch, list or compare them.",
     synonyms=("switch", "diff", "compare"),
     example="focus branch other",
     pane="focus",
@@ -51,11 +51,11 @@ def branch(
     ] = None,
     progress: Progress | None = None,
 ) -> results.RunPosition | results.BranchList | TraceDiff:
-    """Leave the current branch at a step and continue beside it; the current one keeps everything it decoded.
+    """Leave the current branch at a step and continue beside it; the current branch keeps everything it decoded.
 
     Any change after `focus back` (a pin, a question, a setting) begins a branch by itself. --switch goes to another
     branch, exactly as it was left: lifetime, working context, scores and cooldowns. --list shows where each leaves its
-    parent, how many steps it has, and what was decoded on it. --without begins one where the answer began, keeps a
+    parent, how many steps it has, and what was decoded on it. --without begins a branch where the answer began, keeps a
     block shut there, and decodes as many tokens as before: the answer without it. --diff shows both texts from where
     two runs part, and the first decision that differs; RUN is a branch, or PATH or PATH:BRANCH of a trace on disk;
     --diff twice compares two, and needs no model.
@@ -109,7 +109,7 @@ def trace(
     ] = False,
     out: Annotated[
         Path | None,
-        Option("--out", metavar="FILE", help="With --telemetry: also write one JSON object per iteration."),
+        Option("--out", metavar="FILE", help="With --telemetry: also write a JSON object per iteration."),
         Takes("file", writes=True),
     ] = None,
     wandb: Annotated[
@@ -119,7 +119,7 @@ def trace(
 ) -> TraceSummary | results.Replayed | results.RunPosition | Telemetry:
     """Read a trace without loading a model: what made it, what happened, its branches and its last answer.
 
-    A truncated trace is read as far as it goes; an edited one is refused, with the line. --replay runs it with the
+    A truncated trace is read as far as it goes; an edited trace is refused, with the line. --replay runs it with the
     settings in its header and names the first line that differs; what is open stays as it is. --resume replays the
     trace that the last session left, and continues it: question, tokens, branches, pins and settings, every state
     compared on the way. A lifetime stored in a folder is opened as the folder holds it, without branches. --telemetry
@@ -183,7 +183,7 @@ def _replay(engine: Engine, run_trace: Trace, name: str, progress: Progress | No
 
 
 def _line(run_trace: Trace, name: str) -> TraceBranch:
-    """Return a branch of a trace; "" is the active one."""
+    """Return a branch of a trace; "" is the active branch."""
     from amgs_focus.trace.lineage import lineage
 
     return lineage(run_trace).line(name)

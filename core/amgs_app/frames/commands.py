@@ -47,14 +47,14 @@ Question = Annotated[
 
 @operation(
     "frame list",
-    summary="List every frame that can be assembled, or show one.",
+    summary="List every frame that can be assembled, or show its definition.",
     example="frame list SESSION",
     pane="frame",
 )
 def frames(
     engine: Engine,
     name: Annotated[
-        str | None, Arg(metavar="NAME", help="Show every field of this one; default: list them."), Takes("frame")
+        str | None, Arg(metavar="NAME", help="Show every field of this frame; default: list them."), Takes("frame")
     ] = None,
 ) -> results.FrameList | FrameDefinition:
     """List the registered frame definitions with purpose, weights, budget and children, and where each comes from.
@@ -122,7 +122,7 @@ def assemble(
 
 @operation(
     "frame last",
-    summary="Show the last assembled frame, from this session or the previous one.",
+    summary="Show the last assembled frame, from this session or the previous session.",
     example="frame last",
     pane="frame",
     keeps="frame",
@@ -220,7 +220,7 @@ class FrameFields(TypedDict, total=False):
 
 @operation(
     "frame define",
-    summary="Define a frame of your own, or change one.",
+    summary="Define a frame of your own, or change its definition.",
     example="frame define HOUSE from=SESSION category=procedure budget=800",
     writes=True,
     prompts=("base", "purpose", "category", "budget", "child"),
@@ -309,7 +309,7 @@ def _child(text: str) -> ChildFrame:
 
 
 def _read_statuses(names: Sequence[str]) -> tuple[str, ...]:
-    """Return the statuses; raises UsageError for an unknown one."""
+    """Return the statuses; raises UsageError for an unknown status."""
     from amgs.types import STATUSES
 
     if unknown := [name for name in names if name not in STATUSES]:
@@ -342,7 +342,7 @@ _READ: Final[Mapping[str, Callable[[Any], Any]]] = {
 
 @operation(
     "frame delete",
-    summary="Delete a frame of your own, or restore one that shipped.",
+    summary="Delete a frame of your own, or restore a shipped frame.",
     synonyms=("frame reset", "restore"),
     example="frame delete HOUSE",
     writes=True,

@@ -35,9 +35,9 @@ def frame(
 ) -> Figure:
     """Draw an assembled frame: search layers, budget, candidates, and the text with its blocks.
 
-    listed: the candidates that pass the filter; None for all. cursor: index of the selected one. show: table, text, or
-    both as far as there is room. text_offset: first visible line of the text. lacks: sentence shown if no block
-    qualified.
+    listed: the candidates that pass the filter; None for all. cursor: index of the selected candidate. show: table,
+    text, or both as far as there is room. text_offset: first visible line of the text. lacks: sentence shown if no
+    block qualified.
     """
     sheet = Figure(canvas)
     if result is None:
@@ -77,7 +77,7 @@ def frame(
     if text is not None:
         numbers: dict[str, int] = {}
         for row in every.items:
-            # A composite may list a block once a part: the text came from the one that was selected.
+            # A composite may list a block once a part: the text came from the part that selected it.
             if row.item.fate == "selected" or row.item.block.id not in numbers:
                 numbers[row.item.block.id] = row.number
         marked = rows.at(cursor)

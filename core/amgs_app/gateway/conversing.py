@@ -45,7 +45,7 @@ def prompts_in(request: Body, spoken: Sequence[Spoken], numbers: Sequence[int]) 
 
 
 def _tools(request: Body) -> Iterator[GatewayPrompt]:
-    """Yield the tool definitions as one JSON text."""
+    """Yield the tool definitions as a single JSON text."""
     if tools := request.get("tools") or request.get("functions"):
         bare = [_without_secrets(tool) for tool in tools] if isinstance(tools, list) else tools
         yield GatewayPrompt("tools", make_storable(json.dumps(bare, ensure_ascii=False)))
@@ -103,12 +103,12 @@ class Fitted:
 
     @property
     def until(self) -> int:
-        """Number of its last message in the conversation, 0 without one."""
+        """Number of its last message in the conversation, 0 if there is none."""
         return self.numbers[-1] if self.numbers else 0
 
 
 class Conversing:
-    """Records the conversations of one namespace and chooses what is sent. Safe to use from any thread.
+    """Records the conversations of a namespace and chooses what is sent. Safe to use from any thread.
 
     budget: tokens of the request and its answer, with system prompt and tools; 0 to send everything. configuration: how
     messages are chosen.
@@ -157,7 +157,7 @@ class Conversing:
             return Fitted(None, observed, name, tuple(spoken), added=len(new), numbers=numbers, whole=whole)
 
     def record_answer(self, fitted: Fitted, replies: Sequence[Spoken]) -> tuple[int, int]:
-        """Store what the model said; return the number of messages added and the number of the last one.
+        """Store what the model said; return the number of messages added and the number of the last message.
 
         (0, 0) if the conversation has already continued differently.
         """
@@ -227,7 +227,7 @@ class Conversing:
             configuration=self._configuration,
             previous=self._plan(fitted.conversation),
             until=fitted.until,
-            # Pictures are not stored, so a message with one cannot be restored and stays.
+            # Pictures are not stored, so a message with a picture cannot be restored and stays.
             keep=[f"#{number}" for number, message in by_number.items() if message.more],
         )
         if len(self._plans) >= _PLANS:
@@ -236,7 +236,7 @@ class Conversing:
         places = {id(message): place for place, message in enumerate(fitted.spoken)}
         changes, notes = changes_of(context.messages, {n: places[id(message)] for n, message in by_number.items()})
         for place, message in enumerate(fitted.spoken):
-            # A message without text, such as the model's thinking, is dropped with the one after it.
+            # A message without text, such as the model's thinking, is dropped with the next message.
             after = next((p for p in range(place, len(fitted.spoken)) if fitted.spoken[p].says), None)
             if not message.says and after in changes and changes[after].text is None:
                 changes[place] = MessageChange(None)
@@ -337,7 +337,7 @@ def _as_sent(spoken: Spoken, number: int) -> ContextMessage:
 
 
 def _message(spoken: Spoken) -> Message:
-    """Convert a message of a request to one of a conversation."""
+    """Convert a message of a request to a message of a conversation."""
     role: Role = "user"
     for known in ROLES:
         role = known if known == spoken.role else role

@@ -1,5 +1,5 @@
 """Read and change the messages in requests and answers of model providers: `/v1/messages` (Anthropic), and
-`/v1/chat/completions` and `/v1/responses` (OpenAI and most servers of open models), in one form for all.
+`/v1/chat/completions` and `/v1/responses` (OpenAI and most servers of open models), in a single form for all.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class MessageChange:
 
 
 class Format(Protocol):
-    """How one API holds messages in requests and answers."""
+    """How an API holds messages in requests and answers."""
 
     def read(self, request: Body) -> list[Spoken] | None:
         """Return the messages of a request in order; None if some are missing, so that nothing may be dropped."""
@@ -88,7 +88,7 @@ def read_spoken(item: Body, place: int) -> list[Spoken]:
 
 
 def one_each(items: Any) -> list[Spoken] | None:
-    """Return the messages of items that hold one each; None otherwise."""
+    """Return the messages of items that hold a single message each; None otherwise."""
     if not isinstance(items, list) or not all(isinstance(item, dict) for item in items):
         return None
     messages = [message for place, item in enumerate(items) for message in read_spoken(item, place)]

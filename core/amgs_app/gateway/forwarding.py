@@ -75,7 +75,7 @@ FIRST_SECONDS: Final = 30.0
 LARGEST_ANSWER: Final = 16 * 1024 * 1024
 """Bytes of an answer that the memory reads; the agent gets all of it."""
 _ENDS: Final = (b"[DONE]", b"message_stop", b"response.completed", b"response.incomplete")
-"""Marks of a complete stream; an agent may disconnect after one, before the connection ends."""
+"""Marks of a complete stream; an agent may disconnect after such a mark, before the connection ends."""
 _TAIL: Final = 65_536
 OPERATION: Final = "gateway"
 NAMED: Final = "AMGS-Conversation"
@@ -88,7 +88,7 @@ NUMBER: Final = "AMGS-Exchange"
 
 @dataclass(frozen=True, slots=True)
 class Gateway:
-    """State shared by all requests of one namespace.
+    """State shared by all requests of a namespace.
 
     tasks: running background work. answered: set once the memory has answered.
     """

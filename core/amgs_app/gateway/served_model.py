@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 def transcript(model: BaseModel, messages: Iterable[tuple[str, str]]) -> str:
     """Return messages, (role, text), as the model's turns, ending where its answer begins.
 
-    Messages between two answers of the assistant become one turn of the user.
+    Messages between two answers of the assistant become a single turn of the user.
     """
     prompt, waiting = "", list[str]()
     for role, text in messages:
@@ -86,7 +86,7 @@ def model_app(load: Callable[[], BaseModel]) -> FastAPI:
 
 @dataclass(frozen=True, slots=True)
 class _Reply:
-    """One answer being decoded. most: tokens. lock: one answer at a time. streams: send server-sent events."""
+    """An answer being decoded. most: tokens. lock: one answer at a time. streams: send server-sent events."""
 
     model: BaseModel
     tokens: list[int]
@@ -117,7 +117,7 @@ class _Reply:
     def _build_body(
         self, kind: str, choice: dict[str, Any], finish: str | None, usage: int | None = None
     ) -> dict[str, Any]:
-        """Return the JSON object of an answer or of one chunk."""
+        """Return the JSON object of an answer or of a chunk."""
         body: dict[str, Any] = {
             "id": f"chatcmpl-{abs(hash(tuple(self.tokens))):x}",
             "object": kind,

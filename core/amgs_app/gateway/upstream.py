@@ -39,8 +39,8 @@ def unpack(content: bytes, encoding: str) -> bytes | None:
 
 
 def _inflate(content: bytes) -> bytes:
-    """Return what gzip, in one part or several, or deflate, with its head or bare, holds; up to a byte too much. Raises
-    EOFError and zlib.error.
+    """Return what gzip, in a single part or several, or deflate, with its head or bare, holds; up to a byte too much.
+    Raises EOFError and zlib.error.
     """
     parts: list[bytes] = []
     left, size = content, 0
@@ -108,7 +108,7 @@ class Upstream:
         check_address(
             address,
             "a model's server",
-            "Give one such as https://api.openai.com; agents send their own key with each request.",
+            "Give an address such as https://api.openai.com; agents send their own key with each request.",
         )
         self.address = address.rstrip("/")
         self._client = httpx2.AsyncClient(
@@ -148,9 +148,7 @@ async def _pieces(response: httpx2.Response) -> AsyncGenerator[bytes]:
 
 
 def select_headers(headers: Mapping[str, str]) -> dict[str, str]:
-    """Return the headers to forward: without those of one connection (also named by `Connection`) and the gateway's
-    own.
-    """
+    """Return the headers to forward: without those of a connection (also named by `Connection`) and our own."""
     named = ",".join(value for name, value in headers.items() if name.lower() == "connection")
     gone = _HOP.union(header.strip().lower() for header in named.split(","))
     return {

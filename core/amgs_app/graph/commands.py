@@ -56,7 +56,7 @@ def path(
     engine: Engine,
     start: Annotated[str, Arg(metavar="FROM", help="A block."), Takes("block")],
     goal: Annotated[
-        str | None, Arg(metavar="TO", help="Another block; default: the selected one."), Takes("block")
+        str | None, Arg(metavar="TO", help="Another block; default: the selected block."), Takes("block")
     ] = None,
 ) -> GraphPath:
     """Find the path whose edges have the greatest product of strengths: how two blocks are connected."""
@@ -103,14 +103,14 @@ def stats(
 
 _From = Annotated[str, Arg(metavar="FROM", help="The block that the edge leaves."), Takes("block")]
 _To = Annotated[
-    str | None, Arg(metavar="TO", help="The block that it leads to; default: the selected one."), Takes("block")
+    str | None, Arg(metavar="TO", help="The block that it leads to; default: the selected block."), Takes("block")
 ]
 _Kind = Annotated[str, Option("--kind", metavar="TYPE", help="The type of the edge: related, links_to, depends_on, …")]
 
 
 @operation(
     "edge set",
-    summary="Add an edge between two blocks, or correct one that is there.",
+    summary="Add an edge between two blocks, or correct an existing edge.",
     synonyms=("add", "link", "connect", "confirm"),
     example="edge set @1 @2 --kind supports --weight 0.8",
     writes=True,
@@ -127,7 +127,7 @@ def set_edge(
     ] = 1.0,
     confirm: Annotated[bool, Option("--confirm", help="Confirm an edge that is there, and leave its weight.")] = False,
 ) -> results.EdgeAdded | results.EdgeConfirmed:
-    """Add an edge, or change the weight and the confidence of one that is there; `undo` takes it back.
+    """Add an edge, or change the weight and the confidence of an existing edge; `undo` takes it back.
 
     With --confirm the confidence of an edge that is there becomes 1, and its decay begins anew.
     """
@@ -141,7 +141,7 @@ def set_edge(
 
 @operation(
     "edge remove",
-    summary="Remove the edges from one block to another.",
+    summary="Remove the edges from a block to another.",
     synonyms=("unlink", "disconnect"),
     example="edge remove @1 @2",
     writes=True,
@@ -162,7 +162,7 @@ TypeName = Literal["person", "organisation", "place", "project", "topic", "unkno
 
 @operation(
     "entity",
-    summary="List people, places, projects and topics, or show what is known of one.",
+    summary="List people, places, projects and topics, or show what is known of an entity.",
     synonyms=("people", "who"),
     example="entity Meret",
     lists=lambda result: [mention.block.id for mention in result.mentions] if hasattr(result, "mentions") else None,
@@ -181,10 +181,11 @@ def entity(
     ] = 2,
     order: Annotated[
         Literal["relevance", "time"],
-        Option("--order", metavar="ORDER", help="Of one: relevance, or time: the earliest first."),
+        Option("--order", metavar="ORDER", help="Of an entity: relevance, or time: the earliest first."),
     ] = "relevance",
     limit: Annotated[
-        int | None, Option("--limit", metavar="N", min=1, help="At most N; default: 50 entities, 20 blocks of one.")
+        int | None,
+        Option("--limit", metavar="N", min=1, help="At most N; default: 50 entities, 20 blocks of an entity."),
     ] = None,
     progress: Progress | None = None,
 ) -> results.EntityList | EntityKnowledge:

@@ -69,7 +69,7 @@ def neighbourhood(
         lines = (
             ("It has no edges yet.", "Consolidation links a block to what it mentions, resembles and follows.")
             if not every
-            else ("No neighbour matches the filter.", "F changes the filter; a blank one clears it.")
+            else ("No neighbour matches the filter.", "F changes the filter; a blank filter clears it.")
         )
         parts = [part for line in lines for part in wrap(line, max(8, body.width - 2), 3)]
         for row, line in enumerate(parts, start=body.height // 2 + 2):

@@ -15,7 +15,7 @@ from amgs_app.render.canvas import cut, width_of
 
 @dataclass(frozen=True, slots=True)
 class PlacedNode:
-    """A block to place. ring: hops from the centre. parent: its neighbour one hop closer. label: width in cells."""
+    """A block to place. ring: hops from the centre. parent: its neighbour a hop closer. label: width in cells."""
 
     id: str
     ring: int
@@ -84,8 +84,8 @@ def _angles(nodes: Sequence[PlacedNode]) -> dict[str, float]:
 
 
 def _find(node: PlacedNode, turn: float, rings: int, width: int, height: int, taken: _Taken) -> Spot | None:
-    """Return the free position nearest to the wanted one: along its ring first, then slightly in or out; None if there
-    is none.
+    """Return the free position nearest to the wanted position: along its ring first, then slightly in or out; None if
+    there is none.
     """
     cx, cy = width / 2, height / 2
     label = min(node.label, max(3, width // 3))
@@ -149,7 +149,7 @@ class _Taken:
 
 
 def parents(distances: Mapping[str, int], links: Sequence[tuple[str, str, float]]) -> dict[str, str]:
-    """Return for each block its neighbour one hop closer with the strongest link (the smaller id on a tie)."""
+    """Return for each block its neighbour a hop closer with the strongest link (the smaller id on a tie)."""
     best: dict[str, tuple[float, str]] = {}
     for a, b, strength in links:
         for near, far in ((a, b), (b, a)):

@@ -49,8 +49,8 @@ def plan(
 ) -> PlanDraft:
     """Draft what consolidation would make of the inbox: category, entities, edges, decay. Nothing is written.
 
-    `consolidate edit` corrects it, `consolidate --draft` applies it. The session keeps one draft: while the same blocks
-    wait it stays as it is, and corrections carry over to a new draft where they still fit.
+    `consolidate edit` corrects it, `consolidate --draft` applies it. The session keeps a single draft: while the same
+    blocks wait it stays as it is, and corrections carry over to a new draft where they still fit.
     """
     before = None if anew else operator.draft
     operator.draft = operator.engine.memory.lifecycle.draft_consolidation(limit=limit, before=before, progress=progress)
@@ -82,7 +82,7 @@ def edit(
     ] = None,
     reset: Annotated[bool, Option("--reset", help="Discard the corrections to this block first.")] = False,
 ) -> PlanDraft:
-    """Correct what the draft says about one block; nothing is written until `consolidate --draft`.
+    """Correct what the draft says about a single block; nothing is written until `consolidate --draft`.
 
     A category sets its own decay profile, and later plans learn from it. Repeating a proposed value is not a
     correction.
@@ -154,7 +154,7 @@ def enhance(
     dry_run: DryRun = False,
     progress: Progress | None = None,
 ) -> EnhancementPlan | results.Enhanced:
-    """Propose merges of duplicates, links between accounts of one event, splits, and changes of edges and
+    """Propose merges of duplicates, links between accounts of the same event, splits, and changes of edges and
     confidences.
 
     Shows the proposals with their ids, reasons and effects; --apply carries them out, those that --only names or all.
@@ -174,7 +174,7 @@ def enhance(
 
 
 def _list_planned_blocks(result: PrunePlan | Pruned | PruneAssessment | ErasureReceipt) -> list[str] | None:
-    """Return the ids of the blocks that a pruning takes; None if one block was only explained."""
+    """Return the ids of the blocks that a pruning takes; None if a block was only explained."""
     plan = getattr(result, "plan", result)
     candidates = getattr(plan, "candidates", None)
     return None if candidates is None else [candidate.block.id for candidate in candidates]
@@ -198,7 +198,7 @@ def prune(
     ] = None,
     explain: Annotated[
         str | None,
-        Option("--explain", metavar="ID", help="Explain what keeps one block; nothing is pruned."),
+        Option("--explain", metavar="ID", help="Explain what keeps a block; nothing is pruned."),
         Takes("block"),
     ] = None,
     hard: Annotated[bool, Option("--hard", help="Delete blocks that are already pruned.")] = False,
@@ -258,11 +258,11 @@ def review(
     changes nothing else; `undo` reopens what was decided.
 
     A superseded block stays, marked with its successor and the time; a contradiction becomes an edge; two blocks that
-    say the same are merged into one, and both are archived.
+    say the same are merged into a single block, and both are archived.
     """
     lifecycle = engine.memory.lifecycle
     if (accept is not None) + (reject is not None) + scan > 1:
-        raise UsageError("--scan, --accept and --reject exclude each other.", way_out="Give one of them.")
+        raise UsageError("--scan, --accept and --reject exclude each other.", way_out="Give only one.")
     if accept is not None:
         return lifecycle.accept(accept)
     if reject is not None:
@@ -297,13 +297,13 @@ def scan_secrets(
     """Look for secrets in everything the memory holds: notes, conversations, the journal, past searches.
 
     What comes in is masked already, unless `memory.ingest.secrets` is keep; this finds what came in before. --apply
-    masks it everywhere in one operation and hashes the notes anew. The secrets are then stored in one file beside the
-    store that only its owner can read; --restore puts them back from it, and --forget deletes it.
+    masks it everywhere in a single operation and hashes the notes anew. The secrets are then stored in a single file
+    beside the store that only its owner can read; --restore puts them back from it, and --forget deletes it.
     """
     del progress
     erasure = engine.memory.erasure
     if sum(option is not None for option in (restore, forget, apply or None)) > 1:
-        raise UsageError("--apply, --restore and --forget exclude each other.", way_out="Give one of them.")
+        raise UsageError("--apply, --restore and --forget exclude each other.", way_out="Give only one.")
     if restore is not None:
         return erasure.restore_secrets(restore)
     if forget is not None:
@@ -378,9 +378,9 @@ def load(
     An export goes into an empty store. Every value is checked before the first row is written: either the whole file
     is imported, or nothing.
 
-    Sessions of Claude Code, Codex and other agents, files of mem0, ChatGPT, Claude
-    and transcripts in the style of OpenAI and Anthropic go into any store, as one ingest that `undo` takes back. They
-    are recognised by what stands in them. What was not taken over is named.
+    Sessions of Claude Code, Codex and other agents, files of mem0, ChatGPT, Claude and transcripts in the style of
+    OpenAI and Anthropic go into any store, as a single ingest that `undo` takes back. They are recognised by what
+    stands in them. What was not taken over is named.
     """
     exchange = engine.memory.exchange
     file = paths[0] if len(paths) == 1 and not paths[0].is_dir() else None

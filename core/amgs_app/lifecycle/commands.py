@@ -49,9 +49,7 @@ def ingest(
     engine: Engine,
     text: Annotated[
         str | None,
-        Arg(
-            metavar="TEXT", help="The text of one new block, the path of a folder or a file, or - for what is piped in."
-        ),
+        Arg(metavar="TEXT", help="The text of a new block, the path of a folder or a file, or - for what is piped in."),
         Takes("file"),
     ] = None,
     *,
@@ -96,26 +94,26 @@ def ingest(
 ) -> IngestReport | RevisionPlan | Revision:
     """Add raw blocks to the inbox: they are hashed, dated and stored; `consolidate` does the rest.
 
-    TEXT may be the path of an existing file or folder; `-` is one text from standard input. Without TEXT, the folder
+    TEXT may be the path of an existing file or folder; `-` is a text from standard input. Without TEXT, the folder
     named by --corpus is ingested. A block that the memory already holds is not added again; `undo` reverts the whole
     ingest.
 
     Where a file or folder was taken in before and says something else now, the revision is shown and nothing is
-    changed; --sync carries it out, in one step that `undo` reverts.
+    changed; --sync carries it out, in a single step that `undo` reverts.
 
     --speaker, --date, --tag and --meta are said of everything that is taken in now. What --replaces names no longer
     holds from then on; it stays readable as of before.
     """
     metadata = collect_metadata(speaker, tag or (), meta or ())
     if sum(option is not None for option in (text, file, batch, sample or None)) > 1:
-        raise UsageError("TEXT, --file, --batch and --sample exclude each other.", way_out="Give one of them.")
+        raise UsageError("TEXT, --file, --batch and --sample exclude each other.", way_out="Give only one.")
     if text is not None:
         piped = text == "-"
         if piped:
             text = engine.read_piped_text()
         path = None if piped else _path_of(text)
         if path is None and sync:
-            raise UsageError(f"There is no file or folder {text}.", way_out="`--sync` brings one up to date.")
+            raise UsageError(f"There is no file or folder {text}.", way_out="`--sync` brings a folder up to date.")
         if path is None:
             content = f"{speaker}: {text}" if speaker else text
             extra = metadata | ({"source": source} if source else {})
@@ -149,7 +147,7 @@ def _check_corpus(engine: Engine, sample: bool) -> None:
             )
         return
     if not engine.corpus.is_sample:
-        raise UsageError("--sample and --corpus name two folders.", way_out="Leave one of them out.")
+        raise UsageError("--sample and --corpus name two folders.", way_out="Leave either out.")
     if engine.is_own:
         raise UsageError(
             "The sample does not go into your own memory.",
@@ -302,7 +300,8 @@ def consolidate(
     operator: Operator,
     *,
     draft: Annotated[
-        bool, Option("--draft", help="Apply the draft of `consolidate plan` with its corrections, in one transaction.")
+        bool,
+        Option("--draft", help="Apply the draft of `consolidate plan` with its corrections, in a single transaction."),
     ] = False,
     dry_run: DryRun = False,
     limit: MostBlocks = None,
@@ -313,10 +312,10 @@ def consolidate(
 ) -> ConsolidationPlan | results.Consolidated | results.Untouched:
     """Plan categories, embeddings, entities and edges for the inbox, and apply the plan.
 
-    --dry-run shows the plan and changes nothing; `consolidate plan` drafts one that can be corrected first. A large
-    inbox is processed in batches, each in one transaction: stopping keeps the finished batches, and one `undo`
-    reverts all of them. An empty inbox changes nothing. A draft is refused when one of its blocks is no longer raw;
-    blocks that it leaves out stay in the inbox.
+    --dry-run shows the plan and changes nothing; `consolidate plan` drafts a plan that can be corrected first. A large
+    inbox is processed in batches, each in a single transaction: stopping keeps the finished batches, and a single
+    `undo` reverts all of them. An empty inbox changes nothing. A draft is refused when any of its blocks is no longer
+    raw; blocks that it leaves out stay in the inbox.
     """
     engine = operator.engine
     if draft:
@@ -327,7 +326,7 @@ def consolidate(
             raise UsageError(
                 "The draft holds no block.",
                 title="Nothing to apply",
-                way_out="`consolidate edit ID --take yes` takes one back into it; `consolidate plan` drafts anew.",
+                way_out="`consolidate edit ID --take yes` takes a block back into it; `consolidate plan` drafts anew.",
             )
         done = engine.memory.lifecycle.apply_draft(applied)
         operator.draft = None
@@ -343,18 +342,18 @@ def consolidate(
 
 
 def require_draft(operator: Operator) -> PlanDraft:
-    """Return the session's draft; raises UsageError without one."""
+    """Return the session's draft; raises UsageError if there is none."""
     if operator.draft is None:
         raise UsageError(
             "No consolidation is drafted.",
-            way_out="`consolidate plan` drafts one. Drafts live in a script, the shell or the workstation.",
+            way_out="`consolidate plan` creates a draft. Drafts live in a script, the shell or the workstation.",
         )
     return operator.draft
 
 
 @operation(
     "operations",
-    summary="List the journal of changes, newest first, or show what one did.",
+    summary="List the journal of changes, newest first, or show what a change did.",
     synonyms=("history", "log", "journal"),
     example="operations --limit 5",
     pane="overview",
@@ -363,17 +362,18 @@ def require_draft(operator: Operator) -> PlanDraft:
 def operations(
     engine: Engine,
     operation: Annotated[
-        int | None, Arg(metavar="ID", help="The number of one operation; default: list them."), Takes("operation")
+        int | None, Arg(metavar="ID", help="The number of an operation; default: list them."), Takes("operation")
     ] = None,
     *,
     limit: Annotated[
-        int | None, Option("--limit", metavar="N", min=1, help="The latest 20 operations; the first 200 blocks of one.")
+        int | None,
+        Option("--limit", metavar="N", min=1, help="The latest 20 operations; the first 200 blocks of a change."),
     ] = None,
 ) -> results.OperationList | JournalEntryDetail:
     """List the changes made to the memory, newest first: ingests, consolidations, edits, verdicts and the rest.
 
-    A change can be undone unless a later one changed the same blocks. With ID, show what that operation did to each of
-    its blocks, how many edges it changed, and which later operations must be undone before it.
+    A change can be undone unless a later operation changed the same blocks. With ID, show what that operation did to
+    each of its blocks, how many edges it changed, and which later operations must be undone before it.
     """
     if operation is not None:
         return engine.memory.lifecycle.operation(operation, limit or 200)
@@ -401,8 +401,7 @@ def undo(
     dry_run: Annotated[bool, Option("--dry-run", help="Show what would be undone and change nothing.")] = False,
     yes: Annotated[bool, Option("--yes", help="Do not ask first.")] = False,
 ) -> JournalEntry | UndoPlan:
-    """Undo an operation, by default the latest one not yet undone: blocks, edges and verdicts return to what they
-    were.
+    """Undo an operation, by default the latest not yet undone: blocks, edges and verdicts return to what they were.
 
     In the workstation and at a terminal it shows what it will undo and asks first; --yes skips the question, and
     scripts are never asked.

@@ -146,7 +146,7 @@ def set_block(
         list[str] | None, Option("--untag", metavar="TAG", help="A tag to take away; may be repeated.")
     ] = None,
     note: Annotated[
-        str | None, Option("--note", metavar="TEXT", help='A note, in place of the one before; "" removes it.')
+        str | None, Option("--note", metavar="TEXT", help='A note, in place of the present note; "" removes it.')
     ] = None,
 ) -> results.CorrectedBlock:
     """Change only what is named; journalled, so `undo` reverts it. The content never changes. Tags and notes stay when
@@ -161,7 +161,7 @@ def set_block(
     wanted = read_lambda(engine, profile, decay_lambda, pin=bool(pin))
     if pin is False:
         if wanted is not None:
-            raise UsageError("--unpin gives the decay of the category.", way_out="Give one of them.")
+            raise UsageError("--unpin gives the decay of the category.", way_out="Give either.")
         from amgs.lifecycle.categories import decay_of
 
         wanted = decay_of(category[0] if category else chosen.category, engine.settings.memory.decay.profiles)
@@ -190,7 +190,7 @@ def set_block(
     lists=lambda result: [block.id for block in result.blocks],
 )
 def reinforce(engine: Engine, blocks: References) -> results.BlockList:
-    """Count the blocks as used now, as an assembly does with what it selects; each is one logged event."""
+    """Count the blocks as used now, as an assembly does with what it selects; each is a logged event."""
     chosen = [engine.block(reference).id for reference in blocks]
     engine.memory.reinforce(chosen, event_type="explicit", source="operator")
     return results.BlockList("", tuple(engine.memory.block(block_id) for block_id in chosen))
@@ -252,7 +252,7 @@ _SLICE = 0.2
 
 @operation(
     "source list",
-    summary="List the sources the memory holds, by name, or what one holds and held before.",
+    summary="List the sources the memory holds, by name, or what a source holds and held before.",
     example="source list notes/house.md --pieces",
     pane="inbox",
     lists=lambda result: [piece.block_id for piece in getattr(result, "pieces", ())] or None,
@@ -262,7 +262,7 @@ def sources(
     below: Annotated[str, Arg(metavar="PREFIX", help="Only sources whose name starts with this.")] = "",
     *,
     pieces: Annotated[
-        bool, Option("--pieces", help="The pieces of the one source PREFIX, and when it held each, the earliest first.")
+        bool, Option("--pieces", help="The pieces of the source PREFIX, and when it held each, the earliest first.")
     ] = False,
     limit: Limit = 200,
 ) -> results.SourceList | results.SourceHistory:
@@ -301,7 +301,7 @@ def update(
     Without TEXT or --file, its own file is read again. `undo` reverts it.
     """
     if text is not None and file is not None:
-        raise UsageError("TEXT and --file exclude each other.", way_out="Give one of them.")
+        raise UsageError("TEXT and --file exclude each other.", way_out="Give either.")
     library = engine.memory.sources
     if text is not None:
         plan = library.plan_text(source, text)

@@ -1,5 +1,5 @@
-"""Show blocks, edges and sources, the changes when sources are read again, and the card of one block: content,
-origin, decay and edges.
+"""Show blocks, edges and sources, the changes when sources are read again, and the card of a block: content, origin,
+decay and edges.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def block(
             canvas,
             "No block is selected",
             ("block find dome", "inbox list"),
-            "Select one in any pane; every pane then shows it.",
+            "Select a block in any pane; every pane then shows it.",
         )
     sheet = Figure(canvas)
     palette = sheet.palette

@@ -102,7 +102,7 @@ def require_model(spec: str) -> None:
     raise ModelError(
         f"There is no model {spec!r}.",
         title="Model not found",
-        way_out="Give smollm2, tiny, the path of a model, or the hub id of one that is in the local cache.",
+        way_out="Give smollm2, tiny, the path of a model, or the hub id of a model that is in the local cache.",
     )
 
 
@@ -132,9 +132,9 @@ def load_base_model(
 
 
 def gist_encoder(model: BaseModel, settings: ModelSettings, own: Path | None = None) -> GistEncoder:
-    """Return the gist encoder that the settings name, else the latest one for the model in the folder `own` or shipped.
+    """Return the gist encoder that the settings name, else the latest for the model in the folder `own` or shipped.
 
-    Raises CheckpointError for an invalid file, or one trained on another model.
+    Raises CheckpointError for an invalid file, or a file trained on another model.
     """
     from amgs_focus.gist import find_gist_encoder, load_checkpoint
 
@@ -159,9 +159,9 @@ def focus_runtime(
 ) -> tuple[FocusRuntime, TraceWriter]:
     """Return an empty focus engine over the model, and the writer of its trace.
 
-    gist: encoder to use instead of the shipped one. tree: a lifetime to continue, with its own gists; tree_folder: its
-    folder. trace: file for the events, None to keep them in memory; the caller closes the writer. checkpoints: folder
-    of the user's own. encoder: finds blocks by a question's meaning, with search_options. Raises TraceError.
+    gist: encoder to use instead of the shipped encoder. tree: a lifetime to continue, with its own gists; tree_folder:
+    its folder. trace: file for the events, None to keep them in memory; the caller closes the writer. checkpoints:
+    folder of the user's own. encoder: finds blocks by a question's meaning, with search_options. Raises TraceError.
     """
     from amgs_focus.gist import find_gist_encoder
     from amgs_focus.lens import lensnet
@@ -215,7 +215,7 @@ def _about(block: Block | None) -> dict[str, str]:
 
 
 def segments_of_files(files: Sequence[Path]) -> tuple[Segment, ...]:
-    """Return text files as segments of a lifetime; raises InputError for one that cannot be read."""
+    """Return text files as segments of a lifetime; raises InputError for an unreadable file."""
     from amgs_focus.records import Segment
     from amgs_focus.tree.corpus import LANGUAGES
 

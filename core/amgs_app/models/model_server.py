@@ -36,7 +36,7 @@ class ModelServer:
     """The client; safe to use from any thread.
 
     address: `http://127.0.0.1:8000/v1#NAME` with the model's name after #; without a name, the first model that the
-    server lists. transport: replaces the network in tests. Raises UsageError for an invalid address, or one that
+    server lists. transport: replaces the network in tests. Raises UsageError for an invalid address, or an address that
     contains a key.
     """
 

@@ -89,7 +89,7 @@ def draw_bars(title: str, rows: Sequence[tuple[str, float, str]]) -> str:
 def draw_lines(
     title: str, lines: Sequence[ChartLine], *, across: Ticks, up: Ticks, limit: tuple[float, str] | None = None
 ) -> str:
-    """Draw at most SERIES lines on one axis, each named at its end. limit: height and name of a dashed line."""
+    """Draw at most SERIES lines on a single axis, each named at its end. limit: height and name of a dashed line."""
     left = 50
     width = _WIDTH - left - _RIGHT
     (first, _), (last, _), (low, _), (top, _) = across[0], across[-1], up[0], up[-1]

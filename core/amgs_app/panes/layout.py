@@ -37,7 +37,7 @@ class Layout:
     """The arrangement of the screen: the large pane, the panes under it (empty: its usual companions), and whether it
     fills the screen.
 
-    sifts: filter and order of each pane that has one. theme: name of the chosen theme, "" for none.
+    sifts: filter and order of each pane, where set. theme: name of the chosen theme, "" for none.
     """
 
     pane: Pane = "inbox"

@@ -1,7 +1,7 @@
-"""Filter and sort the rows of a list with one language for all panes and commands, by the fields of each pane.
+"""Filter and sort the rows of a list with the same language for all panes and commands, by the fields of each pane.
 
-A filter is terms that must all match: a word in all texts of a row, `field:word` in one; `field=3`,
-`field>0.5` and `field<=7` compare numbers; `!` before a term negates it.
+A filter is terms that must all match: a word in all texts of a row, `field:word` in a field; `field=3`, `field>0.5` and
+`field<=7` compare numbers; `!` before a term negates it.
 """
 
 from __future__ import annotations

@@ -209,7 +209,7 @@ def unpack(store: Path) -> bool:
 def _put(folder: Path, store: Path) -> bool:
     """Move the unpacked files to their place, the store itself last, so that it is complete once it is visible."""
     place = store.with_name(f"{store.name}.index")
-    with suppress(OSError):  # an index that is there is brought up to date, a missing one made anew
+    with suppress(OSError):  # an index that is there is brought up to date, a missing index created anew
         (folder / f"{STORE}.index").rename(place)
     try:
         os.link(folder / STORE, store)

@@ -37,8 +37,8 @@ def choose_export_path(format: str) -> Path:
 def check_place(path: Path, *, example: str) -> None:
     """Raise UsageError for a word that nobody means as a path: `-`, `@1`, `L1#2`, several lines, nothing.
 
-    example: a valid path, for the message; if it has an ending, a bare word needs one too. Existing paths and paths
-    with a folder are accepted.
+    example: a valid path, for the message; if it has an ending, a bare word needs it too. Existing paths and paths with
+    a folder are accepted.
     """
     word = str(path)
     if UNSAFE.search(word) or any(sign in word for sign in "\n\t\u2028\u2029"):
@@ -53,7 +53,7 @@ def check_place(path: Path, *, example: str) -> None:
 
 
 def write_whole(path: Path, text: str) -> None:
-    """Replace a file's text atomically, in UTF-8: a reader sees the old text or the new one.
+    """Replace a file's text atomically, in UTF-8: a reader sees the old text or the new text.
 
     Creates the folder and keeps the file's mode. A link is replaced, not followed. Raises OSError.
     """
@@ -67,7 +67,7 @@ def write_whole(path: Path, text: str) -> None:
             file.write(text)
         fresh.replace(path)
     except OSError as error:
-        error.filename = str(path)  # nobody has named the other one
+        error.filename = str(path)  # nobody has named the other file
         raise
 
 

@@ -1,5 +1,5 @@
 """Candidates of a search or a frame, as rows and as a card (the parts of each score, and whether the block was
-selected), and the figure of a search: what each layer did, the hits, and the selected one.
+selected), and the figure of a search: what each layer did, the hits, and the selected hit.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ def _filter_values(item: Candidate) -> tuple[Any, ...]:
 
 
 def draw_stack(region: Region, x: int, cells: int, row: CandidateRow) -> None:
-    """Draw the five weighted parts of a score as one bar of at most `cells` cells."""
+    """Draw the five weighted parts of a score as a bar of at most `cells` cells."""
     pieces = _stack(region, row.item, row.weights, cells, faded=row.item.fate != "selected")
     region.pieces(x, 0, pieces, width=cells)
 
@@ -166,7 +166,7 @@ def _sign(region: Region, part: str) -> str:
 
 
 def _stack(region: Region, item: Candidate, weights: Weights, cells: int, *, faded: bool = False) -> list[Piece]:
-    """Return the five weighted parts as one bar: its length is the score, its colours and characters are the parts."""
+    """Return the five weighted parts as a bar: its length is the score, its colours and characters are the parts."""
     palette = region.palette
     parts = item.parts.weigh_parts(weights)
     values = [getattr(parts, name) for name in COMPONENTS]
@@ -232,7 +232,7 @@ def draw_candidate(region: Region, item: Candidate, weights: Weights) -> None:
 
 def draw_waterfall(sheet: Figure, y: int, layers: Sequence[LayerReport]) -> int:
     """Draw the layers of a search from left to right; return the number of lines used: two if the figure is tall, else
-    one.
+    candidate.
     """
     if not layers:
         return 0
@@ -263,7 +263,7 @@ def draw_waterfall(sheet: Figure, y: int, layers: Sequence[LayerReport]) -> int:
 
 
 def _waterfall_line(sheet: Figure, y: int, layers: Sequence[LayerReport]) -> None:
-    """Draw the layers on one line, with names and numbers shortened until all fit."""
+    """Draw the layers on a single line, with names and numbers shortened until all fit."""
     palette = sheet.palette
     arrow = " ▸ "
     names = [_LAYER_WORDS.get(layer.layer, layer.layer) for layer in layers]
@@ -280,7 +280,7 @@ def _waterfall_line(sheet: Figure, y: int, layers: Sequence[LayerReport]) -> Non
         ),
         list(zip(*choices[-1], strict=True)),
     )
-    # Every layer at its own place where all of them fit there; else one close behind the other.
+    # Every layer at its own place where all of them fit there; else close behind each other.
     step = sheet.width // len(layers)
     even = all(width_of(f"{name} {number}") <= step - len(arrow) for name, number in labels)
     x = 1

@@ -1,4 +1,4 @@
-"""A figure's grid of cells. It clips at its edges and renders as one Rich text.
+"""A figure's grid of cells. It clips at its edges and renders as a single Rich text.
 
 Every figure returns lines of exactly the canvas's width and at most its height, whatever the content holds (wide
 characters, control characters, tabs): figures only place text, the grid measures it.
@@ -22,11 +22,11 @@ from amgs_app.terminal.themes import Palette
 
 Align = Literal["left", "right", "centre"]
 Piece = tuple[str, Style | None]
-"""A run of text in one style."""
+"""A run of text in a single style."""
 
 _JOINERS = "\u200d\ufe0f"
 
-# The drawing signs of the pictures where only ASCII can be shown; one character each, so nothing moves.
+# The drawing signs of the pictures where only ASCII can be shown; a character each, so nothing moves.
 _ASCII = str.maketrans(
     {
         **dict.fromkeys("─━╌┄═", "-"),
@@ -67,8 +67,8 @@ def ink(
 
 
 def clean(text: str) -> str:
-    """Return text that is safe on one line: white space collapsed, control characters escaped, invisible
-    ones removed.
+    """Return text that is safe on a single line: white space collapsed, control characters escaped, invisible ones
+    removed.
     """
     joined = printable_line(text)
     if joined.isprintable():
@@ -126,7 +126,7 @@ class Region:
         return self.sheet.canvas.symbols
 
     def part(self, x: int, y: int, width: int | None = None, height: int | None = None) -> Region:
-        """Return a rectangle inside this one, clipped to fit."""
+        """Return a rectangle inside this rectangle, clipped to fit."""
         x, y = min(max(x, 0), self.width), min(max(y, 0), self.height)
         wide = self.width - x if width is None else min(width, self.width - x)
         high = self.height - y if height is None else min(height, self.height - y)
@@ -135,7 +135,7 @@ class Region:
     def put(
         self, x: int, y: int, text: str, style: Style | None = None, *, width: int | None = None, align: Align = "left"
     ) -> int:
-        """Write text on one line from (x, y); return the x behind it. With a width, the text is cut and aligned within
+        """Write text on a line from (x, y); return the x behind it. With a width, the text is cut and aligned within
         it.
         """
         text = _in_cells(text)
@@ -149,7 +149,7 @@ class Region:
         return self._write(x, y, text, style)
 
     def _write(self, x: int, y: int, text: str, style: Style | None) -> int:
-        """Write text into cells, one per character; a wide character takes two, of which the second holds ""."""
+        """Write text into cells, a cell per character; a wide character takes two, of which the second holds ""."""
         if not 0 <= y < self.height:
             return x + width_of(text)
         signs, styles = self.sheet.signs[self.y + y], self.sheet.styles[self.y + y]
@@ -182,7 +182,7 @@ class Region:
         return x
 
     def pieces(self, x: int, y: int, pieces: Iterable[Piece], *, width: int | None = None) -> int:
-        """Write runs of styled text one after another, cut at `width` cells; return the x behind them."""
+        """Write runs of styled text in a row, cut at `width` cells; return the x behind them."""
         end = self.width if width is None else min(self.width, x + width)
         for text, style in pieces:
             if x >= end:
@@ -300,13 +300,13 @@ def in_ascii(text: str) -> str:
 
 
 def _in_cells(text: str) -> str:
-    """Return text for one line, without characters that break the line or control the terminal."""
+    """Return text for a line, without characters that break the line or control the terminal."""
     return text if text.isprintable() else printable(text.replace("\n", " ").replace("\t", " "))
 
 
 @lru_cache(maxsize=8192)
 def _cells(sign: str) -> int:
-    """Return the number of cells of one character."""
+    """Return the number of cells of a character."""
     return cell_len(sign)
 
 

@@ -1,7 +1,7 @@
 """Display each type of result: its table, its figure, its sentence, drawn with what its pane knows.
 
-Entries are defined with `@entry` in the `rows` modules. A result type used by one command may define
-`as_list` instead; any other type without an entry is shown field by field.
+Entries are defined with `@entry` in the `rows` modules. A result type used by a single command may define `as_list`
+instead; any other type without an entry is shown field by field.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ class FigureOf:
 
 @dataclass(frozen=True, slots=True)
 class ResultEntry(Generic[R]):
-    """How results of one type are displayed.
+    """How results of a type are displayed.
 
     kind: class name of the type. make: the result's table or list. figure: the picture in a pane, exactly as large as
     the canvas. sentence: the outcome in a few words, "" if "done" says it all; without it, the table's title is used if
@@ -117,7 +117,7 @@ def entry(
 
 
 def include(module: str) -> None:
-    """Add the entries of another module, for a program that builds on this one."""
+    """Add the entries of another module, for a program that builds on this program."""
     if module not in _INCLUDED:
         _INCLUDED.append(module)
         entries.cache_clear()
@@ -147,7 +147,7 @@ def _module(place: str) -> str:
 
 
 def entry_of(kind: type) -> ResultEntry[Any]:
-    """Return the entry of a type or of its nearest base class; without one, the entry that shows fields.
+    """Return the entry of a type or of its nearest base class; if there is none, the entry that shows fields.
 
     Raises TypeError for a type that is not a dataclass either.
     """

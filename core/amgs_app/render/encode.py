@@ -29,13 +29,13 @@ LINE = 120
 def to_json(result: Any) -> str:
     """Return the result as JSON that ends with a newline; equal results give equal bytes.
 
-    Values that fit on a line of 120 characters stay on one, so that it reads as a table and diffs are short.
+    Values that fit on a line of 120 characters stay on it, so that it reads as a table and diffs are short.
     """
     return in_json(_lay_out_value(plain(result), 0)) + "\n"
 
 
 def compact(result: Any) -> str:
-    """Return the result as JSON on one line, which is faster; for programs."""
+    """Return the result as JSON on a single line, which is faster; for programs."""
     text = json.dumps(plain(result), ensure_ascii=False, allow_nan=False)
     return in_json(text) + "\n"
 

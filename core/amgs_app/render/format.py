@@ -161,7 +161,7 @@ def describe_undo(plan: UndoPlan, now: datetime) -> str:
     elif done.blocks or done.edges:
         sentences.append(f"{blocks} and {plural(done.edges, 'edge')} become what they were.")
     if plan.corrected:
-        sentences.append(f"{plural(plan.corrected, 'correction')} done by hand will be lost.")
+        sentences.append(f"{plural(plan.corrected, 'correction')} by hand will be lost.")
     if plan.later:
         sentences.append(f"Undo first: {', '.join(map(str, reversed(plan.later)))}.")
     return " ".join([*sentences, "An undo is not undone."])
@@ -278,7 +278,7 @@ def describe_coverage_review(review: CoverageReview) -> str:
 
 
 def describe_layers(layers: tuple[LayerReport, ...]) -> str:
-    """Return the candidates and time of each search layer, on one line."""
+    """Return the candidates and time of each search layer, on a single line."""
     parts = [
         f"{layer.layer} skipped ({layer.skipped})"
         if layer.skipped

@@ -44,7 +44,7 @@ def gauge(region: Region, x: int, y: int, width: int, share: float, style: Style
 def gauge_pieces(share: float, width: int, symbols: Symbols, style: Style, track: Style) -> list[Piece]:
     """Return a bar and its track as runs of text.
 
-    The track shows through a partly filled cell, so that a full bar differs from an almost full one.
+    The track shows through a partly filled cell, so that a full bar differs from an almost full bar.
     """
     full = bar(share, width, symbols)
     whole = full.rstrip(EIGHTHS[:-1])
@@ -217,7 +217,7 @@ def notice_in(region: Region, title: str, commands: Sequence[str], sentence: str
         y += 1
     y += 1 if tall else 0
     beside = "   ".join(f"› {verb}" for verb in commands)
-    if region.height - y < len(commands) and width_of(beside) <= region.width:  # few lines: one for all of them
+    if region.height - y < len(commands) and width_of(beside) <= region.width:  # few lines: all on the same line
         x = (region.width - width_of(beside)) // 2
         for verb in commands:
             region.put(x, y, "›", ink(palette.accent))

@@ -23,7 +23,7 @@ Floats = NDArray[np.float64]
 NOTHING = -1
 """Level of a column beyond the end of the lifetime."""
 ZOOM_FACTOR = 32.0
-"""A gist stands for so many nodes of the level below; each zoom step goes one level deeper."""
+"""A gist stands for so many nodes of the level below; each zoom step goes a level deeper."""
 LEAST_SHOWN = 32
 """Tokens shown at the closest zoom."""
 Mark = Literal["", "expand", "collapse", "pinned", "forbidden", "refused", "protected"]

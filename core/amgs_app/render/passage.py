@@ -18,14 +18,14 @@ Run = tuple[str, bool]
 
 
 def runs_of(item: Candidate) -> tuple[Run, ...]:
-    """Return a candidate's passage as one line, with … where the content continues."""
+    """Return a candidate's passage as a single line, with … where the content continues."""
     if item.passage is None:
         return _on_one_line([(item.excerpt, False)])
     return runs_within(item.block.content, item.passage)
 
 
 def runs_within(content: str, passage: PassageSpan) -> tuple[Run, ...]:
-    """Return a passage of a content as one line, with … where the content continues."""
+    """Return a passage of a content as a single line, with … where the content continues."""
     runs: list[Run] = [("…" if content[: passage.start].strip() else "", False)]
     at = passage.start
     for start, end in passage.matches:
@@ -92,7 +92,7 @@ def _first_word(words: Sequence[Sequence[Run]], room: int) -> int:
 
 
 def _words(runs: Sequence[Run]) -> list[list[Run]]:
-    """Split runs at blanks into words, each of one or more runs."""
+    """Split runs at blanks into words, each of several runs."""
     words: list[list[Run]] = [[]]
     for text, asked in runs:
         for place, part in enumerate(text.split(" ")):

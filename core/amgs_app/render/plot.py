@@ -87,7 +87,7 @@ LEAST_WIDTH, LEAST_HEIGHT = 16, 5
 _EVERY, _STAGGER = 30, 4
 """Columns between two letters of a curve, and between the first letters of two curves."""
 
-# plotext draws on one figure of its module; pictures are painted from several threads.
+# plotext draws on a single figure of its module; pictures are painted from several threads.
 _FIGURE = threading.Lock()
 
 
@@ -167,7 +167,7 @@ def write_letters(region: Region, curves: Sequence[PlotCurve], axes: Axes) -> No
             columns = sorted(around, key=lambda column, stop=stop: abs(column - stop))  # type: ignore[misc]
             seen = [cell for x in columns if (cell := _cell(region, curve, axes, x)) is not None]
             free = [cell for cell in seen if not _close(cell, taken)]
-            if not free and stop == stops[0]:  # it lies under the others: one letter it has nevertheless
+            if not free and stop == stops[0]:  # it lies under the others: a single letter it has nevertheless
                 hidden = [(x, _row(region, curve, axes, x)) for x in columns]
                 free = [cell for cell in seen + hidden if cell not in taken]
             if free:
@@ -203,7 +203,7 @@ def _close(cell: tuple[int, int], taken: set[tuple[int, int]]) -> bool:
 
 
 def _build(region: Region, curves: Sequence[PlotCurve], lines: Sequence[PlotLine], axes: Axes) -> str:
-    """Return plotext's drawing as text with ANSI colours. Locked, since plotext has one global figure."""
+    """Return plotext's drawing as text with ANSI colours. Locked, since plotext has a single global figure."""
     import plotext  # late: a fifth of a second that only this picture needs
 
     palette = region.palette

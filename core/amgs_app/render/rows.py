@@ -41,7 +41,7 @@ class Rows(Generic[T]):
     columns: as `sheet` reads them. cells: raw values of a row. key: id of the block that a row is about. detail: the
     selected row in full; its first line is a heading. tones: colour of cells that begin with a word. empty: a sentence
     for an empty list, and commands that fill it. pane: the pane whose filter applies. bar: draws a row's bar in so many
-    cells, instead of the plain one.
+    cells, instead of the plain picture.
     """
 
     columns: str
@@ -78,7 +78,7 @@ class Rows(Generic[T]):
 
 
 def join(*kinds: Rows[Any]) -> Listing:
-    """Return the filter and sort fields of several lists of one pane."""
+    """Return the filter and sort fields of several lists of a pane."""
     listings = [kind.listing for kind in kinds]
     every = (
         tuple(dict.fromkeys(name for names in lists for name in names))
@@ -94,7 +94,7 @@ def _names(listing: Listing) -> tuple[tuple[str, ...], ...]:
 
 @dataclass(frozen=True, eq=False)
 class RowList(Generic[T]):
-    """Rows of one kind.
+    """Rows of a kind.
 
     total: number of all rows, if these are a part; before: how many come before these. now: for ages. digest: rows that
     a table shows instead of all.
@@ -197,7 +197,7 @@ class RowList(Generic[T]):
 
         sentence, *ways = self.kind.empty
         if filtered:
-            sentence, ways = "F changes the filter; a blank one clears it.", []
+            sentence, ways = "F changes the filter; a blank filter clears it.", []
         notice_in(sheet, "No row matches the filter" if filtered else self.title, ways, sentence)
 
     def draw_rows(self, region: Region, cursor: int | None = None) -> str:

@@ -102,7 +102,7 @@ class ResultTable:
 
 
 def sheet(title: str, columns: str, rows: Iterable[Sequence[Any]], notes: Iterable[str] = ()) -> ResultTable:
-    """Build a table whose columns are described in one line: `id:id title* score:score part:score?`.
+    """Build a table whose columns are described in a single line: `id:id title* score:score part:score?`.
 
     After the name comes `:kind`, then signs: `*` wide, `?` dropped first, `!` never dropped, `~` rare, `/` below the
     row; in lists on the screen `-` is not shown, `+` shown only there, `.` only a filter field, `=` has a bar.
@@ -112,7 +112,7 @@ def sheet(title: str, columns: str, rows: Iterable[Sequence[Any]], notes: Iterab
 
 
 def facts(title: str, pairs: Iterable[tuple[str, Any]], notes: Iterable[str] = ()) -> ResultTable:
-    """Build a table of names and values, one pair per row."""
+    """Build a table of names and values, a pair per row."""
     columns = (Column("what"), Column("value", wide=True, folds=True))
     return ResultTable(title, columns, tuple(pairs), tuple(note for note in notes if note))
 
@@ -251,7 +251,7 @@ def cut_columns(
 
 
 def _line(cells: Sequence[str], columns: Sequence[Column], widths: Sequence[int]) -> str:
-    """Return a row's cells as one line."""
+    """Return a row's cells as a single line."""
     placed = [
         cut(cell, width).rjust(width - cell_len(cell) + len(cell)) if column.kind in _RIGHT else _fill(cell, width)
         for cell, column, width in zip(cells, columns, widths, strict=True)
@@ -301,7 +301,7 @@ _SIGNS = "*?!~/-+.="
 
 
 def columns_of(words: str) -> tuple[Column, ...]:
-    """Parse columns described in one line; see `sheet`."""
+    """Parse columns described in a single line; see `sheet`."""
     return tuple(map(_column, words.split()))
 
 
@@ -311,7 +311,7 @@ def is_number(column: Column) -> bool:
 
 
 def _column(word: str) -> Column:
-    """Parse one column: name, kind and signs."""
+    """Parse a column: name, kind and signs."""
     bare = word.rstrip(_SIGNS)
     signs = word[len(bare) :]
     name, _, kind = bare.partition(":")
@@ -329,7 +329,7 @@ def _column(word: str) -> Column:
 
 
 def _format_cell(value: Any, kind: Kind) -> str:
-    """Format a value for people, on one line."""
+    """Format a value for people, on a single line."""
     if value is None:
         return "–"
     if isinstance(value, bool):

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 DIFF_LINES = 40
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 
-# Rich's own frame asks a remote server for its font; this one scales what the reader has.
+# Rich's own frame asks a remote server for its font; this frame scales what the reader has.
 _SVG = """<svg class="rich-terminal" viewBox="0 0 {width} {height}" xmlns="http://www.w3.org/2000/svg">
 <style>
 .{unique_id}-matrix {{ font-family: "Fira Code", "DejaVu Sans Mono", Menlo, Consolas, monospace; \

@@ -58,8 +58,8 @@ class WorthRow:
 
 @dataclass(frozen=True, slots=True)
 class FocusFeedback:
-    """`focus measure --feedback`: what each block was worth, and the verdicts reported to the memory (or
-    that would be).
+    """`focus measure --feedback`: what each block was worth, and the verdicts reported to the memory (or that would
+    be).
     """
 
     rows: tuple[WorthRow, ...]

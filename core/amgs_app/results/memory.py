@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class FrameDeletion:
-    """`frame delete`: the definition that was deleted, or the shipped one; was: where it came from before."""
+    """`frame delete`: the definition that was deleted, or the shipped definition; was: where it came from before."""
 
     definition: FrameDefinition
     was: Literal["shipped", "changed", "own"]

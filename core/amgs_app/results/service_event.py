@@ -14,8 +14,8 @@ class ServiceEvent:
 
     kind: changed (the memory), asked (nothing changed), dropped (events were lost because the listener was too slow or
     asked for old ones: read everything again). change: the store's change counter afterwards. operation: such as `frame
-    assemble`. caller: who asked. asked: its arguments on one line. outcome: done, refused or failed. got: the result in
-    a few words. blocks: first ids concerned. client: id by which a client recognises its own requests.
+    assemble`. caller: who asked. asked: its arguments on a single line. outcome: done, refused or failed. got: the
+    result in a few words. blocks: first ids concerned. client: id by which a client recognises its own requests.
     """
 
     kind: Literal["changed", "asked", "dropped"]
@@ -32,7 +32,7 @@ class ServiceEvent:
 
     @property
     def line(self) -> str:
-        """Return the request on one line, beginning with the operation."""
+        """Return the request on a single line, beginning with the operation."""
         asked = " ".join(self.asked.split())
         return asked if asked.startswith(self.operation) else f"{self.operation} {asked}".rstrip()
 

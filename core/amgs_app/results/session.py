@@ -86,7 +86,7 @@ class Expectation:
 
 @dataclass(frozen=True, slots=True)
 class VerbHelp:
-    """`help` of one operation. parameters: (label, text) in order. example: a command line."""
+    """`help` of an operation. parameters: (label, text) in order. example: a command line."""
 
     name: str
     usage: str
@@ -100,7 +100,7 @@ class VerbHelp:
 
 @dataclass(frozen=True, slots=True)
 class HelpList:
-    """`help WORD`: one command in full, or all that match. also: other matches."""
+    """`help WORD`: a command in full, or all that match. also: other matches."""
 
     verbs: tuple[VerbHelp, ...]
     also: tuple[VerbHelp, ...] = ()

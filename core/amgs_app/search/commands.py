@@ -135,10 +135,10 @@ def why(
         bool, Option("--last", help="Explain the frame assembled last, as it was, if it is this frame for this query.")
     ] = False,
 ) -> Explanation | results.SearchList:
-    """Follow one block through the layers: where it dropped out, by how much, and which rank it has.
+    """Follow a block through the layers: where it dropped out, by how much, and which rank it has.
 
-    Without QUERY, list the latest searches with their numbers; `why ID --search N` says what became of a block in
-    that search, from what was stored of it, whatever has changed since. A setting says how many are stored.
+    Without QUERY, list the latest searches with their numbers; `why ID --search N` says what became of a block in that
+    search, from what was stored of it, whatever has changed since. A setting says how many are stored.
 
     A frame is assembled again for this, and may have changed since through reinforcement; --last explains the frame
     assembled last. Where the score decided, shows the smallest change of weights that would admit the block. Leaves

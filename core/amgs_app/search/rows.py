@@ -52,7 +52,7 @@ def search_list(result: SearchList) -> ResultTable:
         (past_search.number, past_search.at, past_search.query, past_search.places, past_search.pool)
         for past_search in result.searches
     ]
-    notes = ("`why BLOCK --search NUMBER` explains a block in one.",) if rows else ()
+    notes = ("`why BLOCK --search NUMBER` explains a block in a search.",) if rows else ()
     return sheet(plural(len(rows), "past search", "past searches"), "#:n at:at query* hits:n of:n", rows, notes)
 
 
@@ -141,7 +141,7 @@ PARTS: Mapping[str, str] = {
     "meaning": "its meaning",
     "asked_of": "it was said by somebody the question names",
     "no_answer": "it asks the same, or says that it does not know",
-    "other_role": "its speaker is not the one whom the question's I or you means",
+    "other_role": "the question's I or you means another speaker",
     "written_then": "it was written on a day the question names",
     "told_day": "it tells of a day the question names",
     "latest": "it is later than others, and the question asks what holds",
@@ -163,7 +163,7 @@ hundredth.
 
 
 def name_part(name: str) -> str:
-    """Return a feature's description; an unknown one, as from a newer server, keeps its name."""
+    """Return a feature's description; an unknown feature, as from a newer server, keeps its name."""
     return PARTS.get(name, name)
 
 

@@ -1,1 +1,1 @@
-"""The HTTP service: one process opens the stores, and other programs use them while an operator watches."""
+"""The HTTP service: a single process opens the stores, and other programs use them while an operator watches."""

@@ -104,7 +104,7 @@ _BLOCK_IDS: Final = frozenset({"block_id", "source_id", "target_id"})
 
 
 class AnswerSchemas:
-    """Builds schemas of types; each dataclass gets one entry under `components`."""
+    """Builds schemas of types; each dataclass gets an entry under `components`."""
 
     def __init__(self) -> None:
         self.components: dict[str, Schema] = {"Problem": _PROBLEM}

@@ -43,7 +43,7 @@ KEPT: Final = timedelta(hours=24)
 """How long an answer can be repeated."""
 LONGEST_KEY: Final = 200
 _LARGEST: Final = 1_000_000
-"""Largest answer, in bytes, that is stored; for a larger one only the fact that it was sent."""
+"""Largest answer, in bytes, that is stored; for a larger answer only the fact that it was sent."""
 _NAME: Final = "answer:"
 _LOOKED_BACK: Final = 14
 """Days back over which old answers are deleted, at the first stored answer of a day."""
@@ -65,9 +65,9 @@ def once(
     counted: bool = True,
 ) -> Any:
     """Run `work` and return its result; if this caller sent the same request under this key within 24 hours, return
-    that result instead. Concurrent requests with one key wait for each other.
+    that result instead. Concurrent requests with the same key wait for each other.
 
-    request: the command line, compared with the earlier one. together: `work` is one transaction, in which its answer
+    request: the command line, compared with the earlier line. together: `work` is one transaction, in which its answer
     is stored. counted: everything that `work` writes raises the change counter. Raises UsageError for a key used for
     another request, RepeatedError for work that a crash interrupted.
     """
@@ -116,7 +116,7 @@ _turns_lock = threading.Lock()
 
 @contextmanager
 def _turn(mark: str) -> Iterator[None]:
-    """Hold the lock of one key while the block runs."""
+    """Hold the lock of a key while the block runs."""
     with _turns_lock:
         turn = _turns.setdefault(mark, _Turn())
     with turn.lock:
@@ -154,7 +154,7 @@ def _answer(record: dict[str, Any], request: str) -> Any:
 def _store_record(
     memory: Memory, mark: str, now: datetime, request: str, *, answer: str | None = None, begun_at: int | None = None
 ) -> None:
-    """Store the answer, or, without one, that the work began at a change counter. Deletes old records once a day."""
+    """Store the answer, or else that the work began at a change counter. Deletes old records once a day."""
     if not memory.kept(f"{_NAME}{now:%Y-%m-%d}:"):
         for days in range(2, _LOOKED_BACK):
             for name in memory.kept(f"{_NAME}{earlier(now, timedelta(days=days)):%Y-%m-%d}:"):
@@ -196,7 +196,7 @@ class Counters:
         )
 
     def count(self, operation: str, outcome: str, seconds: float) -> None:
-        """Count one call. outcome: done, refused or failed."""
+        """Count a call. outcome: done, refused or failed."""
         self._requests.labels(operation, outcome).inc()
         self._seconds.labels(operation).observe(seconds)
 
@@ -210,8 +210,8 @@ NAMESPACE: Final = "AMGS-Namespace"
 
 
 def make_joined_callers() -> dict[str, Caller]:
-    """Return two callers for programs of this machine, by a new token each: one with all rights, one that
-    only reads.
+    """Return two callers for programs of this machine, by a new token each: the first with all rights, the other only
+    reads.
     """
     rights: tuple[Right, Right] = ("operate", "read")
     return {new_token(): Caller("joined", None, right, near=True) for right in rights}
@@ -240,7 +240,7 @@ class Asked:
     """One request: its caller, namespace and answer format.
 
     lossless: answer in the exact format that reads back as the same values; else plain JSON. key: the
-    `Idempotency-Key`, "" without one. client: an id chosen by the client.
+    `Idempotency-Key`, "" if there is none. client: an id chosen by the client.
     """
 
     service: Service
@@ -348,7 +348,7 @@ def summary_of(result: Any) -> str:
 
 
 _COUNTED = {"hits": "hit", "added": "new block", "selected": "block", "proposals": "proposal", "candidates": "block"}
-"""Tuple fields of results, and the noun for one item."""
+"""Tuple fields of results, and the noun for an item."""
 
 
 def _ids(result: Any) -> tuple[str, ...]:
@@ -365,7 +365,7 @@ async def identify_caller(
     request: Request,
     authorization: Annotated[str, Header(description="Bearer TOKEN; needed as soon as there are tokens.")] = "",
     amgs_namespace: Annotated[
-        str, Header(description="The namespace; the token's first, else `default`, by default.")
+        str, Header(description="The namespace; by default the token's first, else `default`.")
     ] = "",
     idempotency_key: Annotated[
         str,
@@ -387,7 +387,7 @@ async def identify_caller(
 
 
 _UNSTORABLE: Final = (b"\\u0000", b"\\ud", b"\\uD", b"\0", b"\xed")
-"""Byte sequences of which a body contains at least one if it holds a text that cannot be stored."""
+"""Byte sequences of which a body contains some if it holds a text that cannot be stored."""
 
 
 async def _check_texts(request: Request) -> None:
@@ -409,13 +409,13 @@ def identify(service: Service, authorization: str, namespace: str) -> tuple[Call
     caller = service.joined.get(bearer) or service.tokens.caller(bearer)
     if caller is None:
         raise errors.UnknownCallerError(
-            "The service asks for a token, and this one is not known.",
-            way_out="Send `Authorization: Bearer TOKEN`; `amgs token new` makes one.",
+            "The service asks for a token, and this token is not known.",
+            way_out="Send `Authorization: Bearer TOKEN`; `amgs token new` creates a token.",
         )
     service.rates.take(caller.name)
     name = namespace or (caller.namespaces[0] if caller.namespaces else DEFAULT)
     if not caller.opens(name):
-        raise errors.NotFoundError("There is no such namespace.", way_out="Ask for one that your token opens.")
+        raise errors.NotFoundError("There is no such namespace.", way_out="Ask for a namespace that your token opens.")
     return caller, service.namespaces.get(name)
 
 

@@ -1,7 +1,7 @@
-"""Namespaces of a server: each has one store, opened on first use, its own threads, and live events.
+"""Namespaces of a server: each has a store, opened on first use, its own threads, and live events.
 
-Reads run in parallel, each in a snapshot; writes one at a time in their own thread, long work in another: the
-write lock is held per transaction. The language model belongs to one thread.
+Reads run in parallel, each in a snapshot; writes in turn in their own thread, long work in another: the write lock is
+held per transaction. The language model belongs to a single thread.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ KEPT: Final = 4096
 RECENT: Final = 500
 """Latest requests and changes that `traffic` lists."""
 WAITING: Final = 512
-"""Events that may queue for one listener; a slower listener is disconnected with the event `dropped`."""
+"""Events that may queue for a listener; a slower listener is disconnected with the event `dropped`."""
 
 
 @dataclass(eq=False)
@@ -160,7 +160,7 @@ LOOK_SECONDS: Final = 1.0
 _AT_ONCE: Final = 500
 """Changes read at a time."""
 SOMEBODY: Final = "another program"
-"""Caller shown for a change that does not name one."""
+"""Caller shown for a change that does not name its caller."""
 
 
 class Follower:
@@ -198,7 +198,7 @@ class Follower:
                 self._ending.wait(LOOK_SECONDS)
 
     def _look(self) -> None:
-        """Publish all changes since the last one published."""
+        """Publish all changes since the last published change."""
         while changes := self._memory.changes.since(self._at, _AT_ONCE):
             for change in changes:
                 self._events.tell(self._event(change), own=change.server == self._server)
@@ -231,7 +231,7 @@ class Namespace:
     """One served store. Its engine opens with the first request, in that request's thread.
 
     folder: the folder of the store; removed from error messages. address: where clients reach it, written beside the
-    store for programs that find the store locked. engine: an engine that is already open, instead of a new one.
+    store for programs that find the store locked. engine: an engine that is already open, instead of a new engine.
     """
 
     def __init__(
@@ -318,7 +318,7 @@ class Namespaces:
     """The namespaces of a server, by name. Safe to use from any thread."""
 
     def __init__(self, options: Options, root: Path | str | None = None) -> None:
-        """options: for every engine. root: a folder with one store per namespace, or the address of a database with one
+        """options: for every engine. root: a folder with a store per namespace, or the address of a database with a
         schema per namespace; None to serve the one store that the options name. Raises UsageError for an invalid root.
         """
         from amgs.storage.opening import in_namespace, is_address
@@ -353,7 +353,9 @@ class Namespaces:
             if namespace is None:
                 options = self._options_of(name) if NAMESPACE.fullmatch(name) else None
                 if options is None:
-                    raise NotFoundError("There is no such namespace.", way_out="Ask for one that your token opens.")
+                    raise NotFoundError(
+                        "There is no such namespace.", way_out="Ask for a namespace that your token opens."
+                    )
                 address = f"{self.address}/{name}" if self.address and self.several else self.address
                 namespace = Namespace(name, options, self._folder(), address)
                 self._open[name] = namespace

@@ -1,6 +1,4 @@
-"""Limit what one client can take of the server: request size, rate and queue; and log each request as one
-line of JSON.
-"""
+"""Limit what a client can take of the server: request size, rate and queue; and log each request as a line of JSON."""
 
 from __future__ import annotations
 
@@ -30,11 +28,11 @@ access = logging.getLogger("amgs.access")
 LARGEST: Final = 32 * 1024 * 1024
 """Largest request body, in bytes."""
 A_SECOND: Final = 500.0
-"""Average requests per second of one caller."""
+"""Average requests per second of a caller."""
 READ_SECONDS: Final = 60.0
 """Seconds after which a read request fails as too slow."""
 MOST_WAITING: Final = 64
-"""Requests that may queue for one namespace; more would wait for seconds."""
+"""Requests that may queue for a namespace; more would wait for seconds."""
 _CALLERS: Final = 10_000
 _ID: Final = re.compile(rb"[A-Za-z0-9_.-]{1,64}")
 
@@ -43,7 +41,7 @@ _ID: Final = re.compile(rb"[A-Za-z0-9_.-]{1,64}")
 class Limits:
     """Limits of requests.
 
-    largest: bytes of a body. a_second: average requests per second of one caller; twice as many may come at once.
+    largest: bytes of a body. a_second: average requests per second of a caller; twice as many may come at once.
     read_seconds: after which a read request fails as too slow.
     """
 
@@ -53,7 +51,7 @@ class Limits:
 
     @property
     def at_once(self) -> float:
-        """Requests of one caller that may come at once."""
+        """Requests of a caller that may come at once."""
         return max(1.0, 2 * self.a_second)
 
 
@@ -91,7 +89,7 @@ class Rates:
 
 
 class Turns:
-    """Fair queue: a fixed number of requests run at once, and waiting callers alternate. For one event loop.
+    """Fair queue: a fixed number of requests run at once, and waiting callers alternate. For a single event loop.
 
     at_once: how many run at once. most: how many may wait.
     """

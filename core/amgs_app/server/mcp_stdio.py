@@ -218,7 +218,7 @@ def relay(address: str, namespace: str = "", token: str = "") -> int:
     except* (httpx2.HTTPError, MCPError) as group:
         raise UnreachableError(
             f"No memory is served at {address}, or it refuses: {_first_message(group)}.",
-            way_out="Start one with `amgs serve`, and give its address and a token that it knows.",
+            way_out="Start a service with `amgs serve`, and give its address and a token that it knows.",
         ) from group
     return 0
 

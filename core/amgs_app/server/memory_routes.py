@@ -27,9 +27,9 @@ from amgs_app.server.hosting import Lane
 router = APIRouter(tags=["memory"])
 
 LONGEST: Final = 1_000_000
-"""Characters of one text."""
+"""Characters of a text."""
 MOST: Final = 1000
-"""Texts of one request."""
+"""Texts of a request."""
 SEARCHABLE: Final = "by words now, by meaning after consolidation"
 SKEW: Final = timedelta(minutes=5)
 """How far a client's clock may be ahead of the server's."""
@@ -144,7 +144,7 @@ async def delete(
 
 
 def ingest_items(asked: Asked, items: list[IngestItem]) -> IngestReceipt:
-    """Ingest the texts in one transaction and return the receipt. Raises InputError for a time in the future."""
+    """Ingest the texts in a single transaction and return the receipt. Raises InputError for a time in the future."""
     memory = asked.namespace.memory
     now = memory.clock.now()
     texts = []
@@ -323,7 +323,7 @@ async def apply(
         str, Header(description="The plan's ETag; * to apply it if it still fits, whatever else changed.")
     ],
 ) -> Response:
-    """Apply in one transaction and one journal entry, which `undo` reverts.
+    """Apply in a single transaction and one journal entry, which `undo` reverts.
 
     412 where the memory has changed since the plan was computed, with the journal entries since.
     """
@@ -380,14 +380,14 @@ async def journal(
 
 @plan_router.post("/v1/journal/{id}/undo", operation_id="post_journal_undo", summary="Take a change back.")
 async def undo(asked: ByCaller, id: int) -> Response:
-    """Undo the entry. Refused where a later one depends on it."""
+    """Undo the entry. Refused where a later entry depends on it."""
     check_right(asked, "write", "`undo`")
     work: Callable[[], JournalEntry] = lambda: asked.namespace.memory.undo(_number(id))  # noqa: E731
     return asked.answer(await asked.run("undo", "write", work, f"undo {id}", changes=True))
 
 
 def _number(id: int) -> int:
-    """Return the journal id; raises NotFoundError for one that no entry can have."""
+    """Return the journal id; raises NotFoundError for an impossible id."""
     if not 0 < id < 2**31:
         raise NotFoundError("There is no such change.", way_out="GET /v1/journal lists them.")
     return id

@@ -245,7 +245,7 @@ def _spread_budget(allocation: Any, arguments: dict[str, Any]) -> None:
 
 
 _Spread = tuple[Any, Callable[[Any, dict[str, Any]], None]]
-"""A type of one field, and the function that sets the several parameters it stands for."""
+"""A type of a field, and the function that sets the several parameters it stands for."""
 _SPREAD: Final[Mapping[str, Mapping[str, _Spread]]] = {
     "frame define": {
         "selection_rules": (dict[str, Any], _spread_rules),
@@ -306,7 +306,7 @@ def _set_parameter(arguments: dict[str, Any], alias: str, name: str, value: Any)
     """Set a parameter from its other name; raises if it is passed twice."""
     if arguments.get(name) is not None:
         raise PydanticCustomError(
-            "twice", "{alias} is another name for {name}; give one of them", {"alias": alias, "name": name}
+            "twice", "{alias} is another name for {name}; give only one", {"alias": alias, "name": name}
         )
     arguments[name] = value
 

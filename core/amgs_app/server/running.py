@@ -60,12 +60,12 @@ def serve(
 
     port: 0 for any free port, which is printed on stderr. root: see Namespaces. upstream: the model API to which a
     gateway forwards. otlp: address of an OpenTelemetry collector for spans. more: returns further routes on the same
-    memories. Raises UsageError for an address beyond this machine without tokens, or one that is in use.
+    memories. Raises UsageError for an address beyond this machine without tokens, or an address that is in use.
     """
     if tokens is None and not is_loopback(host):
         raise UsageError(
             f"Everybody who reaches {host} could read and change the memory.",
-            way_out="Listen on 127.0.0.1, or give `--tokens FILE`; `amgs token new` writes one.",
+            way_out="Listen on 127.0.0.1, or give `--tokens FILE`; `amgs token new` writes a file.",
         )
     with extras.explained():
         import uvicorn

@@ -124,7 +124,7 @@ async def consolidate_when_due(service: Service, every: float = LOOK_SECONDS) ->
 
 
 async def _consolidate_if_due(service: Service, space: Namespace) -> None:
-    """Consolidate one memory if it is open, due, and no draft is being corrected."""
+    """Consolidate a memory if it is open, due, and no draft is being corrected."""
     engine, drafted = space.engine, space.drafted_at
     if not (engine.memory_is_open and engine.settings.memory.consolidation.automatic_served):
         return
@@ -142,7 +142,7 @@ async def _consolidate_if_due(service: Service, space: Namespace) -> None:
 
 
 async def _save_vectors(space: Namespace) -> None:
-    """Save the derived vectors of one open memory to its cache on disk."""
+    """Save the derived vectors of an open memory to its cache on disk."""
     if not space.engine.memory_is_open:
         return
     progress = Progress()
@@ -168,7 +168,7 @@ def _is_due(memory: Memory) -> bool:
 
 
 def _consolidate(memory: Memory, by: str, progress: Progress) -> Consolidated | None:
-    """Consolidate in batches, signed by the server; None if another server is consolidating or this one stops."""
+    """Consolidate in batches, signed by the server; None if another server is consolidating or this server stops."""
     with signed(by=by):
         try:
             return consolidated(memory.consolidate_in_batches(progress=progress))
@@ -187,7 +187,7 @@ async def events(
 ) -> AsyncIterator[ServerSentEvent]:
     """Stream the events of the namespace: changes, whose id is the store's change counter, and questions.
 
-    In a store that several servers share, changes come from all of them, and questions from this one.
+    In a store that several servers share, changes come from all of them, and questions from this server.
 
     A listener that is too slow, or asks for changes that are no longer stored, gets an event `dropped` and is let go:
     it should look at everything anew.

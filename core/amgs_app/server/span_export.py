@@ -32,9 +32,9 @@ CAPTURE: Final = "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT"
 _WAITING: Final = 4_096
 """Most spans that wait to be sent."""
 _AT_ONCE: Final = 512
-"""Most spans in one request."""
+"""Most spans in a single request."""
 _EVERY: Final = 1.0
-"""Seconds over which spans are gathered into one request."""
+"""Seconds over which spans are gathered into a request."""
 _PATIENCE: Final = 10.0
 """Seconds to wait for the collector."""
 _CLIENT: Final = 3
@@ -173,7 +173,7 @@ class SpanExport:
                 self.dropped += len(spans)
 
     def _send(self, spans: Sequence[RecordedSpan]) -> bool:
-        """Send one batch; return whether the collector accepted it."""
+        """Send a batch; return whether the collector accepted it."""
         body = json.dumps(as_otlp(spans), ensure_ascii=False).encode("utf-8", "replace")
         request = urllib.request.Request(self._address, body, {"Content-Type": "application/json"})
         try:

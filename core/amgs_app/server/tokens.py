@@ -49,7 +49,7 @@ class Caller:
         return self.namespaces is None or namespace in self.namespaces
 
     def can(self, right: Right) -> bool:
-        """Return whether the caller has this right or a greater one."""
+        """Return whether the caller has this right or a greater right."""
         return RIGHTS.index(self.may) >= RIGHTS.index(right)
 
 
@@ -68,7 +68,7 @@ class Tokens:
         return len(self._callers)
 
     def caller(self, token: str) -> Caller | None:
-        """Return the caller with this token, None for an unknown one; takes equally long for both."""
+        """Return the caller with this token, None for an unknown token; takes equally long for both."""
         if not self._callers:
             return ANYONE
         asked = digest(token)
@@ -99,7 +99,7 @@ def read_tokens(path: Path) -> Tokens:
     for name, entry in tables.items():
         key = entry.get("sha256") if isinstance(entry, dict) else None
         if not isinstance(key, str) or not re.fullmatch(r"[0-9a-f]{64}", key):
-            raise UsageError(f"{path}: [{name}] has no sha256.", way_out="`amgs token new` writes one.")
+            raise UsageError(f"{path}: [{name}] has no sha256.", way_out="`amgs token new` writes an entry.")
         if key in callers:
             raise UsageError(f"{path}: [{name}] and [{callers[key].name}] are the same token.")
         namespaces = entry.get("namespaces", [])
@@ -125,7 +125,7 @@ def add_token(path: Path, name: str, namespaces: Sequence[str], may: Right) -> s
         read_tokens(path)
         if name in read_toml(path, ""):
             raise UsageError(
-                f"{path} has a token called {name} already.", way_out="Give another name, or remove that one."
+                f"{path} has a token called {name} already.", way_out="Give another name, or remove that token."
             )
     token = new_token()
     listed = ", ".join(f'"{namespace}"' for namespace in namespaces)
@@ -137,11 +137,11 @@ def add_token(path: Path, name: str, namespaces: Sequence[str], may: Right) -> s
 
 
 def check_right_name(name: str) -> Right:
-    """Return the name as a right; raises UsageError if it is not one."""
+    """Return the name as a right; raises UsageError if it is no right."""
     for known in RIGHTS:
         if name == known:
             return known
-    raise UsageError(f"There is no right {name!r}.", way_out=f"Give one of {', '.join(RIGHTS)}.")
+    raise UsageError(f"There is no right {name!r}.", way_out=f"Choose among {', '.join(RIGHTS)}.")
 
 
 def check_namespace(name: str) -> str:

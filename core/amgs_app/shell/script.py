@@ -134,7 +134,7 @@ def parse_script(registry: Registry, text: str, name: str) -> tuple[Step, ...]:
 
 
 def parse_step(registry: Registry, line: str, name: str, number: int) -> Step | None:
-    """Parse one line; None for a blank line or comment. Raises ScriptError."""
+    """Parse a line; None for a blank line or comment. Raises ScriptError."""
     try:
         rest, pipe = split_pipe(line)
         call = registry.parse(rest)
@@ -144,7 +144,7 @@ def parse_step(registry: Registry, line: str, name: str, number: int) -> Step | 
 
 
 def run_step(operator: Operator, step: Step, name: str, progress: Progress | None = None) -> Any:
-    """Run one line and return its result; raises ScriptError."""
+    """Run a line and return its result; raises ScriptError."""
     try:
         return operator.run(step.call, progress)
     except Exception as error:
@@ -187,7 +187,7 @@ def run_steps(
     compared = operator.snapshots
     if compared.differences:
         ran = (
-            " Times differ from run to run unless --now gives the one that the snapshots have."
+            " Times differ from run to run unless --now repeats the time of the snapshots."
             if operator.engine.options.now is None
             else ""
         )
@@ -246,7 +246,7 @@ def _run_piped(operator: Operator, registry: Registry, lines: IO[str], form: For
 
 
 def _run_line(operator: Operator, registry: Registry, line: str, form: Format) -> None:
-    """Run one line of the prompt; print an error and continue."""
+    """Run a line of the prompt; print an error and continue."""
     try:
         _carry_out(operator, registry, line, form, "amgs", 1)
     except KeyboardInterrupt:
@@ -258,7 +258,7 @@ def _run_line(operator: Operator, registry: Registry, line: str, form: Format) -
 
 
 def _carry_out(operator: Operator, registry: Registry, line: str, form: Format, name: str, number: int) -> None:
-    """Parse one line, ask first if needed, run it and print its result."""
+    """Parse a line, ask first if needed, run it and print its result."""
     step = parse_step(registry, line, name, number)
     call = None if step is None else ask_first(operator, step.call)
     if step is None or call is None:

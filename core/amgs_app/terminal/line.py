@@ -92,18 +92,18 @@ def _read_quoted_text(line: str, start: int) -> tuple[str, int]:
 
 
 def quote(text: str) -> str:
-    """Return the text as one word of a line, quoted if needed."""
+    """Return the text as a single word of a line, quoted if needed."""
     if _PLAIN.fullmatch(text):
         return text
     return '"' + "".join(_WRITTEN.get(sign, sign) for sign in text) + '"'
 
 
 LIKE, NEARLY = 0.72, 0.1
-"""How alike two words must be for one to be suggested for the other, and how much less so than the best one."""
+"""How alike two words must be to suggest either for the other, and how much less so than the best."""
 
 
 def near(typed: str, names: Iterable[str]) -> tuple[str, ...]:
-    """Return at most three names with a word similar to the typed one, most similar first."""
+    """Return at most three names with a word similar to the typed word, most similar first."""
     alike = {name: max(SequenceMatcher(None, typed, word).ratio() for word in name.split()) for name in names}
     least = max(LIKE, max(alike.values(), default=0.0) - NEARLY)
     ranked = sorted(alike, key=lambda name: (-alike[name], len(name.split()), name))

@@ -1,6 +1,5 @@
 """What is said at a terminal: text that is safe to print (the only place for this), error messages of Typer and
-pydantic in plain sentences, whether a screen can be drawn, and exit codes, which help, man page and documents
-show.
+pydantic in plain sentences, whether a screen can be drawn, and exit codes, which help, man page and documents show.
 """
 
 from __future__ import annotations
@@ -33,7 +32,7 @@ def printable(text: str) -> str:
 
 
 def printable_line(text: str) -> str:
-    """Escape likewise and collapse white space, for one line."""
+    """Escape likewise and collapse white space, for a line."""
     return printable(" ".join(text.split()))
 
 
@@ -128,11 +127,11 @@ def is_section(kind: object) -> TypeGuard[type[BaseModel]]:
 
 def say_section(key: str) -> str:
     """Say that a key is a section and has no value itself."""
-    return f"{key} is a section: set one of its keys, {key}.KEY."
+    return f"{key} is a section: set a key of it, {key}.KEY."
 
 
 def say_domain(key: str, model: type[BaseModel], fault: Any) -> str:
-    """Say which values a field accepts, according to its schema, instead of the passed one."""
+    """Say which values a field accepts, according to its schema, instead of the passed value."""
     if fault["type"] == "model_type":
         return say_section(key)
     kind: dict[str, Any] = model.model_json_schema()["properties"][fault["loc"][0]] if fault["loc"] else {}
@@ -167,11 +166,11 @@ def draws(out: IO[str]) -> bool:
 
 # Exit codes of the `amgs` command; help, man page and documents show this table.
 #
-# Errors of both engines carry one of these numbers.
+# Errors of both engines carry any of these numbers.
 
 
 class ExitCode(IntEnum):
-    """Outcome of a command. meaning: one sentence."""
+    """Outcome of a command. meaning: a sentence."""
 
     meaning: str
 

@@ -1,4 +1,4 @@
-"""Colour palettes: one TOML file per theme, with gaps filled by defaults and broken files reported and skipped.
+"""Colour palettes: a TOML file per theme, with gaps filled by defaults and broken files reported and skipped.
 
 Figures name meanings, not colours. The shipped ramps (level of detail, heat) vary in lightness as well as hue, so that
 they keep their order for colour-blind readers and in print.
@@ -90,7 +90,7 @@ class Palette:
     )
 
     def lod(self, level: int) -> str:
-        """Return the colour of a level of detail; levels above 4 share one."""
+        """Return the colour of a level of detail; levels above 4 share a colour."""
         return (self.lod0, self.lod1, self.lod2, self.lod3, self.lod4)[min(max(level, 0), 4)]
 
     def heat(self, value: float) -> str:
@@ -167,7 +167,7 @@ PAPER = Palette(
         "supports": "#1b6e37",
     },
 )
-"""Defaults of a light theme; a dark one takes those of Palette."""
+"""Defaults of a light theme; a dark theme takes those of Palette."""
 
 _GROUPS = {
     "colours": {
@@ -181,7 +181,7 @@ _FIELD_OF = {"colours": "{}", "lod": "lod{}", "heat": "heat_{}", "parts": "part_
 
 
 def load_all(folders: Iterable[Path]) -> tuple[dict[str, Palette], tuple[ThemeError, ...]]:
-    """Read all `*.toml` of the folders, in order; a later theme replaces an earlier one of the same name.
+    """Read all `*.toml` of the folders, in order; a later theme replaces an earlier theme of the same name.
 
     The default theme is always included. A missing folder is no problem.
     """
@@ -216,7 +216,7 @@ def load(path: Path) -> Palette:
 
 
 def explain(problems: Iterable[ThemeError]) -> str:
-    """Return one message about all skipped files; "" for none."""
+    """Return a message about all skipped files; "" for none."""
     lines = [problem.message for problem in problems]
     if not lines:
         return ""
@@ -244,7 +244,7 @@ def _read(table: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
 
 
 def _read_group(group: str, value: object, palette_fields: dict[str, Any], faults: list[str]) -> None:
-    """Read one table of colours into the palette's fields."""
+    """Read a table of colours into the palette's fields."""
     if not isinstance(value, dict):
         faults.append(f"`{group}` must be a table: [{group}]")
         return

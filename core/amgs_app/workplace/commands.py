@@ -35,8 +35,8 @@ if TYPE_CHECKING:
 )
 def status(operator: Operator, *, html: Html = None, redact: Redact = False) -> results.Overview:
     """Show blocks by state, edges, frames, mean relevance, the Brier score and the model; then how the inbox,
-    consolidation, graph, diversity, decay, review queue, calibration and budget stand, with a command where one needs
-    attention. Of a memory in a database, show its namespace among those that the role may use.
+    consolidation, graph, diversity, decay, review queue, calibration and budget stand, with a command where an area
+    needs attention. Of a memory in a database, show its namespace among those that the role may use.
 
     --html writes it as a page that any browser shows, light or dark, without a script and without loading anything,
     with the most used blocks, what drops below the threshold within 30 days, and charts. It holds titles of blocks;
@@ -161,7 +161,7 @@ def settings(
     engine: Engine,
     words: Annotated[
         list[str] | None,
-        Arg(metavar="KEY[=VALUE]", help="Only keys that start so, such as memory.decay; or what one is set to."),
+        Arg(metavar="KEY[=VALUE]", help="Only keys that start so, such as memory.decay; or the value of a key."),
         Takes("setting"),
     ] = None,
 ) -> results.SettingsList:
@@ -191,7 +191,7 @@ def settings(
 @operation(
     "help",
     place="here",
-    summary="List the commands, explain one, or find those that a word means.",
+    summary="List the commands, explain a command, or find those that a word means.",
     synonyms=("commands", "manual"),
     example="help frame assemble",
     keys=("f1", "question_mark"),
@@ -255,7 +255,7 @@ def find_commands(registry: Registry, typed: str) -> list[Operation[..., Any]]:
 
 
 def _explain_command(command: Operation[..., Any]) -> results.VerbHelp:
-    """Return the help of one command."""
+    """Return the help of a command."""
     described: list[tuple[str, str]] = []
     for parameter in command.parameters:
         label = ", ".join(parameter.flags) if parameter.is_option else parameter.label

@@ -55,7 +55,7 @@ def overview(
     """
     sheet = Figure(canvas)
     if status is None:
-        notice_in(sheet, "No store is open", ("amgs --store PATH", "amgs --corpus DIR"), "A memory is one file.")
+        notice_in(sheet, "No store is open", ("amgs --store PATH", "amgs --corpus DIR"), "A memory is a file.")
         return sheet
     stations = _stations(status, frame, focus)
     at, verb, reason = _next(status, frame, focus)
@@ -258,7 +258,7 @@ def _loop(region: Region, stations: Sequence[_Station], at: int, tall: int, chos
 
 
 def _box(region: Region, station: _Station, *, due: bool, chosen: bool = False) -> None:
-    """Draw one station."""
+    """Draw a station."""
     palette = region.palette
     line = ink(palette.accent if due else palette.faint, bold=due)
     last = region.height - 1

@@ -43,7 +43,7 @@ LONGEST_NAME = 60
     "layout",
     lane="turn",
     needs="write",
-    summary="Arrange the panes: one large, the others beside it; save and restore arrangements.",
+    summary="Arrange the panes: a large pane, the others beside it; save and restore arrangements.",
     example="layout frame --beside graph,decay",
 )
 def arrange(
@@ -66,7 +66,8 @@ def arrange(
     show: Annotated[bool, Option("--list", help="Change nothing: list what is saved.")] = False,
 ) -> Layout | results.LayoutList:
     """Arrange the panes; unless others are named, each large pane has its own companions. Without PANE, restore the
-    arrangement of the last session, or the one of that --name; --save keeps the current one in this store.
+    arrangement of the last session, or the arrangement of that --name; --save keeps the current arrangement in this
+    store.
     """
     if show:
         layouts = operator.engine.memory.kept(LAYOUT)
@@ -96,7 +97,7 @@ def _restore_layout(operator: Operator, name: str) -> Layout:
         known = [key.removeprefix(LAYOUT) for key in layouts if key != LAYOUT + LAST]
         raise UsageError(
             f"There is no layout {name!r}.",
-            way_out=f"Available: {', '.join(known)}." if known else "`layout --save --name NAME` makes one.",
+            way_out=f"Available: {', '.join(known)}." if known else "`layout --save --name NAME` saves a layout.",
         )
     layout = Layout() if text is None else _read(text)
     if name != LAST and layout.theme:
@@ -147,8 +148,8 @@ def filter_rows(
     """Show only the rows of a pane's list that match every TERM, in the order of --sort; without any, all of them in
     their own order.
 
-    A word matches any text of the row, `reason:budget` matches one field; `score>0.5` compares; `!` negates a term.
-    The fields are listed in the pane's help. Filter and order are saved with the layout.
+    A word matches any text of the row, `reason:budget` matches a field; `score>0.5` compares; `!` negates a term. The
+    fields are listed in the pane's help. Filter and order are saved with the layout.
     """
     wanted = ListFilter(tuple(terms or ()), sort.removeprefix("-"), sort.startswith("-"))
     check_filter(wanted, _listing(pane))
@@ -190,7 +191,7 @@ def layout_to_json(layout: Layout) -> str:
 
 
 def _read(text: str) -> Layout:
-    """Parse a stored layout; an unreadable one is the default layout."""
+    """Parse a stored layout; an unreadable layout is the default layout."""
     try:
         fields = json.loads(text)
         pane, beside = fields["pane"], tuple(str(name) for name in fields["beside"])
@@ -290,12 +291,12 @@ def expect(
 ) -> results.Expectation:
     """Compare a number of the session with VALUE; a script stops with exit code 1 when it does not hold.
 
-    blocks, raw, consolidated, edges, frames: of the store. hits: of the last search. frame.tokens,
-    frame.budget, frame.selected, frame.candidates, frame.entropy: of the last frame. focus.lifetime,
-    focus.window, focus.used, focus.entries, focus.levels, focus.step, focus.refocuses, focus.swap_rate,
-    focus.residency, focus.dirty, focus.branches: of the working context. focus.loss_at_h, focus.latency_ms,
-    focus.utilization, focus.mean_residency: of its telemetry. forecasts, outcomes, brier: of the calibration. Where
-    only one metric ends so, the end will do: swap_rate is focus.swap_rate.
+    blocks, raw, consolidated, edges, frames: of the store. hits: of the last search. frame.tokens, frame.budget,
+    frame.selected, frame.candidates, frame.entropy: of the last frame. focus.lifetime, focus.window, focus.used,
+    focus.entries, focus.levels, focus.step, focus.refocuses, focus.swap_rate, focus.residency, focus.dirty,
+    focus.branches: of the working context. focus.loss_at_h, focus.latency_ms, focus.utilization, focus.mean_residency:
+    of its telemetry. forecasts, outcomes, brier: of the calibration. Where a single metric ends so, the end will do:
+    swap_rate is focus.swap_rate.
     """
     metric = _resolve_metric(metric)
     measurement = float(METRICS[metric](operator))

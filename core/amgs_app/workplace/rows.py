@@ -71,7 +71,7 @@ def header(
     sample_time: bool = False,
     read_only: bool = False,
 ) -> Text:
-    """Draw one line: store, counts, model, time, Brier score, and whether the screen is live."""
+    """Draw a line: store, counts, model, time, Brier score, and whether the screen is live."""
     sheet = Figure(canvas.sized(canvas.width, 1))
     palette = sheet.palette
     muted, plain, strong = ink(palette.muted), ink(palette.text), ink(palette.text, bold=True)
@@ -137,13 +137,13 @@ def format_size(size: int) -> str:
 
 
 def detail_height(status: StoreStatus, namespaces: Sequence[NamespaceSize], most: int) -> int:
-    """Return the lines that `draw_detail` needs, at most `most`; 0 if there is only one namespace."""
+    """Return the lines that `draw_detail` needs, at most `most`; 0 if there is a single namespace."""
     rows = len(namespaces) if status.topology is not None and len(namespaces) > 1 else 0
     return min(rows, _MOST_NAMESPACES, most - 1) + 1 if rows and most > 1 else 0
 
 
 def draw_detail(region: Region, status: StoreStatus, namespaces: Sequence[NamespaceSize]) -> None:
-    """Draw the namespaces, the open one first, then the largest."""
+    """Draw the namespaces, the open namespace first, then the largest."""
     if status.topology is not None and len(namespaces) > 1:
         _namespaces(region, status.topology, namespaces)
 
@@ -383,7 +383,7 @@ def command_groups(result: CommandGroups) -> ResultTable:
         (Column("what for"), Column("commands", wide=True, folds=True)),
         tuple((heading, ", ".join(words)) for heading, words in result.groups),
         (
-            "`help COMMAND` explains one, `help WORD` finds commands by a word, `help --all` lists all,"
+            "`help COMMAND` explains a command, `help WORD` finds commands by a word, `help --all` lists all,"
             " `help options` what every command takes.",
         ),
     )

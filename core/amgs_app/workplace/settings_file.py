@@ -23,8 +23,8 @@ from amgs_app.terminal.output import is_section, say_domain, say_section
 
 
 def change_settings(pairs: Sequence[str], file: Path | None = None) -> list[str]:
-    """Write `key=value` pairs into the file, created if missing, and give the keys. What is wrong in the file is
-    mended so, too. Raises UsageError where anything in it would be wrong afterwards, and changes nothing.
+    """Write `key=value` pairs into the file, created if missing, and give the keys. What is wrong in the file is mended
+    so, too. Raises UsageError where anything in it would be wrong afterwards, and changes nothing.
     """
     import tomlkit
 
@@ -41,7 +41,7 @@ def change_settings(pairs: Sequence[str], file: Path | None = None) -> list[str]
         keys.append(key)
     _, faults = check_settings(document.unwrap())
     raise_faults(faults, path, named=file is not None, given=keys)
-    write_whole(path.resolve(), tomlkit.dumps(document))  # a link stays one
+    write_whole(path.resolve(), tomlkit.dumps(document))  # a link stays a link
     return keys
 
 
@@ -72,7 +72,7 @@ def _set_value(document: Any, key: str, text: str) -> None:
     if below is None or (entry and not is_table):
         raise UsageError(f"{key or '='!r}: {say_unknown_setting(key)}", way_out="`settings` lists them.")
     if is_table and not entry:
-        raise UsageError(f"{key} is a table: set one of its entries, {key}.NAME=VALUE.", title="Invalid setting")
+        raise UsageError(f"{key} is a table: set an entry of it, {key}.NAME=VALUE.", title="Invalid setting")
     if text == "default":
         return
     takes = get_args(below)[1] if is_table else kind.model_fields[name].rebuild_annotation()

@@ -53,7 +53,7 @@ last tokens is prose and how much is code, where opposite blocks help."""
 
 
 class LensFeatures:
-    """Features of the entries of one lifetime's contexts."""
+    """Features of the entries of a lifetime's contexts."""
 
     def __init__(self, tree: LifetimeTree) -> None:
         self.tree = tree
@@ -97,7 +97,7 @@ class LensFeatures:
         return self._index.lexical(query, nodes), (1 + self._index.similarity(query, nodes)) / 2
 
     def _share_of_code(self, until: int) -> float:
-        """Return how far the last tokens before one are code, by how many of them have no letter."""
+        """Return how far the last tokens before a token are code, by how many of them have no letter."""
         tree = self.tree
         tokens = tree.tokens(max(0, until - OPTIONS.latest_tokens), until).tolist()
         for token in set(tokens) - self._symbols.keys():
@@ -178,7 +178,7 @@ class DualAttention(nn.Module):
 
 
 class LensNet(nn.Module):
-    """Predicts an entry's worth: a sum of one number for each feature and one for what attention found."""
+    """Predicts an entry's worth: a sum of a number for each feature and a number for what attention found."""
 
     def __init__(self, shape: LensShape) -> None:
         super().__init__()
@@ -242,7 +242,7 @@ class LensNetScorer:
         self._reader = LensReader()
 
     def score(self, view: LensView) -> Scores:
-        """Return signed scores, one part for attention and one for each feature."""
+        """Return signed scores, a part for attention and a part for each feature."""
         return scores_of(view, self._name_summands(view), self.floors, self._reader.question_words)
 
     def _name_summands(self, view: LensView) -> dict[str, Values]:
@@ -279,7 +279,7 @@ def _tail_gists(tree: LifetimeTree, until: int) -> torch.Tensor:
 
 
 def _rows(context: WorkingContext, tree: LifetimeTree) -> torch.Tensor:
-    """Return (N, d): each entry's gist; a block's own at level 0, and 0 for the open one."""
+    """Return (N, d): each entry's gist; a block's own at level 0, and 0 for the open block."""
     rows = torch.zeros(len(context.entries()), tree.model.card.width)
     by_level: dict[int, list[tuple[int, int]]] = {}
     for place, entry in enumerate(context.entries()):
@@ -289,7 +289,7 @@ def _rows(context: WorkingContext, tree: LifetimeTree) -> torch.Tensor:
     for level, pairs in by_level.items():
         first = min(index for _, index in pairs)
         last = max(index for _, index in pairs)
-        if last - first < 4 * len(pairs):  # neighbours, mostly: one read
+        if last - first < 4 * len(pairs):  # neighbours, mostly: a single read
             gists = tree.gists(level, first, last + 1)
             rows[[place for place, _ in pairs]] = gists[[index - first for _, index in pairs]]
         else:
@@ -303,7 +303,7 @@ FLOORS = "floors"
 NAMED = ("attention", "search")
 """What the setting may name; all else is a path."""
 _OTHERWISE = "Restore the file, or set focus.lens to search."
-_ANOTHER = "Choose a checkpoint for this model, train one, or set focus.lens to search."
+_ANOTHER = "Choose a checkpoint for this model, train a net, or set focus.lens to search."
 
 
 def save_net(

@@ -2,9 +2,9 @@
 per question.
 
 Every block is ranked by its own vector, by the index of words and by how rare its matches of similar words are. The
-best are then read sentence by sentence, as a sentence has one meaning and a block of 32 tokens cuts through several;
-the blocks that a sentence stands in are found together, so that what lies across an edge is seen whole. The frozen
-model itself says of the first of them how likely the question is after each.
+best are then read sentence by sentence, as a sentence has a single meaning and a block of 32 tokens cuts through
+several; the blocks that a sentence stands in are found together, so that what lies across an edge is seen whole. The
+frozen model itself says of the first of them how likely the question is after each.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ from amgs_focus.window.working_context import Scores, aggregate
 # Locate words similar to a question's: evidence beside exact words and the vectors of whole blocks.
 #
 # Two words are alike as far as the frozen model's own input embeddings say so. How much a match is worth is counted,
-# not set: minus the logarithm of the share of the lifetime's windows in which the word is matched at least so well.
-# So an exact match of a rare word counts most, and a faint one that any passage has counts nothing.
+# not set: minus the logarithm of the share of the lifetime's windows in which the word is matched at least so well. So
+# an exact match of a rare word counts most, and a faint match that any passage has counts nothing.
 
 SHARED = 2  # directions that all embeddings share, taken out
 SAMPLE = 8192  # embeddings that mean and directions are taken from
@@ -93,7 +93,7 @@ class SimilarWords:
 
 
 class WordMatches:
-    """The matches of one question's words in the blocks of one lifetime, and what they are worth.
+    """The matches of a question's words in the blocks of a lifetime, and what they are worth.
 
     blocks: (blocks,) of each block or the windows of its length that reach into it by half, in standard deviations
     above the mean block.
@@ -172,7 +172,7 @@ _DEFAULT = SearchOptions()
 
 @dataclass(frozen=True, slots=True)
 class QuestionCalibration:
-    """A logistic regression of "some block tells what is asked" for one text encoder.
+    """A logistic regression of "some block tells what is asked" for a text encoder.
 
     meaning: weight of the greatest cosine among the sentences in the blocks nearest by meaning; blocks: of the binary
     logarithm of the blocks searched, as the best of many is better by chance.
@@ -192,7 +192,7 @@ CALIBRATED: Mapping[str, QuestionCalibration] = {"all-MiniLM-L6-v2": QuestionCal
 
 
 class QuestionSearch:
-    """Searches the lifetimes of one runtime with one text encoder."""
+    """Searches the lifetimes of a runtime with a text encoder."""
 
     def __init__(self, encoder: TextEncoder, options: SearchOptions | None = None) -> None:
         self.encoder = encoder

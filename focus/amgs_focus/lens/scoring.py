@@ -1,9 +1,9 @@
 """Signed focus scores: which entries deserve more detail, which less, and what each score consists of.
 
-MegaContext, "LensNet" and "Granularity & bridges". What a scorer sees and what it gives; the LensNet and the
-baseline, which need no training, are interchangeable behind `FocusScorer`. A scorer around another lets bridges between
-spans work: what belongs to something that the window wants is wanted a little itself. Where the lifetime has no
-bridges, or nothing is wanted, its scores are the other's.
+MegaContext, "LensNet" and "Granularity & bridges". What a scorer sees and what it gives; the LensNet and the baseline,
+which need no training, are interchangeable behind `FocusScorer`. A scorer around another lets bridges between spans
+work: what belongs to something that the window wants is wanted a little itself. Where the lifetime has no bridges, or
+nothing is wanted, its scores are the other's.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ class SpreadFloors:
     """Spreads of worths that are not taken for more than they are; a checkpoint carries its own.
 
     plain: without a question, where all entries of prose are worth about the same and none is to pass a threshold.
-    asked: with one, which wants something whatever the scale of its words.
+    asked: with a question, which wants something whatever the scale of its words.
     """
 
     plain: float = 0.7
@@ -88,8 +88,8 @@ class SpreadFloors:
 def scores_of(
     view: LensView, summands: Mapping[str, Values], floors: SpreadFloors, question_words: Values | None
 ) -> Scores:
-    """Worths, by named summands (entries,), less the middle one's, squashed to (-1, 1): zero-sum, so that detail is
-    moved and not asked for without end. The tail is no matter of focus and gets 0.
+    """Worths, by named summands (entries,), less the median, squashed to (-1, 1): zero-sum, so that detail is moved and
+    not asked for without end. The tail is no matter of focus and gets 0.
 
     question_words: (entries,) share of the question's words in the best block of each.
     """
@@ -109,11 +109,10 @@ def scores_of(
 class TailSimilarity:
     """The baseline: similarity to the question and the last tokens, from token statistics alone.
 
-    similarity: cosine of idf-weighted, centred mean input embeddings. lexical: share of the query's words,
-    by idf, that one block of the span holds. recency: 1 just before the tail, falling with the distance in
-    blocks. Their weighted sum is centred on the median entry and scaled on each side by its own spread, so
-    that about half of the entries ask for less detail and half for more, and nothing is asked where all
-    entries are alike.
+    similarity: cosine of idf-weighted, centred mean input embeddings. lexical: share of the query's words, by idf, that
+    a block of the span holds. recency: 1 just before the tail, falling with the distance in blocks. Their weighted sum
+    is centred on the median entry and scaled on each side by its own spread, so that about half of the entries ask for
+    less detail and half for more, and nothing is asked where all entries are alike.
     """
 
     name = "tail-similarity"

@@ -118,7 +118,7 @@ class Adapter:
             self._switch(True)
 
     def save(self, path: Path, training: Mapping[str, str] | None = None) -> None:
-        """Writes the adapter and what its base is known by, in one rename. training: what is to be told of the
+        """Writes the adapter and what its base is known by, in a single rename. training: what is to be told of the
         training.
         """
         self.rename(path.stem)
@@ -137,7 +137,7 @@ class Adapter:
 
 
 def attach(model: BaseModel, shape: AdapterShape, seed: int = 0) -> Adapter:
-    """Return a fresh adapter on a model. Raises ModelMismatchError for a model that cannot carry one."""
+    """Return a fresh adapter on a model. Raises ModelMismatchError for a model that cannot carry an adapter."""
     if not isinstance(model, PretrainedModel):
         raise ModelMismatchError(
             f"{model.card.name} does not support adapters.", way_out="Choose a model that transformers can load."

@@ -1,8 +1,7 @@
-"""The frozen language model behind one small Protocol: embeddings in, hidden states and logits out.
+"""The frozen language model behind a small Protocol: embeddings in, hidden states and logits out.
 
-Everything the focus engine asks of a model is here, so that SmolLM2, a larger model and the tiny random one
-of the tests are interchangeable. All tensors are on the model's device in its working precision unless said
-otherwise.
+Everything the focus engine asks of a model is here, so that SmolLM2, a larger model and the tiny random model of the
+tests are interchangeable. All tensors are on the model's device in its working precision unless said otherwise.
 """
 
 from __future__ import annotations

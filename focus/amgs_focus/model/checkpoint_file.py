@@ -1,9 +1,9 @@
 """Trained weights on the disk: a safetensors file that says what it is, which base model it is for, and how it was
 made.
 
-A folder, a hub id and a packaged file may hold one model under three names and in two precisions. Its embeddings say
-which it is: the signs of values spread over the matrix agree in all but the few that rounding turned over, and two
-models that were trained apart agree in half of them. A model and what was fine-tuned from it count as one.
+A folder, a hub id and a packaged file may hold the same model under three names and in two precisions. Its embeddings
+say which it is: the signs of values spread over the matrix agree in all but the few that rounding turned over, and two
+models that were trained apart agree in half of them. A model and what was fine-tuned from it count as the same.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from amgs_focus.errors import CheckpointError
 from amgs_focus.model.base_model import BaseModel
 
 KNOWN = Path(__file__).parents[1] / "checkpoints" / "embeddings.json"
-"""Fingerprints by the names of models, for files that were written before they held one."""
+"""Fingerprints by the names of models, for files that were written before they held a fingerprint."""
 ROWS, COLUMNS = 64, 64
 LEAST_AGREEMENT = 0.9
 
@@ -66,7 +66,7 @@ class EmbeddingFingerprint:
         return json.dumps(asdict(self))
 
     def agrees(self, other: EmbeddingFingerprint) -> bool:
-        """Return whether both are of one embedding matrix, as far as rounding lets them be told apart."""
+        """Return whether both are of the same embedding matrix, as far as rounding lets them be told apart."""
         if (self.vocabulary, self.width) != (other.vocabulary, other.width):
             return False
         ours, theirs = (np.frombuffer(base64.b64decode(fingerprint.signs), np.uint8) for fingerprint in (self, other))
@@ -76,7 +76,7 @@ class EmbeddingFingerprint:
 
 
 def is_same_model(model: BaseModel, name: str, fingerprint: EmbeddingFingerprint | None, known: Path = KNOWN) -> bool:
-    """Return whether a file that was trained with the model `name`, whose fingerprint it tells, is for this one.
+    """Return whether a file that was trained with the model `name`, whose fingerprint it tells, is for this model.
 
     Only where neither the file nor `known` has a fingerprint for the name do the names themselves decide, without the
     owner's.
@@ -119,7 +119,7 @@ class CheckpointFile:
         return code or 1
 
     def require_base(self, model: BaseModel, way_out: str, width: int | None = None) -> None:
-        """Raises CheckpointError where it was trained on another model than this one, or for embeddings of another
+        """Raises CheckpointError where it was trained on another model than this model, or for embeddings of another
         width than its own.
         """
         card = model.card
@@ -140,7 +140,7 @@ class CheckpointFile:
 
 
 def write(path: Path, weights: Mapping[str, torch.Tensor], metadata: Mapping[str, str], base: BaseModel) -> None:
-    """Writes weights in one rename, with the name and the fingerprint of the model that they are for."""
+    """Writes weights in a single rename, with the name and the fingerprint of the model that they are for."""
     header = {"model": base.card.name, _EMBEDDINGS: EmbeddingFingerprint.of(base).text(), **metadata}
     partial = path.with_suffix(".partial")
     save_file(dict(weights), partial, metadata=header)
@@ -160,8 +160,8 @@ def read(path: Path, what: str, way_out: str) -> CheckpointFile:
 
 
 def find(model: BaseModel, kind: str, own: Path | None = None) -> Path | None:
-    """Return the checkpoint of a format that was trained on this model: the latest in the folder `own`, else one that
-    ships. Raises CheckpointError for a file that cannot be read.
+    """Return the checkpoint of a format that was trained on this model: the latest in the folder `own`, else the file
+    that ships. Raises CheckpointError for a file that cannot be read.
     """
     mine = sorted(own.glob("*.safetensors"), key=_latest_first) if own is not None else []
     for path in (*mine, *sorted(SHIPPED.glob("*.safetensors"))):

@@ -43,10 +43,9 @@ def load(spec: str = PACKAGED, *, precision: str = "auto", device: str = "cpu", 
     """Return the frozen model that `spec` names: a path, "smollm2" for the packaged copy, or a cached hub id.
 
     Where the packaged copy is not installed, the hub's cache may hold the same model. precision is "bf16", "fp16",
-    "fp32" or "auto": bf16 where the processor multiplies it natively, else fp32. Unpacking a GGUF file takes half
-    a minute; with a `cache` folder the result is cached there (540 MB in fp32, half of it in bf16) and read in a
-    second next time. Raises ModelMissingError when the model is nowhere, ModelMismatchError when it cannot take
-    embeddings.
+    "fp32" or "auto": bf16 where the processor multiplies it natively, else fp32. Unpacking a GGUF file takes half a
+    minute; with a `cache` folder the result is cached there (540 MB in fp32, half of it in bf16) and read in a second
+    next time. Raises ModelMissingError when the model is nowhere, ModelMismatchError when it cannot take embeddings.
     """
     if precision == "auto":
         precision = native_precision(device)
@@ -156,9 +155,9 @@ def _without_tokenizer(spec: str) -> ModelMismatchError:
 
 
 def _read_unpacked(spec: str, file: Path, precision: str, cache: Path) -> tuple[Any, Any]:
-    """Return the model in a GGUF file, from its unpacked copy in `cache`, which is built on first use. The
-    copy goes by the file's content, so that the same file elsewhere has it already; one of its name with another
-    content goes when it is built.
+    """Return the model in a GGUF file, from its unpacked copy in `cache`, which is built on first use. The copy goes by
+    the file's content, so that the same file elsewhere has it already; a copy of its name with another content goes
+    when it is built.
     """
     mark = f"{file.stat().st_size} {importlib.import_module('transformers').__version__}"
     named = f"{file.stem}-{precision}-"
@@ -317,7 +316,7 @@ def keep_copy(copy: Path, mark: str, write: Callable[[Path], None]) -> None:
 
 
 def _sweep(folder: Path) -> None:
-    """Remove what a process that died in the middle of `keep_copy` left behind; what a living one makes stays."""
+    """Remove what a process that died in the middle of `keep_copy` left behind; what a living process makes stays."""
     for draft in folder.glob(f"{_DRAFT}*"):
         try:
             os.kill(int(draft.name.removeprefix(_DRAFT)), 0)

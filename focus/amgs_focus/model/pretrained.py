@@ -176,7 +176,7 @@ class PretrainedModel:
         """Return (1, W, d) -> (W,): attention of the last positions to each, averaged over heads and the last so many
         layers, 0 for all.
 
-        For measuring only: the fast kernels do not keep it, so the slow one runs for this pass.
+        For measuring only: the fast kernels do not keep it, so the slow kernel runs for this pass.
         """
         before = self._model.config._attn_implementation
         self._model.set_attn_implementation("eager")
@@ -267,7 +267,7 @@ def _is_single(tokenizer: Any, token: str) -> bool:
 
 
 def chat_template(tokenizer: Any) -> ChatTemplate | None:
-    """Return what the tokenizer's template puts around words; None where it has none, or one for other uses."""
+    """Return what the tokenizer's template puts around words; None where it has none, or a template for other uses."""
     if not getattr(tokenizer, "chat_template", None):
         return None
     user, answer = {"role": "user", "content": ASKED}, {"role": "assistant", "content": ANSWERED}

@@ -1,5 +1,5 @@
-"""Read a working context with the base model, keeping the keys and values that still hold; and hold what the
-runtime knows between two steps as one immutable value; stepping back is taking an older one.
+"""Read a working context with the base model, keeping the keys and values that still hold; and hold what the runtime
+knows between two steps as a single immutable value; stepping back is taking an older one.
 """
 
 from __future__ import annotations
@@ -28,15 +28,15 @@ from amgs_focus.window.allocator import ReadingCosts
 from amgs_focus.window.candidates import AllocatorState
 from amgs_focus.window.working_context import READ_AS_ONE, SINKS, Codes, WorkingContext, common
 
-# Everything the runtime holds between two steps, as one immutable value; stepping back is taking an older one.
+# Everything the runtime holds between two steps, as a single immutable value; stepping back is taking an older one.
 #
 # Part of it is which contexts the base model read since its last full read: what the keys and values it holds depend
-# on. After a change, reading in full computes everything from the first changed position on. Reusing computes only
-# the positions that are new and keeps all others, turned to where they stand now, although they never saw what
-# changed before them. Keys and values then depend on how they came about: the keys and values of a history are those
-# of its first context read in full, and of each later one the ones of the context before for every position that
-# stood there, computed after everything before it for every other. The same history gives the same logits, whatever a
-# cache happens to hold.
+# on. After a change, reading in full computes everything from the first changed position on. Reusing computes only the
+# positions that are new and keeps all others, turned to where they stand now, although they never saw what changed
+# before them. Keys and values then depend on how they came about: the keys and values of a history are those of its
+# first context read in full, and of each later context those of the context before for every position that stood there,
+# computed after everything before it for every other. The same history gives the same logits, whatever a cache happens
+# to hold.
 
 
 @dataclass(frozen=True)
@@ -222,7 +222,7 @@ class PrefixReader:
         self._generation = 0
         self._logits: torch.Tensor | None = None
         self._cold = True  # the first pass pages the weights in and says nothing about the next
-        self._singles: deque[float] = deque(maxlen=REMEMBERED)  # milliseconds of passes over one position
+        self._singles: deque[float] = deque(maxlen=REMEMBERED)  # milliseconds of passes over a single position
         self._further: deque[float] = deque(maxlen=REMEMBERED)  # of every further position of a longer pass
 
     @property
@@ -231,8 +231,8 @@ class PrefixReader:
         return len(self._codes)
 
     def every(self, wanted: int) -> int:
-        """Reads after a change of which one is in full, by the setting: 1 for a model whose keys cannot be turned
-        to other positions.
+        """Reads after a change of which one is in full, by the setting: 1 for a model whose keys cannot be turned to
+        other positions.
         """
         return wanted if wanted > 1 and self._model.rotates else 1
 
@@ -296,8 +296,8 @@ class PrefixReader:
         return torch.nn.functional.cross_entropy(torch.cat(logits).double(), ids, reduction="none")
 
     def _choose_context(self, history: ReadHistory) -> int:
-        """Return the number of the context to go on with: the one that the cache was filled for last, else the first,
-        with what the cache has of it exactly.
+        """Return the number of the context to go on with: the context that the cache was filled for last, else the
+        first, with what the cache has of it exactly.
         """
         contexts, number = history.contexts, len(self._before)
         if number < len(contexts) and self._before == contexts[:number]:
@@ -313,7 +313,7 @@ class PrefixReader:
     def _advance(
         self, contexts: Sequence[WorkingContext], number: int, tree: LifetimeTree, progress: ProgressCallback | None
     ) -> int:
-        """Read one context of a history, those before it being read; the positions that were computed."""
+        """Read a context of a history, those before it being read; the positions that were computed."""
         context = contexts[number]
         codes = context.codes()
         if number == len(self._before):
@@ -418,7 +418,7 @@ class PrefixReader:
         self._logits = None
 
     def _learn(self, positions: int, elapsed: float) -> None:
-        """Take in what one pass of the model cost; the first one is left out."""
+        """Take in what one pass of the model cost; the first is left out."""
         if self._cold:
             self._cold = False
         elif positions == 1:

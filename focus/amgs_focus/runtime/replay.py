@@ -53,7 +53,7 @@ def header_of(runtime: FocusRuntime, *, created: str = "", folder: str = "") -> 
 
 
 def fingerprint(model: BaseModel) -> str:
-    """16 hex digits of 64 embedding rows spread over the vocabulary: tells two models of one name apart."""
+    """16 hex digits of 64 embedding rows spread over the vocabulary: tells two models of the same name apart."""
     import torch
 
     rows = torch.linspace(0, model.card.vocabulary - 1, 64).long()

@@ -1,8 +1,7 @@
 """The loop: ingest and summarise, assemble, refocus, decode. One record a step, and every step can be undone.
 
-MegaContext, "Runtime lifecycle". The runtime owns one lifetime, its working context and the base model's
-cache. All its state between two steps is one immutable value, so that stepping back is taking the value of
-before.
+MegaContext, "Runtime lifecycle". The runtime owns a lifetime, its working context and the base model's cache. All its
+state between two steps is a single immutable value, so that stepping back is taking the value of before.
 """
 
 from __future__ import annotations
@@ -49,7 +48,7 @@ KEYFRAMES = 64  # steps between two keyframes of the trace
 
 
 class FocusRuntime:
-    """One lifetime under one frozen model. Not for two threads at once; `snapshot` gives values that are."""
+    """A lifetime under a frozen model. Not for two threads at once; `snapshot` gives values that are."""
 
     def __init__(
         self,
@@ -185,7 +184,7 @@ class FocusRuntime:
         return record
 
     def step(self, progress: ProgressCallback | None = None) -> StepRecord:
-        """Refocus when it is due, then decode one token. A step that was taken back is repeated as it was.
+        """Refocus when it is due, then decode a token. A step that was taken back is repeated as it was.
 
         Raises FocusError when the answer has ended or the model fails, and whatever `progress` raises to
         cancel; nothing has then changed.
@@ -234,10 +233,10 @@ class FocusRuntime:
         return self.snapshot()
 
     def branch(self, name: str | None = None, *, at: int | None = None) -> FocusView:
-        """Begin a branch at a step of the present one (here, where None) and go on it.
+        """Begin a branch at a step of the present branch (here, where None) and go on it.
 
-        What is done in the past begins one by itself. Raises FocusError for a name that is taken or a step
-        that is not there.
+        What is done in the past begins a branch by itself. Raises FocusError for a name that is taken or a step that is
+        not there.
         """
         here = self._state.step
         try:
@@ -320,7 +319,7 @@ class FocusRuntime:
         return measurement
 
     def why(self, entry: int | NodeRef) -> EntryExplanation:
-        """Return everything behind one entry, named by its place or its node.
+        """Return everything behind an entry, named by its place or its node.
 
         Raises FocusError when it is not in the working context.
         """
@@ -334,7 +333,7 @@ class FocusRuntime:
         return view.tokens(self._tree, start, end)
 
     def snapshot(self) -> FocusView:
-        """Return all that a screen draws, as one frozen value."""
+        """Return all that a screen draws, as a single frozen value."""
         return view.snapshot(
             self._state, self._tree, self._measured, self.branches(), scorer=self._scorer.name, head=self.steps_known
         )
@@ -363,7 +362,8 @@ class FocusRuntime:
         return self._state.fresh or self._state.since >= self.settings.cadence
 
     def _grow_context(self, findings: Findings | None, turn: int) -> WorkingContext:
-        """Return the layout after new text: a new one for the first text or a large amount, else the old one extended.
+        """Return the layout after new text: a new layout for the first text or a large amount, else the old layout
+        extended.
 
         After a search that found blocks it is new, too, to leave room for them: only the latest text, from token `turn`
         on and at most a quarter of the window, is laid out in detail.
@@ -434,7 +434,7 @@ class FocusRuntime:
         return after, record
 
     def _decode(self, progress: ProgressCallback | None) -> tuple[StepRecord, FocusState]:
-        """Refocus if due, then one token. The lifetime has grown by it; the state after is only returned."""
+        """Refocus if due, then a token. The lifetime has grown by it; the state after is only returned."""
         began = self._clock.perf()
         state, refocused = self._state, None
         if self._due():

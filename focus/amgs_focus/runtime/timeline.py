@@ -1,5 +1,5 @@
-"""Perform one step, a refocus where one is due and then one decoded token; and keep all moves in branches, so
-that each can be undone, repeated, or left beside another.
+"""Perform a step, a refocus where it is due and then a decoded token; and keep all moves in branches, so that each can
+be undone, repeated, or left beside another.
 
 A branch is the list of its moves from the beginning; branches share those before they part. Undoing takes
 back tokens from the lifetime, repeating appends them again: both end in the very state that was there.
@@ -46,10 +46,9 @@ def refocus(
 ) -> tuple[FocusState, Refocus]:
     """Return the state after a refocus and its record; nothing else changes.
 
-    After new text there are `question_passes` passes of at most `question_n_diff` actions, else
-    `refinement_passes` of at most `n_diff`; they end early when one applies nothing. While nothing is asked one pass
-    exchanges a pair. Raises FocusError for
-    scores that are none, WindowBudgetError as `allocate` does.
+    After new text there are `question_passes` passes of at most `question_n_diff` actions, else `refinement_passes` of
+    at most `n_diff`; they end early when a pass applies nothing. While nothing is asked a single pass exchanges a pair.
+    Raises FocusError for scores that are none, WindowBudgetError as `allocate` does.
     """
     began = clock.perf()
     number = state.allocator.refocus + 1
@@ -77,7 +76,7 @@ def refocus(
         context, allocator, scores = allocation.context, allocation.state, allocation.scores
         prices = allocation.prices
         edits += len(allocation.edits)
-        # of two passes the later one's answer counts; what was applied is not asked about again
+        # of two passes the later pass counts; what was applied is not asked about again
         decisions |= {(action.node, action.kind): replace(action, refinement=done) for action in allocation.actions}
         if not allocation.edits:
             break
@@ -140,7 +139,7 @@ def _require_scores(scores: Scores, context: WorkingContext, scorer: FocusScorer
     values = scores.values
     if len(values) != context.used - SINKS or not bool(((values >= -1) & (values <= 1)).all()):
         raise FocusError(
-            f"The scorer {scorer.name!r} did not give one score in [-1, 1] for each position.",
+            f"The scorer {scorer.name!r} did not give a score in [-1, 1] for each position.",
             way_out="Use another checkpoint, or the similarity baseline.",
         )
 
@@ -152,7 +151,7 @@ def decode_token(
     generator: torch.Generator,
     progress: ProgressCallback | None = None,
 ) -> tuple[StepRecord, FocusState]:
-    """Return the record of one more token and the state after it; the tree has grown by it.
+    """Return the record of another token and the state after it; the tree has grown by it.
 
     Times, refocus and state hash of the record are the caller's to fill in. Raises WindowBudgetError where no
     position can be made free, FocusError where the model fails, and whatever `progress` raises to cancel; the
@@ -207,7 +206,7 @@ def choose(logits: torch.Tensor, temperature: float, generator: torch.Generator)
 
 
 def _room_for_one(state: FocusState, tree: LifetimeTree) -> WorkingContext:
-    """Room for one token, where the cadence is longer than the window could promise."""
+    """Room for a token, where the cadence is longer than the window could promise."""
     allocator = replace(state.allocator, headroom=1)
     context = make_room(state.context, state.scores, tree, state.settings, allocator).context
     if context.free < 1:
@@ -232,9 +231,8 @@ class TimelineSpan:
 
 @dataclass(slots=True, eq=False)
 class Move:
-    """One thing that changed the state: a decoded token (which has a record), text that came, a refocus, the
-    operator's override or a setting, and the state it led to. pieces: what it appended, stored from when it was
-    first undone.
+    """One thing that changed the state: a decoded token (which has a record), text that came, a refocus, the operator's
+    override or a setting, and the state it led to. pieces: what it appended, stored from when it was first undone.
     """
 
     after: FocusState
@@ -253,7 +251,7 @@ class _Line:
 
 
 class Timeline:
-    """The branches over one lifetime, and how much of the present one is in force."""
+    """The branches over a single lifetime, and how much of the present branch is in force."""
 
     def __init__(self, tree: LifetimeTree, reader: PrefixReader, start: FocusState) -> None:
         self._tree = tree
@@ -283,8 +281,8 @@ class Timeline:
         return self._line.moves[self._place] if self._place < len(self._line.moves) else None
 
     def add(self, move: Move) -> BranchView | None:
-        """Take in a move that just happened. Where others left from here before, it begins a branch,
-        which is returned, and they stay on the old one.
+        """Take in a move that just happened. Where others left from here before, it begins a branch, which is returned,
+        and they stay on the old branch.
         """
         forked = self.fork() if self.ahead() is not None else None
         self._line.moves.append(move)
@@ -332,8 +330,8 @@ class Timeline:
             n -= self.back().record is not None
 
     def fork(self, name: str | None = None) -> BranchView:
-        """Begin a branch here and go on it; the present one keeps all its moves. Raises FocusError for a
-        name that is taken.
+        """Begin a branch here and go on it; the present branch keeps all its moves. Raises FocusError for a name that
+        is taken.
         """
         chosen = self._free_name() if name is None else name
         if chosen in self._lines or not chosen.strip():
@@ -355,7 +353,7 @@ class Timeline:
             raise FocusError(
                 f"The branch {self.name!r} has steps {self._start.step} to {self.steps_known}, not {step}.",
                 title="There is no such step",
-                way_out="Choose one of them.",
+                way_out="Choose any of them.",
             )
         while self.steps > step:
             self.back()

@@ -204,7 +204,7 @@ def read_without(
     clock: PerfClock,
     progress: ProgressCallback | None = None,
 ) -> list[NDArray[np.float64]]:
-    """NLL of each token of an answer after a context, and after each of the others; what they share with the one
+    """NLL of each token of an answer after a context, and after each of the others; what they share with the first
     before is read once.
     """
     reader, losses = PrefixReader(tree.model, clock), []

@@ -1,4 +1,4 @@
-"""Build the screen's view: a snapshot of the whole engine, the explanation of one entry, and a node's origin."""
+"""Build the screen's view: a snapshot of the whole engine, the explanation of an entry, and a node's origin."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def snapshot(
     scorer: str,
     head: int,
 ) -> FocusView:
-    """Return a runtime as one frozen value.
+    """Return a runtime as a single frozen value.
 
     measurements: the latest of each node. scorer: its name; head: steps known on the active branch.
     """
@@ -331,7 +331,7 @@ def _would(shown: EntryView, decision: Decision | None, state: FocusState, setti
         if shown.expandable and not shown.forbidden:
             steps.append(f"it opens if its score rises above +{settings.tau_expand:.2f}")
         if shown.collapsible and not shown.pinned:
-            beside = f"it and the {settings.block_size - 1} beside it become one gist if their scores average"
+            beside = f"it and the {settings.block_size - 1} beside it become a single gist if their scores average"
             closes = beside if shown.level else "it becomes a gist if its score falls"
             steps.append(f"{closes} below −{settings.tau_collapse:.2f}")
     advice = "; ".join(steps) or "nothing changes it: there is no finer and no coarser form of it"

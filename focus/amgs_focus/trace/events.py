@@ -132,7 +132,7 @@ class Acted:
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """The trace was closed in order. events: lines between the header and this one."""
+    """The trace was closed in order. events: lines between the header and this line."""
 
     events: int
 

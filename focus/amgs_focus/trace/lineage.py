@@ -55,7 +55,7 @@ class TraceBranch:
 
 @dataclass(frozen=True, slots=True)
 class Changed:
-    """A node about which two refocuses decided otherwise; None where one had nothing to decide."""
+    """A node about which two refocuses decided otherwise; None where either had nothing to decide."""
 
     node: NodeRef
     kind: str
@@ -125,13 +125,13 @@ class TraceSummary:
 
 @dataclass(frozen=True, slots=True)
 class Lineage:
-    """The branches of a trace by name, and which of them was the present one at its end."""
+    """The branches of a trace by name, and which of them was current at its end."""
 
     lines: Mapping[str, TraceBranch]
     active: str
 
     def line(self, name: str = "") -> TraceBranch:
-        """Return a branch, the active one for "". Raises TraceError for one that is not there."""
+        """Return a branch, the active branch for "". Raises TraceError for an unknown branch."""
         if (name or self.active) not in self.lines:
             raise TraceError(
                 f"The trace has no branch {name!r}.",
@@ -277,7 +277,7 @@ def _first_change(ours: TraceBranch, theirs: TraceBranch) -> tuple[int, tuple[Ch
 
 
 def _changes(a: Refocus, b: Refocus) -> tuple[Changed, ...]:
-    """Decisions that differ, those that were carried out by one of the two first."""
+    """Decisions that differ, those that were carried out by only either first."""
     mine, other = ({(decision.node, decision.kind): decision for decision in refocus.decisions} for refocus in (a, b))
     changes = [
         Changed(node, kind, _reason(x), _reason(y), x.score if x else 0.0, y.score if y else 0.0)
@@ -317,7 +317,7 @@ _CHANGES: tuple[tuple[type[Record], Change], ...] = (
 
 
 def _describe_move(move: Record | None) -> str:
-    """Return one move as a sentence."""
+    """Return a move as a sentence."""
     if move is None:
         return "ends here"
     if isinstance(move, StepRecord):

@@ -1,8 +1,8 @@
 """The telemetry that MegaContext asks for, from a trace alone: loss, swaps, residency, latency, utilization.
 
-An iteration is a refocus and the tokens decoded until the next one. An entry's stay is counted in refocuses,
-from the one that put it in place (or in which it left the tail) to the one in which it was gone. Weights & Biases gets
-it where somebody asks for that and has the library, which is never loaded otherwise.
+An iteration is a refocus and the tokens decoded until the next refocus. An entry's stay is counted in refocuses, from
+the refocus that put it in place (or in which it left the tail) to that in which it was gone. Weights & Biases gets it
+where somebody asks for that and has the library, which is never loaded otherwise.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ class Telemetry:
 
 
 def telemetry(trace: Trace, line: TraceBranch) -> Telemetry:
-    """Return the telemetry of one branch of a trace."""
+    """Return the telemetry of a branch of a trace."""
     settings = trace.header.settings
     horizon = int(settings["horizon"])
     refocuses, steps = line.refocuses, line.steps

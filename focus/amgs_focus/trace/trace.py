@@ -1,4 +1,4 @@
-"""The event-sourced trace: what came in, what was decided and what was decoded, one JSON object a line.
+"""The event-sourced trace: what came in, what was decided and what was decoded, a JSON object per line.
 
 Every line carries its number and a running checksum, so that a missing or edited line is named on reading,
 and every step the hash of the state after it, so that a replay that strays is named too. Floats keep 6
@@ -177,8 +177,8 @@ def read(source: Path | bytes, *, allow_incomplete: bool = False) -> Trace:
     """Read and check a trace. Raises TraceError naming the line that is cut off, edited, missing or
     unknown.
 
-    allow_incomplete: accept one that ends between two lines without its end mark, or within its last line,
-    as a killed process or a full disk leaves it.
+    allow_incomplete: accept a trace that ends between two lines without its end mark, or within its last line, as a
+    killed process or a full disk leaves it.
     """
     try:
         raw = source if isinstance(source, bytes) else source.read_bytes()
@@ -210,7 +210,7 @@ def read(source: Path | bytes, *, allow_incomplete: bool = False) -> Trace:
 
 
 def _check_line(line: bytes, number: int, running: int) -> tuple[int, bytes]:
-    """Return the running checksum and the JSON of one line."""
+    """Return the running checksum and the JSON of a line."""
     checksum, _, body = line.partition(b" ")
     running = zlib.crc32(body, running)
     if checksum != f"{running:08x}".encode():

@@ -1,10 +1,10 @@
 """A folder of documents as a lifetime: in which order, in which sections, what is left out, and which sections belong
 together across documents.
 
-MegaContext, "Curating the core knowledge corpus". Documents of one domain stay together and follow the chain README →
-design notes → other prose → source → tests, so that coarse gists stand for one theme. A bridge links a section that
-defines a name with sections of other documents that speak of it. Entries of the window tile the lifetime, so a bridge
-is a link between spans and no gist of its own. Nothing is read or written here.
+MegaContext, "Curating the core knowledge corpus". Documents of the same domain stay together and follow the chain
+README → design notes → other prose → source → tests, so that coarse gists stand for a theme. A bridge links a section
+that defines a name with sections of other documents that speak of it. Entries of the window tile the lifetime, so a
+bridge is a link between spans and no gist of its own. Nothing is read or written here.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ LEAST_WORDS = 12  # of a section that is held against others
 ALIKE = 0.9  # share of a section's shingles that another has
 SHORTEST_NAME = 4  # characters
 MOST_MENTIONS = 8  # sections that mention a name; what is mentioned more often tells nothing
-MOST_BRIDGES = 8  # of one section
+MOST_BRIDGES = 8  # of a section
 
 _DESIGN = re.compile(r"design|architect|spec|rfc|adr|concept", re.I)
 _TESTS = re.compile(r"(^|[/_.-])tests?([/_.-]|$)", re.I)
@@ -82,7 +82,7 @@ class Document:
 
 @dataclass(frozen=True, slots=True)
 class DocumentSection:
-    """A stretch of a document; all sections of one are its whole text. bridges: keys of related sections."""
+    """A stretch of a document; all sections of a document are its whole text. bridges: keys of related sections."""
 
     path: str
     name: str
@@ -124,7 +124,7 @@ class Dropped:
 
 @dataclass(frozen=True, slots=True)
 class Bridge:
-    """Two sections of different documents, and the names that one defines and the other mentions."""
+    """Two sections of different documents, and the names that either defines and the other mentions."""
 
     source: str
     target: str
@@ -155,7 +155,7 @@ def plan_corpus(
 ) -> CorpusPlan:
     """Order, cut, thin out and link documents.
 
-    name: the domain of what has no domain of its own (a top folder with a README is one). known: versions that the
+    name: the domain of what has no domain of its own (a top folder with a README is a domain). known: versions that the
     lifetime holds already, by path.
     """
     versions = known or {}
@@ -297,7 +297,7 @@ def _even_cuts(text: str, cuts: list[tuple[int, str]]) -> list[tuple[int, str]]:
 
 
 def _thin_sections(sections: Sequence[DocumentSection]) -> tuple[list[DocumentSection], tuple[Dropped, ...]]:
-    """Return the sections without those that an earlier one says nearly word for word."""
+    """Return the sections without those that an earlier section says nearly word for word."""
     holders: defaultdict[int, list[int]] = defaultdict(list)
     survivors: list[DocumentSection] = []
     dropped = []

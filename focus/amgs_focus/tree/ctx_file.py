@@ -1,8 +1,8 @@
 """The {L0,L1,…}.ctx files: a 64-byte header and fixed-width rows, so that any row's offset is arithmetic.
 
-MegaContext, "Binary storage layout". L0 holds uint32 token ids in whole blocks; a higher level holds one
-row a gist. The reserved bytes carry the entry count, the gist version and a checksum of the header. A row
-is written and flushed before the count says that it is there, so that a crash leaves the file as it was.
+MegaContext, "Binary storage layout". L0 holds uint32 token ids in whole blocks; a higher level holds a row a gist. The
+reserved bytes carry the entry count, the gist version and a checksum of the header. A row is written and flushed before
+the count says that it is there, so that a crash leaves the file as it was.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ VERSION = 1
 HEADER_BYTES = 64
 UINT32, FP16, BF16 = 0, 1, 2
 FRESH = ".new"
-"""What is added to the name of a file that is written anew, until it takes the old one's place."""
+"""What is added to the name of a file that is written anew, until it takes the old file's place."""
 COPIED = 1 << 16  # rows copied at a time
 WIDEST = 0xFFFF  # the header has 16 bits for the level, the block and the width
 
@@ -102,7 +102,7 @@ class CtxHeader:
         return cls(level, block, width, dtype, text, gist, count)
 
     def same_layout(self, other: CtxHeader) -> bool:
-        """Return whether files with the two headers hold rows of one kind, for one model."""
+        """Return whether files with the two headers hold rows of the same kind, for the same model."""
         ours, theirs = replace(self, count=0, gist_version=0), replace(other, count=0, gist_version=0)
         return ours.pack() == theirs.pack()
 
@@ -141,9 +141,7 @@ class CtxFile:
 
     @classmethod
     def open(cls, path: Path, *, writable: bool = False) -> CtxFile:
-        """Open and check a file. Raises CtxError for a missing, truncated or damaged one; `repair` may save
-        it.
-        """
+        """Open and check a file. Raises CtxError for a missing, truncated or damaged file; `repair` may save it."""
         is_there(path)
         try:
             handle = path.open("r+b" if writable else "rb", buffering=0)
@@ -197,7 +195,7 @@ class CtxFile:
         return self._header.payload_bytes - self._sums.size
 
     def append(self, rows: Rows) -> None:
-        """Write rows after the last one; the count follows once they are on the disk.
+        """Write rows after the last; the count follows once they are on the disk.
 
         Raises CtxError when the disk is full; the file then holds what it held.
         """
@@ -243,7 +241,7 @@ class CtxFile:
         """Make rows [start, stop) of each range zeros, for good, and give their room back where the file system
         has sparse files.
 
-        The file is written anew beside its place and renamed: a crash leaves the old one or the new one.
+        The file is written anew beside its place and renamed: a crash leaves the old file or the new file.
         """
         self._require_writable()
         fresh = self._path.with_name(self._path.name + FRESH)

@@ -44,7 +44,7 @@ VECTORS = "vectors.ctx"
 
 
 class RowStore(Protocol):
-    """Rows of one level: (n,) uint32 tokens, or (n, width) float16 gists."""
+    """Rows of a level: (n,) uint32 tokens, or (n, width) float16 gists."""
 
     def __len__(self) -> int: ...
 
@@ -60,7 +60,7 @@ class RowStore(Protocol):
 
 
 class MemoryRows:
-    """Rows in one array that doubles when it is full. width 0 makes it one-dimensional."""
+    """Rows in a single array that doubles when it is full. width 0 makes it one-dimensional."""
 
     def __init__(self, width: int, dtype: DTypeLike) -> None:
         self._rows: Rows = np.empty((0, width) if width else 0, dtype)
@@ -208,10 +208,10 @@ def _zero_rows(rows: RowStore, ranges: Sequence[tuple[int, int]]) -> None:
 class FolderStore:
     """A lifetime in a folder: L0.ctx, L1.ctx, … and the journal. One writer at a time.
 
-    Raises CtxError when another process (or this one) has the folder open, when a file is damaged, or was
-    written for another model, width or block size. A model is known by its embeddings: under another name it finds
-    its lifetime again, and the files keep the name that they began with. With `mend`, damaged files are first cut
-    back to their last whole block.
+    Raises CtxError when another process (or this process) has the folder open, when a file is damaged, or was written
+    for another model, width or block size. A model is known by its embeddings: under another name it finds its lifetime
+    again, and the files keep the name that they began with. With `mend`, damaged files are first cut back to their last
+    whole block.
     """
 
     def __init__(
@@ -253,7 +253,7 @@ class FolderStore:
                 self._open(number)
                 number += 1
             for left in folder.glob(f"*.ctx{FRESH}"):
-                left.unlink()  # the process was killed before it took the old one's place
+                left.unlink()  # the process was killed before it took the old file's place
             self._vectors = self._reopen_vectors()
         except CtxError:
             self.close()
@@ -410,7 +410,7 @@ def locked(folder: Path) -> IO[str]:
             who = "this session"
             way_out = "It is let go of when this session ends or opens another text; or choose another folder."
         raise CtxError(
-            f"{folder} is in use by {who}, and a lifetime has one writer at a time.",
+            f"{folder} is in use by {who}, and a lifetime has a single writer at a time.",
             title="The lifetime is in use",
             way_out=way_out,
         ) from error

@@ -1,10 +1,10 @@
 """The lifetime context: every token ever read or written, and above each full block its gists, level by
 level.
 
-MegaContext, "Lifetime gist tree". Append-only but for stepping back. Node (n, i) covers K^n whole blocks'
-tokens, K being the block size, and exists once all its K children do; the tokens after the last whole block
-are the open block. Every token knows the segment, and so the memory block, that it came from. The hash of
-the tokens is updated as they come, and taken back without reading the whole lifetime again.
+MegaContext, "Lifetime gist tree". Append-only but for stepping back. Node (n, i) covers K^n whole blocks' tokens, K
+being the block size, and exists once all its K children do; the tokens after the last whole block are the open block.
+Every token knows the segment, and so the memory block, that it came from. The hash of the tokens is updated as they
+come, and taken back without reading the whole lifetime again.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ Tokens = NDArray[np.uint32]
 
 
 class LifetimeTree:
-    """The gist tree of one lifetime, in memory or in a folder of .ctx files (`LifetimeTree.open`)."""
+    """The gist tree of a lifetime, in memory or in a folder of .ctx files (`LifetimeTree.open`)."""
 
     def __init__(
         self, model: BaseModel, gist: GistEncoder, *, block_size: int = 32, store: LifetimeStore | None = None
@@ -179,7 +179,7 @@ class LifetimeTree:
         return self._as_gists(self._store.level(level).rows(start, stop))
 
     def gist_of_row(self, first: NodeRef, count: int) -> torch.Tensor:
-        """Gist of `count` gists of one parent from `first` on, as (1, d): that of their parent where they are all."""
+        """Gist of `count` sibling gists from `first` on, as (1, d): that of their parent where they are all."""
         return self._gist.encode_gists(self.gists(first.level, first.index, first.index + count)[None])
 
     def text(self, start: int, end: int) -> str:
@@ -209,7 +209,7 @@ class LifetimeTree:
         return tuple(self._spans)
 
     def children(self, ref: NodeRef) -> tuple[NodeRef, ...]:
-        """Return what an expansion puts in its place: one block for a level-1 gist, K gists for a higher one."""
+        """Return what an expansion puts in its place: a block for a level-1 gist, K gists for a higher gist."""
         if ref.level == 0:
             return ()
         if ref.level == 1:
@@ -256,7 +256,7 @@ class LifetimeTree:
             self._starts.append(start)
 
     def append_segment(self, segment: Segment, progress: ProgressCallback | None = None) -> None:
-        """Encode one segment by itself, so that its boundary is exact, and append it."""
+        """Encode a segment by itself, so that its boundary is exact, and append it."""
         self.append(
             self._model.encode(segment.text),
             source=segment.source,
@@ -292,7 +292,7 @@ class LifetimeTree:
     def rebuild(self, progress: ProgressCallback | None = None) -> None:
         """Make every gist anew with the present encoder, each in its place; what was purged stays as it is.
 
-        Stopped in between, the level is stale still, and every gist the old one or the new one.
+        Stopped in between, the level is stale still, and every gist old or new.
         """
         total = sum(self.count(level) for level in self._store.levels() if level)
         done = 0
@@ -394,7 +394,7 @@ class LifetimeTree:
         return max((int(piece.max()) for piece in pieces), default=-1)
 
     def _recover(self) -> tuple[list[SpanSource], list[int]]:
-        """Bring rows and journal to one length after a crash between them, and fill in missing gists."""
+        """Bring rows and journal to the same length after a crash between them, and fill in missing gists."""
         content = self._store.load()
         spans, open_tokens = content.spans, content.open
         length = spans[-1].end if spans else 0

@@ -139,7 +139,7 @@ class Journalled:
 class SpanJournal:
     """The journal in a folder; `load` begins it where there is none.
 
-    block_size: 0 to read one whatever it was written for. embeddings: of the model that it is begun for.
+    block_size: 0 to read a journal whatever it was written for. embeddings: of the model that it is begun for.
     """
 
     def __init__(
@@ -153,7 +153,7 @@ class SpanJournal:
         self._whole_bytes: int | None = None  # of what was read; what lies behind it goes before the next line
 
     def load(self, tokens: int) -> Journalled:
-        """Read it. Raises CtxError for a line that is damaged, the last one's missing end apart.
+        """Read it. Raises CtxError for a line that is damaged, a missing end of the last line apart.
 
         tokens: in the rows; those that are there without a journal (it was deleted) stay, from no known source.
         """
@@ -188,12 +188,12 @@ class SpanJournal:
         return is_there(self._path)
 
     def _whole(self) -> bytes:
-        """Return its lines, without a last one that has no end."""
+        """Return its lines, without a last line that has no end."""
         raw = self._path.read_bytes()
         return raw[: raw.rfind(b"\n") + 1]
 
     def _read(self, raw: bytes, tokens: int) -> Journalled:
-        """Return what the lines tell. Raises CtxError for one that is damaged, and where they are not those that were
+        """Return what the lines tell. Raises CtxError for a damaged line, and where they are not those that were
         written. tokens: in the rows; a journal that was only begun is of none.
         """
         content = Journalled()
@@ -249,7 +249,7 @@ class SpanJournal:
         if isinstance(line, SpanLine):
             span = SpanSource(line.start, line.end, line.source, line.kind, line.label)
             if span.start != (content.spans[-1].end if content.spans else 0) or span.end < span.start:
-                raise ValueError(f"{span} does not begin where the last one ends")
+                raise ValueError(f"{span} does not begin where the last span ends")
             add_span(content.spans, span)
         if isinstance(line, CutLine):
             content.spans = clip(content.spans, line.cut)
@@ -271,7 +271,7 @@ class SpanJournal:
 
 def first_line(folder: Path) -> FirstLine | None:
     """Return what the journal of a folder begins with; None where there is none yet. Raises CtxError for a damaged
-    one.
+    line.
     """
     path = folder / JOURNAL
     if not is_there(path):
@@ -297,7 +297,7 @@ def _unread(number: int) -> CtxError:
 
 
 def add_span(spans: list[SpanSource], span: SpanSource) -> None:
-    """Append a span in place; one that only continues the last one lengthens it."""
+    """Append a span in place; a span that only continues the last span lengthens it."""
     if span.end <= span.start:
         return
     if spans:
@@ -318,7 +318,7 @@ def clip(spans: list[SpanSource], length: int) -> list[SpanSource]:
 
 
 def journal_line(raw: bytes) -> JournalLine:
-    """Return a line of the journal. Raises ValueError or TypeError for one that is damaged."""
+    """Return a line of the journal. Raises ValueError or TypeError for a damaged line."""
     line: JournalLine = parsed(_any_line(), raw)
     return line
 

@@ -2,9 +2,9 @@
 vector for every whole block.
 
 Every change is a line of the journal before it counts. A purge is two lines: what is to go, and that it is gone; a
-process that is killed in between finishes it at the next open. One text encoder makes all vectors; those of another
-are dropped and computed again. A vector is a function of its block's tokens alone, so that stepping back only cuts
-rows. Purged blocks have a row of zeros.
+process that is killed in between finishes it at the next open. One text encoder makes all vectors; those of another are
+dropped and computed again. A vector is a function of its block's tokens alone, so that stepping back only cuts rows.
+Purged blocks have a row of zeros.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ Cosines = NDArray[np.float32]
 
 
 class BlockVectors:
-    """The rows of one lifetime, (blocks, d) in float16, as far as they were computed."""
+    """The rows of a lifetime, (blocks, d) in float16, as far as they were computed."""
 
     def __init__(self, store: LifetimeStore) -> None:
         self._store = store
@@ -188,8 +188,7 @@ class Catalogue:
         self.usage.cut(length, self._block_size)
 
     def gone(self, level: int) -> tuple[Range, ...]:
-        """Return rows of a level under or of purged nodes, in order: they cannot be computed again. At level 0
-        tokens."""
+        """Return rows of a level under or of purged nodes, in order: they cannot be recomputed. At level 0 tokens."""
         size = self._block_size
         ranges = []
         for run in self.span_metadata.purged.runs:

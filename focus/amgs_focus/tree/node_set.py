@@ -36,7 +36,7 @@ class NodeSet:
 
     @classmethod
     def joined(cls, runs: Iterable[Sequence[int]]) -> NodeSet:
-        """Runs in any order, overlapping or not. Raises ValueError for one that is none."""
+        """Runs in any order, overlapping or not. Raises ValueError for an empty run."""
         merged: list[NodeRun] = []
         for run in sorted(NodeRun(*map(int, numbers)) for numbers in runs):
             if not 1 <= run.level <= DEEPEST or run.first < 0:

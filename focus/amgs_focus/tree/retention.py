@@ -1,7 +1,7 @@
 """Plan the detail that a lifetime may forget, with reasons to spare the rest.
 
 MegaContext, "Pruning lifetime context". A span's strength halves with every half-life for which nobody looked at it;
-looking lengthens it, a coarser level has a longer one, a domain may have its own. Forgetting a gist hides what
+looking lengthens it, a coarser level has a longer half-life, a domain may have its own. Forgetting a gist hides what
 stands below it: tokens first, then the gists over them, level by level; the gist itself stays. Nothing here changes
 anything: a plan becomes an act of the runtime, and an act can be restored until it is purged.
 """
@@ -39,7 +39,7 @@ WORTH = 0.02
 """Measured nats a token from which detail stays; below, it fades twice as fast."""
 
 ASKED, RECENT_QUESTIONS = 0.5, 8
-"""A block with at least this share of the words of one of the last questions stays."""
+"""A block with at least this share of the words of any of the last questions stays."""
 
 Floats = NDArray[np.float64]
 
@@ -167,7 +167,7 @@ def assess(
 def by_hand(tree: LifetimeTree, nodes: Iterable[NodeRef], now: RetentionContext) -> ForgetPlan:
     """Return a plan for gists that the operator named, with all below them, whatever their strength.
 
-    Raises FocusError for one that may not be forgotten: not complete, in the tail, tagged, pinned.
+    Raises FocusError for a gist that may not be forgotten: not complete, in the tail, tagged, pinned.
     """
     rules = ForgetRules(recent=0)
     runs: list[NodeRun] = []
@@ -240,7 +240,7 @@ class _RecentQuestions:
         self._index: SpanIndex | None = None
 
     def among(self, nodes: Sequence[NodeRef]) -> list[NodeRef]:
-        """Return those of the nodes of which some block has enough of one question's words."""
+        """Return those of the nodes of which some block has enough of a question's words."""
         if not nodes or not self._questions:
             return []
         if self._index is None:
@@ -278,7 +278,7 @@ def _guard(
 
 
 def _is_hidden(tree: LifetimeTree, node: NodeRef) -> bool:
-    """Return whether a gist or one above it is sealed."""
+    """Return whether a gist or any gist above it is sealed."""
     while node.level <= tree.depth:
         if tree.is_sealed(node):
             return True

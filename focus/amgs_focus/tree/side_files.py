@@ -34,7 +34,7 @@ _NONE = (0, 0)
 
 
 class RunSums:
-    """The checksums of one file, from the byte `start` on. Nothing is written before `cover`."""
+    """The checksums of a file, from the byte `start` on. Nothing is written before `cover`."""
 
     def __init__(self, of: Path, start: int = 0) -> None:
         self._of = of
@@ -46,7 +46,7 @@ class RunSums:
 
     @property
     def size(self) -> int:
-        """Bytes up to the last one that has a checksum."""
+        """Bytes up to the last that has a checksum."""
         last = next((run for run in reversed(range(len(self._sums))) if self._sums[run] != _NONE), None)
         return 0 if last is None else last * _RUN + self._sums[last][0]
 
@@ -125,7 +125,7 @@ class RunSums:
         return zlib.crc32(os.pread(file, stop - start, self._start + run * _RUN + start), so_far)
 
     def _read(self) -> list[tuple[int, int]]:
-        """Return the entries; none where there is no such file, or another one."""
+        """Return the entries; none where there is no such file, or another file."""
         try:
             raw = self.path.read_bytes() if self.path.is_file() else b""
         except OSError:
@@ -180,7 +180,7 @@ Rows = NDArray[Any]
 
 
 class UseTable:
-    """The rows of one level in pages of 1,024, of which only those that were written take room: mapped from the file
+    """The rows of a level in pages of 1,024, of which only those that were written take room: mapped from the file
     where there is a path, else in memory. What was not written yet reads as zeros.
 
     A page is on the disk before it is mapped, as a mapped page that a full disk cannot take ends the process. Where

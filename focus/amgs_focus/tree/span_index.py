@@ -1,14 +1,14 @@
 """Token statistics of every span of a lifetime, updated as it grows: words by block, idf, embedding sums.
 
-A pure function of the tokens: stepping back and forward again gives the same numbers. What is held in memory
-does not grow with the lifetime, but for one row per 32^3 tokens and for the places of rare words: sums of
-blocks and of level-2 gists are computed when they are asked for. Their idf weights are those of the first 2^k
-blocks, with the greatest 2^k that the lifetime holds, and everything is weighed anew when it doubles; from
-2^15 blocks (a million tokens) on they stay as they are.
+A pure function of the tokens: stepping back and forward again gives the same numbers. What is held in memory does not
+grow with the lifetime, but for a row per 32^3 tokens and for the places of rare words: sums of blocks and of level-2
+gists are computed when they are asked for. Their idf weights are those of the first 2^k blocks, with the greatest 2^k
+that the lifetime holds, and everything is weighed anew when it doubles; from 2^15 blocks (a million tokens) on they
+stay as they are.
 
-A word is a token without its case and its spaces. Of each word the first blocks are stored, up to a limit: what
-stands in more blocks than that tells them apart no longer, and is left out of a search. So neither what is
-stored nor what a search looks at grows with the lifetime.
+A word is a token without its case and its spaces. Of each word the first blocks are stored, up to a limit: what stands
+in more blocks than that tells them apart no longer, and is left out of a search. So neither what is stored nor what a
+search looks at grows with the lifetime.
 """
 
 from __future__ import annotations
@@ -195,7 +195,7 @@ class SpanIndex:
         return Query(words, pairs, total, self._centre_means(summed[None])[0])
 
     def rarity(self, tokens: Sequence[int]) -> Vectors:
-        """Return (n,) in [0, 1]: the idf of each token's word, 1 for one that the lifetime lacks."""
+        """Return (n,) in [0, 1]: the idf of each token's word, 1 for a word that the lifetime lacks."""
         most = math.log(self._postings.blocks + 1)
         idf = self._postings.idf(self._postings.words_of(np.asarray(tokens, np.int64)))
         return idf / most if most else idf

@@ -49,12 +49,12 @@ def rounded(value: Any) -> Any:
 
 
 def compact(value: Any) -> str:
-    """Return plain data as JSON on one line. Raises ValueError for a float that is no number."""
+    """Return plain data as JSON on a single line. Raises ValueError for a float that is no number."""
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
 
 
 def parsed(kind: Any, raw: bytes) -> Any:
-    """Return a value of a type from JSON. Raises ValueError, in one sentence, where it does not fit."""
+    """Return a value of a type from JSON. Raises ValueError, in a sentence, where it does not fit."""
     try:
         return adapter(kind).validate_json(raw, strict=True)
     except ValidationError as error:

@@ -11,10 +11,10 @@ In a full read keys and values hold up to the first position that changed, and e
 anew: an action behind a change that is there already costs only the positions it adds. A read that reuses keys and
 values computes only what is new.
 
-While nothing is asked, a pass exchanges one pair: the gist of level 1 that is wanted most opens, and the raw block
+While nothing is asked, a pass exchanges a pair: the gist of level 1 that is wanted most opens, and the raw block
 farthest from the cursor closes, if the first is wanted more by half a deviation of the window's scores. No threshold
-decides; coarser gists stay shut, as opening one shows 32 gists that say nothing; both of a pair rest. It is what was
-found to do no harm (docs/results/focus.md). Room for tokens to come is then taken from the farthest, too.
+decides; coarser gists stay shut, as opening such a gist shows 32 gists that say nothing; both of a pair rest. It is
+what was found to do no harm (docs/results/focus.md). Room for tokens to come is then taken from the farthest, too.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from amgs_focus.window.candidates import REST, AllocatorState, Unit, WindowState
 from amgs_focus.window.working_context import Edit, Scores, TreeShape, WorkingContext, aggregate, common
 
 FARTHER = 4
-"""Blocks from the cursor within which no pair closes one."""
+"""Blocks from the cursor within which no pair closes a block."""
 MARGIN = 0.5
 """Deviations of the window's scores by which the gist of a pair is wanted more than the block."""
 
@@ -39,9 +39,9 @@ MARGIN = 0.5
 class ReadingCosts:
     """Current costs of reading.
 
-    clean: leading positions whose keys and values hold in a full read. single_ms: a pass over one position; each_ms:
-    every further position of it; both 0 while nothing was measured. pending: positions to compute for the current
-    context. reuse: the next read computes only what is new.
+    clean: leading positions whose keys and values hold in a full read. single_ms: a pass over a single position;
+    each_ms: every further position of it; both 0 while nothing was measured. pending: positions to compute for the
+    current context. reuse: the next read computes only what is new.
     """
 
     clean: int
@@ -51,7 +51,7 @@ class ReadingCosts:
     reuse: bool = False
 
     def milliseconds(self, positions: int) -> float:
-        """Predict the time to compute so many positions in one pass."""
+        """Predict the time to compute so many positions in a single pass."""
         return 0.0 if positions <= 0 else self.single_ms + self.each_ms * (positions - 1)
 
     def front(self, context: WorkingContext, changed: WorkingContext) -> InvalidationCost:
@@ -74,7 +74,7 @@ class ReadingCosts:
 
 @dataclass(frozen=True, slots=True)
 class Allocation:
-    """The outcome of one pass: a decision for every unit, the edits that were applied, and what they led to.
+    """The outcome of a pass: a decision for every unit, the edits that were applied, and what they led to.
 
     scores: of every entry there is now; what an action put in place has the score that led to the action.
     prices: of reading the context as it is now.
@@ -89,7 +89,7 @@ class Allocation:
 
 
 class _Pass:
-    """The state of one pass while it runs; `allocate` and `make_room` are its only users."""
+    """The state of a pass while it runs; `allocate` and `make_room` are its only users."""
 
     def __init__(
         self, now: WindowState, scores: Mapping[NodeRef, float], prices: ReadingCosts, *, pairs: bool = False
@@ -252,7 +252,7 @@ class _Pass:
             self.decide(queue.pop(0), "superseded", "another change to the same passage came first")
 
     def act(self, unit: Unit, detail: str = "") -> None:
-        """Carry out one unit, note its cooldown, and hand its score on to what took its place."""
+        """Carry out a unit, note its cooldown, and hand its score on to what took its place."""
         place = self.now.place(unit)
         if place is None:
             return
@@ -274,7 +274,7 @@ class _Pass:
         self.decide(unit, "applied", detail or ("asked for by the operator" if unit.asked else ""), front)
 
     def find_wanted_below(self, node: NodeRef) -> set[NodeRef]:
-        """Return the level-1 gists below a coarser one whose blocks are to be opened."""
+        """Return the level-1 gists below a coarser gist whose blocks are to be opened."""
         if node.level < 2:
             return set()
         tau = self.now.settings.tau_expand
@@ -291,10 +291,9 @@ class _Pass:
     def make_room(self, limit: int, detail: str, *, spared: NodeRef | None = None, gently: bool = False) -> None:
         """Collapse the least wanted groups until at most `limit` positions are used, thresholds or not.
 
-        Pinned, cooling and stale groups come last, in that spirit: the budget is the one promise that has
-        to hold. spared: what the room is for; nothing above it is collapsed, and nothing pinned. gently: only
-        as far as none of those have to be touched. Raises WindowBudgetError when even the coarsest form is too large
-        for the window.
+        Pinned, cooling and stale groups come last, in that spirit: the budget is the only promise that has to hold.
+        spared: what the room is for; nothing above it is collapsed, and nothing pinned. gently: only as far as none of
+        those have to be touched. Raises WindowBudgetError when even the coarsest form is too large for the window.
         """
         while self.now.context.used > limit:
             choices = []
@@ -373,13 +372,12 @@ def allocate(
     *,
     pairs: bool = False,
 ) -> Allocation:
-    """Return one pass. The context must be within its window, and the result is, headroom included.
+    """Return a pass. The context must be within its window, and the result is, headroom included.
 
-    Where the tokens to come need room, more than they need is freed, `slack` of the window: each collapse far
-    up makes the base model read what stands behind it anew, and several at once cost no more than one.
-    prices: what is cached and how fast the model reads; None for nothing cached. pairs: nothing is asked, and a pair is
-    exchanged. Raises WindowBudgetError when the
-    window cannot hold the lifetime's coarsest form and the headroom.
+    Where the tokens to come need room, more than they need is freed, `slack` of the window: each collapse far up makes
+    the base model read what stands behind it anew, and several at once cost no more than one. prices: what is cached
+    and how fast the model reads; None for nothing cached. pairs: nothing is asked, and a pair is exchanged. Raises
+    WindowBudgetError when the window cannot hold the lifetime's coarsest form and the headroom.
     """
     values = aggregate(context, scores.values)
     by_node = {entry.node: float(value) for entry, value in zip(context.entries(), values, strict=True)}

@@ -1,4 +1,4 @@
-"""Lay out a lifetime's first working context, and list candidates to expand or collapse in a later one, with the
+"""Lay out a lifetime's first working context, and list candidates to expand or collapse in a later context, with the
 reasons against the rest. MegaContext, "Focus allocator": block aggregation, legality masks, cooldown.
 """
 
@@ -76,10 +76,10 @@ def assemble(
 ) -> WorkingContext:
     """Return the first working context: the coarsest cover, then detail from the end backwards while there is room.
 
-    The latest tokens tell most about the next ones, so what room there is goes to them first, and what stands
-    before them keeps the coarsest gists. headroom: positions reserved for tokens to come. focus_share: part
-    of the window that is left free besides, for the focus to spend, unless everything fits as tokens. overrides, since:
-    as `lay_out` has them; what is pinned comes before what is recent. Raises WindowBudgetError like `coarsest`.
+    The latest tokens tell most about the next ones, so what room there is goes to them first, and what stands before
+    them keeps the coarsest gists. headroom: positions reserved for tokens to come. focus_share: part of the window that
+    is left free besides, for the focus to spend, unless everything fits as tokens. overrides, since: as `lay_out` has
+    them; what is pinned comes before what is recent. Raises WindowBudgetError like `coarsest`.
     """
     context = coarsest(tree, window, tail_blocks)
     for node, override in sorted(overrides.items()):
@@ -94,7 +94,7 @@ def assemble(
         closed = tree.is_sealed(entry.node) or overrides.get(entry.node) == "forbid"
         if entry.level and context.free - reserve >= context.expand_cost(place) and not closed:
             context, edit = context.expand(place)
-            place += len(edit.inserted) - 1  # its children are next, from the last one on
+            place += len(edit.inserted) - 1  # its children are next, from the last on
         else:
             place -= 1
     context.check()
@@ -133,7 +133,7 @@ FORGOTTEN = "its text was forgotten"
 
 @dataclass(frozen=True, slots=True)
 class AllocatorState:
-    """State that one refocus passes to the next. refocus: number of the current one.
+    """State that one refocus passes to the next. refocus: number of the current refocus.
 
     opened, closed: in which refocus a node was last expanded or collapsed. overrides: of the operator:
     `pin` (never collapse) and `forbid` (never expand) stay, `expand` and `collapse` are asked once.
@@ -191,7 +191,7 @@ class WindowState:
         return self.free - reserve(self.context, self.settings, self.state.headroom)
 
     def units(self, scores: Mapping[NodeRef, float]) -> list[Unit]:
-        """Return every unit once: entries with a score of 0 or more to expand, groups with a negative one to
+        """Return every unit once: entries with a score of 0 or more to expand, groups with a negative score to
         collapse.
         """
         units = []
@@ -246,7 +246,7 @@ class WindowState:
         return units
 
     def refusal(self, unit: Unit) -> Refusal | None:
-        """Return why a unit is no candidate, or None when it is one."""
+        """Return why a unit is no candidate, or None when it is a candidate."""
         return self._opening_refusal(unit) if unit.opens else self._collapse_refusal(unit)
 
     def may_swap(self, unit: Unit) -> bool:
@@ -363,7 +363,7 @@ def say_stay(left: int) -> str:
 
 
 def count_remaining_cooldown(state: AllocatorState, node: NodeRef, kind: Action, cooldown: int) -> int:
-    """Refocuses after the present one for which an action on a node stays masked; −1 when it is not."""
+    """Refocuses after the present for which an action on a node stays masked; −1 when it is not."""
     done = (state.opened if kind == "collapse" else state.closed).get(node)
     return -1 if done is None else max(-1, done + cooldown - state.refocus)
 

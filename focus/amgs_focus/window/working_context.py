@@ -1,14 +1,14 @@
 """The working context: entries at mixed levels of detail that tile the lifetime and fit the window, and the signed
 scores of its positions.
 
-MegaContext, "Working context API". An immutable value: an edit gives a new one and a record that undoes it
-exactly. Four sink tokens open it; they belong to no span of the lifetime, and count in W_max. Positions are
-dense and local to the window: sinks, then entries in order, a block taking one position a token and a gist
-one. Scores are as a scorer gives them and the allocator takes them.
+MegaContext, "Working context API". An immutable value: an edit gives a new value and a record that undoes it exactly.
+Four sink tokens open it; they belong to no span of the lifetime, and count in W_max. Positions are dense and local to
+the window: sinks, then entries in order, a block taking one position a token and a gist a single position. Scores are
+as a scorer gives them and the allocator takes them.
 
-The model reads a row of more than four gists of one parent as one gist, which the net for gists makes of them. The
-gists were trained in rows of up to four; after dozens of them the model answers worse from the text that stands between
-them (docs/results/focus.md). The entries stay as they are, and the budget counts each.
+The model reads a row of more than four gists of the same parent as a single gist, which the net for gists makes of
+them. The gists were trained in rows of up to four; after dozens of them the model answers worse from the text that
+stands between them (docs/results/focus.md). The entries stay as they are, and the budget counts each.
 """
 
 from __future__ import annotations
@@ -114,7 +114,7 @@ class WorkingContext:
 
     @property
     def tail_start(self) -> int:
-        """Lifetime token from which everything stays tokens: the last whole blocks and the open one."""
+        """Lifetime token from which everything stays tokens: the last whole blocks and the open block."""
         return tail_start(self.lifetime, self.block_size, self.tail_blocks)
 
     def entries(self) -> tuple[Entry, ...]:
@@ -126,7 +126,7 @@ class WorkingContext:
         return -(-(self.lifetime - entry.end) // self.block_size)
 
     def position(self, node: NodeRef) -> int | None:
-        """Return which entry a node is, or None when it is not one."""
+        """Return which entry a node is, or None when it is no entry."""
         return self._places.get(node)
 
     def covering(self, token: int) -> int | None:
@@ -136,7 +136,7 @@ class WorkingContext:
         return bisect_right(self.items, token, key=lambda entry: entry.start) - 1
 
     def bands(self) -> tuple[Band, ...]:
-        """Return the level-of-detail map: neighbours of one level joined. It tiles."""
+        """Return the level-of-detail map: neighbours of the same level joined. It tiles."""
         return joined(tuple(Band(entry.start, entry.end, entry.level) for entry in self.items))
 
     def standing(self) -> frozenset[NodeRef]:
@@ -150,18 +150,18 @@ class WorkingContext:
         return frozenset(gists)
 
     def codes(self) -> Codes:
-        """Return (R,) what the model reads at each position: equal codes over one lifetime mean equal embeddings."""
+        """Return (R,) what the model reads at each position: equal codes over a lifetime mean equal embeddings."""
         return self._codes
 
     @property
     def read(self) -> int:
-        """R: positions that the model reads, a long row of gists being one."""
+        """R: positions that the model reads, a long row of gists being a single position."""
         return len(self._codes)
 
     @cached_property
     def rows(self) -> tuple[tuple[Entry, ...], ...]:
-        """Return the entries as they are read: gists of one parent together where more stand in a row than gists were
-        trained for, every other entry alone.
+        """Return the entries as they are read: gists of the same parent together where more stand in a row than gists
+        were trained for, every other entry alone.
         """
         rows: list[tuple[Entry, ...]] = []
         for parent, run in groupby(self.items, key=lambda entry: parent_of(entry.node, self.block_size)):
@@ -223,7 +223,7 @@ class WorkingContext:
         return self._with(tuple(items), self.lifetime)
 
     def children(self, entry: Entry) -> tuple[Entry, ...]:
-        """Return what stands for the same span one level finer."""
+        """Return what stands for the same span a level finer."""
         if entry.level == 1:
             return (Entry(0, entry.index, entry.start, entry.end, entry.end - entry.start),)
         first = entry.index * self.block_size
@@ -274,7 +274,7 @@ class WorkingContext:
         return {"inputs_embeds": rows, "attention_mask": torch.ones_like(places), "position_ids": places}
 
     def pack(self, tree: LifetimeTree) -> dict[str, torch.Tensor]:
-        """Return what a scorer reads, one row a position, sinks left out (N = W − 4).
+        """Return what a scorer reads, a row per position, sinks left out (N = W − 4).
 
         embeddings (N, d) in the model's precision; levels, span_width (lifetime tokens an entry covers) and
         distance_to_cursor (blocks), each (N,) int64.
@@ -330,7 +330,7 @@ class WorkingContext:
         if entry.level == 0:
             aligned = entry.start == entry.index * self.block_size
             if not (aligned and entry.cost == entry.end - entry.start <= self.block_size):
-                raise _build_invariant_error(f"{entry.node} is not one block")
+                raise _build_invariant_error(f"{entry.node} is not a single block")
         elif entry != gist_entry(entry.node, self.block_size):
             raise _build_invariant_error(f"{entry.node} does not cover the span of its level")
         elif entry.end > self.tail_start:
@@ -362,14 +362,14 @@ def common(left: Codes, right: Codes) -> int:
 
 
 def _runs(items: Sequence[Entry]) -> list[tuple[Entry, ...]]:
-    """Return neighbours that can be fetched together: of one level and of consecutive indexes."""
+    """Return neighbours that can be fetched together: of the same level and of consecutive indexes."""
     breaks = ((a.level, a.index + 1) != (b.level, b.index) for a, b in pairwise(items))
     cuts = [0, *(i + 1 for i, broken in enumerate(breaks) if broken), len(items)]
     return [tuple(items[low:high]) for low, high in pairwise(cuts) if low < high]
 
 
 def _rows(run: tuple[Entry, ...], tree: LifetimeTree) -> torch.Tensor:
-    """Return (cost of the run, d) embeddings of consecutive entries of one level."""
+    """Return (cost of the run, d) embeddings of consecutive entries of the same level."""
     if run[0].level == 0:
         ids = tree.tokens(run[0].start, run[-1].end).astype(np.int64)
         return tree.model.embed(torch.from_numpy(ids))

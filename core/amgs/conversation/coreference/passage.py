@@ -24,7 +24,7 @@ def word_set(words: str) -> frozenset[str]:
 class Kind(StrEnum):
     """Form of a mention.
 
-    PERSON: he, she and their forms. NOUN: a common noun; THE: one that points back, as in 'the kettle'. ONE: a noun
+    PERSON: he, she and their forms. NOUN: a common noun; THE: a noun that points back, as in 'the kettle'. ONE: a noun
     left out, as in 'the red one'. LABEL: the speaker's name before a turn.
     """
 
@@ -68,9 +68,9 @@ class CorefWord:
 
 @dataclass(frozen=True, slots=True)
 class CorefTurn:
-    """Turn of one speaker; the speaker of a text is empty.
+    """Turn of a speaker; the speaker of a text is empty.
 
-    names: (start, end, the model's label). session: a person present in another one need not be here.
+    names: (start, end, the model's label). session: a person present in another session need not be here.
     """
 
     speaker: str
@@ -110,7 +110,7 @@ class CorefMention:
 
 class GrammarParser:
     """Parses turns with spaCy's small English model, loaded on first use. model: a path or an installed package; "" for
-    the packaged one. Raises ModelError on first use when it is missing.
+    the packaged model. Raises ModelError on first use when it is missing.
     """
 
     def __init__(self, model: str = "") -> None:
@@ -119,9 +119,9 @@ class GrammarParser:
         self._lock = threading.Lock()
 
     def parse(self, turns: Sequence[tuple[str, str]], sessions: Sequence[int] = ()) -> tuple[CorefTurn, ...]:
-        """Return (speaker, text) in order. sessions: the one that each turn is of; none where all are of one."""
+        """Return (speaker, text) in order. sessions: the session of each turn; none where there is a single session."""
         coref_turns, sentence = [], 0
-        # What one thread reads would go from the vocabulary when another one leaves its zone.
+        # What one thread reads would go from the vocabulary when another thread leaves its zone.
         with self._lock, (pipeline := self._pipeline()).memory_zone():
             documents = pipeline.pipe((text for _, text in turns), batch_size=64)
             for (speaker, text), session, document in zip(turns, sessions or [0] * len(turns), documents, strict=True):
@@ -218,7 +218,7 @@ def _name(turns: Sequence[CorefTurn], number: int, start: int, end: int, label: 
 
 
 def _pronoun(turns: Sequence[CorefTurn], number: int, place: int) -> CorefMention | None:
-    """Return a word as a pronoun, None where it is none; "'s" is one in "let's", "one" where it is no number."""
+    """Return a word as a pronoun, None where it is none; "'s" counts in "let's", "one" where it is no number."""
     turn = turns[number]
     word = turn.words[place]
     text = word.text.lower().replace("’", "'")

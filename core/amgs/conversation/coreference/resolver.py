@@ -200,7 +200,7 @@ class _Reading:
     # --- who bears a name --------------------------------------------------------------------------------
 
     def _identify(self, text: str) -> tuple[tuple[str, ...], str]:
-        """Return whom a name means, and the cue: a speaker, a known person, a person named before, else a new one. A
+        """Return whom a name means, and the cue: a speaker, a known person, a person named before, else a new person. A
         name that fits two of them means neither.
         """
         words = [bare_name(word.strip(".,'’\"")).lower() for word in text.split()]
@@ -262,7 +262,7 @@ class _Reading:
         return name_gender(names[0]) if own is Gender.UNKNOWN and names else own
 
     def _does_it_to(self, actor: CorefMention, mention: CorefMention) -> bool:
-        """Return whether one is the subject and the other the object of a verb: "Tom saw him" is about two people."""
+        """Return whether they are the subject and the object of a verb: "Tom saw him" is about two people."""
         words = self.turns[mention.turn].words
         if actor.turn != mention.turn or actor.word < 0 or mention.text.lower().endswith("self"):
             return False

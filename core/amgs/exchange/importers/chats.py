@@ -74,7 +74,7 @@ def _take(records: Records, conversation: dict[str, Any], mapping: dict[str, Any
 
 
 def choose_branch(records: Records, mapping: dict[str, Any], current: Any, path: str) -> list[str]:
-    """Return the nodes from the root to the current one; if none is named, to the last one without children."""
+    """Return the nodes from the root to the current node; if none is named, to the last node without children."""
     if not isinstance(current, str) or current not in mapping:
         parents = {tree_node.get("parent") for tree_node in mapping.values() if isinstance(tree_node, dict)}
         parents = {parent for parent in parents if isinstance(parent, str)}
@@ -225,7 +225,7 @@ def _take_conversation(records: Records, conversation: dict[str, Any], path: str
 
 def _tree(listed: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
     """Return the indices of messages with those of their parents and children; a message without a parent follows the
-    previous one.
+    previous message.
     """
     by_id = {message["uuid"]: here for here, message in listed.items() if isinstance(message.get("uuid"), str)}
     tree: dict[str, Any] = {here: {"parent": None, "children": []} for here in listed}
@@ -243,7 +243,7 @@ def _tree(listed: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
 def _last_of(
     conversation: Mapping[str, Any], listed: Mapping[str, Mapping[str, Any]], tree: Mapping[str, Any]
 ) -> str | None:
-    """Return the index of the message on which the conversation ended: the one that it names, else the latest without
+    """Return the index of the message on which the conversation ended: the named message, else the latest without
     children; None without messages.
     """
     named = conversation.get("current_leaf_message_uuid")

@@ -38,7 +38,7 @@ IMPORTERS: tuple[Importer, ...] = (
 
 
 def read_document(data: Any, settings: IngestSettings, format: ForeignFormat | None = None) -> ForeignRecords:
-    """Return the records of a parsed document, in the named format or the recognised one.
+    """Return the records of a parsed document, in the named format or the recognised format.
 
     Raises InputError for an unknown format, several formats, or no records.
     """

@@ -145,6 +145,6 @@ def without_vectors(record: Mapping[str, Any]) -> tuple[dict[str, Any], bool]:
 
 
 def some(data: Any, fits: Any) -> bool:
-    """Return whether the data are a fitting object, or a list that contains one."""
+    """Return whether the data are a fitting object, or a list that contains such objects."""
     records = data if isinstance(data, list) else [data]
     return any(isinstance(record, dict) and fits(record) for record in records)

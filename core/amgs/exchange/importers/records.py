@@ -80,7 +80,7 @@ class ForeignRecords:
 
 
 def joined(file_records: Sequence[tuple[str, ForeignRecords]]) -> ForeignRecords:
-    """Return the records of several files as one, with paths that begin with the file's."""
+    """Return the records of several files together, with paths that begin with the file's."""
     counts: Counter[str] = Counter()
     drafts: dict[str, tuple[RawBlock, ...]] = {}
     for _, records in file_records:
@@ -150,7 +150,7 @@ class Records:
                 self.leave(kind, here, f"it is {_describe_kind(item)}, not an object")
 
     def instant(self, value: Any, path: str) -> datetime | None:
-        """Return a record's time; an unreadable one is reported."""
+        """Return a record's time; an unreadable time is reported."""
         moment = instant(value)
         if moment is None and value not in (None, ""):
             self.note("date", path, "it cannot be read as a time")
@@ -219,7 +219,7 @@ class Records:
         """Add the messages of a conversation in order.
 
         at: its beginning, for messages without a time. called: its name; default: title or id. A message without a time
-        has that of the previous one; without any it is dated at ingestion.
+        has that of the previous record; without any it is dated at ingestion.
         """
         turns: list[Utterance] = []
         paths: list[str] = []
@@ -298,7 +298,7 @@ def _describe_kind(value: Any) -> str:
 
 
 def speaker(role: Any, author: Any = None) -> str:
-    """Return the speaker's name: the stated one, else the capitalised role."""
+    """Return the speaker's name: the stated name, else the capitalised role."""
     roles = {"human": "User", "user": "User", "assistant": "Assistant", "ai": "Assistant"}
     own = name(author)
     role_name = name(role)

@@ -1,4 +1,6 @@
-"""Conversations as lists of messages in the format of OpenAI or Anthropic: one, several, or one message per line."""
+"""Conversations as lists of messages in the format of OpenAI or Anthropic: a conversation, several, or a message per
+line.
+"""
 
 from __future__ import annotations
 
@@ -62,7 +64,7 @@ class TranscriptImporter:
 
 
 def _is_message(record: Mapping[str, Any]) -> bool:
-    """Return whether an object is a message, or contains one, like lines of an agent's log."""
+    """Return whether an object is or contains a message, like lines of an agent's log."""
     payload = unwrap_message(record)
     known = payload.get("role") in _ROLES and ("content" in payload or "tool_calls" in payload)
     return known and not any(key in record for key in _FOREIGN)

@@ -26,7 +26,7 @@ from amgs.ingest.readers import notes
 
 ENDINGS: Final = (".html", ".htm", ".pdf", ".docx", ".pptx", ".xlsx", ".epub", ".msg")
 PATIENCE: Final = 60.0
-"""Seconds of CPU time for one file; also the idle time after which the process ends."""
+"""Seconds of CPU time for a file; also the idle time after which the process ends."""
 _MEMORY: Final = 4 << 30
 _STANDSTILL: Final = 10
 """A file may take this many times `PATIENCE` by the clock, so that a busy machine refuses none."""
@@ -56,7 +56,7 @@ def read(raw: bytes, *, ending: str) -> ParsedDocument:
 
 
 class Converter:
-    """A process that converts files one after another; `convert` may be called from several threads."""
+    """A process that converts files in turn; `convert` may be called from several threads."""
 
     def __init__(self) -> None:
         self._lock = Lock()

@@ -120,7 +120,7 @@ class PassageList:
             self.starts.append(self.starts[-1] + len(line) + 1)
 
     def add(self, first: int, end: int, *, whole: bool = False) -> None:
-        """Add lines [first, end) as one passage without surrounding blank lines; nothing if all are blank.
+        """Add lines [first, end) as a single passage without surrounding blank lines; nothing if all are blank.
 
         whole: if too long, it is split between lines, not sentences.
         """
@@ -132,7 +132,7 @@ class PassageList:
         self._add(first, end, level=level, heading=alone)
 
     def section(self, first: int, end: int, level: int, title: str) -> None:
-        """Add lines [first, end) as a section in one passage."""
+        """Add lines [first, end) as a section in a single passage."""
         self.outline.enter(level, title)
         self._add(first, end, level=level, lines=True)
 
@@ -175,7 +175,7 @@ class BodyText:
 
     @property
     def title(self) -> str:
-        """The title in the front matter; "" without one."""
+        """The title in the front matter; "" if there is none."""
         title = self.front.get("title")
         return " ".join(title.split()) if isinstance(title, str) else ""
 

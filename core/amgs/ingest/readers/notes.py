@@ -131,7 +131,7 @@ def _find_markdown_title(body: str, passages: Sequence[Passage]) -> str:
 # Not headings are: list items without text below, lines that end like a sentence, numbers out of sequence.
 
 LONGEST = 80
-"""Most characters of a heading on one line."""
+"""Most characters of a heading on a single line."""
 
 MOST_LINES = 3
 """Most lines of a longer numbered heading; the text below it must be indented."""
@@ -146,7 +146,7 @@ _ADORNMENT = re.compile(r"^([!-/:-@\[-`{-~])\1{2,}[ \t]*$")
 _NO_END = ".,;:!?-…"
 _NO_NUMBERED_END = ",;:-"
 _MOST_WORDS = 8
-"""Most words of a numbered heading that ends with a full stop; a longer one is a sentence."""
+"""Most words of a numbered heading that ends with a full stop; a longer line is a sentence."""
 _DEEPEST_START = 2
 _SHORTEST, _LONGEST_SHOWN = 4, 60
 

@@ -169,7 +169,7 @@ def _add_python(passages: PassageList, body: Sequence[ast.stmt], first: int, end
             begin -= 1
         stop = statement.end_lineno or statement.lineno
         if begin < done:
-            continue  # several statements on one line
+            continue  # several statements on a single line
         _add_other_lines(passages, done, begin, level)
         name = f"class {statement.name}" if isinstance(statement, ast.ClassDef) else f"{statement.name}()"
         inner = [s for s in statement.body if isinstance(s, _Definition)]
@@ -208,7 +208,7 @@ def _add_blocks(passages: PassageList) -> None:
 
 
 def _add_block(passages: PassageList, first: int, end: int) -> None:
-    """Add lines [first, end) as a section if one of the first 40 defines something, else as a passage."""
+    """Add lines [first, end) as a section if any of the first 40 defines something, else as a passage."""
     name = next((n for i in range(first, min(end, first + 40)) if (n := _find_defined_name(passages.lines[i]))), "")
     if name:
         passages.section(first, end, 1, name)

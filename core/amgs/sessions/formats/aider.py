@@ -116,7 +116,7 @@ def _speaker(line: str, fence: str, *, marked: bool) -> tuple[Speaker, str]:
 
 
 def _sessions(path: Path) -> dict[str, list[_Block]]:
-    """Return the blocks of each session, by its id: the time at which it began, and a number where two have one."""
+    """Return the blocks of each session, by its id: the time at which it began, and a number where two share it."""
     sessions: dict[str, list[_Block]] = {}
     own: list[_Block] | None = None
     for block in _blocks(path):

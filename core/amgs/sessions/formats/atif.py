@@ -46,9 +46,7 @@ class _Reading(SessionBuilder):
         """Of each agent, a compaction whose next request has not come."""
 
     def trajectory(self, whole: Record, agent: str, depth: int = 0) -> None:
-        """Read the steps of one trajectory, then those of the trajectories within it. agent: empty for the
-        outermost.
-        """
+        """Read the steps of a trajectory, then those of the trajectories within it. agent: empty for the outermost."""
         steps = whole.get("steps")
         for step in steps if isinstance(steps, list) else []:
             self._records += 1

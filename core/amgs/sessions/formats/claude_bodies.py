@@ -2,8 +2,8 @@
 
 `UUID.request.json` is what the model read, whole: system prompt, tools, messages; `REQUEST.response.json` is what it
 wrote. `index.jsonl`, of later versions, says when each call was, of which session and for what. A record is a file, or
-a line of the index. A request repeats the messages of the one before; where it does not, the window was rewritten.
-Requests with another system prompt or other tools are of subagents, or for titles and the like.
+a line of the index. A request repeats the messages of the previous request; where it does not, the window was
+rewritten. Requests with another system prompt or other tools are of subagents, or for titles and the like.
 """
 
 from __future__ import annotations
@@ -123,7 +123,9 @@ def body_folder(path: Path) -> BodyFolder:
 
 
 def _next(free: list[Path], request: Path, bodies: Mapping[str, Record | None], changed: Mapping[str, float]) -> str:
-    """Remove and return the first free response of the same model that was written after a request; "" without one."""
+    """Remove and return the first free response of the same model that was written after a request; "" if there is
+    none.
+    """
     model = text((bodies[request.name] or {}).get("model"))
     for response in free:
         same = text((bodies[response.name] or {}).get("model")).startswith(model)
@@ -276,8 +278,8 @@ class _Reading(SessionBuilder):
         mark: Boundary,
         place: Place,
     ) -> Sequence[int]:
-        """Return a request that does not begin with the one before it: results went, or the user went back, or all was
-        compacted. ids: become those of turns there are. Returns which messages are new.
+        """Return a request that does not begin with the previous request: results went, or the user went back, or all
+        was compacted. ids: become those of turns there are. Returns which messages are new.
         """
         old, asked = window.marks, window.asked
         known = dict(zip(old, window.ids, strict=False))
@@ -355,7 +357,7 @@ class _Reading(SessionBuilder):
 
 
 def sessions_in(path: Path) -> Sequence[str]:
-    """Return the ids of the sessions in a folder, the latest first. Raises InputError for one that cannot be read."""
+    """Return the ids of the sessions in a folder, the latest first. Raises InputError for an unreadable folder."""
     return tuple(body_folder(path).sessions())
 
 

@@ -224,7 +224,7 @@ class ClaudeReading(RecordReading):
 
 
 _TITLES: Final = ("customTitle", "aiTitle", "summary")
-"""Fields that tell a title, the one that was given by hand first."""
+"""Fields that tell a title, the title that was set by hand first."""
 _OF_ATTACHMENT: Final = ("content", "prompt", "addedBlocks", "addedLines", "snippet", "stdout", "message")
 """Where the text of an attachment stands, the first that is there."""
 

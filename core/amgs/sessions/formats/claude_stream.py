@@ -1,9 +1,9 @@
 """Claude Code, headless output: what `claude -p --output-format stream-json` prints, and files that hold such records.
 
 A line is a record like those of Claude Code's own files, without a tree: `system` (`init`, `compact_boundary`), `user`,
-`assistant`, and `result` at the end. The action for GitHub writes them as one list, a session on the web as `loglines`.
-Records of a subagent name the call that began it. `--output-format json` prints only the last record, with the answer.
-Cursor, Amp and Qwen Code print records of this form, too.
+`assistant`, and `result` at the end. The action for GitHub writes them as a single list, a session on the web as
+`loglines`. Records of a subagent name the call that began it. `--output-format json` prints only the last record, with
+the answer. Cursor, Amp and Qwen Code print records of this form, too.
 
 Source: `SDKMessage` of the Claude Agent SDK.
 """

@@ -69,7 +69,7 @@ class _Reading(RecordReading):
         """After how many turns the user went back, and over how many of his own."""
         self._copy: CopiedBeginning | None = None
         self._before = 0
-        """Turns of the file from which this one goes on."""
+        """Turns of the file from which this file goes on."""
 
     def take(self, line: Line) -> None:
         """Read a line into turns; count it by kind if it has none."""

@@ -2,7 +2,7 @@
 
 A line is an event `{type, data, id, timestamp}`. What the model wrote is `assistant.message`, with the calls that it
 made; what they gave back is `tool.execution_complete`. A compaction is `session.compaction_complete` with its summary,
-and `session.truncation` one without. Events of a subagent name the call that began it. The oldest sessions are one
+and `session.truncation` a cut without. Events of a subagent name the call that began it. The oldest sessions are one
 document, `history-session-state/*.json`, with `chatMessages` in OpenAI's form.
 
 Source: `session-events.schema.json` in the github/copilot-sdk repository.
@@ -216,7 +216,7 @@ def read_end(path: Path, end: int | None) -> Session:
 
 
 def recognises(path: Path, first: Sequence[Record]) -> bool:
-    """Return whether lines are events of Copilot CLI, or a document one of its oldest sessions."""
+    """Return whether lines are events of Copilot CLI, or a document is one of its oldest sessions."""
     del path
     if len(first) == 1 and "chatMessages" in first[0]:
         return True

@@ -44,7 +44,7 @@ read: Final = partial(read_lines, _Reading)
 
 
 def recognises(path: Path, first: Sequence[Record]) -> bool:
-    """Return whether lines have a role beside a message without one, and no ids."""
+    """Return whether lines have a role beside a message without a role, and no ids."""
     del path
     return any(
         "role" in record

@@ -1,9 +1,10 @@
 """Gemini CLI: `~/.gemini/tmp/PROJECT/chats/session-*.json` or `.jsonl`, and checkpoints, `checkpoint-*.json`.
 
-A record is a message; one of the model holds its thoughts, its calls with their results, and its tokens. In the older
-files they are the list `messages` of one document. In the newer ones each is a line, which a later line of the same id
-replaces; `$set` changes what is known of the session, and with `messages` the whole window, which is how a compaction
-is written; `$rewindTo` takes back a message and all after it. A checkpoint is the window as the API takes it.
+A record is a message; a message of the model holds its thoughts, its calls with their results, and its tokens. In the
+older files they are the list `messages` of a document. In the newer ones each is a line, which a later line of the same
+id replaces; `$set` changes what is known of the session, and with `messages` the whole window, which is how a
+compaction is written; `$rewindTo` takes back a message and all after it. A checkpoint is the window as the API takes
+it.
 
 Source: `chatRecordingService.ts` of the google-gemini/gemini-cli repository.
 """
@@ -56,7 +57,7 @@ class _Reading(SessionBuilder):
         self.know(id=text(record.get("sessionId")), title=text(record.get("summary")))
 
     def lines(self, lines: Sequence[Line]) -> None:
-        """Lines, of which a later one may replace or take back an earlier one."""
+        """Lines, of which a later one may replace or take back an earlier line."""
         events: list[tuple[Place, Record]] = []
         known: dict[str, int] = {}  # where the event of a message stands, by its id
         live: list[str] = []
@@ -100,7 +101,7 @@ class _Reading(SessionBuilder):
                 self.message(record, place, abandoned=(number, text(record.get("id"))) in left)
 
     def _replace(self, messages: Sequence[Record], place: Place, gone: set[str]) -> None:
-        """Replace the window by a new one: mark messages no longer in it and calls with results removed, and add new
+        """Replace the window by a new window: mark messages no longer in it and calls with results removed, and add new
         messages.
         """
         ids = [text(message.get("id")) for message in messages]

@@ -47,8 +47,8 @@ SESSION_COLUMNS: Final = ("id", "parent_id", "directory", "title", "version", "r
 class OpencodeMessage:
     """A message.
 
-    info, parts: None for what is not a JSON object. agent: session of its subagent, "" in the main one. taken_back: the
-    user went back before it.
+    info, parts: None for what is not a JSON object. agent: session of its subagent, "" in the main session. taken_back:
+    the user went back before it.
     """
 
     id: str
@@ -149,7 +149,7 @@ class _Reading(SessionBuilder):
     def take(self, messages: Sequence[OpencodeMessage]) -> None:
         """All messages, of the session and of its subagents."""
         timed: list[tuple[float, OpencodeMessage]] = []
-        for message in messages:  # one without a time stays where it is
+        for message in messages:  # a message without a time stays where it is
             timed.append((message.created or (timed[-1][0] if timed else 0.0), message))
         every = [message for _, message in sorted(timed, key=lambda pair: pair[0])]
         for part in (part for message in every for part in message.parts if part is not None):
@@ -273,7 +273,7 @@ def usage_of(tokens: Record) -> Usage:
 
 def sessions_in(path: Path) -> Sequence[str]:
     """Return the ids of the sessions in a database, the latest first, without those of subagents; of other files, of
-    the one.
+    it.
 
     Raises InputError for a file that cannot be read.
     """

@@ -48,7 +48,7 @@ class _Reading(RecordReading):
         self._agent = ""
 
     def add_session(self, file: SqliteFile, about: Record, agent: str = "") -> None:
-        """All messages of one session, in their order."""
+        """All messages of a session, in their order."""
         self._agent, self._window = agent, 0
         back = about.get("revert")
         reverted = text(fields(parse_object(back) if isinstance(back, str) else back).get("messageID"))

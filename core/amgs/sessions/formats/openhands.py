@@ -1,4 +1,4 @@
-"""OpenHands: `~/.openhands/conversations/SESSION/events/event-*.json`, or the same events as lines of one file.
+"""OpenHands: `~/.openhands/conversations/SESSION/events/event-*.json`, or the same events as lines of a file.
 
 A record is an event with its `kind`: a message, an action, an observation, or a condensation, which names the events
 that it drops and may bring a summary of them. Version 0 is not read.

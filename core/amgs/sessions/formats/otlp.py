@@ -48,7 +48,7 @@ _MODELS: Final = (
 
 
 class _Window:
-    """Window of one agent's model.
+    """Window of an agent's model.
 
     held: count of each message in it, by its digest; system: those of the system, which are in every request.
     """

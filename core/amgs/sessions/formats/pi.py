@@ -1,8 +1,7 @@
 """pi and programs built on it, OpenClaw and OMP: `~/.pi/agent/sessions/PROJECT/TIME_ID.jsonl`.
 
-A line is an entry with `id` and `parentId`; together they are a tree, and entries that are not on the way back from
-the last one were abandoned. A compaction is an entry with its summary, the first entry that stays, and the tokens
-before.
+A line is an entry with `id` and `parentId`; together they are a tree, and entries that are not on the way back from the
+last were abandoned. A compaction is an entry with its summary, the first entry that stays, and the tokens before.
 
 Source: `docs/session.md` of the coding agent in the badlogic/pi-mono repository.
 """

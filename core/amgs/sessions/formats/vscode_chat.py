@@ -1,8 +1,8 @@
 """Copilot in VS Code: `workspaceStorage/HASH/chatSessions/SESSION.json`, and newer `SESSION.jsonl`.
 
 A record is a request: what the user asked, and the parts of what came back. The newer files are a log of changes to
-such a document: `kind` 0 is the whole, 1 sets a value at a path, 2 puts values at the end of a list, 3 takes one away.
-Results of tools, tokens and compactions are not told.
+such a document: `kind` 0 is the whole, 1 sets a value at a path, 2 puts values at the end of a list, 3 takes a value
+away. Results of tools, tokens and compactions are not told.
 
 Source: `chatModel.ts` and `chatSessionStore.ts` of the microsoft/vscode repository.
 """
@@ -73,7 +73,7 @@ class _Reading(RecordReading):
 
 
 def _markdown(value: Any) -> str:
-    """Return a text, or the value of one in Markdown."""
+    """Return a text, or the value of a text in Markdown."""
     if isinstance(value, str):
         return text(value)
     markdown = fields(value)
@@ -118,7 +118,7 @@ def read(path: Path) -> Session:
 
 
 def recognises(path: Path, first: Sequence[Record]) -> bool:
-    """Return whether a document has requests and who answers, or a log begins with one."""
+    """Return whether a document has requests and who answers, or a log begins with such a document."""
     del path
     whole = fields(first[0].get("v")) if first and first[0].get("kind") == 0 else first[0] if first else {}
     known = {"responderUsername", "requesterUsername", "initialLocation", "creationDate", "lastMessageDate"}

@@ -379,7 +379,7 @@ class Connection(SqlConnection):
         """Rewrite the file without free pages and deleted rows; return whether that was done.
 
         last: a statement run in the new file. False, with nothing done, if a reader needs longer than `wait` seconds. A
-        process killed meanwhile leaves the old file or the new one.
+        process killed meanwhile leaves the old file or the new file.
         """
         if self._inside:
             return False
@@ -420,7 +420,7 @@ class Connection(SqlConnection):
             os.fsync(file.fileno())
 
     def _replace_by(self, part: Path) -> None:
-        """Close the database, replace its file by the new one, and open that."""
+        """Close the database, replace its file by the new file, and open that."""
         with self._readers_lock:
             for reader in self._readers:
                 reader.cursor.close()
@@ -438,7 +438,7 @@ class Connection(SqlConnection):
 
     @contextmanager
     def _passing(self) -> Iterator[None]:
-        """Hold the gate open for one read, so that the file is not replaced meanwhile; writers and snapshots hold it
+        """Hold the gate open for a read, so that the file is not replaced meanwhile; writers and snapshots hold it
         already.
         """
         if self._inside:
@@ -498,7 +498,7 @@ def _connect_file(
     if not note.lock(shared=read_only):
         raise _make_lock_error(name, files.find_lock_holder(Path(name)))
     if files.is_gone(Path(name)):
-        os.truncate(note.path, 0)  # of a store that somebody took away: the one that begins here lost nothing
+        os.truncate(note.path, 0)  # of a store that somebody took away: the store that begins here lost nothing
     if not accept_loss and note.finds_damage():
         raise StoreCorruptError(
             f"The write-ahead file of {name} does not match what was committed.",
@@ -531,7 +531,8 @@ def _make_lock_error(path: str, process: str) -> StoreLockedError:
     who = f"process {process}" if process else "another process"
     stop = f"Close it (or end process {process})" if process else "Close it"
     locked = StoreLockedError(
-        f"{path} is in use by {who}, and a store has one writer at a time.", way_out=f"{stop}, or choose another store."
+        f"{path} is in use by {who}, and a store has a single writer at a time.",
+        way_out=f"{stop}, or choose another store.",
     )
     locked.process = process
     return locked

@@ -48,7 +48,7 @@ def check(path: Path, *, create: bool) -> None:
             way_out="Check the path, or create the folder first.",
         )
     if not create:
-        left = f": only {path.name}.counter is left of one" if is_gone(path) else ""
+        left = f": only {path.name}.counter is left of a store" if is_gone(path) else ""
         raise StoreError(f"There is no store at {path}{left}.", way_out="Check the path.", about="missing")
     ahead = Path(f"{path}.wal")
     if _mode(ahead):
@@ -60,7 +60,7 @@ def check(path: Path, *, create: bool) -> None:
 
 @contextlib.contextmanager
 def lock_for_creation(path: Path) -> Iterator[None]:
-    """Let only one process at a time create a store at the path, since a new file is empty for a moment.
+    """Let a single process at a time create a store at the path, since a new file is empty for a moment.
 
     Does not wait for an existing store, nor where the folder cannot be locked.
     """
@@ -102,7 +102,7 @@ def cut_ahead(path: Path, at: int) -> str:
 
 
 def is_new(path: Path) -> bool:
-    """Return whether neither a store nor any file that belongs to one is at the path."""
+    """Return whether neither a store nor any file that belongs to a store is at the path."""
     return not any(os.path.lexists(part) for part in _parts(path))
 
 
@@ -177,9 +177,9 @@ def _unreadable(path: Path, error: OSError, way_out: str) -> StoreError:
 # memory, so a long-running program would grow with every change.
 
 _BYTES = 256
-"""Length of the one record, which is overwritten in place; after a kill it is the old one or the new one."""
+"""Length of the only record, which is overwritten in place; after a kill it is the old record or the new record."""
 _HEAD = 64
-"""Bytes that distinguish one write-ahead file from the next: version, and checksum of the first entry."""
+"""Bytes that distinguish write-ahead files: version, and checksum of the first entry."""
 _PART = 1 << 20
 
 
@@ -267,7 +267,7 @@ _HOLDING: Final = threading.Lock()
 
 
 class Note:
-    """The note file of one store, whose lock also stands for the store's."""
+    """The note file of a store, whose lock also stands for the store's."""
 
     def __init__(self, store: Path) -> None:
         self.path = Path(f"{store}.counter")

@@ -1,4 +1,4 @@
-"""Schema of a store in a file: its version, and the migration steps run on opening, in one transaction."""
+"""Schema of a store in a file: its version, and the migration steps run on opening, in a single transaction."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from amgs.storage.migrations import LATEST, MIGRATIONS
 
 
 def schema_version(connection: duckdb.DuckDBPyConnection) -> int:
-    """Return the schema version of an open database, 0 for an empty one.
+    """Return the schema version of an open database, 0 for an empty database.
 
     Raises StoreError for a database of another program.
     """

@@ -134,7 +134,7 @@ class DuckDBSources(SourceStorage):
 
 
 class DuckDBStorage(Connection, Storage):
-    """`Storage` in DuckDB. Make one with `DuckDBStorage.open`."""
+    """`Storage` in DuckDB. Create it with `DuckDBStorage.open`."""
 
     def __init__(
         self, connection: duckdb.DuckDBPyConnection, path: str, *, read_only: bool, note: Note | None = None

@@ -1,1 +1,1 @@
-"""The store in PostgreSQL: one schema per namespace, and the parts whose SQL differs from DuckDB's."""
+"""The store in PostgreSQL: a schema per namespace, and the parts whose SQL differs from DuckDB's."""

@@ -63,12 +63,12 @@ class Address:
         return cls(_append_namespace(connection, namespace), connection, namespace, "namespace" in dict(options))
 
     def with_namespace(self, namespace: str) -> Address:
-        """Return another namespace of the same database; raises UsageError if this address names one, or the name is
-        invalid.
+        """Return another namespace of the same database; raises UsageError if this address names a namespace, or the
+        name is invalid.
         """
         if self.named:
             raise UsageError(
-                f"{self.shown} names one namespace of the database.",
+                f"{self.shown} already names a namespace of the database.",
                 way_out="Leave the namespace out of the address where all of them are meant.",
             )
         return Address.of(_append_namespace(self.connection, namespace))

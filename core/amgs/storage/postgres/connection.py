@@ -1,5 +1,5 @@
-"""Connections of a store in PostgreSQL: one that writes, holding the namespace's lease for a transaction at a time, and
-a pool that reads.
+"""Connections of a store in PostgreSQL: a connection that writes, holding the namespace's lease for a transaction at a
+time, and a pool that reads.
 
 Any number of programs can open a namespace; they write in turn.
 """
@@ -182,7 +182,7 @@ class PostgresConnection(SqlConnection):
 
     @contextmanager
     def _reader(self) -> Iterator[psycopg.Connection[Any]]:
-        """Yield the connection with which this thread reads: the writer, its snapshot's, or one from the pool."""
+        """Yield the connection with which this thread reads: the writer, its snapshot's, or any of the pool."""
         if self._closed:
             raise self._gone()
         own = self._writer if self._owned else getattr(self._local, "reader", None)

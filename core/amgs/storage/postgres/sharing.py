@@ -16,7 +16,8 @@ from amgs.storage.postgres.address import Address
 from amgs.storage.signature import signature
 from amgs.types import EdgeKey, StoreChange
 
-# Leases of a namespace: one program writes at a time, and one consolidates; waiting programs follow in order.
+# Leases of a namespace: a single program writes at a time, and a single program consolidates; waiting programs follow
+# in order.
 #
 # A lease is an advisory lock of the server, so it ends with the connection, however that ends.
 
@@ -90,7 +91,7 @@ def _busy(connection: psycopg.Connection[Any], address: Address, act: Act = "wri
 
 
 # Table `outbox`: which edges and clocks each change touched, written with the change, so that several programs can
-# follow one another.
+# follow each other.
 #
 # Only the latest changes are stored; a program that missed more rebuilds its indexes. The table is not part of the
 # memory and is not exported.
@@ -98,7 +99,7 @@ def _busy(connection: psycopg.Connection[Any], address: Address, act: Act = "wri
 KEPT: Final = 4096
 """Number of changes that are stored."""
 _MOST: Final = 5000
-"""Most keys of one change; with more, reading all rows again is as fast."""
+"""Most keys of a change; with more, reading all rows again is as fast."""
 _FORGOTTEN_EVERY: Final = 256
 _SAID: Final = ("operation", "caller", "client", "server")
 
@@ -118,7 +119,7 @@ class SharedChangeLog(ChangeLog[Key]):
 
 
 class Outbox(StoragePart):
-    """The table of one namespace, as seen in the snapshot of the reading thread."""
+    """The table of a namespace, as seen in the snapshot of the reading thread."""
 
     def append(
         self, revision: int, program: str, edges: frozenset[EdgeKey] | None, clocks: frozenset[str] | None

@@ -178,7 +178,7 @@ class PostgresSources(SourceStorage):
 
 
 class PostgresStorage(PostgresConnection, Storage):
-    """`Storage` in PostgreSQL. Make one with `PostgresStorage.open`."""
+    """`Storage` in PostgreSQL. Create it with `PostgresStorage.open`."""
 
     def __init__(self, writer: psycopg.Connection[Any], address: Address, *, read_only: bool) -> None:
         super().__init__(writer, address, read_only=read_only)
@@ -188,7 +188,7 @@ class PostgresStorage(PostgresConnection, Storage):
 
     @classmethod
     def remove(cls, path: str, *, untouched: bool = False) -> None:
-        """Drop a namespace with all its content; a missing one is no error.
+        """Drop a namespace with all its content; a missing namespace is no error.
 
         untouched: only if nothing was done in it, also by other programs. Raises StoreLockedError if other programs
         keep writing.

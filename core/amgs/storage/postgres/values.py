@@ -24,7 +24,7 @@ from amgs.storage.connection import mask_missing
 from amgs.storage.migrations import LATEST, MIGRATIONS
 
 _AWAY = ("08", "57P01", "57P02", "57P03", "53300")
-"""SQLSTATE prefixes of lost connections, of a server that starts or stops, and of one without free connections."""
+"""SQLSTATE prefixes of lost connections, of a server that starts or stops, and of a server without free connections."""
 _REFUSED = (errors.InsufficientPrivilege, errors.InvalidPassword, errors.InvalidAuthorizationSpecification)
 
 
@@ -228,7 +228,7 @@ def columns_of(sent: bytes | bytearray, kinds: Sequence[int]) -> list[NDArray[An
 
 
 def _row(sent: bytes | bytearray, kinds: Sequence[int]) -> np.dtype[Any] | None:
-    """Return the layout of a row, read from the first one; None for unsupported types."""
+    """Return the layout of a row, read from the first row; None for unsupported types."""
     fields: list[tuple[str, str]] = [("fields", ">i2")]
     at = _COPY_HEAD + 2
     for place, kind in enumerate(kinds):
@@ -300,7 +300,7 @@ _CALLED = "LANGUAGE sql IMMUTABLE PARALLEL SAFE RETURN"
 FUNCTIONS = (
     f"""CREATE FUNCTION epoch_us(at timestamp) RETURNS bigint {_CALLED}
         (extract(epoch FROM at) * 1000000)::bigint""",
-    # Days and what is left of one: as a factor of an interval either is exact, all microseconds at once are not.
+    # Days and the rest of a day: as a factor of an interval either is exact, all microseconds at once are not.
     f"""CREATE FUNCTION make_timestamp(us bigint) RETURNS timestamp {_CALLED}
         timestamp '1970-01-01' + (us / 86400000000) * interval '1 day'
         + (us % 86400000000) * interval '1 microsecond'""",
@@ -315,10 +315,10 @@ FUNCTIONS = (
 """SQL functions with DuckDB's names, created in the store's schema."""
 
 
-# Schema of a namespace in PostgreSQL: the same migration steps as for a file, in one transaction.
+# Schema of a namespace in PostgreSQL: the same migration steps as for a file, in a single transaction.
 #
 # A namespace is a schema of its own rather than a column in shared tables: no SQL names a namespace, so none can be
-# forgotten, and DROP SCHEMA erases one. The price is a catalogue entry per table and namespace, which limits a
+# forgotten, and DROP SCHEMA erases a namespace. The price is a catalogue entry per table and namespace, which limits a
 # database to thousands of namespaces.
 
 _BEGUN_WITH = 13

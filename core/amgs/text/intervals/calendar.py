@@ -65,7 +65,7 @@ def shifted(day: date, count: int, unit: str) -> date:
 
 
 def nth_weekday(year: int, month: int, weekday: int, nth: int) -> date:
-    """Return the nth such weekday of a month; -1 is the last one. Raises ValueError where the month has none."""
+    """Return the nth such weekday of a month; -1 is the last. Raises ValueError where the month has none."""
     if nth < 0:
         end = date(year, month, monthrange(year, month)[1])
         return end - timedelta(days=(end.weekday() - weekday) % 7)
@@ -90,7 +90,7 @@ def week_of_year(year: int, week: int) -> Days:
 
 
 def week_of_month(year: int, month: int, nth: int) -> Days:
-    """Return the nth week of a month, counted by its Thursdays as ISO 8601 counts those of a year; -1 is the last one.
+    """Return the nth week of a month, counted by its Thursdays as ISO 8601 counts those of a year; -1 is the last.
 
     Raises ValueError where the month has none.
     """
@@ -189,7 +189,7 @@ class DayInterval:
 
     @property
     def whole(self) -> tuple[date, date]:
-        """First and last day of the calendar units that it touches; an open end equals the other one."""
+        """First and last day of the calendar units that it touches; an open end equals the other."""
         first, last = self.first or self.last, self.last or self.first
         assert first is not None and last is not None
         return around(first, self.grain)[0], around(last, self.grain)[1]
@@ -204,8 +204,8 @@ class DayInterval:
         return self.whole
 
 
-# Complete a date of which parts are left out: it means the nearest day with the stated parts, in the past or the
-# future by the verb's tense.
+# Complete a date of which parts are left out: it means the nearest day with the stated parts, in the past or the future
+# by the verb's tense.
 
 
 @dataclass(frozen=True, slots=True)
@@ -227,7 +227,7 @@ WRITTEN, BY_TENSE, NEAREST = 1.0, 0.9, 0.75
 
 
 _NEAR = 7
-"""Days within which a day of a month is meant whatever the tense, since the other one is a year away."""
+"""Days within which a day of a month is meant whatever the tense, since the other is a year away."""
 
 
 def settled(
@@ -308,7 +308,7 @@ def _candidates(fields: Fields, today: date) -> Iterator[Days]:
 
 
 def near_century(two_digits: int, near: int) -> int:
-    """Return the full year for two digits: the one nearest to the year `near`."""
+    """Return the full year for two digits: the year nearest to `near`."""
     year = near - near % 100 + two_digits
     return year - 100 if year > near + 50 else year + 100 if year <= near - 50 else year
 

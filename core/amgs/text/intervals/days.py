@@ -245,7 +245,7 @@ def _day_of_month(r: Reading, i: int) -> Found | None:
 _BEGINNINGS = {words[0] for words in HOLIDAYS}
 NAMED_DAYS: Mapping[str, int] = DATES["named"]
 _TOLD_DAYS: Mapping[str, int] = DATES["told"]
-"""Words that mean a day only where the context expects one."""
+"""Words that mean a day only where the context expects a day."""
 
 
 def holiday(r: Reading, i: int) -> Found | None:
@@ -310,7 +310,7 @@ def read_pointed_weekday(r: Reading, i: int) -> Found | None:
 def _weekday_by(r: Reading, weekday: tuple[int, int], word: str, *, of_week: bool) -> Found:
     """Return the weekday that a word such as "last" selects.
 
-    "Last": the nearest before today. "Next": that of the coming week, since the nearer one is "this". "Coming": the
+    "Last": the nearest before today. "Next": that of the coming week, since the nearer day is "this". "Coming": the
     nearest after today. "Previous": that of the week before.
     """
     end, wanted = weekday

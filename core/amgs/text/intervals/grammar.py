@@ -80,10 +80,10 @@ class DateMention:
 
 
 def dates_in(text: str, written: date | datetime) -> tuple[DateMention, ...]:
-    """Return the dates that a text names, relative to when it was written; of two that overlap, the one that begins
+    """Return the dates that a text names, relative to when it was written; of two that overlap, the date that begins
     first, else the longer.
 
-    Words that are dates only where one is expected ("may", "2.5", "the day", a bare number) are skipped. Takes time
+    Words that are dates only where a date is expected ("may", "2.5", "the day", a bare number) are skipped. Takes time
     linear in the text's length. Texts in other languages are read by the phrases of their table.
     """
     phrases = sorted(table_of(text).dates(text))
@@ -269,7 +269,7 @@ _WORD = re.compile(r"\w")
 def note_date(written: str) -> datetime | None:
     """Return the instant that a front matter's `date` means, with its offset; None when it cannot be read.
 
-    Raises OverflowError for one at the edge of the calendar that has no instant in UTC.
+    Raises OverflowError for a date at the edge of the calendar that has no instant in UTC.
     """
     try:
         return aware(datetime.fromisoformat(written.strip()))

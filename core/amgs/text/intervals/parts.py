@@ -249,9 +249,7 @@ def _day_of(end: Found) -> bool:
 
 
 def _ends(r: Reading, i: int, *, behind: bool = False) -> list[Found]:
-    """Return what one end of a range may be: a date or period, today, or a bare day of the month (sure as an
-    ordinal).
-    """
+    """Return what an end of a range may be: a date, a period, today, or a bare day of the month (sure as ordinal)."""
     now = r.after(i, "date", "now", "present", "today") if behind else r.after(i, "now", "today")
     if now is not None:
         return [Found(now, DayInterval(r.today, r.today, Grain.DAY, Modality.ON, 0.95), True)]
@@ -279,7 +277,7 @@ def _between(r: Reading, first: Fields | DayInterval, last: Fields | DayInterval
 
 
 def _span(r: Reading, first: Fields | DayInterval, last: Fields | DayInterval, side: int) -> DayInterval | None:
-    """Return the days from the beginning of one date to the end of another; None where the second is earlier."""
+    """Return the days from the beginning of a date to the end of another; None where the second is earlier."""
     begin = settled(first, r.today, side) if isinstance(first, Fields) else first
     if begin is None or begin.first is None:
         return None
@@ -294,7 +292,7 @@ def _span(r: Reading, first: Fields | DayInterval, last: Fields | DayInterval, s
 
 
 def _holds(span: DayInterval, day: date) -> bool:
-    """Return whether a span is under way: then neither tense tells it from the one a year off."""
+    """Return whether a span is under way: then neither tense tells it from the date a year off."""
     return span.first is not None and span.last is not None and span.first <= day <= span.last
 
 

@@ -1,5 +1,5 @@
-"""The rules for months, years, quarters, decades and seasons by name, for units pointed to ("last week"), and
-for days stated by their distance ("two weeks ago", "a week from Friday").
+"""The rules for months, years, quarters, decades and seasons by name, for units pointed to ("last week"), and for days
+stated by their distance ("two weeks ago", "a week from Friday").
 """
 
 from __future__ import annotations
@@ -126,7 +126,7 @@ def _from_a_day(r: Reading, i: int) -> Found | None:
 
 
 def season_near(today: date, word: str, step: int) -> tuple[date, date]:
-    """Return a season: the one that includes today or else the nearest (step 0), or the nth wholly before or after."""
+    """Return a season: that which includes today or else the nearest (step 0), or the nth wholly before or after."""
     starts = [
         date(year, SEASONS[word], 1) for year in range(max(today.year - 1 - abs(step), 1), today.year + 2 + abs(step))
     ]
@@ -231,7 +231,7 @@ def _decade(r: Reading, i: int) -> Found | None:
 
 
 def _latest(two_digits: int, year: int) -> int:
-    """Return the last year up to this one that ends with these digits: in 2026 the thirties are the 1930s."""
+    """Return the last year up to this year that ends with these digits: in 2026 the thirties are the 1930s."""
     return year - (year - two_digits) % 100
 
 
@@ -253,7 +253,7 @@ def _quarter(r: Reading, i: int) -> Found | None:
     year_part = (end, year[1], 1.0) if year else _of_year(r, end)
     if nth < 0:
         if year_part is None:
-            return None  # "the last quarter" is the one before this
+            return None  # "the last quarter" is the previous quarter
         nth = parts
     if not 1 <= nth <= parts:
         return None

@@ -47,7 +47,7 @@ _SUFFIXES = {"st", "nd", "rd", "th"}
 class Found(NamedTuple):
     """Result of a rule: the token where it ends, its meaning, and whether it is a date in any running text.
 
-    sure: False for what is a date only where the writer is known to speak of one ("may", "2008", "the day").
+    sure: False for what is a date only where the writer is known to speak of a date ("may", "2008", "the day").
     """
 
     end: int
@@ -103,7 +103,7 @@ class Reading:
         return self.words[i] if 0 <= i < len(self.words) else ""
 
     def is_glued(self, i: int) -> bool:
-        """Return whether nothing stands between token i and the one before it."""
+        """Return whether nothing stands between token i and the previous token."""
         return 0 < i < len(self.words) and self.starts[i] == self.ends[i - 1]
 
     def after(self, i: int, *phrases: str) -> int | None:
@@ -115,7 +115,7 @@ class Reading:
         return None
 
     def skip(self, i: int, *words: str) -> int:
-        """Return the place behind one of these words, or i itself."""
+        """Return the place behind any of these words, or i itself."""
         return i + 1 if self.at(i) in words else i
 
     def turned(self, side: int) -> Reading:

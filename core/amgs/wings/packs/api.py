@@ -63,7 +63,7 @@ class Packs:
         asked: SearchResult | None = None
         if bool(query) == bool(blocks):
             both = ", not from both" if query else ""
-            raise UsageError(f"A pack is saved from a query or from blocks{both}.", way_out="Give one of them.")
+            raise UsageError(f"A pack is saved from a query or from blocks{both}.", way_out="Give either.")
         if query:
             assembly = Assembler(self._context).assemble(frame, query=query, budget=budget, reinforce=False)
             chosen = [candidate.block for candidate in assembly.selected]
@@ -165,11 +165,11 @@ class Packs:
         attention: Attention | None = None,
         log: bool = True,
     ) -> values.PackAssembly:
-        """Return the packs as one text for a question, in at most `budget` tokens (2,048 by default).
+        """Return the packs as a single text for a question, in at most `budget` tokens (2,048 by default).
 
-        pack: read this one alone, which needs no question. attention: of a language model; without it that layer passes
-        everything. session: joins what is read for one task. What was read of each pack is logged, unless log is False.
-        Raises UsageError for no question, or a pack that is retired.
+        pack: read this pack alone, which needs no question. attention: of a language model; without it that layer
+        passes everything. session: joins what is read for a task. What was read of each pack is logged, unless log is
+        False. Raises UsageError for no question, or a pack that is retired.
         """
         storage = self._context.storage
         allowed = BUDGET if budget is None else bounds.count("The budget", budget, least=1)
@@ -261,8 +261,8 @@ class Packs:
         return task
 
     def outcome(self, *uses: int, session: str = "", score: float = 1.0) -> values.PackOutcome:
-        """Note what came of readings, by their numbers or by their session, from 0 useless to 1 useful, as one change
-        that teaches all that learns from outcomes. Raises NotFoundError for a reading that is not logged.
+        """Note what came of readings, by their numbers or by their session, from 0 useless to 1 useful, as a single
+        change that teaches all that learns from outcomes. Raises NotFoundError for a reading that is not logged.
         """
         if not 0.0 <= score <= 1.0:
             raise UsageError(f"{score:g} is no outcome.", way_out="Give a number from 0, useless, to 1, useful.")
@@ -328,7 +328,7 @@ class Packs:
         return views
 
     def _heir(self, block: Block) -> Block | None:
-        """Return the live block that replaced this one, directly or indirectly; None if there is none."""
+        """Return the live block that replaced this block, directly or indirectly; None if there is none."""
         at = block
         for _ in range(_LONGEST):
             after = next((str(at.meta[key]) for key in _SUCCESSORS if at.meta.get(key)), "")
@@ -339,8 +339,8 @@ class Packs:
         return at if at is not block and at.status in LIVE and not at.superseded else None
 
     def decide(self, proposal: str, *, accept: bool) -> JournalEntry:
-        """Carry a proposal out, or say that it is not wanted while its packs stay as they are, as one change that
-        teaches the policy. proposal: its id, or the start of it. Raises UsageError for one that is not proposed.
+        """Carry a proposal out, or say that it is not wanted while its packs stay as they are, as a single change that
+        teaches the policy. proposal: its id, or the start of it. Raises UsageError for an unknown proposal.
         """
         storage, now = self._context.storage, self._context.clock.now()
         with storage.transaction():
@@ -358,8 +358,8 @@ class Packs:
             return entry
 
     def change(self, action: values.PackAction, *names: str) -> JournalEntry:
-        """Do to packs what nobody proposed, as one change that `undo` takes back. Raises UsageError for packs that are
-        retired, or too few.
+        """Do to packs what nobody proposed, as a single change that `undo` takes back. Raises UsageError for packs that
+        are retired, or too few.
         """
         storage = self._context.storage
         wanted = list(dict.fromkeys(names))

@@ -48,8 +48,8 @@ class PackSentence:
 class PackTask:
     """A question, and what is known of packs; layers change `members`, `worth`, `chosen`, `because` and `sentences`.
 
-    likely: probability of each member to be the one that answers, by id. uses: newest first. relevance: rates
-    sentences. worth: by pack, how much of the answer it holds.
+    likely: probability of each member to answer, by id. uses: newest first. relevance: rates sentences. worth: by pack,
+    how much of the answer it holds.
     """
 
     query: str
@@ -191,8 +191,8 @@ def _outcome_graph(uses: Sequence[PackUse]) -> Graph:
 
 
 def intents_of(query: str, names: Iterable[str]) -> tuple[PackGraph, ...]:
-    """Return the graphs for a question: temporal if it asks for a time, causal for a reason, entity if it contains one
-    of the names, else semantic.
+    """Return the graphs for a question: temporal if it asks for a time, causal for a reason, entity if it contains an
+    entity of the names, else semantic.
     """
     low = f" {' '.join(_WORD.findall(query.lower()))} "
     named = any(name and f" {name.lower()} " in low for name in names)
@@ -261,8 +261,8 @@ def links_of(name: str, graphs: Mapping[PackGraph, Graph]) -> tuple[PackLink, ..
 
 _ROUNDS, _PICKS, _CANDIDATES = 3, 5, 20
 _SUPPORT, _SMALLER, _SAME_DOMAIN, _RECENCY_DAYS = 0.2, 0.7, 0.5, 30.0
-"""Weight of the others' votes beside an agent's own score; relative size below which a pack replaces a larger one;
-share of its members that must be in the larger one; days in which a reading's weight falls to 1/e.
+"""Weight of the others' votes beside an agent's own score; relative size below which a pack replaces a larger pack;
+share of its members that must be in the larger pack; days in which a reading's weight falls to 1/e.
 """
 
 

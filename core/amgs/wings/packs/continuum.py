@@ -12,8 +12,8 @@ from amgs.text.words import plural
 from amgs.wings.packs.choice import PackTask, session_chains, transitions
 from amgs.wings.packs.values import PackUsage, PackUse
 
-# Layer 6: use of packs across sessions: which are likely needed, which can be dropped, which are read together or
-# after one another.
+# Layer 6: use of packs across sessions: which are likely needed, which can be dropped, which are read together or after
+# each other.
 #
 # How likely a pack is read again is by the BG/NBD model (Fader, Hardie and Lee 2005).
 
@@ -130,7 +130,7 @@ def sigmoid(value: float) -> float:
 
 
 def train_weights(uses: Sequence[PackUse]) -> dict[str, float]:
-    """Return the weight in (0, 1) of each judged pack: one gradient step on the cross entropy per outcome.
+    """Return the weight in (0, 1) of each judged pack: a gradient step on the cross entropy per outcome.
 
     If all packs of a session have the same outcome, they share the step. uses: newest first.
     """

@@ -1,5 +1,5 @@
-"""Write one text for a question from packs, through the layers that are switched on, with a record of each:
-sentences are rated by the search's evidence, and layers 3 and 5 leave out what does not fit.
+"""Write a text for a question from packs, through the layers that are switched on, with a record of each: sentences are
+rated by the search's evidence, and layers 3 and 5 leave out what does not fit.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def evidence_of(query: str, numbers: Mapping[str, int], sources: Sources) -> dic
 
 
 def likely_of(evidence: Mapping[str, float]) -> dict[str, float]:
-    """Return the probability of each of the best members to be the one that answers; they sum to 1."""
+    """Return the probability of each of the best members to answer; they sum to 1."""
     best = sorted(evidence, key=lambda block: -evidence[block])[:_MOST]
     powers = {block: exp(evidence[block]) for block in best}
     every = sum(powers.values())
@@ -159,7 +159,7 @@ def write_text(task: PackTask, title: str, members: Sequence[tuple[PackRole, Blo
 
 
 def _sections(members: Sequence[tuple[PackRole, Block]], cut: Mapping[str, PassageSpan] = {}) -> list[FrameSection]:
-    """Return one section without a title, or one per role if there are both."""
+    """Return a section without a title, or a section per role if there are both."""
     roles = [role for role in _TITLES if any(own == role for own, _ in members)]
     candidates = [(own, Candidate(b, ScoreParts(), 0.0, passage=cut.get(b.id))) for own, b in members]
     return [
@@ -180,7 +180,7 @@ def _write(
 
 
 def _extract(sentences: Sequence[PackSentence]) -> tuple[TextSpan, ...]:
-    """Return sentences of one member as spans that cite it, with omission marks."""
+    """Return sentences of a member as spans that cite it, with omission marks."""
     block = sentences[0].block
     runs: list[tuple[int, int]] = []
     for sentence in sentences:

@@ -26,18 +26,18 @@ from amgs.wings.packs.values import ACTIONS, Pack, PackAction, PackProposal, Pac
 # Layer 4: proposals for packs. Rules say what may be done and how sure that is; a linear policy, learned from
 # verdicts and outcomes, says how likely each is right.
 #
-# The policy is computed from the log each time, so that `undo` of a verdict or outcome unlearns it. Reading changes
-# no pack: what an assembly does to one is for its text only.
+# The policy is computed from the log each time, so that `undo` of a verdict or outcome unlearns it. Reading changes no
+# pack: what an assembly does to a pack is for its text only.
 
 COST: Mapping[PackAction, float] = {"ADD": 1.0, "UPDATE": 1.0, "DELETE": 9.0, "MERGE": 9.0}
-"""Loss by a wrong proposal, where a right one gains 1."""
+"""Loss by a wrong proposal, where a right proposal gains 1."""
 FEATURES = 8
 _RATE = 0.1
 _CONTAINED, _ALIKE = 0.9, 0.6
 """Share of the smaller pack's members, and of all members, that two packs must have in common to be merged."""
 _RESTS_DAYS, _UNREAD_DAYS, _NEVER_DAYS, _FADED = 60.0, 400.0, 730.0, 0.9
-"""Days without a reading: from which on a pack may be deleted; after which it surely may; the same for one never read;
-and the share of faded members needed for that.
+"""Days without a reading: from which on a pack may be deleted; after which it surely may; the same for a pack never
+read; and the share of faded members needed for that.
 """
 _SURE, _HARDLY, _LEAST, _LIFT = 0.95, 0.01, 1e-3, 2.0
 
@@ -75,7 +75,7 @@ class PackPolicy:
         self.weights: dict[PackAction, NDArray[np.float64]] = {action: np.zeros(FEATURES) for action in ACTIONS}
 
     def learn(self, state: Sequence[float], taken: PackAction, reward: float) -> None:
-        """Take one policy-gradient step (REINFORCE) on the softmax over actions."""
+        """Take a policy-gradient step (REINFORCE) on the softmax over actions."""
         scores = np.array([weights @ np.array(state) for weights in self.weights.values()])
         likely = np.exp(scores - scores.max())
         likely /= likely.sum()
@@ -210,7 +210,7 @@ def operate_on_packs(task: PackTask) -> str:
     best = {name: p for p in reversed(task.proposals()) for name in store.names_of(p.packs)}
     for name in list(task.chosen):
         if name not in task.chosen:
-            continue  # merged into another one
+            continue  # merged into another pack
         wanted = best.get(name)
         done["NOOP" if wanted is None else wanted.action] += 1
         if wanted is None:

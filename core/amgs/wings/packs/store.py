@@ -57,7 +57,8 @@ _LATEST_OUTCOME = (
 class PackStorage(StoragePart):
     """Versions of packs by name.
 
-    A version is valid while the operation that saved it is not undone, retired while the one that retired it is not.
+    A version is valid while the operation that saved it is not undone, retired while the operation that retired it is
+    not.
     """
 
     def put(self, pack: Pack, operation: int) -> None:
@@ -196,7 +197,7 @@ def check_name(name: str) -> None:
 def find(storage: PackStorage, reference: str, *, in_use: bool = False) -> Pack:
     """Return the pack `NAME`, in its latest version, or `NAME@VERSION`.
 
-    in_use: raise UsageError for a retired one. Raises UnknownPackError if it does not exist.
+    in_use: raise UsageError for a retired pack. Raises UnknownPackError if it does not exist.
     """
     name, at, number = reference.partition("@")
     versions = storage.versions(name)

@@ -13,14 +13,14 @@ if TYPE_CHECKING:
 PackRole = Literal["source", "learning"]
 """source: ingested text; learning: text derived from other blocks, which it cites."""
 PackGraph = Literal["semantic", "temporal", "causal", "entity"]
-"""Similar meaning; read after one another; led to useful readings; common keywords and names."""
+"""Similar meaning; read after each other; led to useful readings; common keywords and names."""
 GRAPHS: tuple[PackGraph, ...] = get_args(PackGraph)
 PackLayer = Literal["graphs", "agents", "attention", "operations", "focus", "continuum", "weights"]
 """The seven layers between a question and its text, in the order of the specification."""
 LAYERS: tuple[PackLayer, ...] = get_args(PackLayer)
 PackAction = Literal["ADD", "UPDATE", "DELETE", "MERGE", "NOOP"]
-"""ADD: keep packs that are read together as one. UPDATE: replace superseded members. DELETE: retire. MERGE: keep the
-members of both under the first name and retire the second. NOOP: change nothing.
+"""ADD: keep packs that are read together as one pack. UPDATE: replace superseded members. DELETE: retire. MERGE: keep
+the members of both under the first name and retire the second. NOOP: change nothing.
 """
 ACTIONS: tuple[PackAction, ...] = get_args(PackAction)
 
@@ -99,7 +99,7 @@ class PackUsage:
 
 @dataclass(frozen=True, slots=True)
 class PackLink:
-    """Link to another pack in one graph, with its strength in (0, 1]."""
+    """Link to another pack in a single graph, with its strength in (0, 1]."""
 
     name: str
     graph: PackGraph

@@ -41,8 +41,8 @@ _COMPARED: Final = 40
 
 @dataclass(frozen=True, slots=True)
 class AuditFinding:
-    """Finding about one record. other: the record that is equal to or contradicts it, if any. because:
-    reason in words.
+    """Finding about a single record. other: the record that is equal to or contradicts it, if any. because: reason in
+    words.
     """
 
     reason: Reason
@@ -66,7 +66,7 @@ class Audit:
     recalls: int
 
     def of(self, reason: Reason) -> list[AuditFinding]:
-        """Return the findings for one reason."""
+        """Return the findings for a reason."""
         return [finding for finding in self.findings if finding.reason == reason]
 
 
@@ -116,7 +116,7 @@ def _conflicts(records: Sequence[ForeignRecord]) -> Iterator[AuditFinding]:
 
 
 def _pairs(records: Sequence[ForeignRecord]) -> Iterator[tuple[ForeignRecord, ForeignRecord]]:
-    """Yield (record, a later one in the sequence) of one store that share two rare words."""
+    """Yield (record, a later record in the sequence) of the same store that share two rare words."""
     postings: dict[tuple[str, str], list[int]] = {}
     for place, record in enumerate(records):
         for word in stems(record.content):

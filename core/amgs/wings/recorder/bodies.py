@@ -177,8 +177,8 @@ def sizes_in(folder: Path) -> dict[Path, int]:
 class SpanReader:
     """Reads the entries of a folder, and later those added since.
 
-    torn: number of damaged entries left out by the last call; one at the end of a growing file may be complete next
-    time.
+    torn: number of damaged entries left out by the last call; an entry at the end of a growing file may be complete
+    next time.
     """
 
     folder: Path

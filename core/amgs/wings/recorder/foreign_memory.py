@@ -168,7 +168,7 @@ class ForeignMemory:
                     self._put(operation, entry, written=True)
 
     def _put(self, operation: MemoryOperation, entry: RecalledRecord, *, written: bool) -> ForeignRecord:
-        """Return the reported record, updated to its present text; a new one if it is unknown."""
+        """Return the reported record, updated to its present text; a new record if it is unknown."""
         id = entry.id or (operation.record if len(operation.records) == 1 else "")
         record = self._by_id.get((operation.store, id)) if id else None
         if record is None:
@@ -277,7 +277,7 @@ def _record(entry: Any) -> RecalledRecord:
 
 
 def content_of(value: Any) -> str:
-    """Return the content of a record as text: the text inside an object that has one, else JSON."""
+    """Return the content of a record as text: the text inside an object that has text, else JSON."""
     if isinstance(value, str):
         inner = parsed(value)
         if not isinstance(inner, dict):
@@ -293,7 +293,7 @@ def content_of(value: Any) -> str:
 
 
 def restrict_to_store(memory: ForeignMemory, store: str) -> ForeignMemory:
-    """Return what concerns one store, and all answers; everything for ""."""
+    """Return what concerns a store, and all answers; everything for ""."""
     if not store:
         return memory
     return ForeignMemory(

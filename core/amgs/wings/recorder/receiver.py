@@ -82,7 +82,7 @@ class SpanReceiver(ThreadingHTTPServer):
     request_queue_size = 128
 
     def __init__(self, writer: SpanWriter, now: Callable[[], datetime], port: int = PORT) -> None:
-        """writer: stores the bodies. now: the clock. port: 0 for any free one."""
+        """writer: stores the bodies. now: the clock. port: 0 for any free port."""
         self.writer, self.now, self.received = writer, now, Received()
         self.room = threading.BoundedSemaphore(_AT_ONCE)
         try:

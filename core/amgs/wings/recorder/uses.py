@@ -33,7 +33,7 @@ class RecordUse:
     """Use of a recalled record.
 
     share: of its words not in the query, the share in the answers. elsewhere: the share in an answer of another
-    conversation, None without one.
+    conversation, None if there is none.
     """
 
     operation: MemoryOperation
@@ -53,8 +53,9 @@ class ScoreReview:
 
     judged: recalled records whose use is known; untold: those without an answer or without words of their own. used,
     elsewhere: rates, see the module. scored: number of judged ones with a score. auroc: probability that a used record
-    scored higher than an unused one, ties count half; None if all or none were used. scaled: scores outside [0, 1] were
-    rescaled from their minimum to maximum. table: reliability of scores as forecasts of use; None if there are too few.
+    scored higher than an unused record, ties count half; None if all or none were used. scaled: scores outside [0, 1]
+    were rescaled from their minimum to maximum. table: reliability of scores as forecasts of use; None if there are too
+    few.
     """
 
     judged: int
@@ -87,7 +88,7 @@ def uses_of(memory: ForeignMemory, only: MemoryOperation | None = None) -> list[
 def _answers_after(
     answers: Sequence[tuple[float, str]], searches: Sequence[float], search: MemoryOperation
 ) -> list[str]:
-    """Return the answers between a search and the next one; if there are none, the next answer, since it may follow
+    """Return the answers between a search and the next search; if there are none, the next answer, since it may follow
     several searches.
     """
     at = search.at.timestamp()
@@ -145,8 +146,8 @@ def review_scores(memory: ForeignMemory) -> ScoreReview:
 
 
 def auroc(ups: Sequence[float], downs: Sequence[float]) -> float | None:
-    """Return the probability that a score of `ups` is above one of `downs`, ties count half; None if
-    either is empty.
+    """Return the probability that a score of `ups` is above a score of `downs`, ties count half; None if either is
+    empty.
     """
     if not ups or not downs:
         return None

@@ -1,5 +1,5 @@
-"""Brief for another agent that continues a session, in the session's own words with references to turns;
-written by rules.
+"""Brief for another agent that continues a session, in the session's own words with references to turns; written by
+rules.
 """
 
 from __future__ import annotations

@@ -71,7 +71,7 @@ def use_of(command_line: str, folder: str = "") -> CommandUse:
 
 
 def find_patched_files(text: str) -> list[str]:
-    """Return the files named in a patch in the form of `apply_patch`, also one inside JSON."""
+    """Return the files named in a patch in the form of `apply_patch`, also a patch inside JSON."""
     return list(dict.fromkeys(_PATCHED.findall(text))) if "*** " in text else []
 
 
@@ -403,7 +403,7 @@ def _first(arguments: Record, *names: str) -> str:
 
 
 def _command(command: Any) -> str:
-    """Return a command as one text; of a list, without the shell that runs it."""
+    """Return a command as a single text; of a list, without the shell that runs it."""
     if isinstance(command, list):
         words = [text(word) for word in command]
         return words[-1] if len(words) > 1 and words[0].rsplit("/", 1)[-1] in ("bash", "sh", "zsh") else " ".join(words)

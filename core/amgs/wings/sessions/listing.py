@@ -43,7 +43,7 @@ _AT = re.compile(rb'"(?:timestamp|time|ts)"\s*:\s*("\d{4}-[^"\\]+"|\d{10,13}\b)'
 _REQUEST = re.compile(r"^#+ My request for [\w ]+:[ \t]*$", re.MULTILINE)
 _TAG = re.compile(r"<[^<>]*>")
 _SAID: Final = ("content", "message", "text", "parts", "user_input")
-"""Fields with the user's words, the first present one is used."""
+"""Fields with the user's words, the first present field is used."""
 _PROMPT: Final = 200
 """Characters of a first prompt that are shown."""
 _TRIED: Final = 5
@@ -321,8 +321,8 @@ def _head(path: Path) -> bytes:
 
 
 def _files(home: Path, agent: str) -> Iterator[tuple[SessionFormat, Path, float, int]]:
-    """Yield (format, path, time of change, size) of each session file; a compressed one only if the plain one does not
-    exist.
+    """Yield (format, path, time of change, size) of each session file; a compressed file only if the plain file does
+    not exist.
     """
     for form in FORMATS:
         if agent and form.key != agent:
@@ -443,7 +443,7 @@ def _fill_from_session(row: ListedSession, session: Session) -> ListedSession:
 def _last(pattern: re.Pattern[bytes], data: mmap.mmap | bytes) -> str:
     """Return the last JSON string that a pattern matches; "" without a match."""
     literal = b""
-    for literal in (match[1] for match in pattern.finditer(data)):  # noqa: B007 - only the last one is used
+    for literal in (match[1] for match in pattern.finditer(data)):  # noqa: B007 - only the last is used
         pass
     return _string(literal).strip() if literal else ""
 
@@ -478,7 +478,7 @@ def _line_at(data: mmap.mmap | bytes, place: int) -> tuple[int, int]:
 
 @contextmanager
 def _bytes_of(path: Path, *, whole: bool) -> Iterator[mmap.mmap | bytes]:
-    """Yield the bytes of a file; of a compressed one only its head unless `whole`."""
+    """Yield the bytes of a file; of a compressed file only its head unless `whole`."""
     if is_packed(path):
         with open_unpacked(path) as file:
             yield file.read() if whole else file.read(_HEAD)

@@ -1,4 +1,6 @@
-"""Find what a compaction lost, which prohibitions of the user were broken after it, and what one now would drop."""
+"""Find what a compaction lost, which prohibitions of the user were broken after it, and what a compaction now would
+drop.
+"""
 
 from __future__ import annotations
 
@@ -84,7 +86,7 @@ def losses(session: Session) -> tuple[Loss, ...]:
 
 
 def loss_at(session: Session, boundary: Turn) -> Loss:
-    """Return what one compaction dropped; see `Loss`."""
+    """Return what a compaction dropped; see `Loss`."""
     dropped, opening = find_dropped_turns(session, boundary), opening_after(session, boundary)
     mark = boundary.boundary
     return Loss(
@@ -121,8 +123,8 @@ class LossReason:
 def explain(session: Session, boundary: Turn, text: str) -> LossReason | None:
     """Return what happened to a text at a compaction; None if no dropped turn contains it.
 
-    It is matched to a finding of the dropped turns that equals it, else contains it, preferably one that is gone; else
-    treated as words.
+    It is matched to a finding of the dropped turns that equals it, else contains it, preferably a finding that is gone;
+    else treated as words.
     """
     dropped, wanted = find_dropped_turns(session, boundary), _plain(text)
     window = "\n".join(turn.words for turn in opening_after(session, boundary))
@@ -161,7 +163,7 @@ def explain(session: Session, boundary: Turn, text: str) -> LossReason | None:
 
 
 def _plain(text: str) -> str:
-    """Return a text in lower case on one line."""
+    """Return a text in lower case on a single line."""
     return " ".join(text.lower().split())
 
 
@@ -195,7 +197,7 @@ def fate_of(finding: SessionFinding, window: str, sentences: Sequence[frozenset[
     """Return whether a finding is verbatim, reworded or gone in a window, passed as a line and as the word sets of its
     sentences.
 
-    A path counts as reworded if its file name remains; sentences, commands and errors if one sentence contains most of
+    A path counts as reworded if its file name remains; sentences, commands and errors if a sentence contains most of
     their words. Numbers and ids cannot be reworded.
     """
     if contains_whole(window, finding.text):
@@ -305,7 +307,7 @@ def _forbidden(turn: Turn) -> Iterator[tuple[str, str]]:
 
 
 def _breaks(commands: Iterable[Sequence[str]], what: str) -> bool:
-    """Return whether a command is the forbidden one, or begins with it."""
+    """Return whether a command is the forbidden command, or begins with it."""
     return any(f"{' '.join(words)} ".startswith(f"{what} ") for words in commands)
 
 

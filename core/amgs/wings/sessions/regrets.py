@@ -52,7 +52,7 @@ SAME_LINES: Final = 0.8
 KNOWN_LINES: Final = 0.6
 """Share of a search's lines that must be known for it to count as searched again."""
 SAME_WORDS: Final = 0.6
-"""Share of a sentence's words that an earlier one must contain for it to count as repeated."""
+"""Share of a sentence's words that an earlier sentence must contain for it to count as repeated."""
 _LEAST: Final = 40
 """Least characters of a result that counts."""
 _LONG_PAUSE: Final = 30 * 60
@@ -343,7 +343,7 @@ def _plain(passage: str) -> str:
 
 
 PLACES: Final = 12
-"""Places without a compaction that are examined in a session; each takes tens of milliseconds in a long one."""
+"""Places without a compaction that are examined in a session; each takes tens of milliseconds in a long session."""
 _FOLLOWING: Final = 120
 """Turns examined after a place, in a session without a compaction."""
 _LEAST_BEFORE, _LEAST_AFTER = 40, 20

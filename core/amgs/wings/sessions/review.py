@@ -154,7 +154,7 @@ class SessionReview:
 
 
 def review(session: Session, progress: Progress | None = None) -> SessionReview:
-    """Review a whole session; one of three megabytes takes half a second. Raises Cancelled."""
+    """Review a whole session; a session of three megabytes takes half a second. Raises Cancelled."""
     all_regrets = regrets(session, progress)
     return SessionReview(
         facts_of(session),

@@ -1,4 +1,4 @@
-"""A task across its files: subagents, forks, resumed, continued and copied sessions as one tree, with sums that
+"""A task across its files: subagents, forks, resumed, continued and copied sessions as a single tree, with sums that
 count each request once, even if several files contain it, and prices by a dated table, `prices.json`.
 """
 
@@ -167,7 +167,7 @@ def use_of(session: Session) -> SessionUse:
 
 
 def sum_of(name: str, requests: Sequence[CountedRequest]) -> UseSum:
-    """Return the sum of one session's requests."""
+    """Return the sum of a session's requests."""
     total = UseSum(name, 1)
     for request in requests:
         total = total.plus(request)
@@ -248,13 +248,13 @@ def trees_of(uses: Sequence[SessionUse]) -> tuple[TreeRow, ...]:
 
 
 def _sort_key(use: SessionUse) -> tuple[bool, float, bool, str]:
-    """Order by start; of two sessions with the same start, the one that names a parent is later."""
+    """Order by start; of two sessions with the same start, the session that names a parent is later."""
     return (use.started is None, use.started.timestamp() if use.started else 0.0, bool(use.parent), use.path)
 
 
 def _parent(order: Sequence[SessionUse], number: int, owner: dict[tuple[object, ...], int]) -> int:
-    """Return the index of the session that one came from; −1 for none. It is earlier in order, or no descendant, so
-    there is no cycle.
+    """Return the index of the session that a session came from; −1 for none. It is earlier in order, or no descendant,
+    so there is no cycle.
     """
     use = order[number]
     named = [
@@ -284,7 +284,7 @@ def _descends_from(order: Sequence[SessionUse], place: int, use: SessionUse) -> 
 
 
 def tree_at(home: Path, path: Path | None = None, progress: Progress | None = None) -> SessionTree:
-    """Return the trees of the sessions below a home folder, or only the one that contains a file.
+    """Return the trees of the sessions below a home folder, or only the tree that contains a file.
 
     Raises Cancelled, and InputError if the file cannot be read.
     """

@@ -142,7 +142,7 @@ _LEAST: Final = 1_024
 
 @dataclass(frozen=True, slots=True)
 class CacheMiss:
-    """A request that read again what the previous one had cached.
+    """A request that read again what the previous request had cached.
 
     lost: tokens that the cache could have provided. cost: in input tokens at full price. span: number of the turn that
     changed the prefix, None if unknown. seconds: since the previous request.
@@ -242,7 +242,7 @@ WaitedFor = Literal["tool", "model", "compaction"]
 
 @dataclass(frozen=True, slots=True)
 class WindowShare:
-    """Turns of one class in the window.
+    """Turns of the same class in the window.
 
     tool: of calls and results; role: of messages. tokens: of all of them; now: of those in the last window.
     """

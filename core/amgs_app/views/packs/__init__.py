@@ -1,6 +1,6 @@
 """Packs in the application: the commands `pack …`, their results, and how they are shown.
 
-Commands are imported when one is called, since a screen imports this package before its first painting.
+Commands are imported when a command is called, since a screen imports this package before its first painting.
 """
 
 from __future__ import annotations

@@ -47,8 +47,11 @@ class PackProposals:
 
 
 WORDS: Final = (
-    ("source, learning", "A member that was taken in as it is; one written from other blocks and cites them."),
-    ("uses, useful", "How often a version was read; the mean outcome of the readings that have one."),
+    (
+        "source, learning",
+        "A member that was taken in as it is; a member that was written from other blocks and cites them.",
+    ),
+    ("uses, useful", "How often a version was read; the mean outcome of the rated readings."),
     ("needed", "From 0 to 1: how likely the pack is to be read within the next 30 days, from its readings so far."),
     ("weight", "From 0 to 1: what outcomes taught of the pack; .5 where they taught nothing."),
     ("worth", "How much of what answers the pack holds, as the layers that are switched on see it."),
@@ -118,7 +121,7 @@ _KEEP_HELP = "Show what would have to go for the rest to fit in so many tokens."
 )
 def keep(
     engine: Engine,
-    name: Annotated[str, Arg(metavar="NAME", help="The pack's name; a new version where there is one.")],
+    name: Annotated[str, Arg(metavar="NAME", help="The pack's name; a known name gets a new version.")],
     query: Annotated[str, Arg(metavar="QUERY", help="Keep what a frame selects for it.")] = "",
     *,
     frame: Annotated[
@@ -134,8 +137,8 @@ def keep(
     ] = None,
     title: Annotated[str, Option("--title", metavar="TEXT", help="What the pack is about.")] = "",
 ) -> PackKept:
-    """Keep what a frame selects for a query, or the blocks that are named, as the next version of a pack. Equal
-    content is stored once; no version is written over.
+    """Keep what a frame selects for a query, or the blocks that are named, as the next version of a pack. Equal content
+    is stored once; no version is written over.
     """
     blocks = tuple(block or ())
     return engine.memory.packs.keep(name, query=query, frame=frame, budget=budget, blocks=blocks, title=title)
@@ -143,7 +146,7 @@ def keep(
 
 @operation(
     "pack list",
-    summary="List the packs that are saved, or show one: its members, readings and links.",
+    summary="List the packs that are saved, or show a pack: its members, readings and links.",
     example="pack list wifi",
     pane="packs",
     lists=lambda result: [block.id for block in result.blocks] if hasattr(result, "blocks") else None,
@@ -151,15 +154,15 @@ def keep(
 def packs(
     engine: Engine,
     pack: Annotated[
-        str, Arg(metavar="NAME[@VERSION]", help="A pack, in its latest version unless one is named; default: list.")
+        str, Arg(metavar="NAME[@VERSION]", help="A pack, in its latest version by default; default: list.")
     ] = "",
     *,
     retired: Annotated[bool, Option("--retired", help="Also list retired packs.")] = False,
     keep: Annotated[int | None, Option("--keep", metavar="TOKENS", min=0, help=_KEEP_HELP)] = None,
 ) -> PackList | PackContent:
     """List packs by name, in their latest version, with how often they were read, how often that was useful, how likely
-    each is read within 30 days, and the weight that outcomes taught; with a NAME, one with its members as they are now,
-    its keywords, versions and readings, and what ties it to others in four graphs.
+    each is read within 30 days, and the weight that outcomes taught; with a NAME, that pack with its members as they
+    are now, its keywords, versions and readings, and what ties it to others in four graphs.
     """
 
     own = engine.memory.packs
@@ -168,7 +171,7 @@ def packs(
 
 @operation(
     "pack assemble",
-    summary="Write one text from packs for a question, within a budget.",
+    summary="Write a text from packs for a question, within a budget.",
     synonyms=("route", "use"),
     example='pack assemble "when does the router fail?" --budget 600 --layers graphs,agents',
     pane="packs",
@@ -177,7 +180,7 @@ def packs(
 )
 def assemble(
     engine: Engine,
-    query: Annotated[str, Arg(metavar="QUERY", help="The question; may be left out where one pack is named.")] = "",
+    query: Annotated[str, Arg(metavar="QUERY", help="The question; may be left out where a pack is named.")] = "",
     *,
     pack: Annotated[str, Option("--pack", metavar="NAME[@VERSION]", help="Read this pack alone.")] = "",
     budget: Annotated[
@@ -205,7 +208,7 @@ def assemble(
 
 
 def read_layers(line: str) -> tuple[PackLayer, ...]:
-    """Parse names of layers; raises UsageError for an unknown one."""
+    """Parse names of layers; raises UsageError for an unknown layer."""
     from amgs.errors import UsageError
     from amgs.wings.packs.values import LAYERS
 
@@ -231,7 +234,7 @@ def outcome(
     session: Annotated[str, Option("--session", metavar="NAME", help="All readings of this session.")] = "",
     score: Annotated[float, Option("--score", metavar="X", min=0, max=1, help="From 0 useless to 1 useful.")] = 1.0,
 ) -> PackOutcome:
-    """Note the outcome of readings, as one change that teaches the layers; `undo` unlearns it."""
+    """Note the outcome of readings, as a single change that teaches the layers; `undo` unlearns it."""
     return engine.memory.packs.outcome(*(uses or ()), session=session, score=score)
 
 
@@ -254,7 +257,7 @@ def change(
 ) -> PackProposals:
     """List what could be done with packs: a rule proposes, and a policy that learns from verdicts and outcomes says how
     sure that is. MERGE: packs whose members are the same become the first. UPDATE: what superseded a member takes its
-    place. DELETE: retire what is hardly needed. ADD: packs that sessions read together become one more.
+    place. DELETE: retire what is hardly needed. ADD: packs that sessions read together become another pack.
     """
     from amgs.errors import UsageError
 

@@ -166,7 +166,7 @@ def pack_assembly(result: PackAssembly) -> ResultTable:
 @entry()
 def pack_proposals(result: PackProposals) -> RowList[PackProposal]:
     done = f"operation {result.done.id}: {result.done.summary}" if result.done is not None else ""
-    note = "`pack change --accept ID` carries one out, `--reject ID` is for good." if result.proposals else ""
+    note = "`pack change --accept ID` carries a proposal out, `--reject ID` is for good." if result.proposals else ""
     return PROPOSALS.of(plural(len(result.proposals), "proposal"), result.proposals, (done, note))
 
 

@@ -59,7 +59,7 @@ def record(
     ] = None,
     *,
     port: Annotated[
-        int, Option("--port", metavar="N", min=0, max=65535, help="Port to listen on; 0 takes a free one.")
+        int, Option("--port", metavar="N", min=0, max=65535, help="Port to listen on; 0 takes a free port.")
     ] = 4318,
     until: Annotated[
         int, Option("--until", metavar="SECONDS", min=0, help="Stop after so long; default: when it is stopped.")
@@ -165,7 +165,7 @@ def recorded(
 ) -> MemoryTraffic | RecallShown | MemoryRecords | MemoryAudit | RecallScores | MissedFact | RecordedConversations:
     """Show what recorded spans tell of the memory of another program. The views:
     - traffic: what the memory was asked to do, the latest first: `recorded --view traffic`
-    - recall: of one search (N, else the latest), what it brought, which of it an answer used, and what else lay there:
+    - recall: of a search (N, else the latest), what it brought, which of it an answer used, and what else lay there:
       `recorded 12`
     - records: what is there now: `recorded --view records --find kiln`
     - audit: records that are there twice, superseded, contradicted, never or long not recalled:

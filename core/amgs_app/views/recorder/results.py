@@ -66,7 +66,7 @@ class RecalledRow:
 
 @dataclass(frozen=True, slots=True)
 class RecallShown:
-    """`recorded N`: one operation with the records that it found, and others that were present."""
+    """`recorded N`: an operation with the records that it found, and others that were present."""
 
     operation: MemoryOperation
     rows: tuple[RecalledRow, ...]
@@ -74,7 +74,7 @@ class RecallShown:
 
 @dataclass(frozen=True, slots=True)
 class RecordRow:
-    """A record of the other memory. versions: texts that it had, including the present one."""
+    """A record of the other memory. versions: texts that it had, including the present text."""
 
     store: str
     id: str
@@ -207,7 +207,7 @@ def show_traffic(
 
 
 def show_recall(memory: ForeignMemory, search: MemoryOperation) -> RecallShown:
-    """Return one search, with what it found and what else was present."""
+    """Return a search, with what it found and what else was present."""
     from amgs.wings.recorder.uses import records_not_recalled, uses_of
 
     used = {use.rank: use.used for use in uses_of(memory, search)}

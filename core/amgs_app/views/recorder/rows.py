@@ -73,7 +73,7 @@ def _summarise_traffic(result: MemoryTraffic) -> str:
 
 
 def describe_operation(operation: MemoryOperation) -> str:
-    """Return what an operation concerned: its query, else its records, else the id of one."""
+    """Return what an operation concerned: its query, else its records, else the id of a record."""
     subject = (
         operation.query
         or " · ".join(record.content or record.id for record in operation.records[:3])
@@ -254,7 +254,7 @@ def recall_scores(result: RecallScores) -> ResultTable:
     notes = [
         f"{plural(review.judged, 'recalled record')}: {review.used:.0%} used{anyway}",
         f"{review.untold:,} more whose use cannot be told" if review.untold else "",
-        f"a used record scored above an unused one with a chance of {review.auroc:.2f}"
+        f"a used record scored above an unused record with a chance of {review.auroc:.2f}"
         if review.auroc is not None
         else "",
         "well below .5: lower scores seem to mean better records here, as distances do"

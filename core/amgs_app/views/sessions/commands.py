@@ -89,7 +89,7 @@ def session(
         str, Option("--project", metavar="NAME", help="Of a list: projects whose folder holds this.")
     ] = "",
     agent: Annotated[
-        str, Option("--agent", metavar="NAME", help="Of a list: sessions of one program, such as claude-code.")
+        str, Option("--agent", metavar="NAME", help="Of a list: sessions of a program, such as claude-code.")
     ] = "",
     tree: Annotated[
         bool, Option("--tree", help="Subagents, forks, resumed and copied sessions as one tree; each request once.")
@@ -134,16 +134,16 @@ def session(
     | SessionOutlook
 ):
     """Without FILE, list the sessions of coding agents that lie on this machine, printed newest last, as data newest
-    first, or with --find what was said and done in any of them that holds all words. With one, look at it.
+    first, or with --find what was said and done in any of them that holds all words. With a FILE, look at it.
 
     Its views:
     - overview: how full the window was, what each compaction threw away, what was needed again and what that cost:
       `session last`
     - turns: what was said and done: `session last --view turns --find deploy`
     - window: what the model read for a turn, in order: `session last --view window --at 40`
-    - text: one turn, whole: `session last --view text --at 40`
+    - text: a turn in full: `session last --view text --at 40`
     - lost: what compactions threw away, by class: `session last --view lost --class path`
-    - why: what became of one thing: `session last --view why --find deploy.md`
+    - why: what became of a thing: `session last --view why --find deploy.md`
     - regret: what of it was needed again, beside what is done again anyway: `session last --view regret`
     - cache: what each request read from the provider's cache: `session last --view cache`
     - rules: instructions that were loaded, and rules that were broken: `session last --view rules`
@@ -318,7 +318,7 @@ def _turn(opened: Session, at: int | None) -> Turn:
     if not opened.turns:
         raise UsageError("The session holds no turns.", way_out="Its overview tells what its records are.")
     if at is not None and at > len(opened.turns):
-        raise UsageError(f"There is no turn {at}.", way_out=f"The last one is {len(opened.turns)}.")
+        raise UsageError(f"There is no turn {at}.", way_out=f"The last is {len(opened.turns)}.")
     return opened.turn(at) if at is not None else (opened.main or opened.turns)[-1]
 
 
@@ -330,7 +330,7 @@ def _no_boundary(opened: Session, at: int) -> None:
 
 
 def _turns(opened: Session, find: str, at: int | None, limit: int) -> SessionTurns:
-    """Return the turns that contain the words, or those around one, or the last."""
+    """Return the turns that contain the words, or those around a turn, or the last."""
     from amgs.wings.sessions.review import facts_of
     from amgs.wings.sessions.work import row_of
     from amgs_app.views.sessions.results import SessionTurns
@@ -350,7 +350,7 @@ def _turns(opened: Session, find: str, at: int | None, limit: int) -> SessionTur
 
 
 def _why(opened: Session, at: int | None, subject: str) -> SessionWhy:
-    """Return what happened to a text at a compaction, by default the last one that dropped it."""
+    """Return what happened to a text at a compaction, by default the last that dropped it."""
     from amgs.wings.sessions.losses import explain
     from amgs.wings.sessions.regrets import regrets
     from amgs.wings.sessions.review import facts_of

@@ -198,8 +198,8 @@ def draw_session(
     view: str = TABS[0],
     listed: RowList[Any] | None = None,
 ) -> Figure:
-    """Return the head, the strip, and the list of a view, or the first page without one. at: turn marked
-    in the strip.
+    """Return the head, the strip, and the list of a view, or the first page without a session. at: turn marked in the
+    strip.
     """
     sheet = Figure(canvas)
     body = sheet.part(0, head(sheet, result, view))

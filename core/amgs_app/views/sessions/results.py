@@ -44,7 +44,7 @@ class SessionWindowShown:
 
 @dataclass(frozen=True, slots=True)
 class SessionText:
-    """`session FILE --view text`: one turn in full. diff: lines that a call changes in files."""
+    """`session FILE --view text`: a turn in full. diff: lines that a call changes in files."""
 
     facts: SessionFacts
     turn: Turn
@@ -127,7 +127,7 @@ TERMS: Final = (
         "reread, rerun, searched, repeated",
         "Done again after a compaction; shown beside what is done again elsewhere, and not counted as its price.",
     ),
-    ("read again", "A file whose reading showed, for the most part, lines that an earlier one had shown."),
+    ("read again", "A file whose reading showed, for the most part, lines that an earlier reading had shown."),
     ("mended at", "The turn at which a step went well that had failed before."),
     ("cache", "The share of what the model read that the provider had cached from the request before."),
 )

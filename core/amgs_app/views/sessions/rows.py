@@ -101,7 +101,7 @@ def session_listing(result: SessionListing) -> ResultTable:
         f"{plural(result.left, 'file was', 'files were')} not counted for want of time" if result.left else "",
         f"not read: {', '.join(f'{program} ({where})' for program, where in result.unread)}" if result.unread else "",
         "▼ compactions; again: what was needed again after them, where there was time to look" if rows else "",
-        "`amgs session ID` opens one, `amgs session last` the newest: the beginning of its id is enough"
+        "`amgs session ID` opens a session, `amgs session last` the newest: the beginning of its id is enough"
         if rows
         else "",
     ]
@@ -462,7 +462,7 @@ def session_cache(result: SessionCache) -> RowList[CacheMiss]:
             f"{plural(len(cache.requests), 'request')}: {cache.cached:,} tokens read from the cache, {cache.written:,}"
             f" put into it, {cache.fresh:,} at full price, {cache.output:,} written",
             f"{cache.share:.1%} of what was read came from the cache",
-            "price: tokens of input at full price; a cached one costs .1, one that is put in 1.25",
+            "price: tokens of input at full price; a cached token costs .1, a token written to the cache 1.25",
         ]
     return MISSES.of("Prefixes that were read again", cache.missed, notes)
 

@@ -26,7 +26,7 @@ from amgs.types import Block, BlockFilter, EdgeKey, Frame, FrameDefinition, Weig
 
 
 class Assembler(MemoryPart):
-    """See the module."""
+    """Assembles frames for `memory.assemble` and `memory.frames`."""
 
     def assemble(
         self,

@@ -30,7 +30,7 @@ _WHOLE_POOL = 1_000_000
 
 
 class Calibration(MemoryPart):
-    """See the module."""
+    """`memory.calibration`: learning from outcomes."""
 
     # --- outcomes (AMGS §7.3) ---------------------------------------------------------------------------
 

@@ -111,7 +111,9 @@ class MemoryPart:
 
 
 class Changes:
-    """See the module. The latest 4,096 changes are available; they contain no text of the memory."""
+    """`memory.changes`, by all programs that share the memory. The latest 4,096 changes are available; they contain no
+    text of the memory.
+    """
 
     def __init__(self, context: MemoryContext) -> None:
         self._storage = context.storage
@@ -139,7 +141,9 @@ SEARCHED = BlockFilter(statuses=("consolidated", "raw"))
 
 
 class Retrieval(MemoryPart):
-    """See the module; each question reads one committed state, even while others write."""
+    """Search by six layers (AMGS §6), and why a block is among the hits. Each question reads one committed state, even
+    while others write.
+    """
 
     def search(
         self,

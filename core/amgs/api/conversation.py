@@ -35,7 +35,9 @@ from amgs.types.conversation_views import GIVEN_TEXT, RESTORE_LEVELS, Conversati
 
 
 class Conversations(ConversationContexts):
-    """See the module. Reading writes nothing; `undo` reverts `add` and `clear`."""
+    """`memory.conversation`, with the changes of stored conversations. Reading writes nothing; `undo` reverts `add` and
+    `clear`.
+    """
 
     def add(self, conversation: str, messages: Sequence[GivenMessage]) -> ConversationAdded:
         """Append messages to a stored conversation, and ingest them as raw blocks.

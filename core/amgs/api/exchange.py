@@ -100,7 +100,7 @@ class ForeignImport:
 
 
 class Exchange(MemoryPart):
-    """See the module."""
+    """`memory.exchange`: export and import of a whole memory."""
 
     def export(self, path: Path, form: Form = "json") -> Exported:
         """Write the whole store to a file, completely or not at all; raises InputError if it cannot be written."""

@@ -37,7 +37,7 @@ class ComparisonSide:
 
 
 class Frames(MemoryPart):
-    """See the module."""
+    """`memory.frames`: cached and past assemblies, comparisons, and the user's own frames."""
 
     def __init__(self, context: MemoryContext) -> None:
         super().__init__(context)

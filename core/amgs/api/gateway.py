@@ -26,7 +26,7 @@ _LATEST = 20
 
 
 class GatewayLog(MemoryPart):
-    """See the module.
+    """`memory.gateway`: agents' requests, and what the model read for each.
 
     The latest requests are stored without texts of the conversation, so they outlive the gateway. They are a log: not
     journalled, cannot be undone, and no change of the memory. System prompts and tool definitions are stored once each.

@@ -140,7 +140,7 @@ def log_uses(
     return tuple(uses)
 
 
-# Promise how often a frame's budget is enough, from the tokens that earlier questions needed (`diagnosis.needs`).
+# Promise how often a frame's budget is enough, from the tokens that earlier questions needed (`diagnosis.diagnosing`).
 #
 # The method is split conformal prediction (Vovk, Gammerman and Shafer 2005): it assumes only that the next question
 # is drawn like the earlier ones. Every frame shows the promise that `add_promise` adds.

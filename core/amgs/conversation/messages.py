@@ -229,7 +229,7 @@ class KeepsConversations(Protocol):
 
 
 class AgentConversation:
-    """See the module. options: as `optimise` takes them.
+    """Carries on a conversation as an agent does. options: as `optimise` takes them.
 
     The plan of each context is passed to the next, so that what a provider has cached stays valid while it fits.
     """

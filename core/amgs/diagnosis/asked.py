@@ -1,6 +1,6 @@
 """Find the logged request that led to an answer: the named request, else the latest that returned the answer's words.
 
-A request is an assembly, a search or a call through the gateway. `diagnosing` explains it, and `trial` asks others
+A request is an assembly, a search or a call through the gateway. `diagnosing` explains it, and `fixes` asks others
 again.
 """
 

@@ -42,7 +42,7 @@ from amgs.types.diagnosis import (
 
 # Measure the smallest budget at which a frame contains what a labelled question's answer must rest on.
 #
-# `calibration.coverage` turns these budgets into a promise for further questions. Nothing is logged.
+# `calibration.forecasting` turns these budgets into a promise for further questions. Nothing is logged.
 
 MOST: Final = 16_384
 """Largest budget tried, in tokens; what it does not contain counts as never contained."""

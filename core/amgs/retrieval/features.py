@@ -2,8 +2,8 @@
 
 `waterfall` calls `compute_features` once a query, and `similarity.WEIGHTS` has a fitted weight for each feature: a
 change here needs a new fit (`python -m benchmarks.fit`). Which features apply depends on the form of the text
-(`text_forms`): only a turn of a dialogue has a speaker. Features are relative to the query's best candidate, so that
-their weighted sum ranks; none knows a corpus, or a language beyond its commonest words.
+(`sources`): only a turn of a dialogue has a speaker. Features are relative to the query's best candidate, so that their
+weighted sum ranks; none knows a corpus, or a language beyond its commonest words.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ FEATURES: Mapping[str, str] = {
     " about",
     "asked_of": "a turn of somebody whom the query names",
     "other_role": "a turn of the assistant of a chat where the question's I means the user, or the other way round",
-    "no_answer": "a turn that asks what is asked, or says that it is not known (`non_answers`)",
+    "no_answer": "a turn that asks what is asked, or says that it is not known (`mark_non_answers`)",
     "written_then": "written on a day that the question names, where its text does not give that day; a third where "
     "the question asks for more than the day",
     "told_day": "its text mentions a day that the question names, other than the day it was written on",
@@ -46,7 +46,7 @@ FEATURES: Mapping[str, str] = {
     "turn_length": "logarithm of a turn's length over that of the middle one",
     "part_length": "the same of a part of a document among parts",
     "flow": "what flowed in along the edges of the graph",
-    "shared_names": "names that it shares with the best hits, and its place among them (`shared_names`)",
+    "shared_names": "names that it shares with the best hits, and its place among them (`add_shared_names`)",
 }
 """Each feature and what it says, in the order of the columns. Gated: times the gate of the text's form, which is 0 for
 all but turns and falls with their length.

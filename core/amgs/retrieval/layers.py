@@ -174,8 +174,8 @@ def expand(
 
 # Compute the composite score of a search's candidates from five parts, each in [0, 1] (AMGS §7.2): layer 6.
 #
-# Searches, frames and `why` score with it; because the sum is linear, `admit` can say which weights would admit a
-# block.
+# Searches, frames and `why` score with it; because the sum is linear, `why.find_admission` can say which weights would
+# admit a block.
 
 SEARCH_WEIGHTS = Weights(recency=0.01, centrality=0.01, confidence=0.01, similarity=0.96, reinforcement=0.01)
 """A search asks what matches; the other parts only order what matches equally well: docs/results/search.md."""

@@ -119,7 +119,7 @@ def answerable(evidence: Features) -> float:
 
 
 def form_of(evidence: Features) -> int:
-    """Return the form of text of the best candidate, of `text_forms.FORMS`; the evidence is not empty."""
+    """Return the form of text of the best candidate, of `sources.FORMS`; the evidence is not empty."""
     return int(evidence.form[int(np.argmax(contributions(evidence).sum(axis=1)))])
 
 

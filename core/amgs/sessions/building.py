@@ -25,7 +25,9 @@ LARGE: Final = 64 * 1024 * 1024
 
 @dataclass
 class SessionBuilder:
-    """See the module. Each record is passed to exactly one of `turn` (once or several times), `note` and `fail`."""
+    """Builds a session while its file is read. Each record is passed to exactly one of `turn` (once or several times),
+    `note` and `fail`.
+    """
 
     agent: str
     format: str

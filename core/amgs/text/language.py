@@ -180,9 +180,9 @@ _DIGITS = {"day": {r"3[01]|[12]\d|0?[1-9]": ""}, "mm": {"1[0-2]|0?[1-9]": ""}, "
 
 @dataclass(frozen=True)
 class LanguageTable:
-    """request, asks, subject, own: of who is meant (`retrieval.asked_role`). asking: says that a question asks what was
-    asked. open, talking: of days that a question names (`retrieval.asked_days`). phrases: dates, each with its English.
-    holding: says that it asks what holds. particles: what parts words in a script without spaces.
+    """request, asks, subject, own: of who is meant (`retrieval.sources`). asking: says that a question asks what was
+    asked. open, talking: of days that a question names (`retrieval.text_features`). phrases: dates, each with its
+    English. holding: says that it asks what holds. particles: what parts words in a script without spaces.
     """
 
     request: re.Pattern[str]

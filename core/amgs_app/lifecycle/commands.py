@@ -406,7 +406,7 @@ def undo(
     In the workstation and at a terminal it shows what it will undo and asks first; --yes skips the question, and
     scripts are never asked.
     """
-    del yes  # for whoever asks; see amgs_app/shell/confirmation.py
+    del yes  # for whoever asks; see amgs_app/shell/output.py
     plan = engine.memory.lifecycle.plan_undo(operation)
     return plan if dry_run else engine.memory.undo(plan.operation.id)
 

@@ -34,7 +34,7 @@ OTHER_BRANCH = "it stands on another branch than the one that the conversation e
 
 
 class ChatGPTImporter:
-    """See the module."""
+    """Reads `conversations.json` of ChatGPT's data export, with a tree of messages per conversation."""
 
     name: ForeignFormat = "chatgpt"
     program = "ChatGPT"
@@ -161,16 +161,14 @@ def _at(path: str, field: str) -> str:
     return f"{path}.{field}" if path else field
 
 
-# Claude: `conversations.json` of its data export, a list of messages per conversation, `memories.json`, and
-# `projects.json`.
-#
-# The list of messages also contains questions and answers that were replaced; `parent_message_uuid` links each
-# message to its parent. `current_leaf_message_uuid`, if present, is the last message of the displayed branch; else
-# that is the latest message.
-
-
 class ClaudeImporter:
-    """See the module."""
+    """Reads `conversations.json` of Claude's data export, a list of messages per conversation, `memories.json`, and
+    `projects.json`.
+
+    The list of messages also contains questions and answers that were replaced; `parent_message_uuid` links each
+    message to its parent. `current_leaf_message_uuid`, if present, is the last message of the displayed branch; else
+    that is the latest message.
+    """
 
     name: ForeignFormat = "claude"
     program = "Claude"

@@ -10,17 +10,16 @@ from amgs.exchange.importers.records import ForeignFormat, ForeignRecords, Recor
 from amgs.sessions.lines import name
 from amgs.settings import IngestSettings
 
-# MCP's reference memory server: the file of its graph, entities with observations and relations.
-#
-# By modelcontextprotocol/servers, src/memory: one object per line in `memory.json` or `memory.jsonl`, or one document
-# as from its tool `read_graph`.
-
 _GRAPH = ("entities", "relations")
 _TYPES = ("entity", "relation", "observation")
 
 
 class McpGraphImporter:
-    """See the module."""
+    """Reads the graph of MCP's reference memory server: entities with observations, and relations.
+
+    By modelcontextprotocol/servers, src/memory: an object per line in `memory.json` or `memory.jsonl`, or a single
+    document as from its tool `read_graph`.
+    """
 
     name: ForeignFormat = "mcp"
     program = "the MCP memory server"
@@ -90,7 +89,7 @@ _SCOPES = ("user_id", "agent_id", "run_id", "app_id")
 
 
 class Mem0Importer:
-    """See the module."""
+    """Reads the listing of mem0's REST interface and of `Memory.get_all`, and its export of memories."""
 
     name: ForeignFormat = "mem0"
     program = "mem0"

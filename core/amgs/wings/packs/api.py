@@ -39,7 +39,9 @@ _SUCCESSORS, _LONGEST = ("superseded_by", "merged_into"), 32
 
 
 class Packs:
-    """See the module. A version never changes, and a reading changes no pack; `undo` reverts everything else."""
+    """`memory.packs`: named, versioned sets of blocks. A version never changes, and a reading changes no pack; `undo`
+    reverts everything else.
+    """
 
     def __init__(self, context: MemoryContext) -> None:
         self._context = context

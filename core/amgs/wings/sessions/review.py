@@ -101,8 +101,8 @@ class FillPoint:
 
 @dataclass(frozen=True, slots=True)
 class SessionReview:
-    """See the module. kinds: rates of regrets, compared with places without a compaction. used: all requests of the
-    file, including subagents'. prices: date of the price table. outlook: None without turns.
+    """Review of a whole session. kinds: rates of regrets, compared with places without a compaction. used: all requests
+    of the file, including subagents'. prices: date of the price table. outlook: None without turns.
     """
 
     facts: SessionFacts

@@ -116,11 +116,11 @@ class Workstation(App[None], inherit_bindings=False):
         super().__init__()
         end_with_widgets()
         self._collection = IdleCollection(lambda: self.engine.works) if collects else None
-        self.kept = kept_state or KeptState()
+        self.saved = kept_state or KeptState()
         self.state = ScreenState(store_name, now, front=front)
         self.main = MainScreen(self, self.state)
         self.appearance = Appearance(
-            self, self.main.redraw, theme=theme, last_theme=self.kept.theme, folders=theme_folders, symbols=symbols
+            self, self.main.redraw, theme=theme, last_theme=self.saved.theme, folders=theme_folders, symbols=symbols
         )
         self.engine = EngineWorker(open_session, execute, self._deliver, kind_of=kind_of)
         self.runs = RunStatus(self.main.status)
@@ -143,7 +143,7 @@ class Workstation(App[None], inherit_bindings=False):
             pages=self.pages,
             use_keys=self.use_keys,
             follow=self.watch_service.follow,
-            kept_selection=self.kept.find_selected,
+            kept_selection=self.saved.find_selected,
         )
 
     # --- Textual ------------------------------------------------------------------------------------------
@@ -434,10 +434,10 @@ class Workstation(App[None], inherit_bindings=False):
 
         def chose(action: Action | None) -> None:
             if action is not None:
-                self.kept.note_use(action.id)
+                self.saved.note_use(action.id)
                 action.run()
 
-        self.push_screen(ActionPalette(self.actions(), self.kept.recent), chose)
+        self.push_screen(ActionPalette(self.actions(), self.saved.recent), chose)
 
     # --- leaving ------------------------------------------------------------------------------------------
 
@@ -451,5 +451,5 @@ class Workstation(App[None], inherit_bindings=False):
 
     def keep_state(self) -> None:
         """Save the screen's state for the next start."""
-        self.kept.theme = self.appearance.chosen_theme or self.kept.theme
-        self.kept.write(self.state.place, self.selected or "")
+        self.saved.theme = self.appearance.chosen_theme or self.saved.theme
+        self.saved.write(self.state.place, self.selected or "")

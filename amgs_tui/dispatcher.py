@@ -155,7 +155,7 @@ class Dispatcher:
     @property
     def operator_stayed(self) -> bool:
         """Return whether the operator has stayed in the pane since asking for the present answer, and is not typing."""
-        return self._screen.in_front and self._asked_at in (None, self._screen.moves)
+        return self._screen.is_in_front and self._asked_at in (None, self._screen.moves)
 
     def _begin(self, event: Started) -> None:
         request = event.request

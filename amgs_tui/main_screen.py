@@ -280,14 +280,14 @@ class MainScreen(Screen[Any], inherit_bindings=False):
         return self.focused if isinstance(self.focused, Pane) else None
 
     @property
-    def in_front(self) -> bool:
+    def is_in_front(self) -> bool:
         """Return whether no dialog covers the panes and no line is being typed."""
         return len(self.app.screen_stack) == 1 and not self.asking
 
     @property
     def untouched(self) -> bool:
         """Return whether the operator has not moved yet and is not typing."""
-        return self.body.main == PANES[0] and not self.body.maximised and self.in_front
+        return self.body.main == PANES[0] and not self.body.maximised and self.is_in_front
 
     def on_descendant_focus(self, event: events.DescendantFocus) -> None:
         if isinstance(event.widget, Pane):

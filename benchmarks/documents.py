@@ -20,7 +20,7 @@ from amgs.errors import InputError
 from amgs.ingest.document import cut_document
 from amgs.ingest.raw_blocks import RawBlock
 from amgs.ingest.readers import line_ranges, notes
-from amgs.text.markdown import fenced, plain, without_plumbing
+from amgs.text.markdown import clean_heading, remove_plumbing, split_fences
 from benchmarks import measures
 from benchmarks.bench_results import Bench, BenchResult, BenchTable, MemoryRig
 from benchmarks.references import BM25, DEPTH, FUSED, HYBRID, KEYWORD, METHODS, VECTOR, RankedQuestion, SearchControls
@@ -109,7 +109,7 @@ def _texts(folder: Path) -> Iterator[tuple[str, str]]:
 def _drafts(source: str, called: str, text: str, asked: dict[str, list[str]]) -> Iterator[RawBlock]:
     """The blocks of one document; the questions that its sections answer are added to `asked`."""
     _, body = line_ranges.read_front_matter(text.replace("\r\n", "\n"))
-    sections = _sections(without_plumbing(body))
+    sections = _sections(remove_plumbing(body))
     document = next((s.title for s in sections if s.level == _TITLE), "")
     parts = [
         (section, piece.text) for section in sections for piece in cut_document(notes.document(_held(section)), LIMIT)
@@ -136,11 +136,11 @@ def _held(section: _Section) -> str:
 def _sections(body: str) -> Sequence[_Section]:
     """The text cut before each heading of level 1–3; what stands in a code fence is none."""
     found: list[tuple[int, str, list[str]]] = [(0, "", [])]
-    for part, code in fenced(body):
+    for part, code in split_fences(body):
         for line in part.split("\n"):
             match = None if code else _HEADING.match(line)
-            if match and len(match[1]) <= _DEEPEST and plain(match[2]):
-                found.append((len(match[1]), plain(match[2]), []))
+            if match and len(match[1]) <= _DEEPEST and clean_heading(match[2]):
+                found.append((len(match[1]), clean_heading(match[2]), []))
             else:
                 found[-1][2].append(line)
     return [_Section(level, title, "\n".join(lines)) for level, title, lines in found]

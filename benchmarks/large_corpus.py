@@ -22,7 +22,7 @@ from amgs.clock import microseconds_of
 from amgs.errors import InputError
 from amgs.identity import block_id
 from amgs.lifecycle.categories import CATEGORIES, decay_of
-from amgs.text.embedding import normalised
+from amgs.text.embedding import normalise_rows
 from amgs.types import Vector
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
@@ -179,7 +179,7 @@ def paragraph_vectors(sample: NDArray[np.int64], real: Vector, total: int) -> Ve
     before = np.where(sample[after] > places, np.maximum(after - 1, 0), after)
     span = np.maximum(sample[after] - sample[before], 1)
     share = ((places - sample[before]) / span).astype(np.float32)[:, None]
-    return normalised((1 - share) * real[before] + share * real[after])
+    return normalise_rows((1 - share) * real[before] + share * real[after])
 
 
 def vectors_of(made: Slice, paragraphs: Vector, seed: int) -> Vector:
@@ -187,9 +187,9 @@ def vectors_of(made: Slice, paragraphs: Vector, seed: int) -> Vector:
     chance = np.random.default_rng([seed, made.start, 1])
     noise = chance.standard_normal((len(made.ids), paragraphs.shape[1]), dtype=np.float32)
     noise *= _NOISE / np.sqrt(np.float32(paragraphs.shape[1]))
-    mixed = normalised(paragraphs[made.base] + np.float32(0.4) * paragraphs[made.other])
+    mixed = normalise_rows(paragraphs[made.base] + np.float32(0.4) * paragraphs[made.other])
     # A paragraph as it stands lends to itself; it still gets a little noise unless its vector is a real one.
-    return normalised(mixed + noise * (made.other != made.base)[:, None].astype(np.float32))
+    return normalise_rows(mixed + noise * (made.other != made.base)[:, None].astype(np.float32))
 
 
 # --- text -------------------------------------------------------------------------------------------------

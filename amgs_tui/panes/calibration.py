@@ -251,7 +251,7 @@ diagram; f shows one frame, category or type of edge alone. c previews a recalib
         self.look()
 
     def action_feedback(self, verdict: Verdict) -> None:
-        """Judge the forecast under the cursor, and go on to the next open one."""
+        """Judge the forecast under the cursor, and go on to the next open forecast."""
         if self._case is None:
             return
         judged = self._case.outcome

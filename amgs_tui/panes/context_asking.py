@@ -392,5 +392,5 @@ def is_restored(span: ContextSpan | FateChange) -> bool:
 
 
 def _whole(context: OptimisedContext) -> set[int]:
-    """Return the numbers of the messages that are kept as they are."""
+    """Return the numbers of the messages that stay as they are."""
     return {n for span in context.spans if span.fate == "kept" for n in range(span.first, span.last + 1)}

@@ -10,8 +10,8 @@ from dataclasses import replace
 from datetime import date, datetime, timedelta
 
 from amgs.text.intervals import DayInterval, Grain, Modality, dates_in
-from amgs.text.intervals.grammar import IN_TEXT, RULES, day_of, longest, side_of
-from amgs.text.intervals.periods import counted
+from amgs.text.intervals.grammar import IN_TEXT, RULES, day_of, find_longest, side_of
+from amgs.text.intervals.periods import read_counts
 from amgs.text.intervals.reading import Found, Reading, Settled
 
 _LEADS: tuple[tuple[Modality, bool, tuple[str, ...]], ...] = (  # how, whether the named days are left out, the words
@@ -31,7 +31,7 @@ _TAILS: tuple[tuple[Modality, tuple[str, ...]], ...] = (
 def _open(r: Reading, i: int) -> Found | None:
     """Before 2019, since May, by the end of the month, later than 2020, more than 2 weeks after today."""
     rough = r.after(i, "more than", "less than", "at least", "over")
-    told = counted(r, rough) if rough is not None else None
+    told = read_counts(r, rough) if rough is not None else None
     if told is not None and r.at(told[0]) in ("before", "after", "from"):
         day = r.days("point", rough or i)
         if day is None:
@@ -100,7 +100,7 @@ def interval_of(phrase: str, written: date | datetime, before: str = "", after: 
     reading = Reading(phrase, told or today, _PHRASE_RULES, side)
     best: tuple[int, Settled] | None = None
     for i in range(len(reading)):
-        found = longest(reading, i, _IN_A_SPAN, sure=False)
+        found = find_longest(reading, i, _IN_A_SPAN, sure=False)
         if found is not None and (best is None or found.end - i > best[0]):
             best = found.end - i, found
     return best[1].means if best else None

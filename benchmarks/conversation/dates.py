@@ -27,7 +27,7 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 from amgs.text.intervals import DayInterval, Grain, dates_in
-from amgs.text.intervals.calendar import Days, around, shifted
+from amgs.text.intervals.calendar import Days, around, shift_day
 from amgs.text.intervals.reading import MONTHS, WEEKDAYS
 from benchmarks.bench_results import BenchTable, Comparator, MemoryRig, SubjectResult
 from benchmarks.conversation.date_phrases import interval_of
@@ -117,10 +117,10 @@ def _beside(told: str, day: date) -> list[Days]:
     side = {"before": -1, "after": 1, "of": 0}[found[3]]
     if unit == "week":
         seven = [(day - timedelta(days=7 * n), day - timedelta(days=1))] if side < 0 else []
-        return [*seven, around(shifted(day, side * n, "week"), "week")]
+        return [*seven, around(shift_day(day, side * n, "week"), "week")]
     wanted = 5 if unit == "weekend" else WEEKDAYS.get(unit)
     if wanted is None:
-        return [(shifted(day, side * n, "day"),) * 2] if unit == "day" else []
+        return [(shift_day(day, side * n, "day"),) * 2] if unit == "day" else []
     if side == 0:
         near = min(
             (day + timedelta(days=k) for k in range(-3, 4)), key=lambda d: ((d.weekday() - wanted) % 7, abs(d - day))

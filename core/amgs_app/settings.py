@@ -148,9 +148,9 @@ def load_settings(file: Path | None = None) -> WorkstationSettings:
     return settings
 
 
-def check_settings(given: Mapping[str, Any]) -> tuple[WorkstationSettings, dict[str, str]]:
+def check_settings(stated: Mapping[str, Any]) -> tuple[WorkstationSettings, dict[str, str]]:
     """Return the settings that values give, and a sentence for each key whose value is wrong."""
-    values, _ = _split_known(given, WorkstationSettings)
+    values, _ = _split_known(stated, WorkstationSettings)
     plain = WorkstationSettings.model_construct()
     try:
         settings = WorkstationSettings(**values)
@@ -163,11 +163,11 @@ def check_settings(given: Mapping[str, Any]) -> tuple[WorkstationSettings, dict[
     }
 
 
-def raise_faults(faults: Mapping[str, str], file: Path, *, named: bool, given: Sequence[str] = ()) -> None:
-    """Raise UsageError for settings that are wrong, if any are. given: keys that were typed, which stand nowhere."""
+def raise_faults(faults: Mapping[str, str], file: Path, *, named: bool, typed_keys: Sequence[str] = ()) -> None:
+    """Raise UsageError for settings that are wrong, if any are. typed_keys: as typed, which stand nowhere."""
     if not faults:
         return
-    typed = [key for key in faults if any(f"{word}.".startswith(f"{key}.") for word in given)]
+    typed = [key for key in faults if any(f"{word}.".startswith(f"{key}.") for word in typed_keys)]
     places = {key: "" if key in typed else _place(key.split("."), file, {}) or str(file) for key in faults}
     sentences = [f"{faults[key].removesuffix('.')}{place and f' ({place})'}." for key, place in places.items()]
     variables = [place for place in dict.fromkeys(places.values()) if place not in ("", str(file))]

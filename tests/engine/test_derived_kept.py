@@ -86,7 +86,7 @@ def test_damage_beside_the_store_is_found_and_derived_anew(tmp_path: Path) -> No
     raw[-5] ^= 0xFF
     matrix.write_bytes(bytes(raw))
     with opened(path) as memory:
-        assert [fault.where for fault in memory.verify().faults if "kept" in fault.where] == ["kept vectors"]
+        assert [fault.where for fault in memory.verify().faults if "saved" in fault.where] == ["saved vectors"]
     with opened(path) as memory:
         assert memory.verify().faults == ()
     assert answers(path) == wanted

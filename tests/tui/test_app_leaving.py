@@ -21,7 +21,7 @@ async def test_a_draft_of_a_store_in_memory_is_asked_about_where_it_holds_correc
         await driven.press("x", "q")
         assert isinstance(driven.app.screen, Confirm) and "corrections to 1 block" in driven.text
         await driven.press("n")
-        assert driven.app.main.in_front
+        assert driven.app.main.is_in_front
         await driven.press("q", "y")
     assert driven.app.return_code == 0
 

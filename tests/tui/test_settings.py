@@ -245,4 +245,4 @@ def test_an_entry_of_a_table_is_set_by_its_name_and_no_key_twice(amgs: Amgs, tmp
     assert amgs("--settings", str(file), "settings", "focus.window=256", "focus.window=384") == 2
     assert "focus.window is set twice" in amgs.err
     assert amgs("--settings", str(file), "settings", "screen.keys={}") == 2
-    assert "set one of its entries" in amgs.err
+    assert "set an entry of it" in amgs.err

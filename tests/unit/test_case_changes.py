@@ -34,7 +34,7 @@ def test_a_case_that_moved_says_its_ranks_the_part_that_moved_and_what_passed_it
     told = moved(BEFORE, after).because
     assert told[0] == "dome “About dome” went from rank 1 to 3"
     assert "no longer found by keyword" in told and "its vector moved from 0.80 to 0.30" in told
-    assert "goat “About goat” (not given before) came before it, at rank 1" in told
+    assert "goat “About goat” (not in the result before) came before it, at rank 1" in told
     assert "sea “About sea” (from rank 2) came before it, at rank 2" in told
 
 

@@ -17,7 +17,7 @@ from amgs.index import keyword
 from amgs.index.arrays import Stamp
 from amgs.index.keyword import Contents, KeywordIndex
 from amgs.index.terms import identifiers
-from amgs.text.words import without_spaceless
+from amgs.text.words import remove_spaceless
 
 TEXTS = {
     1: "The boiler valve part number is QX-7741-B and it was replaced in March.",
@@ -128,7 +128,7 @@ def test_no_content_and_no_query_breaks_it(query: str, contents: list[str]) -> N
 )
 @example(["0\u1780"], " ")
 def test_passing_over_plain_words_loses_no_identifier(pieces: list[str], between: str) -> None:
-    text = without_spaceless(between.join(pieces))
+    text = remove_spaceless(between.join(pieces))
     whole = {t for m in re.finditer(r"\w+(?:[-._/:#@+~]\w+)*(?:\+\+|#)?", text.lower()) for t in [m.group()]}
     named = {t for t in whole if re.search(r"[-._/:#@+~]", t) and any(c.isalnum() for c in t)}
     named |= {t for t in whole if any(c.isdigit() for c in t) and any(c.isalpha() for c in t)}

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from amgs.identity import block_id
 from amgs.lifecycle import similarity
 from amgs.lifecycle.similarity import Pair, find_pairs, make_shingles
-from amgs.text.differences import differ, said
+from amgs.text.differences import differ, normalise_words
 from amgs.types import Block, Vector
 
 AT = datetime(2026, 3, 1, tzinfo=UTC)
@@ -66,7 +66,9 @@ def slow(blocks: list[Block], matrix: Vector) -> dict[tuple[str, str], str]:
             apart = str(a.meta["source"]).split("#")[0] != str(b.meta["source"]).split("#")[0]
             long = min(len(x.content.split()) for x in (a, b)) >= OVERLAP_WORDS
             near_enough = cosines[i, j] >= similarity.MERGE_COSINE
-            copies = words >= similarity.COPY_WORDING or (near_enough and said(a.content) == said(b.content))
+            copies = words >= similarity.COPY_WORDING or (
+                near_enough and normalise_words(a.content) == normalise_words(b.content)
+            )
             if copies and not differ(a.content, b.content):
                 found[a.id, b.id] = "duplicate"
             elif (

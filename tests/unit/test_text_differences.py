@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from amgs.identity import block_id
-from amgs.text.differences import differ, said, say_otherwise
+from amgs.text.differences import differ, normalise_words, say_otherwise
 from amgs.types import Block
 
 AT = datetime(2026, 3, 1, tzinfo=UTC)
@@ -139,7 +139,7 @@ def test_what_only_one_of_them_says_is_no_difference_and_another_order_is_one() 
 @given(st.text(max_size=80))
 def test_a_text_says_what_it_says(text: str) -> None:
     assert not differ(text, text)
-    assert said(f"  {text}\n") == said(text)
+    assert normalise_words(f"  {text}\n") == normalise_words(text)
 
 
 def test_the_same_words_of_two_speakers_or_of_two_days_differ() -> None:

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from amgs.text.intervals import Modality, dates_in, dates_told, note_date, told_days
+from amgs.text.intervals import Modality, dates_in, find_told_dates, note_date, read_told_days
 
 WEDNESDAY = datetime(2026, 3, 4, 9, tzinfo=UTC)
 
@@ -141,9 +141,9 @@ def test_a_hostile_text_takes_time_in_proportion_to_its_length(piece: str) -> No
 
 
 def test_a_blocks_dates_are_written_as_intervals_and_read_back() -> None:
-    told = dates_told("Yesterday was loud; last week was not. I read it recently.", WEDNESDAY)
+    told = find_told_dates("Yesterday was loud; last week was not. I read it recently.", WEDNESDAY)
     assert told == ["2026-01-03/2026-03-04 0.4", "2026-02-23/2026-03-01 0.9", "2026-03-03 0.95"]
-    assert [(t.first.isoformat(), t.confidence) for t in told_days([*told, "2026-02-09", "never", 3])] == [
+    assert [(t.first.isoformat(), t.confidence) for t in read_told_days([*told, "2026-02-09", "never", 3])] == [
         *(("2026-01-03", 0.4), ("2026-02-23", 0.9), ("2026-03-03", 0.95), ("2026-02-09", 1.0))
     ]
 

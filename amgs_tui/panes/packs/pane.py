@@ -1,4 +1,4 @@
-"""9 Packs: what is kept, what stands in it, which a question is given, and what could be done with them."""
+"""9 Packs: what is saved, what stands in it, which a question is given, and what could be done with them."""
 
 from __future__ import annotations
 

@@ -59,7 +59,7 @@ class Frames(MemoryPart):
         row = self._storage.frame_cache.get({definition.name: cache.request_key(request)}).get(definition.name)
         age = None if row is None else hours_between(row.computed_at, self._now)
         if row is None:
-            because = "nothing was kept for this request"
+            because = "nothing was stored for this request"
         else:
             because = self._assembler.stale(row, definition, known)
             if not because:

@@ -29,7 +29,7 @@ from amgs.storage.forecasts import CalibrationFit, EdgeVerdicts
 from amgs.storage.frames import version_of
 from amgs.storage.journal import JournalRow
 from amgs.storage.store import Storage
-from amgs.text.words import plural, spaced
+from amgs.text.words import plural, split_spaceless
 from amgs.types import Candidate, Edge, EdgeKey, Frame, Outcome
 from amgs.types.calibration import BlockUse, CoverageLevel, CoverageReview, FrameCoverage, Usefulness, UseSign
 
@@ -75,7 +75,7 @@ def match_words(
 
     def words(text: str) -> Words:
         # Always the English stemmer: the language of a short answer is a guess, and its stems would not match.
-        stems = analyzer.analyze(spaced(make_storable(text), singles=True))
+        stems = analyzer.analyze(split_spaceless(make_storable(text), singles=True))
         return frozenset((*stems, *(identifier.exact for identifier in identifiers(text)))) - common_stems()
 
     texts = {block_id: words(text) for block_id, text in sorted(shown.items())}

@@ -151,7 +151,7 @@ def question_chance(sentence: str) -> float:
     """
     if _ASKED.search(sentence):
         return 1.0
-    words = after_fillers(question_words(sentence))
+    words = drop_fillers(question_words(sentence))
     return _ASKS_UNMARKED if words and words[0] in ASKING and not _ENDED.search(sentence) else 0.0
 
 
@@ -164,7 +164,7 @@ def question_words(sentence: str) -> list[str]:
     return _WORD.findall(sentence.lower().replace("’", "'"))
 
 
-def after_fillers(words: Sequence[str]) -> Sequence[str]:
+def drop_fillers(words: Sequence[str]) -> Sequence[str]:
     """Return the words after "well", "okay so", "you know" and their like; at least one is left."""
     at = 0
     while at < len(words) - 1:

@@ -123,7 +123,7 @@ class Material:
         return {place: MASKED if self.masked[place] < self.costs[place] else KEPT for place in atom}
 
     def value(self, atom: Sequence[int]) -> float:
-        """Return the value of an atom kept whole."""
+        """Return the value of an atom included whole."""
         return sum(self.rates[place] * self.costs[place] for place in atom)
 
     def pieces(self, place: int) -> tuple[Piece, ...]:

@@ -1,9 +1,9 @@
 """Choose what of a conversation a model should read within a budget: rate the messages, plan, render. Writes nothing.
 
 The API and the gateway call `optimise`. Its plan is text such as `700:k1-5,9;m7;d12.0.2`: of 700 messages #1-5 and #9
-are kept, #7 is masked, of #12 the pieces 0 and 2 are cited, and the others are dropped. The caller passes it back with
-the next question, so that what a provider has cached stays the same. Plans of earlier versions (`700@650:…`) must still
-be read.
+stay, #7 is masked, of #12 the pieces 0 and 2 are cited, and the others are dropped. The caller passes it back with the
+next question, so that what a provider has cached stays the same. Plans of earlier versions (`700@650:…`) must still be
+read.
 """
 
 from __future__ import annotations
@@ -47,8 +47,8 @@ def encode_plan(messages: Sequence[Message], fates: Sequence[Fate]) -> str:
 
 
 def decode_plan(plan: str, messages: Sequence[Message]) -> list[Fate]:
-    """Return the fate of each message by a plan; messages that came later are kept. Raises UsageError where the text is
-    not a plan.
+    """Return the fate of each message by a plan; messages that came later stay. Raises UsageError where the text is not
+    a plan.
     """
     match = _PLAN.fullmatch(plan)
     if match is None:
@@ -127,10 +127,10 @@ def optimise(
     """Choose what of the messages a model should read for a query.
 
     worths: computes each message's worth (see `relevance`); called only where not everything fits. previous: the plan
-    of the last context, which stays as long as it fits; "" for none. restored: numbers of messages that must be kept.
+    of the last context, which stays as long as it fits; "" for none. restored: numbers of messages that must stay.
     topics: (start, end) indexes of each topic; None: sessions. summariser: see `render.digest`.
 
-    Raises ImpossibleBudgetError where even what must be kept does not fit into the budget.
+    Raises ImpossibleBudgetError where even the required messages do not fit into the budget.
     """
     costs = [counter.cost(message) for message in messages]
     lines = _mask_lines(messages, costs, counter)
@@ -186,7 +186,7 @@ def optimise(
     used, room = _sum_tokens(sent), int(budget * settings.fill)
     if used > room:
         if previous:
-            replanned = f"what was kept before takes {used:,} of {room:,} tokens by now"
+            replanned = f"the previous plan takes {used:,} of {room:,} tokens by now"
         target = int(room * settings.soft) if previous else room
         planned = prepare(target)
         for _ in range(_TRIES):
@@ -249,7 +249,7 @@ def summarise_dropped(messages: Sequence[Message]) -> str:
 
 
 def _read_fates(plan: str, messages: Sequence[Message], lines: Mapping[int, ContextMessage]) -> list[Fate]:
-    """Return the fates of a plan; a masked message that is no shorter as a line is kept whole."""
+    """Return the fates of a plan; a masked message that is no shorter as a line stays whole."""
     fates = enumerate(decode_plan(plan, messages))
     return [KEPT if fate == MASKED and place not in lines else fate for place, fate in fates]
 
@@ -287,7 +287,7 @@ def _mask_lines(
 
 
 def _keep_critical(material: Material, budget: int) -> Draft:
-    """Return a draft with everything CRITICAL kept; raise ImpossibleBudgetError where that exceeds the budget."""
+    """Return a draft with everything CRITICAL; raise ImpossibleBudgetError where that exceeds the budget."""
     draft = Draft(material)
     critical = [a for a in material.atoms if material.level(a) == Protection.CRITICAL]
     for atom in critical:
@@ -330,7 +330,7 @@ def _build_spans(
         "dropped": [0] * len(messages),
     }
     spans = []
-    whys = [(fate, why or "worth less than what was kept") for (fate, _), why in zip(fates, because, strict=True)]
+    whys = [(fate, why or "worth less than what stays") for (fate, _), why in zip(fates, because, strict=True)]
     for (fate, why), run in groupby(range(len(messages)), key=whys.__getitem__):
         places = list(run)
         first, last = messages[places[0]].number, messages[places[-1]].number

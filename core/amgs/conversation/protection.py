@@ -24,8 +24,8 @@ from amgs.types.conversation import ConversationKept, Message, OptimisedContext
 
 
 class Protection(IntEnum):
-    """Protection level of a message. CRITICAL: always kept. HIGH, then MEDIUM: kept before messages that are chosen by
-    worth, each level within its share of the budget.
+    """Protection level of a message. CRITICAL: always included. HIGH, then MEDIUM: included before messages that are
+    chosen by worth, each level within its share of the budget.
     """
 
     NONE = 0
@@ -195,8 +195,8 @@ def handles_of(storage: Storage, conversation: str) -> tuple[str, ...]:
 def change_kept(
     storage: Storage, conversation: str, numbers: Collection[int], now: datetime, *, drop: bool
 ) -> ConversationKept:
-    """Mark messages to be kept in every context, or with `drop` remove the mark; journalled where that
-    changes anything.
+    """Mark messages to include in every context, or with `drop` remove the mark; journalled where that changes
+    anything.
     """
     with storage.transaction():
         standing = storage.messages.kept_whole(conversation)
@@ -214,7 +214,7 @@ def change_kept(
 def keep_what_fits(
     choose: Callable[[Collection[int]], OptimisedContext], must: frozenset[int], standing: frozenset[int]
 ) -> OptimisedContext:
-    """Return the context that keeps `must` and the messages kept by hand (`standing`); without the latter, and with a
+    """Return the context that keeps `must` and the messages pinned by hand (`standing`); without the latter, and with a
     remark, where both do not fit.
 
     choose: builds a context that keeps these numbers. Raises ImpossibleBudgetError where not even `must` fits.

@@ -41,8 +41,8 @@ WEIGHTS: Mapping[str, float] = {"around": 1.11, "itself": 0.1, "passage_meaning"
 with the first two from `density_columns`, the next two from `passage_columns`, the last from `decay_column`.
 
 around, passage_meaning and floor were fitted together on LoCoMo, REALTALK and QMSum with equal weight, by the evidence
-kept in a seventh of the tokens. Fitted without one of the corpora they are 1.07, 1.19 and 1.14 (around), 0.45, 0.58 and
-0.38 (meaning), 1.25, 1.10 and 1.39 (floor). `itself` was chosen afterwards on all three. What each adds:
+retained in a seventh of the tokens. Fitted without one of the corpora they are 1.07, 1.19 and 1.14 (around), 0.45, 0.58
+and 0.38 (meaning), 1.25, 1.10 and 1.39 (floor). `itself` was chosen afterwards on all three. What each adds:
 docs/results/conversation.md, "What each part is worth".
 """
 BEFORE, AFTER = 0.1, 0.75
@@ -103,7 +103,7 @@ class MessageEvidence:
     def of(cls, features: Features, pieces: Sequence[Sequence[int]]) -> MessageEvidence:
         """Return the evidence of messages from their blocks' features. pieces: numbers of each message's blocks."""
         parts = contributions(features)
-        parts[:, list(FEATURES).index("no_answer")] = 0.0  # a question is kept with its answer
+        parts[:, list(FEATURES).index("no_answer")] = 0.0  # a question stays with its answer
         linear = parts.sum(axis=1)
         row_of = {number: row for row, number in enumerate(features.numbers.tolist())}
         rows = [[row_of[n] for n in numbers if n in row_of] for numbers in pieces]

@@ -72,8 +72,8 @@ def _raise_levels(
 ) -> None:
     """Raise units to higher levels, greedily by gain a token, while they fit.
 
-    A unit's cost depends on its neighbours (beside something kept it needs no gap mark), so neighbours are rated again
-    after each change.
+    A unit's cost depends on its neighbours (beside an included unit it needs no gap mark), so neighbours are rated
+    again after each change.
     """
     of = {place: number for number, unit in enumerate(units) for atom in unit for place in atom}
     values, latest = [0.0] * len(units), [0.0] * len(units)

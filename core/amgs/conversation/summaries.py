@@ -25,7 +25,7 @@ from amgs.conversation.messages import number_sessions
 from amgs.conversation.protection import ends_with_question
 from amgs.storage.messages import StoredMessage
 from amgs.storage.store import Storage
-from amgs.text.embedding import Embedder, normalised
+from amgs.text.embedding import Embedder, normalise_rows
 from amgs.text.prose import sentences
 from amgs.types import Vector
 from amgs.types.conversation_views import (
@@ -244,7 +244,7 @@ def vectors_of(stored: Sequence[StoredMessage], storage: Storage, embedder: Embe
         vectors[place] = np.mean([v for v in embeddings[place] if v is not None], axis=0)
     if missing:
         vectors[missing] = embedder.embed([stored[place].message.text for place in missing])
-    return normalised(vectors)
+    return normalise_rows(vectors)
 
 
 def _acts(stored: Sequence[StoredMessage]) -> list[DialogueAct]:

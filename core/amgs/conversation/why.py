@@ -1,4 +1,4 @@
-"""Explain why messages were kept, shortened or dropped, what would keep them, how two contexts differ, and which
+"""Explain why messages were included, shortened or dropped, what would keep them, how two contexts differ, and which
 findings survive in a text. Nothing is estimated: each answer comes from a plan that was really computed.
 """
 

@@ -59,7 +59,7 @@ class KeptArrays:
             bad = snapshots.damage(self._storage.meta.store_id())
             if bad:
                 snapshots.forget()
-                faults.append(Fault(f"kept {name}", bad, repairable=True))
+                faults.append(Fault(f"saved {name}", bad, repairable=True))
         return faults
 
     # --- reading ------------------------------------------------------------------------------------------

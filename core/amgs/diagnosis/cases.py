@@ -213,7 +213,7 @@ def _find_wanted_hit(outcome: CaseOutcome) -> CaseHit | None:
 
 def _course(was: CaseHit, now: CaseHit | None, count: int) -> str:
     if now is None:
-        return f"{_name_hit(was)} was at rank {was.rank} and is not among the {count} that are given"
+        return f"{_name_hit(was)} was at rank {was.rank} and is not among the {count} of the result"
     if now.rank == was.rank:
         return f"{_name_hit(was)} stays at rank {was.rank}"
     return f"{_name_hit(was)} went from rank {was.rank} to {now.rank}"
@@ -247,7 +247,7 @@ def _list_overtaking_hits(before: CaseOutcome, after: CaseOutcome, was: CaseHit,
 
 def _since(hit: CaseHit, before: CaseOutcome) -> str:
     was = next((earlier_hit.rank for earlier_hit in before.hits if earlier_hit.block == hit.block), None)
-    return "(not given before)" if was is None else f"(from rank {was})"
+    return "(not in the result before)" if was is None else f"(from rank {was})"
 
 
 def _without(some: Sequence[str], others: Sequence[str]) -> list[str]:

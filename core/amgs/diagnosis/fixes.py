@@ -168,7 +168,7 @@ def apply_fix(context: MemoryContext, fix: ProposedFix) -> FixApplied:
             return FixApplied(fix, "The block holds again.", (_restore_block(context, fix.block),))
         keeping = Conversations(context).keep(fix.conversation, fix.handle)
         done_by = storage.journal.latest(1) if keeping.operation is not None else ()
-        return FixApplied(fix, f"{fix.handle} is always kept.", done_by)
+        return FixApplied(fix, f"{fix.handle} is always included.", done_by)
 
 
 def _add_block(context: MemoryContext, fix: ProposedFix) -> FixApplied:
@@ -335,7 +335,7 @@ def copy_context(context: MemoryContext, progress: Progress | None = None) -> It
 
 def answer_request(context: MemoryContext, request: DiagnosedRequest) -> Answer:
     """Return what a request returns: a search's hits, the blocks that the question brought into a frame, or the
-    messages of a conversation that are kept.
+    messages of a conversation that stay whole.
     """
     if request.conversation:
         conversation = causes.sent_conversation(context, replace(request, kind="conversation"))

@@ -37,7 +37,7 @@ from amgs.index.terms import (
     words_of,
 )
 from amgs.text.language import ENGLISH, foreign_function_words, language_of, lone_characters
-from amgs.text.words import spaced
+from amgs.text.words import split_spaceless
 
 MOST_WORDS = 8
 """Unknown words of a query that are corrected, in their order."""
@@ -130,7 +130,7 @@ _CACHED_WORDS = 50_000
 @lru_cache(maxsize=_CACHED_WORDS)
 def _stems(word: str) -> tuple[str, ...]:
     """Return the stems of a word where all documents are English."""
-    return tuple(word_analyzer().analyze(spaced(make_storable(word), singles=True)))
+    return tuple(word_analyzer().analyze(split_spaceless(make_storable(word), singles=True)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,7 +214,9 @@ class LexicalIndex(ABC):
         """
         text = make_storable(text[:LONGEST_QUERY])
         language = language_of(text)
-        every = dict.fromkeys(self._terms_of(f"{spaced(text, singles=False)} {lone_characters(text)}", language))
+        every = dict.fromkeys(
+            self._terms_of(f"{split_spaceless(text, singles=False)} {lone_characters(text)}", language)
+        )
         idle = set[str]()
         if language != ENGLISH:  # "war" or "man" alone may be English
             idle.update(self.stems(" ".join(foreign_function_words(text)), language))
@@ -272,7 +274,7 @@ class LexicalIndex(ABC):
             return list(_stems(words))
         known = self._stemmed.get((words, language))
         if known is None:  # the words of hits are asked for again and again
-            known = self._terms_of(spaced(make_storable(words), singles=True), language)
+            known = self._terms_of(split_spaceless(make_storable(words), singles=True), language)
             if len(self._stemmed) < _CACHED_WORDS:
                 self._stemmed[words, language] = known
         return list(known)

@@ -16,7 +16,7 @@ from tantivy import Filter, TextAnalyzer, TextAnalyzerBuilder, Tokenizer
 
 from amgs.incoming import make_storable
 from amgs.text.language import ENGLISH, OTHER_LANGUAGES, language_of
-from amgs.text.words import COMMON_WORDS, grammatical, spaced, without_spaceless
+from amgs.text.words import COMMON_WORDS, is_grammatical, remove_spaceless, split_spaceless
 
 LONGEST_WORD = 60
 LONGEST_IDENTIFIER = 120
@@ -53,7 +53,7 @@ _OUTER_CONNECTOR = re.compile(r"[/:#@]+")
 def word_analyzer(language: str = ENGLISH) -> TextAnalyzer:
     """Return the analyzer of a language's words: lower case, without accents, stemmed.
 
-    Text in a script without spaces must be `spaced` before. Each stemmer leaves words of other alphabets alone.
+    Split text in a script without spaces before (`split_spaceless`). A stemmer leaves words of other alphabets alone.
     """
     words = _words()
     if language in STEMMED:
@@ -106,7 +106,7 @@ def is_common_term(term: str) -> bool:
     """Return whether a term says nothing about a text's subject: a very common English word, a Japanese ending, or the
     term of a language.
     """
-    return term in common_stems() or grammatical(term) or term.startswith(_LANGUAGE)
+    return term in common_stems() or is_grammatical(term) or term.startswith(_LANGUAGE)
 
 
 def language_term(language: str) -> str:
@@ -139,8 +139,8 @@ def extract_terms(text: str) -> TextTerms:
     analyzer = word_analyzer(language)
     whole = text.strip()
     opening = _BLANK_LINE.split(whole, 1)[0][:LONGEST_OPENING]
-    words = analyzer.analyze(spaced(text, singles=True))
-    first = words if opening == whole else analyzer.analyze(spaced(opening, singles=True))
+    words = analyzer.analyze(split_spaceless(text, singles=True))
+    first = words if opening == whole else analyzer.analyze(split_spaceless(opening, singles=True))
     idle = {word for word in {*words, *first} if is_common_term(word)}
     marks = (language_term(language),) if language in STEMMED else ()
     return TextTerms(
@@ -166,7 +166,7 @@ def identifiers(text: str) -> tuple[Identifier, ...]:
     Parts of a path or address count too, so that a part number is found in "store/QX-7741-B".
     """
     by_exact: dict[str, Identifier] = {}
-    text = without_spaceless(text)
+    text = remove_spaceless(text)
     # Most pieces between spaces are plain words; skip those early.
     looked_at = (piece for piece in text.lower().split() if not piece.strip(_AROUND_WORDS).isalpha())
     for token in (match.group() for piece in looked_at for match in _TOKEN.finditer(piece)):

@@ -18,7 +18,7 @@ from typing import Any
 from urllib.parse import unquote
 
 from amgs.identity import file_of
-from amgs.text.markdown import fenced, slug, without_plumbing
+from amgs.text.markdown import remove_plumbing, slug, split_fences
 
 _INLINE = re.compile(
     r"(?<!!)\[(?:[^\[\]\n]|\[[^\[\]\n]*\])*\]\(\s*<?([^()\s<>]+(?:\([^()\s]*\)[^()\s<>]*)?)>?[^()\n]*\)"
@@ -40,7 +40,7 @@ def references(text: str, labels: Mapping[str, str]) -> tuple[str, ...]:
     if "](" not in text and not labels:
         return ()
     targets: list[str] = []
-    for part, code in fenced(text):
+    for part, code in split_fences(text):
         if code:
             continue
         targets += (match[1] for match in _INLINE.finditer(part))
@@ -257,7 +257,7 @@ def cut_document(document: ParsedDocument, limit: int) -> tuple[Piece, ...]:
         start, end = group[0].start, group[-1].end
         text = document.text[start:end]
         if document.form == "markdown":
-            text = without_plumbing(text)
+            text = remove_plumbing(text)
         if text.strip():
             parts.append(_piece(document, group, start, end, text.strip("\n").rstrip()))
     return tuple(parts)

@@ -21,7 +21,7 @@ from amgs.ingest.readers import notes
 from amgs.ingest.readers.registry import Reader, reader_of
 from amgs.settings import IngestSettings
 from amgs.text.intervals import note_date
-from amgs.text.markdown import without_plumbing
+from amgs.text.markdown import remove_plumbing
 from amgs.types import Progress, Refusal, Skipped
 
 # Front matter that is not copied to meta.
@@ -232,7 +232,7 @@ def drafts_of(
         return _refuse_source(source, _NOT_MEANT)
     if not document.text.strip():
         return _refuse_source(source, "it is empty")
-    if document.form == "markdown" and not without_plumbing(document.text).strip():
+    if document.form == "markdown" and not remove_plumbing(document.text).strip():
         return _refuse_source(source, "it holds nothing but comments and link definitions")
     warnings = [Refusal(source, warning) for warning in document.warnings]
     written = front.get("date") or document.date

@@ -17,7 +17,7 @@ from pathlib import PurePosixPath
 from amgs.identity import file_of
 from amgs.lifecycle.self_detection import documents
 from amgs.text.claims import CORRECTION, DAYS, MEASURES, Claim, Value, claims, stem, terms
-from amgs.text.differences import Mention, mentions, name_different_things, replaced
+from amgs.text.differences import Mention, find_replaced_words, mentions, name_different_things
 from amgs.text.markdown import slug
 from amgs.text.prose import prose, statements
 from amgs.text.words import COMMON_WORDS
@@ -431,7 +431,7 @@ def _is_about_different_things(old_claim: Claim, new_claim: Claim) -> bool:
     """Return whether statements of the same form are about different things: besides the value another word differs
     ("the red kettle boils in 3 minutes", "the blue one in 5"), or the number in the thing's name ("pier 4 is open").
     """
-    places = replaced(old_claim.text, new_claim.text)
+    places = find_replaced_words(old_claim.text, new_claim.text)
     labelled = any(
         before.isalpha()
         and before not in COMMON_WORDS

@@ -31,7 +31,7 @@ from amgs.text import names
 from amgs.text.embedding import Embedder, load
 from amgs.text.embedding_text import embedding_text
 from amgs.text.entities import Entity, EntityRecogniser
-from amgs.text.intervals import dates_told
+from amgs.text.intervals import find_told_dates
 from amgs.text.language_model import TextModel
 from amgs.text.markdown import links
 from amgs.text.prose import prose
@@ -231,7 +231,7 @@ def _consolidated_block(
     more: dict[str, list[str]] = {
         "entities": list(entities),
         "links": list(links(raw.content)),
-        "dates": dates_told(raw.content, raw.written),
+        "dates": find_told_dates(raw.content, raw.written),
     }
     if verdict.further:
         more["categories"] = [verdict.category, *verdict.further]

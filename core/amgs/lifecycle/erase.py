@@ -83,7 +83,7 @@ def delete(storage: Storage, ids: Sequence[str], now: datetime) -> JournalEntry:
     with storage.transaction():
         blocks = [block for block in storage.blocks.get(ids).values() if block.status != "pruned"]
         change = Change(tuple((block, replace(block, status="pruned")) for block in blocks))
-        return carry_out(storage, KIND, change, f"{_count(len(blocks))} deleted, kept as pruned", now)
+        return carry_out(storage, KIND, change, f"{_count(len(blocks))} deleted, marked as pruned", now)
 
 
 def plan(storage: Storage, ids: Sequence[str], size: int) -> ErasurePlan:

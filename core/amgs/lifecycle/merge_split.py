@@ -19,7 +19,7 @@ from amgs.decay import PROFILES
 from amgs.identity import block_id, canonical
 from amgs.lifecycle.change import Change
 from amgs.lifecycle.linking import NEXT
-from amgs.text.differences import said
+from amgs.text.differences import normalise_words
 from amgs.text.embedding import Embedder
 from amgs.text.embedding_text import embedding_text
 from amgs.types import Block, Edge, Vector
@@ -36,8 +36,8 @@ _PARAGRAPH = re.compile(r"\n[^\S\n]*\n")
 
 def merge_texts(a: str, b: str) -> str:
     """Return the first text, and below it the paragraphs of the second that it does not say already."""
-    whole = f" {said(a)} "
-    more = [p for p in _PARAGRAPH.split(b) if p.strip() and f" {said(p)} " not in whole]
+    whole = f" {normalise_words(a)} "
+    more = [p for p in _PARAGRAPH.split(b) if p.strip() and f" {normalise_words(p)} " not in whole]
     # The second heading would read as a section of the first.
     if more and _HEADING.match(more[0]) and "\n" not in more[0].strip():
         more = more[1:]

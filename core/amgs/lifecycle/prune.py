@@ -223,7 +223,7 @@ def apply_plan(storage: Storage, proposal: PrunePlan, now: datetime) -> Pruned:
         return Pruned(proposal, carry_out(storage, KIND, change, f"{plural(len(blocks), 'block')} pruned", now))
     with storage.transaction():
         storage.deleted_blocks.add(_ledger_lines(storage, blocks, now), now)
-        summary = f"{plural(len(blocks), 'block')} deleted, kept in deleted_blocks"
+        summary = f"{plural(len(blocks), 'block')} deleted, stored in deleted_blocks"
         return Pruned(proposal, carry_out(storage, HARD, Change(taken=tuple(blocks)), summary, now))
 
 

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from amgs.identity import file_of
 from amgs.index.neighbours import ValueLimit, nearest
 from amgs.lifecycle.self_detection import documents
-from amgs.text.differences import said, say_otherwise
+from amgs.text.differences import normalise_words, say_otherwise
 from amgs.text.words import COMMON_WORDS
 from amgs.types import Block, Progress, Vector
 
@@ -146,7 +146,7 @@ def _classify_pair(x: Block, y: Block, words: float, cosine: float, is_account: 
     hours = (b.said_at - a.said_at).total_seconds() / 3600.0
     apart = _source_file(a) != _source_file(b) or not _source_file(a)
     near = cosine >= MERGE_COSINE
-    copies = words >= COPY_WORDING or (near and said(a.content) == said(b.content))
+    copies = words >= COPY_WORDING or (near and normalise_words(a.content) == normalise_words(b.content))
     mergeable = (copies or (words >= MERGE_WORDING and near and apart)) and not say_otherwise(a, b)
     if mergeable and copies:
         return Pair("duplicate", a, b, words, cosine, hours, round(0.5 + 0.5 * max(words, near * cosine), 4))

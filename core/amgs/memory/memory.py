@@ -24,7 +24,7 @@ from amgs.memory.open_memory import BlockMethods, OpenMemory, RetrievalMethods
 from amgs.retrieval.search_log import SearchLog
 from amgs.settings import Settings
 from amgs.storage.opening import open_storage, remove
-from amgs.text.embedders import named
+from amgs.text.embedders import find_embedder
 from amgs.text.embedding import Embedder, HashingEmbedder
 from amgs.text.entities import EntityRecogniser, RuleRecogniser
 from amgs.text.language_model import approximate_tokens
@@ -204,7 +204,7 @@ def _embedder_of(storage: Storage, at_hand: Embedder | None) -> Embedder | None:
     space = storage.meta.embedding_space()
     if space is None or (at_hand is not None and space == (at_hand.name, at_hand.dimension)):
         return at_hand
-    return named(*space)
+    return find_embedder(*space)
 
 
 class Memory(BlockMethods, LifecycleMethods, RetrievalMethods, Intake):

@@ -28,7 +28,7 @@ from amgs.retrieval.sources import BlockReader, Numbers
 from amgs.storage.block_columns import ScoringFacts
 from amgs.text.language import foreign_function_words
 from amgs.text.minilm import resolve
-from amgs.text.words import spaceless
+from amgs.text.words import is_spaceless
 from amgs.types import COMPONENTS, STATUSES, BlockFilter, Weights
 
 
@@ -117,7 +117,7 @@ def list_unmatched_words(
         for word in dict.fromkeys(_WORD.findall(text))
         if len(word) > 1
         and word.lower() not in function
-        and not spaceless(word)
+        and not is_spaceless(word)
         and missing.issuperset(index.stems(word) or ("",))
     )
 

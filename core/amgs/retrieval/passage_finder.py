@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 from amgs.index.lexical import LexicalIndex, StemCorrection
 from amgs.index.terms import LexicalQuery, identifiers
-from amgs.text.words import spaceless
+from amgs.text.words import is_spaceless
 from amgs.types import Candidate, PassageSpan
 
 SENTENCE = re.compile(r"[^\s].*?(?:[.!?](?=\s|$)|[。！？]|(?=\n)|$)", re.DOTALL)
@@ -122,7 +122,7 @@ def _words(text: str) -> Iterator[tuple[int, str]]:
     """Yield each word with its start; for scripts without spaces, each pair of characters."""
     for match in _WORD.finditer(text):
         word, start = match[0], match.start()
-        if len(word) > 1 and not word.isascii() and spaceless(word):
+        if len(word) > 1 and not word.isascii() and is_spaceless(word):
             yield from ((start + at, word[at : at + 2]) for at in range(len(word) - 1))
         else:
             yield start, word
@@ -154,7 +154,7 @@ def words_with_stems(stems: Collection[str], content: str, index: LexicalIndex) 
     for word in words:
         shared = [stem for stem in index.stems(word) if stem in stems]
         if shared:
-            matches |= dict.fromkeys(shared if spaceless(word) else (word,))
+            matches |= dict.fromkeys(shared if is_spaceless(word) else (word,))
     return tuple(matches)
 
 

@@ -20,7 +20,7 @@ from amgs.index.terms import idf
 from amgs.retrieval.features import FEATURES, MOST_POSTINGS, Features
 from amgs.retrieval.similarity import contributions
 from amgs.retrieval.sources import ASSISTANTS, TURN, USERS
-from amgs.text.intervals import Modality, ToldDays, dates_in, told_days
+from amgs.text.intervals import Modality, ToldDays, dates_in, read_told_days
 from amgs.text.language import foreign_function_words, table_of
 from amgs.text.words import COMMON_WORDS
 from amgs.types import Block, BlockFilter
@@ -153,7 +153,7 @@ def add_latest(evidence: Features, asked: str, blocks: Blocks) -> Features:
 
 
 def _read_told_days(block: Block) -> Iterable[ToldDays]:
-    return told_days(block.meta.get("dates") or ())
+    return read_told_days(block.meta.get("dates") or ())
 
 
 # Mark turns that cannot answer a question: that ask it themselves, say that the answer is not known, or only thank

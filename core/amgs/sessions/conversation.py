@@ -60,12 +60,12 @@ class SessionConversation:
         left = sum(count for _, count in self.other_turns)
         lines = [
             f"Records of {self.agent}: {self.records:,}; with turns: {self.records - without:,}; without: {without:,}"
-            f"{_counted(self.other_records)}.",
+            f"{_format_counts(self.other_records)}.",
             f"Turns: {self.turns:,}; in messages: {self.turns - left:,}; left out: {left:,}"
-            f"{_counted(self.other_turns)}. Messages: {len(self.messages):,}.",
+            f"{_format_counts(self.other_turns)}. Messages: {len(self.messages):,}.",
         ]
         if self.mended:
-            lines.append(f"Kept as text{_counted(self.mended)}.")
+            lines.append(f"Kept as text{_format_counts(self.mended)}.")
         return tuple(lines)
 
 
@@ -224,5 +224,5 @@ def _go_together(before: Turn, turn: Turn) -> bool:
     return both and bool(turn.request) and turn.request == before.request
 
 
-def _counted(counts: Sequence[tuple[str, int]]) -> str:
+def _format_counts(counts: Sequence[tuple[str, int]]) -> str:
     return f" ({', '.join(f'{what} {count:,}' for what, count in counts)})" if counts else ""

@@ -158,7 +158,7 @@ class Session:
         return tuple(turn for turn in self.main if turn.boundary and turn.boundary.whole and not turn.copied)
 
     @property
-    def taken(self) -> int:
+    def records_with_turns(self) -> int:
         """Number of records that hold turns: all but the evidence and the unread ones."""
         return self.records - sum(self.evidence.values()) - len(self.unread)
 

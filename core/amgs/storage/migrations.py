@@ -361,8 +361,8 @@ CREATE TABLE standing_messages (
 );
 """
 
-# The tables of packs are made and kept whether the wing that reads them is there or not (`amgs.wing_registry`): a store
-# that has packs opens, is exported and is erased from without it, and they are still there when it comes back.
+# The tables of packs are created and stored whether the wing that reads them is there or not (`amgs.wing_registry`): a
+# store that has packs opens, is exported and is erased from without it, and they are still there when it comes back.
 _PACKS = """
 -- Versions of packs. id: SHA-256 of title, keywords and members. members: JSON, [[block, role], …] in order. keywords:
 -- JSON. added_by: the operation that kept it; retired_by: the one that retired it.

@@ -18,7 +18,7 @@ from rapidfuzz.distance import OSA
 from tantivy import Filter, TextAnalyzer, TextAnalyzerBuilder, Tokenizer
 
 from amgs.text.claims import SPELLED, terms
-from amgs.text.intervals import told_days
+from amgs.text.intervals import read_told_days
 from amgs.types import Block
 
 # Proper names in a statement, and whether two statements speak of differently named things.
@@ -207,7 +207,7 @@ def say_otherwise(block: Block, other: Block) -> bool:
     """Return whether two blocks say different things: in their texts, their speakers, or the days that they mention."""
     speakers = {str(b.meta.get("speaker") or "") for b in (block, other)}
     mine, theirs = (
-        {(t.first, t.last) for t in told_days(b.meta.get("dates") or ()) if t.confidence > _SURE_DAY}
+        {(t.first, t.last) for t in read_told_days(b.meta.get("dates") or ()) if t.confidence > _SURE_DAY}
         for b in (block, other)
     )
     return len(speakers) > 1 or not (mine <= theirs or theirs <= mine) or differ(block.content, other.content)
@@ -216,7 +216,7 @@ def say_otherwise(block: Block, other: Block) -> bool:
 @lru_cache(maxsize=1024)
 def differ(text: str, other: str) -> bool:
     """Return whether two texts say different things."""
-    if said(text) == said(other):
+    if normalise_words(text) == normalise_words(other):
         return False
     a, b = _sentences(text), _sentences(other)
     ours, theirs = ([_forms(s) for s in side] for side in (a, b))
@@ -228,18 +228,18 @@ def differ(text: str, other: str) -> bool:
         for s in a
         if _forms(s) not in theirs
         for t in b
-        if _forms(t) not in ours and (_about_one_thing(s, t) or _alike(s, t, both))
+        if _forms(t) not in ours and (_about_one_thing(s, t) or _are_alike(s, t, both))
     ]
     shared = any(s in theirs for s in ours)
-    return not (shared or pairs) or any(not _alike(s, t, both) for s, t in pairs)
+    return not (shared or pairs) or any(not _are_alike(s, t, both) for s, t in pairs)
 
 
-def said(text: str) -> str:
+def normalise_words(text: str) -> str:
     """Return the words of a text, normalised; equal for texts that say the same in the same order."""
     return " ".join(w for sentence in _sentences(text) for w in _forms(sentence))
 
 
-def replaced(statement: str, other: str) -> tuple[tuple[str, Sentence, Sentence, str], ...]:
+def find_replaced_words(statement: str, other: str) -> tuple[tuple[str, Sentence, Sentence, str], ...]:
     """Return where two statements of the same form have different words, equally many: (word before, words of the
     first, words of the second, word after); () where their forms differ.
     """
@@ -259,12 +259,12 @@ def _about_one_thing(s: Sentence, t: Sentence) -> bool:
     return len(mine & theirs) >= _ABOUT_ONE_THING * min(len(mine), len(theirs))
 
 
-def _alike(s: Sentence, t: Sentence, text: str) -> bool:
+def _are_alike(s: Sentence, t: Sentence, text: str) -> bool:
     """Return whether two sentences are equal, up to words written apart and spelling mistakes."""
     if _join_words(s) == _join_words(t):
         return True
     return len(s) == len(t) and all(
-        x == y or _slip(v, w, text) for v, w, x, y in zip(s, t, _forms(s), _forms(t), strict=True)
+        x == y or _is_misspelling(v, w, text) for v, w, x, y in zip(s, t, _forms(s), _forms(t), strict=True)
     )
 
 
@@ -273,7 +273,7 @@ def _join_words(sentence: Sentence) -> str:
     return "".join(w if w.isalpha() else f" {w} " for w in sentence)
 
 
-def _slip(spelling: str, other: str, text: str) -> bool:
+def _is_misspelling(spelling: str, other: str, text: str) -> bool:
     """Return whether a word is a misspelling of another: two letters swapped, a letter doubled, or a wrong vowel.
     Capitalised words are names and do not count.
     """

@@ -16,7 +16,7 @@ import numpy as np
 from amgs.errors import ModelError
 from amgs.extras import install_line, installed
 from amgs.incoming import make_storable
-from amgs.text.embedding import Embedder, HashingEmbedder, normalised
+from amgs.text.embedding import Embedder, HashingEmbedder, normalise_rows
 from amgs.text.minilm import DIMENSION, NAME, PREFIX, MiniLM, resolve
 from amgs.types import Progress, Vector
 
@@ -111,7 +111,7 @@ class MultilingualE5:
         with self._lock:  # the engine has a single place to compute in
             self._open()
             vectors: Vector = self._raw([text], question=question) - self._centres[question]
-        vector: Vector = normalised(vectors)[0]
+        vector: Vector = normalise_rows(vectors)[0]
         return vector
 
     def _raw(self, texts: Sequence[str], *, question: bool) -> Vector:
@@ -150,7 +150,7 @@ def _missing(why: str) -> ModelError:
 _HASHING = re.compile(r"hashing-(\d+)")
 
 
-def named(name: str, dimension: int) -> Embedder:
+def find_embedder(name: str, dimension: int) -> Embedder:
     """Return the embedder of this name; raises ModelError where it is not installed, or is none that this package
     has.
     """
@@ -175,7 +175,7 @@ def named(name: str, dimension: int) -> Embedder:
     return MiniLM(model)
 
 
-def chosen(spec: str) -> Embedder:
+def choose_embedder(spec: str) -> Embedder:
     """Return the embedder that the settings name: "multilingual", a folder or hub id, or nothing for MiniLM."""
     return MultilingualE5() if spec == MULTILINGUAL else MiniLM(spec)
 

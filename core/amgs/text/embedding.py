@@ -108,10 +108,10 @@ class HashingEmbedder:
                 vectors[row, code % self._dimension] += weight if code >> 31 else -weight
             if progress is not None and row % 64 == 63:
                 progress(row + 1, len(texts), "embedding")
-        return normalised(vectors)
+        return normalise_rows(vectors)
 
 
-def normalised(vectors: Vector) -> Vector:
+def normalise_rows(vectors: Vector) -> Vector:
     """Return rows at length 1: (n, d); a row of zeros becomes the first axis, so that every row has a direction."""
     lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
     empty = lengths[:, 0] < 1e-12

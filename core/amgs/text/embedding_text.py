@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from amgs.text.intervals import without_datelines
+from amgs.text.intervals import remove_datelines
 from amgs.text.prose import readable
 from amgs.types import Block
 from amgs.types.block import untold
@@ -14,4 +14,4 @@ def embedding_text(block: Block) -> str:
     Markup and addresses are not embedded: an encoder reads some hundred tokens, and badges would fill them. A line
     that holds only a date says when and not what; words find it, a vector would only blur.
     """
-    return "\n".join([*untold(block.content, block.meta), without_datelines(readable(block.content))])
+    return "\n".join([*untold(block.content, block.meta), remove_datelines(readable(block.content))])

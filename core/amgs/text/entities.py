@@ -177,14 +177,14 @@ def _load(model: str) -> Any:
     finding names needs and nothing more.
     """
     with IMPORTING:
-        pipeline = opened(model, _NOT_NEEDED)
+        pipeline = open_pipeline(model, _NOT_NEEDED)
     # Its vectors served what is left out, unless the names are found by them.
     if "tok2vec" in pipeline.pipe_names and not pipeline.get_pipe("tok2vec").listening_components:
         pipeline.remove_pipe("tok2vec")
     return pipeline
 
 
-def opened(model: str, without: Sequence[str]) -> Any:
+def open_pipeline(model: str, without: Sequence[str]) -> Any:
     """Return the pipeline of a path or name, else the packaged pipeline, without some of its parts. Raises what spaCy
     raises.
     """

@@ -66,11 +66,11 @@ class FunctionWords:
 
 def function_words(text: str) -> FunctionWords:
     """Count the function words in the first LONGEST_READ characters of a text."""
-    return _counted(_read(text))
+    return _count_function_words(_read(text))
 
 
 @lru_cache(maxsize=256)
-def _counted(read: str) -> FunctionWords:
+def _count_function_words(read: str) -> FunctionWords:
     """Return the counts for a text already cut; cached, since a search asks for its question several times."""
     words = _plain().analyze(read)
     known = _languages_of(words)

@@ -28,7 +28,7 @@ def title(body: str) -> str:
     return match[1] if match else ""
 
 
-def without_title(body: str) -> str:
+def remove_title(body: str) -> str:
     """Return the body without the heading that it begins with."""
     if not title(body):
         return body
@@ -51,7 +51,7 @@ def turns(body: str) -> tuple[ChatTurn, ...]:
     Other paragraphs continue the turn before.
     """
     chat_turns: list[ChatTurn] = []
-    for paragraph in re.split(r"\n\s*\n", without_title(body)):
+    for paragraph in re.split(r"\n\s*\n", remove_title(body)):
         text = paragraph.strip()
         match = _TURN.match(text)
         if match:
@@ -72,7 +72,7 @@ _ANY_LINK = re.compile(r"\[([^\[\]]*)\](?:\([^)]*\)|\[[^\]]*\])")
 _TAG = re.compile(r"</?[A-Za-z][^<>]*>|<!--.*?-->")
 
 
-def plain(title: str) -> str:
+def clean_heading(title: str) -> str:
     """Return a heading as it is read: without tags, pictures, addresses and the signs of code."""
     if not any(sign in title for sign in "<[!`"):
         return title
@@ -80,15 +80,15 @@ def plain(title: str) -> str:
     return " ".join(bare.split()) if any(c.isalnum() for c in bare) else ""
 
 
-def without_plumbing(text: str) -> str:
+def remove_plumbing(text: str) -> str:
     """Markdown without comments and link definitions that have lines of their own; code is left as it is."""
     if "<!--" not in text and "]:" not in text:
         return text
-    parts = [part if code else _DEFINITION.sub("", _COMMENT.sub("", part)) for part, code in fenced(text)]
+    parts = [part if code else _DEFINITION.sub("", _COMMENT.sub("", part)) for part, code in split_fences(text)]
     return "\n".join(parts)
 
 
-def fenced(text: str) -> tuple[tuple[str, bool], ...]:
+def split_fences(text: str) -> tuple[tuple[str, bool], ...]:
     """Return the text in parts, whole lines each: what stands in a closed code fence (True), and what does not."""
     if "```" not in text and "~~~" not in text:
         return ((text, False),)

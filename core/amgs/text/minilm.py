@@ -17,7 +17,7 @@ from amgs.errors import ModelError
 from amgs.extras import installed
 from amgs.incoming import make_storable
 from amgs.text.bert import BertEncoder
-from amgs.text.embedding import normalised
+from amgs.text.embedding import normalise_rows
 from amgs.text.encoder_process import EncoderLoadError, EncoderProcess, LibraryEncoder, encoder_process
 from amgs.types import Progress, Vector
 
@@ -86,7 +86,7 @@ class MiniLM:
                 if progress is not None:
                     progress(row, len(texts), "embedding")
                 vectors[row] = alone.embed(text.strip())
-            return normalised(vectors)
+            return normalise_rows(vectors)
         # Neighbours in length share a batch, so that little of it is padding.
         order = np.argsort([len(t) for t in texts], kind="stable")
         for start in range(0, len(texts), self._batch):
@@ -96,7 +96,7 @@ class MiniLM:
             # A single text is a question, which must not wait for a batch.
             some = [texts[i] for i in rows]
             vectors[rows] = self._encode(some) if len(texts) > 1 else self._model().encode(some)
-        return normalised(vectors)
+        return normalise_rows(vectors)
 
     def encoder(self) -> BertEncoder:
         """Return the NumPy encoder. Raises ModelError where the model has another architecture."""

@@ -13,7 +13,7 @@ from sys import intern
 from types import MappingProxyType
 from typing import Literal
 
-from amgs.text.markdown import fenced
+from amgs.text.markdown import split_fences
 from amgs.text.prose import prose
 from amgs.text.words import COMMON_WORDS
 
@@ -303,7 +303,7 @@ def read_names(content: str) -> tuple[NameReading, Counter[str]]:
     uses: list[NameUse] = []
     for line in text.split("\n"):
         uses += _uses(line)
-    outside = "\n".join(part for part, code in fenced(content) if not code)
+    outside = "\n".join(part for part, code in split_fences(content) if not code)
     software = (next(group for group in match.groups()[1:] if group) for match in _CODE.finditer(outside))
     uses += [NameUse(intern(name), False, False, True) for name in software if _SHAPED.fullmatch(name)]
     hints = [(name, "installed") for name in _INSTALL.findall(content)]

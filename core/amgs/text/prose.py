@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 from html import unescape
 
-from amgs.text.markdown import fenced, without_plumbing
+from amgs.text.markdown import remove_plumbing, split_fences
 
 _END = re.compile(r"[.!?…]+[\"'”’)\]]*(?=\s|$)|[。！？]+[”’」』）]*|\n+")
 _SHORT = re.compile(r"(?:\b(?:[A-Z]|Mr|Mrs|Ms|Dr|St|vs|etc|e\.g|i\.e|approx|No|Jr|Sr|Prof))\.$")
@@ -138,7 +138,7 @@ def prose(text: str) -> str:
     Marked text stays: a link's label, emphasised words, a word set as code. Headings keep their signs, and `[[links]]`
     stay.
     """
-    bare = "\n".join(part for part, code in fenced(text) if not code)
+    bare = "\n".join(part for part, code in split_fences(text) if not code)
     if not any(sign in bare for sign in "<[`|*_=:&@$>") and "  " not in bare:
         return bare
     bare = _RAW_HTML.sub("\n", _COMMENT.sub(" ", bare))
@@ -220,7 +220,7 @@ def readable(text: str) -> str:
     Comments, tags, badges, remote pictures, link definitions, rulers and addresses are removed; a link keeps its label,
     a local picture its description. A text of only markup is returned unchanged.
     """
-    shown = "\n".join(_strip_markup(part, code) for part, code in fenced(text)).strip("\n")
+    shown = "\n".join(_strip_markup(part, code) for part, code in split_fences(text)).strip("\n")
     return shown if any(c.isalnum() for c in shown) else text
 
 
@@ -228,7 +228,7 @@ def _strip_markup(part: str, code: bool) -> str:
     """Return a part of a text as it reads when rendered. code: the part is a fenced code block."""
     if code:
         return "\n".join(part.split("\n")[1:-1])
-    bare = _HIDDEN.sub(" ", _COMMENT.sub(" ", without_plumbing(part)))
+    bare = _HIDDEN.sub(" ", _COMMENT.sub(" ", remove_plumbing(part)))
     bare = _DIRECTIVE_HEAD.sub(r"\1", _FAR_DIRECTIVE.sub("", bare))
     bare = _PICTURE.sub(r"\1", _FAR_PICTURE.sub(" ", _BADGE.sub(" ", bare)))
     lines: list[str] = []

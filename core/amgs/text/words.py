@@ -73,22 +73,22 @@ def spaceless_language(text: str) -> str:
     return "japanese" if re.search(_KANA, text) else "chinese"
 
 
-def grammatical(term: str) -> bool:
+def is_grammatical(term: str) -> bool:
     """Return whether a term is all hiragana, which are mostly Japanese endings and particles."""
     return not term.isascii() and re.fullmatch(_HIRAGANA, term) is not None
 
 
-def spaceless(text: str) -> bool:
+def is_spaceless(text: str) -> bool:
     """Return whether a text has characters of a script that is written without spaces."""
     return not text.isascii() and re.search(_RUN, text) is not None
 
 
-def without_spaceless(text: str) -> str:
+def remove_spaceless(text: str) -> str:
     """Return the text with a space in place of each run of a script without spaces."""
     return text if text.isascii() else re.sub(_RUN, " ", text)
 
 
-def spaced(text: str, *, singles: bool) -> str:
+def split_spaceless(text: str, *, singles: bool) -> str:
     """Return the text with each run of a script without spaces as overlapping pairs of characters, separated by spaces.
 
     A character keeps its combining marks. singles: add each character alone too, as in documents, so that a query of a

@@ -356,19 +356,19 @@ def _field(declared: inspect.Parameter) -> tuple[Any, Any]:
     """Return a parameter as a pydantic field: its type with bounds and format, and its default and help."""
     from pydantic import Field
 
-    kind, marks = split_annotation(declared.annotation)
+    type_, marks = split_annotation(declared.annotation)
     mark = next(candidate for candidate in marks if isinstance(candidate, Arg | Option))
     if mark.min is not None or mark.max is not None:
-        kind = _bound_type(kind, Field(ge=mark.min, le=mark.max))
+        type_ = _bound_type(type_, Field(ge=mark.min, le=mark.max))
     takes = next((candidate.kind for candidate in marks if isinstance(candidate, Takes)), None)
     if takes in _FORMATS:
         form = Field(json_schema_extra=_FORMATS[takes])
-        kind = list[Annotated[str, form]] if get_origin(kind) is list else Annotated[kind, form]
+        type_ = list[Annotated[str, form]] if get_origin(type_) is list else Annotated[type_, form]
     if declared.default is declared.empty:
-        return kind, Field(description=mark.help)
+        return type_, Field(description=mark.help)
     if declared.default is None:
-        kind = kind | None
-    return kind, Field(default=declared.default, description=mark.help)
+        type_ = type_ | None
+    return type_, Field(default=declared.default, description=mark.help)
 
 
 def _bound_type(kind: Any, bounds: Any) -> Any:

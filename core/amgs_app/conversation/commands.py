@@ -319,11 +319,11 @@ def resolve(engine: Engine, conversation: Name) -> ConversationResolved:
 def optimise(
     engine: Engine, conversation: Name, query: Query = "", *, previous: Previous = "", **options: Unpack[ContextGiven]
 ) -> OptimisedContext:
-    """Show what is kept for a query, what becomes one line and what is left out, each with its reason and handle, and
+    """Show what stays for a query, what becomes one line and what is left out, each with its reason and handle, and
     what each stage does to the tokens.
 
     Nothing is changed. Some messages stay whatever the query is: system prompts, pinned messages, the active task, who
-    the user is, and what --keep names. A call of a tool is kept with its results or not at all. `conversation restore`
+    the user is, and what --keep names. A call of a tool stays with its results or not at all. `conversation restore`
     gives back what is left out; `conversation show --view survival` counts what stands, `--view compare` holds two
     strategies beside each other.
     """
@@ -332,7 +332,7 @@ def optimise(
 
 @operation(
     "conversation why",
-    summary="Explain why messages are kept or left out, and what would change that.",
+    summary="Explain why messages are included or left out, and what would change that.",
     example="conversation why standup '#12' \"who repairs the pump?\"",
 )
 def why(
@@ -385,7 +385,7 @@ def restore(
 def keep(
     engine: Engine,
     conversation: Name,
-    handle: Annotated[str, Arg(metavar="HANDLE", help="#12, or #12-15; default: show what is kept.")] = "",
+    handle: Annotated[str, Arg(metavar="HANDLE", help="#12, or #12-15; default: show what stays.")] = "",
     *,
     drop: Annotated[bool, Option("--drop", help="Stop keeping these; without a HANDLE, stop keeping any.")] = False,
     budget: Annotated[

@@ -280,7 +280,7 @@ def span_reason(result: SpanReason) -> ResultTable:
 
 
 def _ways(result: SpanReason) -> list[tuple[str, object]]:
-    """Return what would keep messages that are not kept: a larger budget, or dropping others."""
+    """Return what would keep messages that are left out: a larger budget, or dropping others."""
     ways: list[tuple[str, object]] = []
     if result.budget_needed is not None:
         more = result.budget_needed - result.budget

@@ -62,7 +62,7 @@ def forget(
     """Hide what lies below gists that have not been opened for long: tokens first, later the gists over them.
 
     The gist itself stays. Tagged and pinned spans, the last tokens, what the window holds and what proved its worth
-    are kept; naming a gist overrides all but tags, pins and the tail.
+    stay; naming a gist overrides all but tags, pins and the tail.
 
     --restore brings back an act. --purge overwrites the tokens and gists below what an act forgot, and frees their disk
     space; the gist over them and the record stay, and steps decoded before can no longer be undone. --list shows the

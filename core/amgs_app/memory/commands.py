@@ -218,7 +218,7 @@ def delete(
 
     With --hard their texts are erased: from the tables, the journal and what undo stored, past searches and assemblies,
     the indexes and the freed pages of the file, which is written anew. This cannot be undone. The result is a receipt
-    without any text, to be kept (`--format json`); it names blocks that were merged or split from these, which stay.
+    without any text, to be stored (`--format json`); it names blocks that were merged or split from these, which stay.
     Source files, exports, backups and traces of the working context are not touched.
     """
     erasure = engine.memory.erasure

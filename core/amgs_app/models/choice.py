@@ -51,11 +51,11 @@ def text_models(
         from amgs.text.language_model import approximate_tokens
 
         return HashingEmbedder(), RuleRecogniser(), approximate_tokens
-    from amgs.text.embedders import chosen
+    from amgs.text.embedders import choose_embedder
     from amgs.text.entities import SpacyRecogniser
     from amgs.text.language_model import TokenCounter
 
-    return chosen(settings.embedder), SpacyRecogniser(settings.recogniser), TokenCounter(spec, loaded)
+    return choose_embedder(settings.embedder), SpacyRecogniser(settings.recogniser), TokenCounter(spec, loaded)
 
 
 def choose_text_models(

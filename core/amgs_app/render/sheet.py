@@ -170,7 +170,7 @@ def to_cells(table: ResultTable) -> tuple[list[Column], list[list[str]]]:
 
 def to_table(table: ResultTable) -> RenderableType:
     """Return the table as a Rich renderable that takes the available width."""
-    return _Drawn(table)
+    return _RichTable(table)
 
 
 def measure_width(table: ResultTable) -> int:
@@ -183,7 +183,7 @@ def measure_width(table: ResultTable) -> int:
 
 
 @dataclass(frozen=True, slots=True)
-class _Drawn:
+class _RichTable:
     sheet: ResultTable
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:

@@ -40,7 +40,7 @@ def change_settings(pairs: Sequence[str], file: Path | None = None) -> list[str]
             _set_value(document, key, text)
         keys.append(key)
     _, faults = check_settings(document.unwrap())
-    raise_faults(faults, path, named=file is not None, given=keys)
+    raise_faults(faults, path, named=file is not None, typed_keys=keys)
     write_whole(path.resolve(), tomlkit.dumps(document))  # a link stays a link
     return keys
 

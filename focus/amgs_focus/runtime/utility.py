@@ -82,7 +82,7 @@ def measure(
 def negative_log_likelihood(
     context: WorkingContext, tree: LifetimeTree, targets: torch.Tensor, dropped: NodeRef | None = None
 ) -> torch.Tensor:
-    """Return (n,) −log p in nats of each of the context's last n tokens, given all before it but the entry `dropped`.
+    """Return (n,) −log p in nats of each of the context's last n tokens, after all before it but the entry `dropped`.
     Raises FocusError on NaN.
     """
     with torch.no_grad():

@@ -118,7 +118,7 @@ def to_jsonl(report: Telemetry) -> str:
 
 
 def stays(refocuses: Sequence[Refocus], settings: Mapping[str, Any]) -> Stays:
-    """Return how long entries outside the tail kept their level, from the entries that each refocus lists."""
+    """Return how long entries outside the tail stayed at their level, from the entries that each refocus lists."""
     since: dict[NodeRef, int] = {}
     ended: list[int] = []
     for at, refocus in enumerate(refocuses):

@@ -291,7 +291,7 @@ def test_aider_keeps_several_sessions_in_a_file() -> None:
 def check(session: Session) -> None:
     """What holds of every session, whatever its file holds."""
     assert [turn.number for turn in session.turns] == [*range(1, len(session.turns) + 1)]
-    assert len({turn.place.line for turn in session.turns}) == session.taken
+    assert len({turn.place.line for turn in session.turns}) == session.records_with_turns
     "".join([*session.evidence, session.title, session.project, session.model, session.id]).encode()
     for turn in session.turns:
         (turn.words + turn.id + turn.agent + turn.answers).encode()

@@ -13,7 +13,7 @@ from functools import lru_cache
 from importlib import resources
 from typing import Any
 
-from amgs.text.entities import missing_model, opened
+from amgs.text.entities import missing_model, open_pipeline
 
 
 def word_set(words: str) -> frozenset[str]:
@@ -137,7 +137,7 @@ class GrammarParser:
     def _pipeline(self) -> Any:
         if self._loaded is None:
             try:
-                self._loaded = opened(self._model, ("lemmatizer",))
+                self._loaded = open_pipeline(self._model, ("lemmatizer",))
             except (ImportError, OSError, ValueError, AttributeError) as error:
                 raise missing_model(self._model, error) from error
         return self._loaded

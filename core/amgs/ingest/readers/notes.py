@@ -14,7 +14,7 @@ from markdown_it.token import Token
 from amgs.ingest.document import ParsedDocument, Passage, Utterance
 from amgs.ingest.readers.line_ranges import PassageList, runs, split_front_matter
 from amgs.text import markdown
-from amgs.text.markdown import plain, without_plumbing
+from amgs.text.markdown import clean_heading, remove_plumbing
 
 DIALOGUE = "dialogue"
 _WHOLE = frozenset({"fence", "code_block", "table_open"})
@@ -68,13 +68,13 @@ def _passages(body: str) -> Sequence[Passage]:
         _add_unparsed(passages, done, first)
         done = end
         if token.type == "heading_open":
-            title = plain(tokens[1].content) if len(tokens) > 1 else ""
+            title = clean_heading(tokens[1].content) if len(tokens) > 1 else ""
             if title:
                 passages.heading(first, end, int(token.tag[1]), title)
             else:
                 passages.add(first, end)
         elif token.type == "html_block" and (match := _HTML_HEADING.search(token.content)):
-            title = plain(" ".join(_HIDDEN.sub(" ", _ALT.sub(r" \1 ", match[2])).split()))
+            title = clean_heading(" ".join(_HIDDEN.sub(" ", _ALT.sub(r" \1 ", match[2])).split()))
             before, _, after = (_HIDDEN.sub(" ", part).strip() for part in token.content.partition(match[0]))
             if title and not before:
                 passages.heading(first, end, int(match[1]), title, alone=not after)
@@ -112,7 +112,7 @@ def _items(token: Token, tokens: Sequence[Token]) -> Iterator[tuple[int, int]]:
 
 def _add_unparsed(passages: PassageList, first: int, end: int) -> None:
     """Add text between blocks, such as a footnote, but not link definitions."""
-    if first < end and without_plumbing("\n".join(passages.lines[first:end])).strip():
+    if first < end and remove_plumbing("\n".join(passages.lines[first:end])).strip():
         passages.paragraphs(first, end)
 
 
@@ -122,7 +122,7 @@ def _find_markdown_title(body: str, passages: Sequence[Passage]) -> str:
     top = [p for p in passages if highest and p.level == highest]
     if not top:
         return ""
-    before = without_plumbing(body[: top[0].start])
+    before = remove_plumbing(body[: top[0].start])
     return top[0].path[-1] if len(top) == 1 or not _DECORATION.sub("", before).strip() else ""
 
 

@@ -231,7 +231,7 @@ class _Reading(SessionBuilder):
         if same >= window.asked:
             answered = same == window.asked < min(len(window.marks), len(messages))
             if answered and text(messages[same].get("role")) == "assistant":
-                same += 1  # the answer, as the program kept it
+                same += 1  # the answer, as the program stored it
             ids[:same] = window.ids[:same]
             new: Sequence[int] = range(same, len(messages))
         else:

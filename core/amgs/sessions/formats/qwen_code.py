@@ -1,7 +1,7 @@
 """Qwen Code: `~/.qwen/projects/PROJECT/chats/SESSION.jsonl`, and subagents in `subagents/SESSION/agent-*.jsonl`.
 
 A line is a record with `uuid` and `parentUuid`, like Claude Code's, whose message has `parts` as in Gemini's API.
-Records that are not on the way back from the last record were rewound. A compaction is a `system` record of subtype
+Records that are not on the way back from the last one were rewound. A compaction is a `system` record of subtype
 `chat_compression`.
 
 Source: `ChatRecord` in `chatRecordingService.ts` of the QwenLM/qwen-code repository.

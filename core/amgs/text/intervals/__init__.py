@@ -9,10 +9,10 @@ from amgs.text.intervals.grammar import (
     DateMention,
     ToldDays,
     dates_in,
-    dates_told,
+    find_told_dates,
     note_date,
-    told_days,
-    without_datelines,
+    read_told_days,
+    remove_datelines,
 )
 
 __all__ = [
@@ -22,8 +22,8 @@ __all__ = [
     "Modality",
     "ToldDays",
     "dates_in",
-    "dates_told",
+    "find_told_dates",
     "note_date",
-    "told_days",
-    "without_datelines",
+    "read_told_days",
+    "remove_datelines",
 ]

@@ -37,14 +37,14 @@ def around(day: date, unit: str) -> Days:
     if unit in _MONTHS_IN:
         months = _MONTHS_IN[unit]
         past = day.month % 12 % 3 if unit == "season" else (day.month - 1) % months
-        first = shifted(day.replace(day=1), -past, "month")
-        return first, shifted(first, months, "month") - timedelta(days=1)
+        first = shift_day(day.replace(day=1), -past, "month")
+        return first, shift_day(first, months, "month") - timedelta(days=1)
     years = _YEARS_IN[unit]
     begin = day.year - day.year % years
     return date(max(begin, 1), 1, 1), date(begin + years - 1, 12, 31)
 
 
-def shifted(day: date, count: int, unit: str) -> date:
+def shift_day(day: date, count: int, unit: str) -> date:
     """Return the day that many units later; a day that the month lacks becomes its last.
 
     Raises OverflowError or ValueError outside the calendar.
@@ -230,7 +230,7 @@ _NEAR = 7
 """Days within which a day of a month is meant whatever the tense, since the other is a year away."""
 
 
-def settled(
+def complete_date(
     fields: Fields, today: date, side: int = 0, *, after: date | None = None, pointed: bool = False
 ) -> DayInterval | None:
     """Return the days that the parts mean; None where no day has them.
@@ -296,7 +296,7 @@ def _candidates(fields: Fields, today: date) -> Iterator[Days]:
         months = 60 if weekday is not None else 2
         this = today.replace(day=1)
         for k in range(-months, months + 1):
-            near_month = shifted(this, k, "month")
+            near_month = shift_day(this, k, "month")
             if _exists(near_month.year, near_month.month, day):
                 candidate = near_month.replace(day=day)
                 if weekday is None or candidate.weekday() == weekday:
@@ -321,7 +321,7 @@ def _exists(year: int, month: int, day: int) -> bool:
     return True
 
 
-def joined(first: Fields, last: Fields) -> tuple[Fields, Fields]:
+def complete_range(first: Fields, last: Fields) -> tuple[Fields, Fields]:
     """Return both ends of a range, each completed from the other ("9 to 12 June", "May 5 to 7, 2020")."""
     begin, end = first.day, last.day
     if begin is not None and end is not None and first.weekday is None and last.weekday is None:

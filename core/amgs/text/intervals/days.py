@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from datetime import date, timedelta
 
-from amgs.text.intervals.calendar import BY_TENSE, HOLIDAYS, NEAREST, Fields, near_century, settled, stem
+from amgs.text.intervals.calendar import BY_TENSE, HOLIDAYS, NEAREST, Fields, complete_date, near_century, stem
 from amgs.text.intervals.reading import (
     DATES,
     LAST,
@@ -338,7 +338,7 @@ def read_pointed_date(r: Reading, i: int) -> Found | None:
             return None
         if word in THIS or weekday_at(r, i + 1) is not None:
             fields, side = replace(fields, year=r.today.year, weekday=None), 0
-        on = settled(fields, r.today, side, pointed=True)
+        on = complete_date(fields, r.today, side, pointed=True)
         return Found(hit.end, on, hit.sure) if on else None
     return _holiday(r, i + 1, 0 if word in THIS else side)
 

@@ -103,21 +103,21 @@ def _english_dates(text: str, written: date | datetime) -> tuple[DateMention, ..
     i = 0
     near = _near_dates(reading)
     while i < len(reading):
-        best = longest(reading, i, IN_TEXT, sure=True) if near[i] else None
+        best = find_longest(reading, i, IN_TEXT, sure=True) if near[i] else None
         if best is None:
             i += 1
             continue
         start, end = reading.starts[i], reading.ends[best.end - 1]
         side = side_of(text, start, end)
         if side:
-            beside = longest(reading.turned(side), i, IN_TEXT, sure=True)
+            beside = find_longest(reading.turned(side), i, IN_TEXT, sure=True)
             best = beside if beside is not None and beside.end == best.end else best
         mentions.append(DateMention(start, end, text[start:end], best.means))
         i = best.end
     return tuple(mentions)
 
 
-def longest(r: Reading, i: int, kinds: tuple[str, ...], *, sure: bool) -> Settled | None:
+def find_longest(r: Reading, i: int, kinds: tuple[str, ...], *, sure: bool) -> Settled | None:
     best: Settled | None = None
     for kind in kinds:
         candidate = r.days(kind, i)
@@ -225,7 +225,7 @@ class ToldDays:
     confidence: float = 1.0
 
 
-def dates_told(text: str, written: date | datetime) -> list[str]:
+def find_told_dates(text: str, written: date | datetime) -> list[str]:
     """Return the dates of a text for `meta['dates']`: `2026-02-09`, `2026-02-02/2026-02-08 0.9`; sorted, without
     duplicate spans, at their best confidence, which is left out where it is 1. Spans are whole units of the wording
     ('two months ago': a month).
@@ -240,7 +240,7 @@ def dates_told(text: str, written: date | datetime) -> list[str]:
     ]
 
 
-def told_days(written: Iterable[object]) -> list[ToldDays]:
+def read_told_days(written: Iterable[object]) -> list[ToldDays]:
     """`meta["dates"]` read back; what is not of its form is left out."""
     days = []
     for entry in written:
@@ -290,7 +290,7 @@ def _either_way(written: str) -> bool:
     return match is not None and match[1] != match[2] and int(match[1]) <= 12 and int(match[2]) <= 12
 
 
-def without_datelines(text: str) -> str:
+def remove_datelines(text: str) -> str:
     """Return the text without its lines that hold a date, perhaps a time of day, and no other word; all of it where
     nothing else is there.
     """

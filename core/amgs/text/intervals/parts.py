@@ -15,13 +15,13 @@ from amgs.text.intervals.calendar import (
     Grain,
     Modality,
     around,
-    joined,
-    settled,
-    shifted,
+    complete_date,
+    complete_range,
+    shift_day,
     week_of_month,
     week_of_year,
 )
-from amgs.text.intervals.periods import counted
+from amgs.text.intervals.periods import read_counts
 from amgs.text.intervals.reading import Found, Reading, Settled, interval
 
 _EARLY = {"early", "earlier", "beginning", "start", "begin", "top"}
@@ -80,8 +80,8 @@ def _cut(days: Days, grain: Grain, which: int, *, halves: bool) -> Days:
         )[which + 1]
     if grain is Grain.YEAR:
         months = 6 if halves and which else 4
-        begin = {-1: first, 0: shifted(first, 4, "month"), 1: shifted(first, 12 - months, "month")}[which]
-        return begin, shifted(begin, months, "month") - timedelta(days=1)
+        begin = {-1: first, 0: shift_day(first, 4, "month"), 1: shift_day(first, 12 - months, "month")}[which]
+        return begin, shift_day(begin, months, "month") - timedelta(days=1)
     third = (last - first) // (2 if halves and which else 3)
     if which < 0:
         return first, first + third
@@ -150,9 +150,9 @@ def _nth_week(r: Reading, i: int) -> Found | None:
     if many is not None and many.exact:
         away = many.low - 1
         if nth > 0:
-            days = days[0], around(shifted(days[0], away, unit), unit)[1]
+            days = days[0], around(shift_day(days[0], away, unit), unit)[1]
         else:
-            days = around(shifted(days[0], -away, unit), unit)[0], days[1]
+            days = around(shift_day(days[0], -away, unit), unit)[0], days[1]
     return Found(whole.end, interval(days, unit, whole.means.confidence * 0.9), True)
 
 
@@ -161,7 +161,7 @@ def _nth(first: date, last: date, grain: Grain, unit: str, nth: int) -> Days:
     if unit == "day":
         return (last, last) if nth < 0 else (first, first)
     if unit == "month":
-        on = around(last, "month")[0] if nth < 0 else shifted(first, nth - 1, "month")
+        on = around(last, "month")[0] if nth < 0 else shift_day(first, nth - 1, "month")
         return around(on, "month")
     if unit == "weekend":
         saturday = first + timedelta(days=(5 - first.weekday()) % 7 + 7 * (nth - 1))
@@ -179,7 +179,7 @@ def _nth(first: date, last: date, grain: Grain, unit: str, nth: int) -> Days:
 def _from_start(r: Reading, i: int) -> Found | None:
     """Read "3 days starting next Monday", "a week from tomorrow on", "for 1 week, from 20th Dec"."""
     j = r.skip(i, "for")
-    duration = counted(r, j)
+    duration = read_counts(r, j)
     if duration is None or not all(count.exact for count, _ in duration[1]):
         return None
     k = r.skip(duration[0], ",")
@@ -191,7 +191,7 @@ def _from_start(r: Reading, i: int) -> Found | None:
         return None
     end = day.means.first
     for count, unit in duration[1]:
-        end = shifted(end, count.low, unit)
+        end = shift_day(end, count.low, unit)
     return Found(
         day.end,
         DayInterval(day.means.first, end - timedelta(days=1), Grain.DAY, Modality.ON, day.means.confidence),
@@ -269,7 +269,7 @@ def _ends(r: Reading, i: int, *, behind: bool = False) -> list[Found]:
 
 def _between(r: Reading, first: Fields | DayInterval, last: Fields | DayInterval) -> DayInterval | None:
     if isinstance(first, Fields) and isinstance(last, Fields):
-        first, last = joined(first, last)
+        first, last = complete_range(first, last)
     near = _span(r, first, last, 0)
     if near is not None and (_holds(near, r.today) or not r.side):
         return near
@@ -278,14 +278,14 @@ def _between(r: Reading, first: Fields | DayInterval, last: Fields | DayInterval
 
 def _span(r: Reading, first: Fields | DayInterval, last: Fields | DayInterval, side: int) -> DayInterval | None:
     """Return the days from the beginning of a date to the end of another; None where the second is earlier."""
-    begin = settled(first, r.today, side) if isinstance(first, Fields) else first
+    begin = complete_date(first, r.today, side) if isinstance(first, Fields) else first
     if begin is None or begin.first is None:
         return None
-    end = settled(last, r.today, after=begin.first) if isinstance(last, Fields) else last
+    end = complete_date(last, r.today, after=begin.first) if isinstance(last, Fields) else last
     if end is None or end.last is None:
         return None
     if end.last < begin.first and begin.confidence < BY_TENSE and begin.last is not None:  # its year was only a guess
-        begin = replace(begin, first=shifted(begin.first, -1, "year"), last=shifted(begin.last, -1, "year"))
+        begin = replace(begin, first=shift_day(begin.first, -1, "year"), last=shift_day(begin.last, -1, "year"))
     if begin.first is None or end.last < begin.first:
         return None
     return DayInterval(begin.first, end.last, end.grain, Modality.ON, min(begin.confidence, end.confidence))

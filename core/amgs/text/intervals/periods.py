@@ -7,7 +7,7 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import date, timedelta
 
-from amgs.text.intervals.calendar import DayInterval, Days, Fields, Grain, Modality, around, near_century, shifted
+from amgs.text.intervals.calendar import DayInterval, Days, Fields, Grain, Modality, around, near_century, shift_day
 from amgs.text.intervals.reading import DECADES, LAST, NEXT, SEASONS, THIS, UNITS, Count, Found, Reading, interval
 
 _BACK, _AHEAD = -1, 1
@@ -27,7 +27,7 @@ _ROUGH = 0.8
 """Confidence of a count of units: "two months ago" is seldom meant to the day."""
 
 
-def counted(r: Reading, i: int) -> tuple[int, list[tuple[Count, str]]] | None:
+def read_counts(r: Reading, i: int) -> tuple[int, list[tuple[Count, str]]] | None:
     """Return (end, counts with their units) of "2 weeks and 3 days", "half a year", "a month and a half"."""
     if r.at(i) == "half":
         j = r.skip(i + 1, "a", "an", "-")
@@ -55,7 +55,7 @@ def _move_day(day: date, counts: list[tuple[Count, str]], sign: int) -> DayInter
     """Return the day at that distance; for an inexact count, all days it may be, marked as vague."""
     near = far = day
     for count, unit in counts:
-        near, far = shifted(near, sign * count.low, unit), shifted(far, sign * count.high, unit)
+        near, far = shift_day(near, sign * count.low, unit), shift_day(far, sign * count.high, unit)
     unit = counts[-1][1]
     grain = _GRAINS.get(unit) or Grain("day" if unit == "workweek" else unit)
     if all(count.exact for count, _ in counts):
@@ -65,7 +65,7 @@ def _move_day(day: date, counts: list[tuple[Count, str]], sign: int) -> DayInter
 
 def _read_offset_ago(r: Reading, i: int) -> Found | None:
     """Read "two weeks ago", "3 days earlier", "a year from now"."""
-    duration = counted(r, r.skip(i, "about", "around", "some", "almost", "nearly", "over", "just"))
+    duration = read_counts(r, r.skip(i, "about", "around", "some", "almost", "nearly", "over", "just"))
     if duration is None:
         return None
     for phrase, sign in _TO_TODAY.items():
@@ -80,7 +80,7 @@ def _read_offset_ago(r: Reading, i: int) -> Found | None:
 
 
 def _weekends(r: Reading, end: int, count: Count, sign: int) -> Found:
-    near, far = (around(shifted(r.today, sign * n, "week"), "weekend") for n in (count.low, count.high))
+    near, far = (around(shift_day(r.today, sign * n, "week"), "weekend") for n in (count.low, count.high))
     days = min(near[0], far[0]), max(near[1], far[1])
     return Found(end, interval(days, "weekend", 0.85, Modality.ON if count.exact else Modality.VAGUE))
 
@@ -88,7 +88,7 @@ def _weekends(r: Reading, end: int, count: Count, sign: int) -> Found:
 def _read_offset_ahead(r: Reading, i: int) -> Found | None:
     """Read "in two weeks", "in a year's time", "in 3 days on Friday"."""
     j = r.after(i, "in another", "in about", "in just", "in around", "in")
-    duration = counted(r, j) if j is not None else None
+    duration = read_counts(r, j) if j is not None else None
     if duration is None:
         return None
     end = duration[0]
@@ -105,7 +105,7 @@ def _from_a_day(r: Reading, i: int) -> Found | None:
     """Read "two days before yesterday", "2 weeks from January 15", "a week on Friday", "two months from today"."""
     j = r.skip(i, "in") if r.at(i) == "in" else i
     is_single = r.at(j) == "the" and r.at(j + 1) in ("day", "week", "month", "year")
-    duration = (j + 2, [(Count(1, 1), UNITS[r.at(j + 1)])]) if is_single else counted(r, j)
+    duration = (j + 2, [(Count(1, 1), UNITS[r.at(j + 1)])]) if is_single else read_counts(r, j)
     if duration is None:
         return None
     unit = duration[1][0][1]
@@ -118,7 +118,7 @@ def _from_a_day(r: Reading, i: int) -> Found | None:
             continue
         sure = day.means.confidence
         if is_single and unit != "day":
-            beside = around(shifted(day.means.first if sign < 0 else day.means.last, sign, unit), unit)
+            beside = around(shift_day(day.means.first if sign < 0 else day.means.last, sign, unit), unit)
             return Found(day.end, interval(beside, unit, sure * _ROUGH), day.sure)
         moved = _move_day(day.means.first, duration[1], sign)
         return Found(day.end, replace(moved, confidence=min(moved.confidence, sure)), day.sure)
@@ -323,10 +323,10 @@ def _whole(r: Reading, end: int, unit: str, step: int, *, bare: bool) -> Found:
         step = -1 if r.side < 0 and r.today.weekday() < 5 else 0
     if unit == "fortnight":
         monday = around(r.today, "week")[0]
-        first = shifted(monday, min(step, 0) * 2, "week") if step <= 0 else shifted(monday, 1, "week")
-        days = first, shifted(first, 2, "week") - timedelta(days=1)
+        first = shift_day(monday, min(step, 0) * 2, "week") if step <= 0 else shift_day(monday, 1, "week")
+        days = first, shift_day(first, 2, "week") - timedelta(days=1)
     else:
-        days = around(shifted(around(r.today, unit)[0], step, unit), unit)
+        days = around(shift_day(around(r.today, unit)[0], step, unit), unit)
     sure = 0.5 if bare else 0.9 if unit != "season" else 0.6
     return Found(end, interval(days, grain, sure), not bare or unit == "weekend")
 
@@ -356,13 +356,13 @@ def run(today: date, count: int, unit: str, step: int, *, exact: bool = True) ->
     grain = {"fortnight": "week", "workweek": "week", "workday": "day"}.get(unit, unit)
     modality, sure = (Modality.ON, 0.85) if exact else (Modality.VAGUE, 0.6)
     if unit in ("quarter", "decade", "weekend", "century"):
-        near = around(shifted(around(today, unit)[0], step, unit), unit)
-        far = around(shifted(near[0], step * (count - 1), unit), unit)
+        near = around(shift_day(around(today, unit)[0], step, unit), unit)
+        far = around(shift_day(near[0], step * (count - 1), unit), unit)
         return interval((min(near[0], far[0]), max(near[1], far[1])), grain, sure, modality)
     if step < 0:
-        return interval((shifted(today, -count, unit), today - timedelta(days=1)), "day", sure, modality)
+        return interval((shift_day(today, -count, unit), today - timedelta(days=1)), "day", sure, modality)
     first = today + timedelta(days=1)
-    return interval((first, shifted(first, count, unit) - timedelta(days=1)), "day", sure, modality)
+    return interval((first, shift_day(first, count, unit) - timedelta(days=1)), "day", sure, modality)
 
 
 def _beyond(r: Reading, i: int) -> Found | None:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from datetime import date
 from typing import NamedTuple
 
-from amgs.text.intervals.calendar import DayInterval, Fields, Grain, Modality, settled
+from amgs.text.intervals.calendar import DayInterval, Fields, Grain, Modality, complete_date
 from amgs.text.language import ENGLISH, words_of_language
 
 # The words of dates, in lower case: months, weekdays, units, numbers, and the words that point from the day; they are
@@ -150,7 +150,7 @@ class Reading:
         if hit is None:
             return None
         meaning = hit.means
-        means = settled(meaning, self.today, self.side) if isinstance(meaning, Fields) else meaning
+        means = complete_date(meaning, self.today, self.side) if isinstance(meaning, Fields) else meaning
         return Settled(hit.end, means, hit.sure) if means is not None else None
 
     def number(self, i: int) -> tuple[int, int] | None:

@@ -104,7 +104,7 @@ class Packs:
         """Return the latest version of each pack, by name, with what its log says and how likely it is read within 30
         days. keep: mark those to do without so that the others take at most so many tokens, the least needed first.
         """
-        most = bounds.count("What is kept", keep)
+        most = bounds.count("What stays", keep)
         with self._context.storage.snapshot():
             every = self._usages(self._packs.uses(), retired=retired)
         in_use = [usage for usage in every if not usage.pack.retired]

@@ -192,7 +192,7 @@ def facts_of(session: Session) -> SessionFacts:
         session.started,
         session.ended,
         session.records,
-        session.taken,
+        session.records_with_turns,
         dict(session.evidence),
         session.unread,
         dict(kinds),

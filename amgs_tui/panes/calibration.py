@@ -199,7 +199,7 @@ diagram; f shows one frame, category or type of edge alone. c previews a recalib
         return calibration(
             self.table,
             canvas,
-            self.kept,
+            self.shown_rows,
             self.cursor,
             chosen=self.bin,
             of=" ".join(self.group) if self.group is not None else "",

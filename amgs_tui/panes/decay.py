@@ -163,8 +163,8 @@ decay profile of the selected block, c applies it. Moving in the list selects th
             curve=curve,
             forecast=self.forecast,
             categories=categories,
-            listed=self.kept,
-            cursor=self.kept.place_of(self._marked) if self.kept is not None else None,
+            listed=self.shown_rows,
+            cursor=self.shown_rows.place_of(self._marked) if self.shown_rows is not None else None,
             supposed=supposed,
             at_days=self.days,
         )

@@ -198,9 +198,15 @@ part of the frame until 0 resets them. Open a frame as lifetime context to see w
         from amgs_app.render import candidates as search
 
         if self.search is not None:
-            return search.search(self.search, canvas, self.kept, self.cursor)
+            return search.search(self.search, canvas, self.shown_rows, self.cursor)
         return frame.frame(
-            self.frame, canvas, self.kept, self.cursor, show=self.show, text_offset=self.text_offset, lacks=self._lacks
+            self.frame,
+            canvas,
+            self.shown_rows,
+            self.cursor,
+            show=self.show,
+            text_offset=self.text_offset,
+            lacks=self._lacks,
         )
 
     @property

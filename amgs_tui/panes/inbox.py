@@ -281,16 +281,16 @@ one transaction, which the overview can undo. s lists the sources; what one says
     def selection_changed(self, block_id: str | None) -> None:
         if self.revision is not None:
             return
-        before, place = self.cursor, self.kept.place_of(block_id) if self.kept is not None else None
+        before, place = self.cursor, self.shown_rows.place_of(block_id) if self.shown_rows is not None else None
         self.cursor = before if place is None else place
         self.correcting.edge = self.correcting.edge if self.cursor == before else None
         self.repaint()
 
     def figure(self, canvas: Canvas) -> Figure | None:
         edge = self.correcting.edge
-        if self.kept is None or edge is None:
+        if self.shown_rows is None or edge is None:
             return super().figure(canvas)
-        return self.kept.draw(canvas, self.cursor, filtered=bool(self.sift), marked=str(edge + 1))
+        return self.shown_rows.draw(canvas, self.cursor, filtered=bool(self.sift), marked=str(edge + 1))
 
     def draw(self, canvas: Canvas) -> Text:
         """Return the list, or the notice for an inbox that is empty or consolidated."""

@@ -41,7 +41,7 @@ class ListPane(Pane):
     def __init__(self, host: Host) -> None:
         super().__init__(host)
         self.cursor = 0
-        self._kept: tuple[RowList[Any] | None, ListFilter, RowList[Any] | None] | None = None
+        self._shown_rows: tuple[RowList[Any] | None, ListFilter, RowList[Any] | None] | None = None
 
     # --- what is listed -------------------------------------------------------------------------------------
 
@@ -51,12 +51,12 @@ class ListPane(Pane):
         return None
 
     @property
-    def kept(self) -> RowList[Any] | None:
+    def shown_rows(self) -> RowList[Any] | None:
         """Rows that the filter leaves, in the operator's order."""
         now = self.page, self.sift
-        if self._kept is None or self._kept[:2] != now:
-            self._kept = *now, now[0].keep(self.shown_places) if now[0] is not None else None
-        return self._kept[2]
+        if self._shown_rows is None or self._shown_rows[:2] != now:
+            self._shown_rows = *now, now[0].keep(self.shown_places) if now[0] is not None else None
+        return self._shown_rows[2]
 
     def all_rows(self) -> Sequence[Row]:
         return () if self.page is None else self.page.fields
@@ -64,26 +64,28 @@ class ListPane(Pane):
     @property
     def items(self) -> Sequence[Any]:
         """Items of the same rows."""
-        return () if self.kept is None else self.kept.items
+        return () if self.shown_rows is None else self.shown_rows.items
 
     @property
     def rows(self) -> int:
         """Number of rows."""
-        left = self.kept
+        left = self.shown_rows
         return 0 if left is None else len(left.items) if left.total is None else left.total
 
     @property
     def row(self) -> Any:
         """Row under the cursor; None where it is not loaded."""
-        return self.kept.at(self.cursor) if self.kept is not None else None
+        return self.shown_rows.at(self.cursor) if self.shown_rows is not None else None
 
     def block_at_cursor(self) -> str | None:
         """Return the block that the row under the cursor is about."""
-        return None if self.kept is None or self.row is None else self.kept.kind.key(self.row)
+        return None if self.shown_rows is None or self.row is None else self.shown_rows.kind.key(self.row)
 
     def figure(self, canvas: Canvas) -> Figure | None:
         """Return the picture of the list; None while it is read."""
-        return self.kept.draw(canvas, self.cursor, filtered=bool(self.sift)) if self.kept is not None else None
+        return (
+            self.shown_rows.draw(canvas, self.cursor, filtered=bool(self.sift)) if self.shown_rows is not None else None
+        )
 
     def draw(self, canvas: Canvas) -> Text:
         figure = self.figure(canvas)

@@ -111,7 +111,7 @@ then undoes the change under the cursor; later changes that depend on it have to
         return overview.overview(
             self.overview.store,
             canvas,
-            journal=self.kept,
+            journal=self.shown_rows,
             cursor=self.cursor if self.rows and self.station is None else None,
             station=self.station,
             health=self.overview.health,

@@ -113,10 +113,15 @@ undoes it."""
     def figure(self, canvas: Canvas) -> Figure | None:
         """Return the list; below it what is known of the pack under the cursor."""
         pack = self.content
-        if self.view != "packs" or self.kept is None or pack is None or pack.usage.pack.name != self.name_at_cursor:
+        if (
+            self.view != "packs"
+            or self.shown_rows is None
+            or pack is None
+            or pack.usage.pack.name != self.name_at_cursor
+        ):
             return super().figure(canvas)
         about = [(named(pack.usage.pack), ""), *about_pack(pack)]
-        row_list = replace(self.kept, kind=replace(self.kept.kind, detail=lambda _: about))
+        row_list = replace(self.shown_rows, kind=replace(self.shown_rows.kind, detail=lambda _: about))
         return row_list.draw(canvas, self.cursor, filtered=bool(self.sift))
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:

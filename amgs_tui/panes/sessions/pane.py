@@ -206,7 +206,7 @@ written is followed."""
         if self.review is None:
             return super().figure(canvas)
         at = self.turn if self.at is None else self.at
-        return draw_session(canvas, self.review, self.cursor, at, self.view, self.kept)
+        return draw_session(canvas, self.review, self.cursor, at, self.view, self.shown_rows)
 
     # --- what the keys do -----------------------------------------------------------------------------------
 

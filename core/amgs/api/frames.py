@@ -94,7 +94,7 @@ class Frames(MemoryPart):
 
     def last(self) -> Frame | None:
         """Return the frame assembled last; None if there is none, or if one of its blocks was removed."""
-        text = self._storage.meta.kept(_LAST).get(_LAST)
+        text = self._storage.meta.read_saved(_LAST).get(_LAST)
         if text is None:
             return None
         try:

@@ -349,9 +349,9 @@ class Memory(BlockMethods, LifecycleMethods, RetrievalMethods, Intake):
         with self._storage.transaction():
             self._storage.meta.keep(name, value)
 
-    def kept(self, prefix: str = "") -> dict[str, str]:
+    def read_saved(self, prefix: str = "") -> dict[str, str]:
         """Return the texts from `keep` under names with this prefix, by name."""
-        return self._storage.meta.kept(prefix)
+        return self._storage.meta.read_saved(prefix)
 
     # --- health -----------------------------------------------------------------------------------------
 

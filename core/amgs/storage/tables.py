@@ -45,7 +45,7 @@ class MetaStorage(StoragePart):
         else:
             self._execute(_PUT, [_KEPT + name, value], counted=False)
 
-    def kept(self, prefix: str) -> dict[str, str]:
+    def read_saved(self, prefix: str) -> dict[str, str]:
         """Return the workstation's values whose names begin with `prefix`, by name."""
         rows = self._rows("SELECT key, value FROM meta WHERE starts_with(key, ?) ORDER BY key", [_KEPT + prefix])
         return {str(key).removeprefix(_KEPT): str(value) for key, value in rows}

@@ -164,7 +164,7 @@ def _latest_event(memory: Memory) -> datetime | None:
     Dates of blocks do not count: a file may be dated after the corpus's year.
     """
     known = [done] if (done := memory.last_event()) is not None else []
-    known += [parse_instant(value) for name, value in memory.kept(_CLOCK).items() if name == _CLOCK]
+    known += [parse_instant(value) for name, value in memory.read_saved(_CLOCK).items() if name == _CLOCK]
     return max(known, default=None)
 
 

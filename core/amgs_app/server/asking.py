@@ -126,7 +126,7 @@ def _turn(mark: str) -> Iterator[None]:
 def _read_record(memory: Memory, mark: str, now: datetime) -> dict[str, Any] | None:
     """Return the stored record of a key, if it is younger than 24 hours."""
     for day in (now, earlier(now, timedelta(days=1))):
-        for value in memory.kept(_name_of_day(day, mark)).values():
+        for value in memory.read_saved(_name_of_day(day, mark)).values():
             record: dict[str, Any] = json.loads(value)
             if datetime.fromisoformat(record["at"]) + KEPT > now:
                 return record
@@ -155,9 +155,9 @@ def _store_record(
     memory: Memory, mark: str, now: datetime, request: str, *, answer: str | None = None, begun_at: int | None = None
 ) -> None:
     """Store the answer, or else that the work began at a change counter. Deletes old records once a day."""
-    if not memory.kept(f"{_NAME}{now:%Y-%m-%d}:"):
+    if not memory.read_saved(f"{_NAME}{now:%Y-%m-%d}:"):
         for days in range(2, _LOOKED_BACK):
-            for name in memory.kept(f"{_NAME}{earlier(now, timedelta(days=days)):%Y-%m-%d}:"):
+            for name in memory.read_saved(f"{_NAME}{earlier(now, timedelta(days=days)):%Y-%m-%d}:"):
                 memory.keep(name, None)
     record: dict[str, Any] = {"at": now.isoformat(), "request": _digest(request)}
     if answer is None:

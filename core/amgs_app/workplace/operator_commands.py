@@ -70,7 +70,7 @@ def arrange(
     store.
     """
     if show:
-        layouts = operator.engine.memory.kept(LAYOUT)
+        layouts = operator.engine.memory.read_saved(LAYOUT)
         return results.LayoutList(tuple((key.removeprefix(LAYOUT), _read(text)) for key, text in layouts.items()))
     if pane is not None:
         names = tuple(name.strip() for name in beside.split(",") if name.strip())
@@ -91,7 +91,7 @@ def arrange(
 
 def _restore_layout(operator: Operator, name: str) -> Layout:
     """Return a saved layout; raises UsageError for an unknown name."""
-    layouts = operator.engine.memory.kept(LAYOUT)
+    layouts = operator.engine.memory.read_saved(LAYOUT)
     text = layouts.get(LAYOUT + name)
     if text is None and name != LAST:
         known = [key.removeprefix(LAYOUT) for key in layouts if key != LAYOUT + LAST]

@@ -81,10 +81,10 @@ def test_the_committed_counter_is_that_of_the_last_commit_whoever_reads(storage:
 def test_what_a_screen_remembers_is_no_change_of_the_memory(storage: Storage) -> None:
     with storage.transaction():
         storage.meta.keep("layout.last", "wide")
-    assert storage.meta.kept("layout.") == {"layout.last": "wide"}
+    assert storage.meta.read_saved("layout.") == {"layout.last": "wide"}
     with storage.transaction():
         storage.meta.keep("layout.last", None)
-    assert storage.meta.kept("") == {}
+    assert storage.meta.read_saved("") == {}
     assert storage.counters == (0, 0)
 
 

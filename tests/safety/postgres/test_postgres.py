@@ -29,7 +29,7 @@ def told(memory: Memory) -> dict[str, object]:
         "status": (status.blocks, status.categories, status.edges, status.diversity, status.schema_version),
         "journal": memory.operations(10),
         "edges": memory.verify().edges,
-        "kept": memory.kept(),
+        "kept": memory.read_saved(),
         "then": [hit.block for hit in memory.search("dome", as_of=NOW).hits],
     }
 

@@ -95,11 +95,11 @@ class _Reading(RecordReading):
             about = fields(payload.get("info"))
             before = count(about.get("originalTokenCount")) or self._window or None
             contents = items(payload.get("compressedHistory"))
-            kept = [(content, self._turn_of(content)) for content in contents]
-            ids = tuple(dict.fromkeys(id for _, id in kept if id))
+            repeated = [(content, self._turn_of(content)) for content in contents]
+            ids = tuple(dict.fromkeys(id for _, id in repeated if id))
             mark = Boundary("", before, count(about.get("newTokenCount")) or None, ids)
             self.compact(place, mark, **more)
-            for part in (part for content, id in kept if not id for part in gemini_parts(content.get("parts"))):
+            for part in (part for content, id in repeated if not id for part in gemini_parts(content.get("parts"))):
                 self.say(place, "assistant", "summary", content_text(part), **more)
 
     def _turn_of(self, content: Record) -> str:

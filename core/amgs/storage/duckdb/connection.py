@@ -230,10 +230,10 @@ class Connection(SqlConnection):
             known = self.rows(sql, parameters)
             with self._readers_lock:
                 if reader.latest:  # nothing was committed since
-                    kept = self._known_rows[table]
-                    if len(kept) >= _ROWS_KEPT:
-                        kept.clear()
-                    kept[key] = known
+                    rows = self._known_rows[table]
+                    if len(rows) >= _ROWS_KEPT:
+                        rows.clear()
+                    rows[key] = known
         return known
 
     def highest(self, table: str, column: str) -> int:
@@ -270,9 +270,9 @@ class Connection(SqlConnection):
         with self._gate.passing():
             reader = self._reader()
             with self._readers_lock:
-                kept, reader.latest, reader.busy = reader.latest, self._keeps, True
+                current, reader.latest, reader.busy = reader.latest, self._keeps, True
             try:
-                if not kept:
+                if not current:
                     reader.counters = None
                     with self._translate():
                         reader.cursor.execute("BEGIN TRANSACTION")

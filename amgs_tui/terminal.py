@@ -89,19 +89,18 @@ class Copying:
         self.app.call_from_thread(self.app.notify, f"{len(text):,} characters, by {by}", title="Copied", timeout=3)
 
 
-# Leave as with `q` if the terminal is closed or a signal asks the program to end, closing the store and keeping the
-# screen's state.
-#
-# A closed terminal sends SIGHUP only to programs that it controls; others find their input at its end, and Textual
-# would go on reading nothing as fast as it can, with the store locked.
-
 LOOK_SECONDS: Final = 0.5
 """Interval of checks whether the terminal is still there."""
 SIGNALS: Final = ("SIGHUP", "SIGTERM")
 
 
 def leave_when_hung_up(app: App[Any]) -> None:
-    """From now on, leave when the terminal is gone or a signal asks for it. Called while the program's loop runs."""
+    """From now on, leave when the terminal is gone or a signal asks for it. Called while the program's loop runs.
+
+    It ends as with `q`, closes the store and saves the screen's state. A closed terminal sends SIGHUP only to programs
+    that it controls; others find their input at its end, and Textual would go on reading nothing as fast as it can,
+    with the store locked.
+    """
 
     def leave() -> None:
         let_go()

@@ -31,9 +31,6 @@ if TYPE_CHECKING:
     from amgs_tui.panes.base import Pane
 
 
-# Wish of an operator for a view of a conversation, the next question to the context optimiser; and the views beside
-# the spans: messages, survival, topics, open points, people.
-
 STRATEGIES: Final[Mapping[ContextStrategy, str]] = {
     "mask": "old outputs of tools as one line, then the oldest go",
     "extractive": "what answers the question stays whole",

@@ -14,17 +14,15 @@ from typing import Any, Final
 
 from amgs.errors import InputError, UsageError
 
-# Check that text can be stored; everything that comes in is checked by this rule.
-#
-# Half a surrogate pair, which JSON, Python and wrongly encoded arguments can contain, has no encoding; NUL ends a
-# text in PostgreSQL and in C.
-
 _UNSTORABLE: Final = re.compile("[\0\ud800-\udfff]")
 
 
 def why_unstorable(value: Any) -> str:
     """Return what in a text, or in the texts of a value, cannot be stored, as "half a surrogate pair at character 3";
     "" where all of it can.
+
+    Half a surrogate pair, which JSON, Python and wrongly encoded arguments can contain, has no encoding; NUL ends a
+    text in PostgreSQL and in C.
     """
     if not isinstance(value, str):
         return next(filter(None, map(why_unstorable, _parts(value))), "")

@@ -24,16 +24,14 @@ if TYPE_CHECKING:
     from amgs_app.terminal.themes import Palette
 
 
-# Save an operator's unapplied corrections to the consolidation plan between sessions, in a small file beside the
-# store.
-#
-# Only the corrections are saved. The plan that they correct is computed again, since the inbox may have changed.
-
 _ENDING: Final = ".drafts"
 
 
 def keep_drafts(engine: Engine, edits: tuple[ItemEdit, ...]) -> None:
-    """Save corrections for the next session; without any, delete the file. A disk error is ignored."""
+    """Save corrections for the next session; without any, delete the file. A disk error is ignored.
+
+    The plan that they correct is computed again, since the inbox may have changed.
+    """
     path = engine.beside_store(_ENDING)
     if path is None:
         return
@@ -73,11 +71,6 @@ def _waits(engine: Engine, block_id: str) -> bool:
         return False
 
 
-# State of a person's view: selection, last list, draft, panes, history and layout.
-#
-# It replaces what a call leaves open (the selected block, `@2`) by ids before the operation runs, so that a recorded
-# line is complete and a replay does the same.
-
 R = TypeVar("R")
 
 _STATE: Final = ("selection", "last_frame", "draft", "layout", "_theme")
@@ -92,6 +85,9 @@ class Operator:
     panes: what each pane shows; pane: the pane shown last. history: the calls that ran, oldest first; recorded_from:
     index in it at which recording began, None while not recording. layout: how the panes are arranged. snapshots: where
     `snapshot` writes.
+
+    It replaces what a call leaves open (the selected block, `@2`) by ids before the operation runs, so that a recorded
+    line is complete and a replay does the same.
     """
 
     def __init__(self, engine: Engine) -> None:

@@ -21,9 +21,6 @@ from amgs_focus.errors import CheckpointError
 from amgs_focus.model import checkpoint_file
 from amgs_focus.model.base_model import BaseModel, LayeredModel
 
-# Values that are a function of their key, such as a block's gist: cached in the process, so that what was opened once
-# opens again at once. They belong to a model or an encoder and go with it.
-
 MOST = 16_384
 """Values of an owner that are cached; the oldest go first."""
 
@@ -31,7 +28,11 @@ _KEPT: WeakKeyDictionary[Any, OrderedDict[Hashable, Any]] = WeakKeyDictionary()
 
 
 def values_of(owner: object, keys: Sequence[Hashable], make: Callable[[list[int]], Iterable[Any]]) -> list[Any]:
-    """Return the value of each key, in order. make: computes those at some places, which are not cached yet."""
+    """Return the value of each key, in order. make: computes those at some places, which are not cached yet.
+
+    A value is a function of its key, such as a block's gist, so that what was opened once opens again at once. Values
+    go with their owner, a model or an encoder.
+    """
     cache = _KEPT.setdefault(owner, OrderedDict())
     known = {key: cache[key] for key in keys if key in cache}
     missing = [at for at, key in enumerate(keys) if key not in known]
@@ -46,12 +47,6 @@ def value_of(owner: object, key: Hashable, make: Callable[[], Any]) -> Any:
     """Return the value of a key."""
     return values_of(owner, [key], lambda _: [make()])[0]
 
-
-# From 32 entries to one: the pointer gist copies a real token, and GistNet adds what it learned.
-#
-# A gist stands in the working context where its block stood. It is a real entry's embedding plus a learned delta that
-# starts at zero, so that an untrained net is exactly the pointer and never the mean, which a frozen model cannot
-# read.
 
 BLOCK = 32
 
@@ -202,7 +197,12 @@ class ExpandLayer(nn.Module):
 
 
 class GistNet(nn.Module):
-    """32 -> 1 -> 32 -> 1, then a zero-initialised delta on the pointer. MegaContext, "GistNet"."""
+    """32 -> 1 -> 32 -> 1, then a zero-initialised delta on the pointer. MegaContext, "GistNet".
+
+    A gist stands in the working context where its block stood. It is a real entry's embedding plus a learned delta that
+    starts at zero, so that an untrained net is exactly the pointer and never the mean, which a frozen model cannot
+    read.
+    """
 
     def __init__(self, shape: GistShape) -> None:
         super().__init__()

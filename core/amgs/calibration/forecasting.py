@@ -33,12 +33,6 @@ from amgs.text.words import plural, split_spaceless
 from amgs.types import Candidate, Edge, EdgeKey, Frame, Outcome
 from amgs.types.calibration import BlockUse, CoverageLevel, CoverageReview, FrameCoverage, Usefulness, UseSign
 
-# Find the blocks that an answer used: those whose ids it cites, and those that share more words with it than chance
-# explains.
-#
-# No model is asked. The gateway and `memory.answered` log the uses, which then settle forecasts. Words of the
-# question count for no block, and words that a block explains count for no other.
-
 CONTROLS = 200
 """Number of blocks with which a shown block is compared: others of the memory, or, where those are too few, others that
 were shown.
@@ -70,6 +64,8 @@ def match_words(
     Takes the text that explains most of the answer's words, rare ones counting more, and compares it with the controls;
     then removes those words and takes the next text, until a text is no better than chance. controls: texts of other
     blocks; the other shown texts fill up to CONTROLS. With fewer than 49 controls no use can be found.
+
+    No model is asked. Words of the question count for no block, and words that a block explains count for no other.
     """
     analyzer = word_analyzer()
 
@@ -140,11 +136,6 @@ def log_uses(
     return tuple(uses)
 
 
-# Promise how often a frame's budget is enough, from the tokens that earlier questions needed (`diagnosis.diagnosing`).
-#
-# The method is split conformal prediction (Vovk, Gammerman and Shafer 2005): it assumes only that the next question
-# is drawn like the earlier ones. Every frame shows the promise that `add_promise` adds.
-
 LEVELS: Final = (0.8, 0.9, 0.95)
 """Probabilities for which the needed budget is shown."""
 LEAST: Final = 30
@@ -157,6 +148,9 @@ Needed = Sequence[int | None]
 def promise_budget(needed: Needed, level: float) -> int | None:
     """Return the budget that is enough for the next question with probability `level` at least: the
     ceil((n + 1) · level)-th smallest of n needs. None where the questions are too few, or too many never had enough.
+
+    Split conformal prediction (Vovk, Gammerman and Shafer 2005), which assumes only that the next question is drawn
+    like the earlier ones.
     """
     place = math.ceil(round((len(needed) + 1) * level, 9))  # rounded: 0.9 · 70 is no more than 63
     known = sorted(need for need in needed if need is not None)
@@ -236,11 +230,6 @@ def _read_needs(text: str | None) -> Mapping[str, FrameNeeds]:
     return {name: FrameNeeds(name, definition, tuple(needed)) for name, (definition, needed) in data.items()}
 
 
-# Log forecasts of usefulness with each frame, and settle them by verdicts (AMGS §7.3, §13.3).
-#
-# A verdict also changes the confidence of the edges that led to the block. Verdicts are written as journalled
-# operations, so that they can be undone.
-
 PRIOR_STRENGTH = 4.0
 """Number of verdicts that an edge's confidence c counts as: after h hits in n verdicts it is (4c + h) / (4 + n)."""
 
@@ -285,6 +274,8 @@ def log_forecasts(
 
     curve: a calibration's map from scores to outcomes, as JSON; None before the first. walked: edges that led to blocks
     found through the graph; a verdict on such a block also counts for them.
+
+    Verdicts settle the forecasts (AMGS §7.3, §13.3).
     """
     first = storage.forecasts.next_serial()
     scores = [c.score for c in selected]

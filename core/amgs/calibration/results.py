@@ -13,11 +13,6 @@ from numpy.typing import NDArray
 from amgs.types import Edge, FrameDefinition, JournalEntry, Weights
 from amgs.types.diagnosis import CaseComparison
 
-# Fit a monotone map from forecasts to outcomes: isotonic regression or Platt's sigmoid.
-#
-# Isotonic: pool adjacent violators (Ayer et al. 1955). Platt: a logistic fit on the log odds with his smoothed
-# targets (Platt 1999; Lin, Lin and Weng 2007).
-
 Values = NDArray[np.float64]
 """(n,) probabilities or outcomes in [0, 1]."""
 
@@ -51,7 +46,11 @@ def read_curve(text: str) -> Curve:
 
 
 def fit(predicted: Values, actual: Values, method: Method) -> Curve:
-    """Fit the curve of a method to n > 0 pairs of forecast and outcome."""
+    """Fit the curve of a method to n > 0 pairs of forecast and outcome.
+
+    Isotonic: pool adjacent violators (Ayer et al. 1955). Platt: a logistic fit on the log odds with his smoothed
+    targets (Platt 1999; Lin, Lin and Weng 2007).
+    """
     return isotonic(predicted, actual) if method == "isotonic" else platt(predicted, actual)
 
 

@@ -161,11 +161,6 @@ def _metric(name: str, value: float | None, target: float, note: str) -> Metric:
     return Metric(name, value, f"> {target:.2f}", None if value is None else value > target, note)
 
 
-# Plan a recalibration from verdicts, and apply it in a single journalled transaction (AMGS §7.3, §13.3).
-#
-# It fits a curve from scores to outcomes, which later forecasts use, and changes the confidence of edges. The
-# confidence of a block's category stays, since no verdict is about it.
-
 KIND = "calibrate"
 
 
@@ -201,7 +196,11 @@ def _forecast(scores: Sequence[tuple[float, float]], method: Method) -> Fit:
 
 
 def plan_from_store(storage: Storage, method: Method, settings: CalibrationSettings, now: datetime) -> CalibrationPlan:
-    """Return the plan for a store as it is now."""
+    """Return the plan for a store as it is now.
+
+    It holds a curve from scores to outcomes, which later forecasts use, and new confidences of edges (AMGS §7.3,
+    §13.3). The confidence of a block's category stays, since no verdict is about it.
+    """
     return plan(
         storage.forecasts.scored(),
         forecasting.edge_changes(storage),

@@ -99,11 +99,6 @@ def _to_plain(value: Any) -> Any:
     return value
 
 
-# Send a request, read its answer and retry it, by the same rules for both clients.
-#
-# The rules are a generator that yields steps (send this, wait) and receives their results, so that one client can
-# block and the other await.
-
 AGAIN: Final = frozenset({429, 502, 503, 504})
 """Status codes after which the same request may succeed."""
 LONGEST_WAIT: Final = 30.0
@@ -165,6 +160,8 @@ def steps(
     """Yield the steps of a request; the generator returns the answer, or raises what the engine would raise.
 
     A request that is not repeatable is sent again only if it cannot have arrived.
+
+    A generator, so that one client can block and the other await.
     """
     request = _as_http(ask, headers)
     repeatable = ask.repeatable or "Idempotency-Key" in headers

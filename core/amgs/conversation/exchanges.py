@@ -221,13 +221,6 @@ def _read(row: ExchangeRow) -> dict[str, Any]:
     return data if isinstance(data, dict) else {}
 
 
-# Measure the beginning that a request shares with the previous request of its conversation, and the part read again: a
-# provider's cache serves the beginning that two requests share, and nothing behind the first difference.
-#
-# A provider reads the definitions of tools first, then the system prompt, then the messages. Source: Anthropic's
-# reference of prompt caching.
-
-
 @dataclass(frozen=True, slots=True)
 class _RequestPart:
     """One thing that a model reads. key: what it reads of it. numbers: of a message."""
@@ -257,6 +250,10 @@ def find_changed_prompts(
 def compare(before: GatewayExchange, exchange: GatewayExchange, counter: MessageCounter) -> PrefixComparison | None:
     """Return a request beside the previous request, both with what was sent and their prompts; None where those of one
     of them is not known.
+
+    A provider reads the definitions of tools first, then the system prompt, then the messages. Its cache serves the
+    beginning that two requests share, and nothing behind the first difference (Anthropic's reference of prompt
+    caching).
     """
     unknown = [
         request for request in (before, exchange) if request.missing or not request.messages or request.prompts is None

@@ -118,9 +118,6 @@ def _find_answer(place: int, speakers: Sequence[str], silent: Sequence[bool]) ->
     return None
 
 
-# Whether a sentence asks: by its question mark, and without any mark at its end by the word it begins with.
-
-
 _WORD = re.compile(r"[a-z0-9]+(?:['-][a-z0-9]+)*")
 _ASKED = re.compile(r"\?[?!]*[\"'”’)\]]*$")
 _ENDED = re.compile(r"[.!…][\"'”’)\]]*$")
@@ -176,8 +173,6 @@ def drop_fillers(words: Sequence[str]) -> Sequence[str]:
             break
     return words[at:]
 
-
-# Find the parts of a text that must not be lost: names, numbers, dates, paths, commands, ids, decisions, with places.
 
 Slot = Literal["sentence", "decision", "question", "commitment", "name", "number", "date", "path", "command", "id"]
 SLOTS: tuple[Slot, ...] = get_args(Slot)

@@ -33,11 +33,6 @@ from amgs.text.words import plural
 from amgs.types.conversation import ConversationAdded, Message
 from amgs.types.conversation_views import ConversationEntity, ConversationResolved, MentionType, ResolvedMention
 
-# Store the mentions in messages: by their form as messages are added, by grammar when `resolve` is called.
-#
-# The parser takes three seconds to load and eight milliseconds a message, the rules less than a millisecond: so
-# adding messages stores what the rules find, and the messages wait for `resolve`.
-
 RESOLVE_KIND = "resolve"
 _CONTEXT = 40
 """Messages before the first waiting message that are parsed as its context."""
@@ -52,6 +47,9 @@ def resolve(storage: Storage, conversation: str, now: datetime, parser: GrammarP
     """Parse the waiting messages and store their mentions, with a journal entry.
 
     Raises ModelError without a parser; nothing is changed then.
+
+    The parser takes three seconds to load and eight milliseconds a message, so that messages wait for it after they
+    were added; what rules find is stored at once.
     """
     waiting = storage.mentions.waiting(conversation)
     if not waiting:

@@ -31,10 +31,7 @@ from amgs.text.words import COMMON_WORDS
 from amgs.types.conversation import Message
 from amgs.types.conversation_views import MentionKind, MentionType, ResolvedMention
 
-# Find mentions by their form: dates, times, amounts, addresses, paths, commands, versions, identifiers.
-#
-# It needs no model, so that it runs as messages are added. A new form is a line in a table here, with its confidence.
-
+# A new form is a line in a table here, with its confidence.
 BY_SHAPE: Mapping[MentionType, float] = {
     "url": 0.99,
     "email": 0.99,
@@ -196,10 +193,6 @@ def days(date: DateMention) -> str:
     first_day, last_day = interval.whole
     return first_day.isoformat() if first_day == last_day else f"{first_day}/{last_day}"
 
-
-# Find mentions by grammar: named people and things, possessions ("my sister"), and references back.
-#
-# Confidences below were counted on samples read by hand.
 
 PARSER = "parser"
 RELATIONSHIP: Mapping[Kind, float] = {Kind.I: 0.95, Kind.YOU: 0.9, Kind.WE: 0.6, Kind.PERSON: 0.9, Kind.NAME: 0.9}

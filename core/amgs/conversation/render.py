@@ -151,11 +151,6 @@ def _add_cost(message: ContextMessage, counter: MessageCounter) -> ContextMessag
     return replace(message, tokens=counter.cost(message))
 
 
-# Restore messages at a level of detail, in their own words; nothing is invented.
-#
-# Each level includes the previous level. Every character is quoted or marked as added (`citing`), and a restored text
-# is compared with the originals class by class (`survival`).
-
 _LISTED = ("decision", "commitment", "name", "number", "date", "path", "command", "id")
 """Classes that the lower levels list; a negation says little without what stands around it."""
 _MESSAGES_A_SENTENCE = 3
@@ -169,6 +164,8 @@ def reconstruct(
 
     elements: their findings. most: findings of a class, and sentences of a session, of which there are at most one for
     three messages.
+
+    Each level includes the previous level. Every character is quoted or marked as added.
     """
     if not messages:
         return ()

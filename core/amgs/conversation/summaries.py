@@ -145,11 +145,6 @@ def _findings(
     return [span for slot in SLOTS for span in [finding for finding in findings if finding.slot == slot][-_OF_SLOT:]]
 
 
-# Topics, open acts, summaries and the four memories of stored messages, each with the handles it comes from.
-#
-# Nothing is copied, and reading writes nothing.
-
-
 def topics(conversation: str, stored: Sequence[StoredMessage], vectors: Vector) -> ConversationTopics:
     """Find the topics of a conversation. vectors: (n, d) of its messages."""
     spans = find_topics(stored, vectors)

@@ -15,11 +15,6 @@ from amgs.errors import ImpossibleBudgetError
 from amgs.types.conversation import ContextMessage, FateChange, Message, OptimisedContext, SpanFate, SpanReason
 from amgs.types.conversation_views import ClassSurvival, TextPiece
 
-# Measure which findings of messages (paths, numbers, names, …) survive in a text: word for word, only through a
-# handle in it, or lost.
-#
-# Each class is counted separately, since a mean would hide that, for example, all paths are lost.
-
 _MISSING = 8
 """Examples of a class that are told."""
 _HANDLE = re.compile(r"#\d{1,9}(?:-\d{1,9})?\b")
@@ -55,6 +50,8 @@ def survival(
 
     reached: numbers of messages that a handle in the window restores. Distinct findings are counted; a finding survives
     where the window has it word for word, up to white space.
+
+    Each class is counted separately, since a mean would hide that, for example, all paths are lost.
     """
     text = _plain(window)
     invented = find_invented(window, originals)

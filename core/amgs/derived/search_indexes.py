@@ -142,17 +142,16 @@ class KeptArrays:
         return SnapshotStore(folder, format, read_only=self._storage.read_only)
 
 
-# Vectors of raw blocks, with which a search compares them to consolidated blocks.
-#
-# A search embeds its best few raw blocks itself. While a consolidation embeds all of them, its vectors are used
-# instead, since both compete for the same cores.
-
 MOST: Final = 4096
 """Most vectors cached while a consolidation runs."""
 
 
 class RawVectors:
-    """Cache of vectors by text. embed: embeds one text."""
+    """Cache of vectors by text. embed: embeds one text.
+
+    A search embeds its best few raw blocks itself, to compare them to consolidated blocks. While a consolidation embeds
+    all of them, its vectors are used instead, since both compete for the same cores.
+    """
 
     def __init__(self, embed: Callable[[str], Vector]) -> None:
         self._embed = embed

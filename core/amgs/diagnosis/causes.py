@@ -267,10 +267,6 @@ def find_collapsed(
     return replace(finding, cause="collapsed", verdict=f"Collapsed: {reason}.", steps=(*finding.steps, step))
 
 
-# Check whether the messages of a conversation that state a fact were sent to the model, and if not, why.
-#
-# `diagnosing` calls `trace_words` first, and `trace_blocks` where no message states the fact in its own words.
-
 _FATES = {
     "masked": "its text was replaced by one line",
     "digested": "only some of its sentences were sent",

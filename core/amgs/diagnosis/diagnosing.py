@@ -40,10 +40,6 @@ from amgs.types.diagnosis import (
     QuestionCase,
 )
 
-# Measure the smallest budget at which a frame contains what a labelled question's answer must rest on.
-#
-# `calibration.forecasting` turns these budgets into a promise for further questions. Nothing is logged.
-
 MOST: Final = 16_384
 """Largest budget tried, in tokens; what it does not contain counts as never contained."""
 _FINE: Final = 32

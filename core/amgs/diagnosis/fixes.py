@@ -217,10 +217,6 @@ def _restore_block(context: MemoryContext, block_id: str) -> JournalEntry:
     return carry_out(context.storage, RESTORED, change, summary, context.clock.now())
 
 
-# Try a fix in a copy of the memory: whether it brings the fact in, and which answers to other questions change.
-#
-# The memory itself is never touched; the copy is in memory and is closed at the end.
-
 _LOGGED = 500
 """Logged requests among which other questions are sought."""
 

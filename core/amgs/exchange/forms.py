@@ -204,9 +204,6 @@ def _table(table: dict[str, Any]) -> tuple[tuple[TableColumn, ...], list[tuple[A
     return columns, rows
 
 
-# A store as GraphML: blocks are nodes, edges are edges, with all columns; other tables are data of the graph, so that
-# nothing is lost.
-
 _SPACE = "http://graphml.graphdrawing.org/xmlns"
 _TYPES = {"BIGINT": "long", "INTEGER": "int", "DOUBLE": "double", "BOOLEAN": "boolean"}
 _UNSAFE = re.compile("[^\t\n\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
@@ -217,7 +214,10 @@ _NODES, _EDGES = "memory_blocks", "edges"
 
 
 def graphml_lines(storage: Storage, header: Header) -> Iterator[str]:
-    """Yield the file in pieces."""
+    """Yield the file in pieces.
+
+    Blocks are nodes, edges are edges, with all columns; other tables are data of the graph, so that nothing is lost.
+    """
     schema = {name: columns for name, columns in storage.tables.schema().items() if name != "change_counter"}
     nodes, edges = schema.pop(_NODES), schema.pop(_EDGES)
     yield f'<?xml version="1.0" encoding="UTF-8"?>\n<graphml xmlns="{_SPACE}">\n'

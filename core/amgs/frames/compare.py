@@ -11,9 +11,6 @@ from datetime import datetime
 
 from amgs.types import COMPONENTS, Block, Candidate, Frame, ScoreParts, Weights
 
-# Results of `memory.frames`: cached frames, the history of assemblies, comparisons. Their fields are the JSON of
-# commands and of the service.
-
 
 @dataclass(frozen=True, slots=True)
 class CachedFrame:

@@ -18,9 +18,6 @@ from amgs.settings import Settings
 from amgs.text.words import plural
 from amgs.types import Block, BlockFilter, Candidate, SelectionRule
 
-# Gather the members of SELF: blocks tagged so, blocks near the root anchor, and central, often reinforced blocks
-# (AMGS §10.1).
-
 ANCHOR_META = {"anchor": "self"}
 """Metadata that marks a block as the root anchor; `find_anchor` says which block it is where none is marked."""
 
@@ -44,6 +41,8 @@ Members = Mapping[int, Belonging]
 def gather_identity(wanted: BlockFilter, sources: Sources, settings: Settings) -> Members:
     """Return the members of SELF: tagged blocks always; blocks near the anchor, and central and often reinforced ones,
     only where they decay slowly, because identity is what lasts.
+
+    Source: AMGS §10.1.
     """
     tagged = sources.blocks.numbers(replace(wanted, self_only=True)).tolist()
     members = {number: Belonging("tagged as self") for number in tagged}

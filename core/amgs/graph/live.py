@@ -278,11 +278,6 @@ class LiveGraph:
         return bool(view.strength.size) and not timedelta(0) <= age <= timedelta(seconds=self._ttl_seconds)
 
 
-# Centrality of a large graph: computed occasionally, saved in the store, and used until computed again.
-#
-# So a ranking depends on the store only, not on what a process did before. Graphs of up to
-# `graph.fresh_centrality_nodes` blocks are always computed afresh.
-
 LIVE = BlockFilter(statuses=("raw", "consolidated"))
 _DRIFT = 100
 """The centrality is recomputed when more than 1 in so many blocks or edges has changed."""
@@ -298,7 +293,11 @@ class CentralityFound:
 
 
 class StoredCentrality:
-    """The centrality saved in a store, read once per computation."""
+    """The centrality saved in a store, read once per computation.
+
+    It is used until it has drifted, so that a ranking depends on the store only, not on what a process did before.
+    Graphs of up to `graph.fresh_centrality_nodes` blocks are always computed afresh.
+    """
 
     def __init__(self, storage: Storage, settings: GraphSettings) -> None:
         self._storage = storage

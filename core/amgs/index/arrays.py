@@ -22,10 +22,7 @@ from numpy.typing import NDArray
 from amgs.storage.block_columns import FeatureColumns
 from amgs.text.words import COMMON_WORDS
 
-# Set operations on ascending arrays of block numbers without repetition, which need no sorting.
-#
-# Every function relies on its input being ascending; the indexes, the graph and the search call them on each query.
-
+# Ascending and without repetition: the functions below rely on it, so that they need no sorting.
 Numbers = NDArray[np.int64]
 
 
@@ -121,10 +118,6 @@ class IdMap:
         return np.array([row.tobytes().hex() for row in rows], dtype=object)
 
 
-# Keep features of all blocks that do not depend on a query, as arrays: episode, speaker, length, questions.
-#
-# `derived` builds them from the store; a search uses them for all its candidates without reading a block.
-
 NOBODY = -1
 _COLUMNS = ("numbers", "episode", "name", "length", "asking", "asks")
 _WORD = re.compile(r"\w+")
@@ -139,6 +132,8 @@ class BlockFeatures:
     episode: hash of the block's source or dialogue; 0 where it has none. name: who says it, an index into `names`, or
     NOBODY. length: log(1 + characters). asking: share of questions among its sentences. asks: whether it ends with a
     question.
+
+    A search uses them for all its candidates without reading a block.
     """
 
     numbers: NDArray[np.int64]
@@ -234,13 +229,6 @@ def name_words(name: str) -> set[str]:
     return {word for i, word in enumerate(words) if i == 0 or len(word) >= _SHORTEST_NAME}
 
 
-# Save derived arrays beside the store, so that opening a memory does not compute them again.
-#
-# A snapshot store is a folder with a generation: a folder of arrays for a state of the store. It is written under a
-# temporary name, sealed with a stamp and renamed, so that a reader finds a complete generation or none, and a process
-# that dies while writing leaves the older generation. A generation older than the store is where catching up starts.
-# Arrays are mapped into memory, so that opening reads nothing. Deleting the folder loses nothing.
-
 _STAMP = "stamp.json"
 _PART = ".part"
 
@@ -271,6 +259,11 @@ class SnapshotStore:
     """Folder of generations of an index. folder: None for a store in memory, which saves nothing.
 
     format: version of the arrays; generations of another format are ignored.
+
+    A generation is a folder of arrays for a state of the store. It is written under a temporary name, sealed with a
+    stamp and renamed, so that a reader finds a complete generation or none, and a process that dies while writing
+    leaves the older generation, from which the next catches up. Arrays are mapped into memory, so that opening reads
+    nothing. Deleting the folder loses nothing.
     """
 
     def __init__(self, folder: Path | None, format: int, *, read_only: bool = False) -> None:

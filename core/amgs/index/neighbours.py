@@ -20,9 +20,6 @@ if TYPE_CHECKING:
     from usearch.index import Index
 
 
-# Find approximate nearest neighbours in large stores with usearch: an HNSW graph (Malkov and Yashunin 2018) over
-# 8-bit copies of the vectors. `vector` measures the blocks it returns again, exactly.
-
 CONNECTIONS = 16
 """Edges of a vector on each level of the graph."""
 
@@ -31,7 +28,11 @@ EFFORT = 128
 
 
 class Nearby:
-    """Neighbour graph mapped from a file, read-only; keys are block numbers. look: see `Neighbours`."""
+    """Neighbour graph mapped from a file, read-only; keys are block numbers. look: see `Neighbours`.
+
+    An HNSW graph (Malkov and Yashunin 2018) of usearch over 8-bit copies of the vectors; the caller measures again,
+    exactly, the blocks it returns.
+    """
 
     FILE: ClassVar[str] = "nearby.usearch"
     look: ClassVar[int] = 8

@@ -78,10 +78,6 @@ def _ask(prompt: str, most_tokens: int, model: TextModel) -> str:
         return ""
 
 
-# Split a note where a language model sees a change of subject.
-#
-# The parts stay word for word; the rules decide whether the note may be cut there.
-
 MOST_COSINE: Final = 0.45
 """Cosine of the halves above which they are a single subject whatever a model says; the rules alone split below a lower
 subject.

@@ -172,11 +172,6 @@ def expand(
     return {number: 1.0 - missed[number] for number in inside if missed[number] < 1.0}
 
 
-# Compute the composite score of a search's candidates from five parts, each in [0, 1] (AMGS §7.2): layer 6.
-#
-# Searches, frames and `why` score with it; because the sum is linear, `why.find_admission` can say which weights would
-# admit a block.
-
 SEARCH_WEIGHTS = Weights(recency=0.01, centrality=0.01, confidence=0.01, similarity=0.96, reinforcement=0.01)
 """A search asks what matches; the other parts only order what matches equally well: docs/results/search.md."""
 
@@ -271,7 +266,10 @@ def score(
     now: datetime,
     weights: Weights,
 ) -> CompositeScores:
-    """Compute the composite score of m candidates, rows as in the facts. importance: centrality in [0, 1]."""
+    """Compute the composite score of m candidates, rows as in the facts. importance: centrality in [0, 1].
+
+    The sum is linear, so that `find_admission` can say which weights would admit a block. Source: AMGS §7.2.
+    """
     hours = np.maximum(microseconds_of(now) - facts.reinforced, 0) / _MICROSECONDS_PER_HOUR
     columns = {
         "recency": np.exp(-facts.decay_lambda * hours),

@@ -29,11 +29,6 @@ if TYPE_CHECKING:
     from amgs.storage.store import Storage
 
 
-# Write the candidates of a search or an assembly as compact JSON, so that it can be explained later as it was.
-#
-# `pack` makes the text that a row of the store keeps, and `unpack` reads it, from older versions too. A block is
-# stored as the first 16 digits of its id; a candidate takes about a hundred bytes.
-
 DIGITS = 16
 """Digits of an id that are stored."""
 WHOLE = ""
@@ -65,6 +60,8 @@ def pack(candidates: Iterable[StoredCandidate], weights: Mapping[str, Weights]) 
     """Return candidates and scoring weights as JSON, each word once and figures to four digits.
 
     weights: by the part of a frame that a candidate is in; `WHOLE` for the whole frame or search.
+
+    A block is stored as the first 16 digits of its id; a candidate takes about a hundred bytes.
     """
     words: dict[str, int] = {}
 

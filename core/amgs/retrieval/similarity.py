@@ -80,12 +80,6 @@ def to_similarities(linear: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.asarray(1.0 / (1.0 + np.exp(-(near - MIDDLE) / SCALE)))
 
 
-# Estimate the chance that the memory holds an answer to a question, from the greatest cosine among the candidates.
-#
-# Where a question names a person and others speak too, the best match may be somebody else's turn: there the estimate
-# also depends on how far that person's best turn scores above the others' best. Searches, frames, packs and diagnosis
-# show the estimate; EVEN and SLOPE come from `python -m benchmarks.answerable`.
-
 EVEN, SLOPE = 0.41, 12.2
 """Greatest cosine at which the estimate is 1/2, and the slope: it is UNLIKELY at .32 and LIKELY at .5. In five forms of
 text (dialogues, chats, meetings, parts of documents, paragraphs) few questions with an answer among ten hits lie below
@@ -105,6 +99,10 @@ ESTIMATED = frozenset({TURN, PART})
 def answerable(evidence: Features) -> float:
     """Return the chance in [0, 1] that a candidate answers the query, assuming that half of all questions have an
     answer.
+
+    Where the question names a person and others speak too, the best match may be somebody else's turn: there the chance
+    also depends on how far that person's best turn scores above the others' best. EVEN and SLOPE come from `python -m
+    benchmarks.answerable`.
     """
     if not evidence.numbers.size:
         return 0.0

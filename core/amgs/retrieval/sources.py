@@ -28,9 +28,6 @@ from amgs.storage.blocks import NumberedBlock
 from amgs.text.language import table_of
 from amgs.types import BlockFilter, Vector
 
-# Find whose turns a question means in a chat with an assistant: "I mentioned" the user's, "you recommended" the
-# assistant's. The feature `other_role` lowers the other side's turns.
-
 ChatRole = Literal["user", "assistant"]
 
 USERS = frozenset({"human", "user"})
@@ -47,6 +44,8 @@ def find_asked_role(text: str) -> ChatRole | None:
 
     The first "I", "you" or "we" that is a subject decides ("What did you suggest for my garden?"), else the first
     "my" or "your". "What can I do" asks for neither.
+
+    In a chat with an assistant "I mentioned" asks for the user's turns, "you recommended" for the assistant's.
     """
     words = table_of(text)
     asked = ""
@@ -62,11 +61,8 @@ def find_asked_role(text: str) -> ChatRole | None:
     return cast("ChatRole", own.lastgroup) if own else None
 
 
-# Decide the form of each block's text: a turn of a dialogue, a part of a document, or a note of its own.
-#
-# The features of a search differ between them (`features`). A turn is often a fragment that its neighbours complete,
-# and it has a speaker; a part of a document has neither; and lengths are comparable only within a form.
-
+# A turn is often a fragment that its neighbours complete, and it has a speaker; a part of a document has neither;
+# lengths are comparable only within a form.
 TURN, PART, NOTE = 0, 1, 2
 FORMS: Mapping[int, str] = {TURN: "turn of a dialogue", PART: "part of a document", NOTE: "note of its own"}
 
@@ -140,10 +136,6 @@ def _turns(traits: BlockFeatures, episode: NDArray[np.int64]) -> NDArray[np.bool
     dialogue = (speakers >= FEWEST_SPEAKERS) & (named_counts >= _NAMED * size)
     return np.asarray(named & dialogue[episode])
 
-
-# Index the order of blocks: the neighbours before and after each block, and its episode (a dialogue or document).
-#
-# `derived` builds it once for a state of the store and saves it as arrays (FORMAT); every search reads it.
 
 NEXT = "next"
 NOTHING = -1

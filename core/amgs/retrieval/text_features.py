@@ -25,10 +25,6 @@ from amgs.text.language import foreign_function_words, table_of
 from amgs.text.words import COMMON_WORDS
 from amgs.types import Block, BlockFilter
 
-# Find the days that a question names and the blocks that belong to them, for the features about time.
-#
-# `waterfall` makes the features `written_then` and `told_day` from it, and calls `add_latest` for `latest`.
-
 LEAST_SURE = 0.5
 """Confidence above which the reading of a date is used."""
 
@@ -156,13 +152,6 @@ def _read_told_days(block: Block) -> Iterable[ToldDays]:
     return read_told_days(block.meta.get("dates") or ())
 
 
-# Mark turns that cannot answer a question: that ask it themselves, say that the answer is not known, or only thank
-# for it.
-#
-# An earlier question in memory shares more words with the question than any answer does, and so does "I don't know
-# …": without this each vain attempt would push the answer down by two places. What is not known is heard in a dozen
-# languages; general remarks and thanks in English alone.
-
 _FEW = 3
 """Words of a sentence beside a question up to which it says nothing: "Hello there!"."""
 _LONGEST = 400
@@ -245,6 +234,10 @@ def mark_non_answers(evidence: Features, asked: str, blocks: Blocks, most: int |
     Does nothing where the question asks what was asked, or what is not known, and where all candidates or none would be
     marked. blocks: reads blocks by number. most: check this many of the likeliest first, and the rest only where fewer
     than a third of those may answer; None: check all.
+
+    An earlier question in memory shares more words with the question than any answer does, and so does "I don't know":
+    without this each vain attempt would push the answer down by two places. "I don't know" is recognised in a dozen
+    languages; general remarks and thanks in English alone.
     """
     if table_of(asked).asking.search(asked):
         return evidence
@@ -313,12 +306,6 @@ def _question_words(asked: str) -> frozenset[str]:
     return frozenset(("", *map(_bare, _WORD.findall(asked))))
 
 
-# Raise blocks that share names with the best hits: the second hop of a question whose answer needs two texts.
-#
-# The first hit on "who founded the club he played for?" names the club, and other blocks that name it may have the
-# answer. This is a single step of PageRank from the best hits over the graph of blocks and names (HippoRAG, Gutiérrez
-# et al. 2024); further steps were tried and add nothing.
-
 BEST = 5
 """Number of hits whose names count."""
 
@@ -340,6 +327,11 @@ def add_shared_names(evidence: Features, keyword: LexicalIndex, blocks: Blocks) 
     and the weight that flows to it, each scaled to at most 1: so the best hits keep their places, and blocks with their
     names rank beside them. Where no name is shared, nothing changes. Turns of a dialogue receive nothing, because their
     neighbours say more; they get the mean of the other texts at least, so as not to fall behind.
+
+    It is the second hop of a question whose answer needs two texts: the first hit on "who founded the club he played
+    for?" names the club, and other blocks that name it may have the answer. It takes a single step of PageRank from the
+    best hits over the graph of blocks and names (HippoRAG, Gutiérrez et al. 2024); further steps were tried and add
+    nothing.
     """
     linear = contributions(evidence).sum(axis=1)
     best = np.argsort(-linear, kind="stable")[:BEST].tolist()

@@ -36,10 +36,6 @@ if TYPE_CHECKING:
     from amgs.retrieval.sources import Sources
 
 
-# Find the smallest change of scoring weights that would admit a block, for `why`.
-#
-# The result is exact, because the composite score is linear in the weights.
-
 MARGIN = 1e-6
 """How far a block must exceed another: at a tie the id decides, which no weight changes."""
 

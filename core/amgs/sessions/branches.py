@@ -93,11 +93,6 @@ def _answer_above(nodes: Mapping[str, RecordNode], id: str) -> str:
     return ""
 
 
-# Find the lines of a Codex rollout that belong to another thread: subagents and forks begin with a copy of the
-# previous conversation, and a continuing file leaves it in the earlier file.
-#
-# By `RolloutLine` and `SessionMeta` of the openai/codex repository.
-
 _UUID: Final = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}")
 """An id that begins with its time, so that later ones are greater."""
 _DEEPEST: Final = 8
@@ -122,6 +117,9 @@ def thread_above(meta: Record) -> tuple[str, Relation]:
 class CopiedBeginning:
     """Finds where a thread's own turns begin; reads each line of the file, with its time and the number of turns before
     it. began: when the thread began.
+
+    Subagents and forks begin with a copy of the previous conversation, and a continuing file leaves it in the earlier
+    file (`RolloutLine` and `SessionMeta` of openai/codex).
     """
 
     path: Path

@@ -16,9 +16,6 @@ from amgs.sessions.lines import Record, fields, instant, items, text
 from amgs.sessions.span_messages import ANSWERS, SpanMessages, messages_of, operation_of, parsed
 from amgs.sessions.spans import RecordedSpan, SpanEvent, number
 
-# Spans in rows exported by other programs: Langfuse's observations, Phoenix's spans, LangSmith's runs (langchain-
-# ai/langsmith-sdk, schemas.py) and the spans of MLflow's traces (mlflow/mlflow, entities/span.py, both layouts).
-
 ExportForm = Literal["langfuse", "openinference", "langsmith", "mlflow"]
 """The exporting program; Phoenix writes rows of OpenInference."""
 READ: Final = "Give OTLP in JSON or protobuf, or what Langfuse, Phoenix, LangSmith or MLflow exported."
@@ -34,7 +31,10 @@ def records_in(document: Any) -> list[Record]:
 
 
 def span_of(form: ExportForm, row: Mapping[str, Any]) -> RecordedSpan:
-    """Return a row as a span, with ids "" if it has none."""
+    """Return a row as a span, with ids "" if it has none.
+
+    Sources: langchain-ai/langsmith-sdk, schemas.py; mlflow/mlflow, entities/span.py, both layouts.
+    """
     match form:
         case "langfuse":
             return _of_langfuse(row)

@@ -18,9 +18,6 @@ from amgs.sessions.lines import Record, beside, fields, items, lines_of, parse_d
 from amgs.sessions.sqlite_file import is_sqlite, tables_named_in
 from amgs.sessions.turn import Session
 
-# Recognise sessions of programs that cannot be read, by folder, records or tables, so that the error names the
-# program.
-
 NOT_READ: Final = (
     ("Cursor's editor", ".config/Cursor/User/globalStorage/state.vscdb"),
     ("Cursor's editor", "Library/Application Support/Cursor/User/globalStorage/state.vscdb"),

@@ -229,10 +229,6 @@ class ScoreStorage(StoragePart):
         self._note("DELETE FROM scores_cache WHERE block_id IN (SELECT unnest(?::VARCHAR[]))", [list(ids)])
 
 
-# Tables `assemblies`, `waterfalls` and `searches`: the log of assembled frames, their candidates, and the latest
-# searches.
-
-
 @dataclass(frozen=True, slots=True)
 class AssemblyRecord:
     """One logged assembly of a frame.

@@ -21,10 +21,6 @@ if TYPE_CHECKING:
     from amgs.types import ReinforcementEvent, Review
 
 
-# Tables `reinforcement_log` and `edge_walks`: every reinforcement of a block and every edge that an assembly walked,
-# with its origin (AMGS §8.4).
-
-
 class ReinforcementStorage(StoragePart):
     """The log of reinforcements and walks."""
 
@@ -176,10 +172,6 @@ class MonitorStorage(StoragePart):
         return additions, gone
 
 
-# Table `reviews`: findings (possible contradictions, duplicates) that wait for the operator's verdict.
-#
-# A finding counts while the operation that found it is not undone, a verdict while its own operation is not.
-
 _STANDING = (
     "SELECT r.id, r.kind, r.older_id, r.newer_id, r.because, r.confidence, r.found_at, "
     "CASE WHEN v.id IS NULL OR v.undone THEN 'open' ELSE r.verdict END AS state, "
@@ -190,7 +182,10 @@ _STANDING = (
 
 
 class ReviewStorage(StoragePart):
-    """Findings and verdicts."""
+    """Findings and verdicts.
+
+    A finding counts while the operation that found it is not undone, a verdict while its own operation is not.
+    """
 
     def add(self, reviews: Sequence[Review], operation: int) -> None:
         """Store findings, each under its own number."""

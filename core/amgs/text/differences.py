@@ -21,10 +21,6 @@ from amgs.text.claims import SPELLED, terms
 from amgs.text.intervals import read_told_days
 from amgs.types import Block
 
-# Proper names in a statement, and whether two statements speak of differently named things.
-#
-# The rules know English capitals and no names.
-
 _WORD = re.compile(r"[^\W\d_][\w’'-]*")
 _SMALL = frozenset(("the", "a", "an", "our", "their", "my", "your", "its", "his", "her", "this", "that"))
 _PLACED = frozenset(("of", "in", "at", "on", "near", "for", "under", "beside", "above", "below"))

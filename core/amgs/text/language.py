@@ -167,11 +167,6 @@ def _content(language: str) -> TextAnalyzer:
     return words.filter(Filter.stopword(language)).build()
 
 
-# Tables of each language for speakers and times: `languages/NAME.toml`; and the choice of a text's table.
-#
-# A date in another language than English is a phrase of its table, read as the English that stands beside it: a single
-# grammar reads the dates of all.
-
 TABLES = frozenset({ENGLISH, "chinese", "french", "german", "japanese", "spanish"})
 _SLOT = re.compile(r"\{([a-z]+|0)\}")
 _LONE = "(?<![\u3400-\u9fff])[\u3400-\u9fff](?![\u3400-\u9fff])"
@@ -183,6 +178,9 @@ class LanguageTable:
     """request, asks, subject, own: of who is meant (`retrieval.sources`). asking: says that a question asks what was
     asked. open, talking: of days that a question names (`retrieval.text_features`). phrases: dates, each with its
     English. holding: says that it asks what holds. particles: what parts words in a script without spaces.
+
+    A date in another language than English is a phrase of its table, read as the English that stands beside it: a
+    single grammar reads the dates of all.
     """
 
     request: re.Pattern[str]

@@ -46,12 +46,6 @@ def approximate_tokens(text: str) -> int:
     return len(_PIECE.findall(text))
 
 
-# Exact token counts without loading a model: the language model's own tokenizer, read from its files in a fraction of
-# a second.
-#
-# A frame's budget is in tokens of the model that will read it. Loading that model takes seconds and much memory; its
-# vocabulary and merges take 0.2 s. Where they cannot be had, counts are approximate until the model itself is loaded.
-
 _SCALARS = {0: "B", 1: "b", 2: "H", 3: "h", 4: "I", 5: "i", 6: "f", 7: "?", 10: "Q", 11: "q", 12: "d"}
 _STRING, _ARRAY = 8, 9
 _WANTED = frozenset(f"tokenizer.ggml.{name}" for name in ("model", "pre", "tokens", "merges"))
@@ -129,6 +123,9 @@ def find_tokenizer(spec: str) -> Any:
 
     spec: a .gguf file, a folder with a tokenizer.json or a .gguf file, the id of a model in the hub's local cache, or
     "smollm2" for the packaged model.
+
+    Loading a language model takes seconds and much memory; its vocabulary and merges take 0.2 s. Where they cannot be
+    had, counts are approximate until the model is loaded.
     """
     path = _file_of(spec) if installed("tokenizers") else None
     if path is None:

@@ -211,12 +211,6 @@ def cues_beside(line: str, start: int, end: int, name: str, *, greeted: bool = F
     return tuple(cues)
 
 
-# Find the uses of names in a text: runs of capitalised words, the cues to their type beside them, and names of
-# software.
-#
-# The rules know English and no names. Markup, addresses and code fences are no text and name nothing; what an address
-# or an install command calls a project is a hint and no mention.
-
 _TOKEN = re.compile(
     r"(?<![\w@/.])(?:(?:(?:[A-Z]\.){1,3}|St\.|Mt\.)(?= [A-ZÀ-Þ])|[^\W\d_](?:[\w]|['’\-](?=\w)|\+\+"
     r"|#(?!\w))*)(?![\w@/]|\(\))"
@@ -298,7 +292,11 @@ class NameReading:
 
 
 def read_names(content: str) -> tuple[NameReading, Counter[str]]:
-    """Return how a text uses names, and how often it writes each word in small letters."""
+    """Return how a text uses names, and how often it writes each word in small letters.
+
+    Markup, addresses and code fences name nothing; what an address or an install command calls a project is a hint and
+    no mention.
+    """
     text = prose(_SPAN.sub(" ", content))
     uses: list[NameUse] = []
     for line in text.split("\n"):

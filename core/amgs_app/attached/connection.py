@@ -162,10 +162,6 @@ def place_of(address: str) -> tuple[str, str]:
     return f"{parts.scheme}://{parts.netloc}", namespace
 
 
-# Send the files that a call names: a server never opens its own files for a client.
-#
-# The server unpacks them into a temporary folder, and sends back what the operation wrote there.
-
 _PASSED_OVER: Final = frozenset({"node_modules", "__pycache__"})
 
 
@@ -189,7 +185,10 @@ class SentFile:
 
 
 def files_of(call: Call[Any]) -> tuple[SentFile, ...]:
-    """Return the files that a call names; a text that is no existing path is not a file."""
+    """Return the files that a call names; a text that is no existing path is not a file.
+
+    They are sent with it, since a server never opens its own files for a client.
+    """
     files: list[SentFile] = []
     for parameter in call.operation.parameters:
         value = call.arguments.get(parameter.name)

@@ -186,10 +186,7 @@ class Registry:
         )
 
 
-# The workstation's operations: which module defines them.
-#
-# Modules are imported on first use, so that a screen that has not painted yet can import this module at no cost.
-
+# Imported on first use, so that a screen that has not painted yet can import this module at no cost.
 MODULES = {
     "general": "workplace.commands",
     "lifecycle": "lifecycle.commands",

@@ -172,8 +172,6 @@ def simulation(result: Simulation) -> ResultTable:
     return sheet(title, "scenario* measure 5_%:score median:score 95_%:score change:score", rows)
 
 
-# Figure of a forecast: blocks that drop below the threshold, each category now and then, and histograms of relevance.
-
 _CATEGORIES = 12
 """Most categories listed."""
 

@@ -194,10 +194,6 @@ def pin_block(engine: Engine, fix: ProposedFix) -> FixApplied:
     return FixApplied(fix, f"{count} nodes of the working context were pinned.")
 
 
-# Report of a test run in Markdown, for a comment on a change: what fails, what changed and why.
-#
-# Texts of the memory are in code spans, so that they cannot contain tags, mentions or links.
-
 MARK = "<!-- amgs test -->"
 """First line, by which the comment is found and replaced."""
 _LONGEST = 300
@@ -231,7 +227,10 @@ def markdown(tested: CasesTested) -> str:
 
 
 def code(text: str) -> str:
-    """Return a text as a code span on a single line, with more backticks around it than it contains."""
+    """Return a text as a code span on a single line, with more backticks around it than it contains.
+
+    In it a text of the memory cannot contain tags, mentions or links.
+    """
     line = " ".join("".join(c if c.isprintable() else " " for c in text).split())
     line = line if len(line) <= _LONGEST else f"{line[: _LONGEST - 1]}…"
     fence = "`" * (1 + max(map(len, re.findall("`+", line)), default=0))

@@ -162,12 +162,6 @@ def body_of(content: bytes) -> Body | None:
     return value if isinstance(value, dict) else None
 
 
-# `/v1/chat/completions`, OpenAI's API and that of most servers of open models; and `/v1/responses`, where the history
-# is a list of items and a tool call is an item.
-#
-# Sources: the OpenAPI descriptions of both.
-
-
 class ChatCompletions:
     """Reads and writes `messages`, one per item; a tool result is an item that names its call."""
 
@@ -267,11 +261,6 @@ class Responses:
         done = [event.get("item") for event in events if event.get("type") == "response.output_item.done"]
         return self.answer({"output": done})
 
-
-# `/v1/messages`, Anthropic's API: the system prompt is beside the messages, and tool results are parts of a user's
-# message.
-#
-# Source: the reference of Anthropic's Messages API.
 
 _STAYS: Final = ("tool_result", "tool_use", "thinking", "redacted_thinking")
 """Types of parts that stay when a message's text is replaced."""

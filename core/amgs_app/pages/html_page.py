@@ -24,10 +24,6 @@ if TYPE_CHECKING:
     from amgs_app.terminal.themes import Palette
 
 
-# Bar and line charts in SVG for an HTML page, without scripts or external files, coloured by the page's classes.
-#
-# Each chart has a title and a description for screen readers, and writes numbers as in the table beside it.
-
 SERIES = 6
 """Number of lines with a colour of their own."""
 _WIDTH, _LEFT, _RIGHT, _ROW, _HEIGHT = 720, 170, 190, 24, 260

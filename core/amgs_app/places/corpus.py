@@ -168,11 +168,6 @@ def _latest_event(memory: Memory) -> datetime | None:
     return max(known, default=None)
 
 
-# The shipped store of the sample: notes consolidated, one question asked and answered.
-#
-# Opening the sample for the first time copies it. The script `sample_build` makes it and checks that it is up to
-# date.
-
 ARCHIVE: Final = f"{SAMPLE_STORE}.tar.gz"
 FACTS: Final = f"{SAMPLE_STORE}.json"
 """File beside the archive that says from which notes, models and schema it was made."""

@@ -28,11 +28,6 @@ if TYPE_CHECKING:
     from amgs_app.terminal.output import Symbols
 
 
-# The socket file beside a store, through which other programs use a store that is open in this process.
-#
-# Only its owner may connect, as for the store itself. A socket left by a killed program refuses connections, and the
-# next program that opens the store removes it.
-
 SOCKET_ENDING: Final = ".socket"
 LOCAL: Final = "http://localhost:8420"
 """Base address of a service reached by such a socket."""
@@ -44,7 +39,11 @@ _CREDENTIALS: Final = struct.Struct("3i")
 
 
 def socket_of(store: Path) -> Path:
-    """Return the path of a store's socket: beside it, or in the user's runtime folder if that path is too long."""
+    """Return the path of a store's socket: beside it, or in the user's runtime folder if that path is too long.
+
+    Only its owner may connect, as for the store itself. A socket left by a killed program refuses connections, and the
+    next program that opens the store removes it.
+    """
     place = store.resolve()
     path = place.with_name(f"{place.name}{SOCKET_ENDING}")
     if len(os.fsencode(path)) <= _LONGEST:

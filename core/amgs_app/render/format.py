@@ -197,9 +197,6 @@ def ingested(report: IngestReport) -> str:
     return ", ".join(parts)
 
 
-# Sentences used by several tables and figures: whether the memory holds an answer, coverage of frames, and warnings
-# about the focus.
-
 _MOST_WORDS = 4
 
 

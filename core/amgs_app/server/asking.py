@@ -33,12 +33,6 @@ from amgs_app.server.hosting import DEFAULT, Lane, Namespace, Namespaces
 from amgs_app.server.limits import Limits, Rates
 from amgs_app.server.tokens import Caller, Tokens, new_token
 
-# Run a request at most once per `Idempotency-Key`: a repetition gets the same answer.
-#
-# A one-transaction request stores its answer in that transaction, so that a crash leaves both or neither. Longer work
-# holds no lock: it stores a mark at its start, which the answer replaces. A mark left by a crash means that the work
-# may have been done; only if the store is unchanged since, and no other server shares it, may it run again.
-
 KEPT: Final = timedelta(hours=24)
 """How long an answer can be repeated."""
 LONGEST_KEY: Final = 200
@@ -70,6 +64,10 @@ def once(
     request: the command line, compared with the earlier line. together: `work` is one transaction, in which its answer
     is stored. counted: everything that `work` writes raises the change counter. Raises UsageError for a key used for
     another request, RepeatedError for work that a crash interrupted.
+
+    A one-transaction request stores its answer in that transaction, so that a crash leaves both or neither. Longer work
+    holds no lock: it stores a mark at its start, which the answer replaces. A mark left by a crash means that the work
+    may have been done; only if the store is unchanged since, and no other server shares it, may it run again.
     """
     mark = hashlib.sha256(json.dumps([caller, key]).encode()).hexdigest()
     now = memory.clock.now()

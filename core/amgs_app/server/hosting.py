@@ -34,11 +34,6 @@ if TYPE_CHECKING:
     from amgs_app.server.span_export import SpanExport
 
 
-# Live events of a namespace: changes, numbered by the store's change counter, and requests with their callers.
-#
-# A client that reconnects can ask for missed changes by number (`Last-Event-ID`). Requests that changed nothing go
-# only to current listeners.
-
 KEPT: Final = 4096
 """Changes that can be replayed to a client that reconnects."""
 RECENT: Final = 500
@@ -57,7 +52,11 @@ class _Listener:
 
 
 class EventHub:
-    """Delivers events to all listeners. `publish` may be called from any thread. now: the time of the events."""
+    """Delivers events to all listeners. `publish` may be called from any thread. now: the time of the events.
+
+    Changes are numbered by the store's change counter, so that a client that reconnects can ask for those it missed
+    (`Last-Event-ID`). Requests that changed nothing go only to current listeners.
+    """
 
     def __init__(self, now: Callable[[], datetime]) -> None:
         self._now = now

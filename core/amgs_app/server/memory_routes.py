@@ -169,11 +169,6 @@ def _check_time(occurred_at: datetime | None, now: datetime) -> None:
         )
 
 
-# Plans over HTTP: preview a change, apply it if the memory is unchanged since, undo it.
-#
-# The server stores a plan for an hour, under an id that only its namespace knows. Applying needs the change counter
-# of the plan (`If-Match`); if the memory has changed, it is refused with the journal entries since.
-
 Kind = Literal["consolidate", "enhance", "prune", "revision"]
 plan_router = APIRouter(tags=["plans"])
 
@@ -203,7 +198,11 @@ class PlanRequest(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class _StoredPlan:
-    """A plan with the change counter, the latest journal entry and the time of its computation."""
+    """A plan with the change counter, the latest journal entry and the time of its computation.
+
+    It is stored for an hour, under an id that only its namespace knows. Applying it needs its change counter (`If-
+    Match`); if the memory has changed, it is refused with the journal entries since.
+    """
 
     kind: Kind
     plan: Any

@@ -124,11 +124,7 @@ def _identifier(method: Method, path: str) -> str:
     return "_".join([method.lower(), *words])
 
 
-# Pydantic models of request bodies and queries, built from the operations' parameters.
-#
-# A parameter can also be passed under the name and in the form of the specification (AMGS §3, §11.2), so that what an
-# answer says can be sent back in a request.
-
+# Names of the specification (AMGS §3, §11.2), so that what an answer says can be sent back in a request.
 _ENDS: Final = {"source_id": "start", "target_id": "goal", "relation_type": "kind"}
 SPECIFIED: Final[Mapping[str, Mapping[str, str]]] = {
     "block reinforce": {"ids": "blocks"},

@@ -144,11 +144,6 @@ def listen(host: str, port: int) -> socket.socket:
     return listener
 
 
-# Serve other programs of this machine on the socket file beside the store, so that they can use a store that this
-# process has open.
-#
-# The service's modules are imported when the first program connects. See `attached/` for the other side.
-
 NEEDED: Final = ("fastapi", "uvicorn")
 """Packages without which no other program can connect."""
 LEAVING_SECONDS: Final = 2
@@ -199,6 +194,8 @@ async def letting_in(listening: socket.socket | None, make_server: Callable[[], 
     """Accept programs on the socket while the block runs; do nothing without a socket.
 
     make_server: called in a thread at the first connection.
+
+    The service's modules are imported when the first program connects.
     """
     servers: list[uvicorn.Server] = []
 

@@ -53,12 +53,12 @@ if TYPE_CHECKING:
     from amgs_app.server.hosting import Namespace
 
 
-# Protect a server without tokens from web pages in the user's browser: from cross-site requests, and from host names
-# that an attacker points at this machine (DNS rebinding).
-
-
 class ForeignPages:
-    """Middleware that refuses requests whose Host or Origin header does not name this machine."""
+    """Middleware that refuses requests whose Host or Origin header does not name this machine.
+
+    It protects a server without tokens from cross-site requests, and from host names that an attacker points at this
+    machine (DNS rebinding).
+    """
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
@@ -97,12 +97,6 @@ def of_this_machine(address: str) -> bool:
         return False
 
 
-# Consolidate served memories in the background when their settings say it is due (AMGS §8.2), and save new vectors to
-# disk.
-#
-# Runs in the lane for long work, so that no request waits for it. The journal says that it was automatic, and a
-# consolidation that a person has undone is not repeated.
-
 log = logging.getLogger("amgs.server")
 
 LOOK_SECONDS: Final = 60.0
@@ -112,7 +106,12 @@ DRAFT_SECONDS: Final = 3600.0
 
 
 async def consolidate_when_due(service: Service, every: float = LOOK_SECONDS) -> None:
-    """Check every open memory, again and again until cancelled. every: seconds between two checks."""
+    """Check every open memory, again and again until cancelled. every: seconds between two checks.
+
+    It consolidates when the memory's settings say so (AMGS §8.2) and saves new vectors to disk, in the lane for long
+    work, so that no request waits. The journal says that it was automatic, and a consolidation that a person has undone
+    is not repeated.
+    """
     while True:
         await asyncio.sleep(every)
         for space in service.namespaces.opened():
@@ -298,9 +297,6 @@ def _describe(app: FastAPI, table: Sequence[Route]) -> None:
         return JSONResponse(app.openapi())
 
     app.add_api_route("/v1/openapi.json", document, include_in_schema=False)
-
-
-# Every error of the service as a problem: those raised on purpose with their own words, a fault without any.
 
 
 _KINDS = {404: "not-found", 413: "too-much"}

@@ -163,13 +163,6 @@ def _help(route: Route, parameter: str) -> str:
     return next(option.help for option in route.operation.parameters if option.name == parameter)
 
 
-# The operations' routes for an attached workstation, which sends exact values (`Content-Type:
-# application/vnd.amgs+json`).
-#
-# An answer is a stream of lines: progress during the work, a blank line each second to keep the connection alive,
-# then the result or the problem. Closing the connection cancels the work at its next progress report.
-
-
 class _ExactRoute(APIRoute):
     """A route for bodies of this media type only; other requests fall through to the plain routes."""
 
@@ -195,6 +188,9 @@ class _Work:
 
     state: the operator's state to continue from. unpacked: the client's files, None without any. answer: filled with
     what is sent beside the result: the changed state, and which of its parts equal the result.
+
+    Its answer is a stream of lines: progress during the work, a blank line each second to keep the connection alive,
+    then the result or the problem. Closing the connection cancels the work at its next progress report.
     """
 
     call: Call[Any]

@@ -16,18 +16,15 @@ if TYPE_CHECKING:
     from pydantic import BaseModel
 
 
-# Make text safe to print: control characters, direction marks and lone surrogates are escaped as Python does (`\x1b`,
-# `\u202e`).
-#
-# The only place for this. All text for people passes here: tables, CSV, errors, progress, figures and the screen.
-# JSON uses its own escapes.
-
 UNSAFE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 """C0 controls except line feed and tab, DEL, C1 controls, direction overrides and isolates, lone surrogates."""
 
 
 def printable(text: str) -> str:
-    """Escape what could control a terminal; line feeds and tabs stay."""
+    """Escape what could control a terminal; line feeds and tabs stay.
+
+    All text for people passes here: tables, CSV, errors, progress, figures and the screen.
+    """
     return text if text.isprintable() else UNSAFE.sub(_escape_character, text)
 
 
@@ -162,11 +159,6 @@ def has_screen() -> bool:
 def draws(out: IO[str]) -> bool:
     """Return whether output there may be coloured and redrawn: a terminal that is not "dumb"."""
     return out.isatty() and os.environ.get("TERM") != "dumb"
-
-
-# Exit codes of the `amgs` command; help, man page and documents show this table.
-#
-# Errors of both engines carry any of these numbers.
 
 
 class ExitCode(IntEnum):

@@ -27,10 +27,6 @@ if TYPE_CHECKING:
     from amgs_focus.views import FocusView
 
 
-# Arrange the screen: `layout` and `filter`.
-#
-# The arrangement is saved in the store for the next session; an export does not contain it.
-
 LAYOUT = "layout:"
 LAST = "(last)"
 """Name of the layout that the last session left; the next session begins with it."""
@@ -106,7 +102,10 @@ def _restore_layout(operator: Operator, name: str) -> Layout:
 
 
 def _save_layout(operator: Operator, name: str) -> None:
-    """Save the present layout under a name; raises UsageError for an invalid name."""
+    """Save the present layout under a name; raises UsageError for an invalid name.
+
+    It stays in the store; an export does not contain it.
+    """
     if not name.strip() or name == LAST or len(name) > LONGEST_NAME or not name.isprintable():
         raise UsageError(
             f"A layout needs a name of at most {LONGEST_NAME} letters on one line.",

@@ -27,12 +27,6 @@ from amgs_focus.tree.gist_tree import LifetimeTree
 from amgs_focus.tree.span_index import SpanIndex
 from amgs_focus.window.working_context import Entry, Scores, Values, WorkingContext
 
-# Features of the entries of a working context, which a lens weighs.
-#
-# A feature is a plain number with a name that an operator can be shown, computed from the tokens and the layout; none
-# costs more than the window does. What did not help on texts that a lens had not seen was left out;
-# benchmarks/notebooks/negative-results.md names it.
-
 NAMES = (
     "level",
     "width",
@@ -53,7 +47,12 @@ last tokens is prose and how much is code, where opposite blocks help."""
 
 
 class LensFeatures:
-    """Features of the entries of a lifetime's contexts."""
+    """Features of the entries of a lifetime's contexts.
+
+    A feature is a plain number with a name that an operator can be shown, computed from the tokens and the layout; none
+    costs more than the window does. What did not help on texts that a lens had not seen was left out:
+    benchmarks/notebooks/negative-results.md.
+    """
 
     def __init__(self, tree: LifetimeTree) -> None:
         self.tree = tree

@@ -29,12 +29,6 @@ from amgs_focus.tree.gist_tree import LifetimeTree
 from amgs_focus.tree.span_index import SpanIndex
 from amgs_focus.window.working_context import Scores, aggregate
 
-# Locate words similar to a question's: evidence beside exact words and the vectors of whole blocks.
-#
-# Two words are alike as far as the frozen model's own input embeddings say so. How much a match is worth is counted,
-# not set: minus the logarithm of the share of the lifetime's windows in which the word is matched at least so well. So
-# an exact match of a rare word counts most, and a faint match that any passage has counts nothing.
-
 SHARED = 2  # directions that all embeddings share, taken out
 SAMPLE = 8192  # embeddings that mean and directions are taken from
 ROUNDS = 16  # of the orthogonal iteration that finds the directions
@@ -97,6 +91,10 @@ class WordMatches:
 
     blocks: (blocks,) of each block or the windows of its length that reach into it by half, in standard deviations
     above the mean block.
+
+    Two words are alike as far as the frozen model's own input embeddings say so. How much a match is worth is counted,
+    not set: minus the logarithm of the share of the lifetime's windows in which the word is matched at least so well.
+    So an exact match of a rare word counts most, and a faint match that any passage has counts nothing.
     """
 
     def __init__(self, words: SimilarWords, levels: Levels, weights: Values, tree: LifetimeTree, blocks: int) -> None:

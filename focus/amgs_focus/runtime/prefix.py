@@ -28,21 +28,16 @@ from amgs_focus.window.allocator import ReadingCosts
 from amgs_focus.window.candidates import AllocatorState
 from amgs_focus.window.working_context import READ_AS_ONE, SINKS, Codes, WorkingContext, common
 
-# Everything the runtime holds between two steps, as a single immutable value; stepping back is taking an older one.
-#
-# Part of it is which contexts the base model read since its last full read: what the keys and values it holds depend
-# on. After a change, reading in full computes everything from the first changed position on. Reusing computes only the
-# positions that are new and keeps all others, turned to where they stand now, although they never saw what changed
-# before them. Keys and values then depend on how they came about: the keys and values of a history are those of its
-# first context read in full, and of each later context those of the context before for every position that stood there,
-# computed after everything before it for every other. The same history gives the same logits, whatever a cache happens
-# to hold.
-
 
 @dataclass(frozen=True)
 class ReadHistory:
     """contexts: as they were last read, oldest first; the first was read in full. generation: of the lifetime's gists
     when they were. closed: the next change is read in full, whatever the setting.
+
+    The keys and values that the model holds depend on it. After a change, reading in full computes everything from the
+    first changed position on. Reusing computes only the new positions and keeps all others, turned to where they stand
+    now, although they never saw what changed before them. The same history gives the same logits, whatever a cache
+    happens to hold.
     """
 
     contexts: tuple[WorkingContext, ...] = ()

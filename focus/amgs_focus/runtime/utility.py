@@ -20,11 +20,6 @@ from amgs_focus.runtime.prefix import FocusState, PrefixReader, ReadHistory
 from amgs_focus.tree.gist_tree import LifetimeTree
 from amgs_focus.window.working_context import WorkingContext, token_entries
 
-# Counterfactual ΔNLL: what detail is worth, measured by computing the context both ways.
-#
-# MegaContext, "Counterfactual ΔNLL labeling". Exact and unhurried: a full pass for each way, no cache, no
-# approximation.
-
 
 def measure(
     context: WorkingContext, tree: LifetimeTree, place: int, horizon: int, clock: PerfClock, kind: Action | None = None
@@ -35,6 +30,8 @@ def measure(
     The tokens are the last `horizon` of the lifetime, or as many of them as stand as tokens after the
     entry. kind defaults to expand for a gist and to collapse for tokens. Raises FocusError when the action
     is illegal or when nothing follows the entry.
+
+    A full pass for each way, no cache, no approximation. MegaContext, "Counterfactual ΔNLL labeling".
     """
     began = clock.perf()
     entry = context.entries()[place]
@@ -116,11 +113,6 @@ def _token_run(context: WorkingContext) -> int:
     return start
 
 
-# Measure the value of memory blocks to an answer: the time they stood as tokens, and the gain to the model.
-#
-# A block's ΔNLL is that of the gists over it, shared out by overlap: the answer's tokens with the block's detail and
-# without it. It is measured over the present answer, which has to be there.
-
 HALF = 0.5
 """A block counts as standing in tokens from this share on."""
 
@@ -138,6 +130,9 @@ def block_utilities(
     measure: also the ΔNLL of the detail that is there, or could be, over the tokens of the answer; what comes out
     counts for forgetting too. Raises
     FocusError when there is no answer to measure over, and whatever `progress` raises to cancel.
+
+    A block's ΔNLL is that of the gists over it, shared out by overlap: the answer's tokens with the block's detail and
+    without it. It is measured over the present answer, which has to be there.
     """
     spans: dict[str, list[SpanSource]] = defaultdict(list)
     for span in tree.spans():

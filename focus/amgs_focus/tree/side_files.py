@@ -19,12 +19,6 @@ from amgs_focus.errors import CtxError
 from amgs_focus.records import NodeRef, Refocus, Use
 from amgs_focus.tree.node_set import NodeSet
 
-# Checksums of a file that grows, saved beside it: a byte that changed since it was written is noticed when it is read.
-#
-# One CRC-32 for each run of 16 KiB, over as many of its bytes as were there. It is written after what it is of, so
-# that a process killed in between leaves bytes without a checksum, and never a checksum that does not hold. A file of
-# an earlier version has none until the next append.
-
 ENDING = ".sums"
 _RUN = 1 << 14
 _MAGIC = b"amgs-sums-1\0"
@@ -34,7 +28,13 @@ _NONE = (0, 0)
 
 
 class RunSums:
-    """The checksums of a file, from the byte `start` on. Nothing is written before `cover`."""
+    """The checksums of a file, from the byte `start` on. Nothing is written before `cover`.
+
+    One CRC-32 for each run of 16 KiB, over as many of its bytes as were there: a byte that changed since it was written
+    is noticed when it is read. It is written after what it is of, so that a process killed in between leaves bytes
+    without a checksum, and never a checksum that does not hold. A file of an earlier version has none until the next
+    append.
+    """
 
     def __init__(self, of: Path, start: int = 0) -> None:
         self._of = of
@@ -156,13 +156,6 @@ class RunSums:
             os.close(file)
 
 
-# Record the usage of a lifetime: for every gist the number of openings, the time its detail stood in the window, the
-# last use, the requests for more of it, and the measured value of its detail.
-#
-# MegaContext, "Signals to collect". One row of 32 bytes a node, mapped from `L{n}.use` beside the .ctx files: an
-# update touches the rows of the window and no others, survives the end of the process at any point, and costs no
-# memory for nodes that were never looked at. The tail passes through every block and is no look at it.
-
 ROW = np.dtype(
     [
         ("opened", "<u4"),  # expansions
@@ -185,6 +178,9 @@ class UseTable:
 
     A page is on the disk before it is mapped, as a mapped page that a full disk cannot take ends the process. Where
     there is no room the page is counted in memory and lost with the process: no work is held up by it.
+
+    An update touches the rows of the window and no others, survives the end of the process at any point, and costs no
+    memory for nodes that were never looked at.
     """
 
     def __init__(self, path: Path | None = None) -> None:
@@ -279,7 +275,12 @@ class UseTable:
 
 
 class GistUsage:
-    """The tables of all levels; a folder keeps them."""
+    """The tables of all levels; a folder keeps them.
+
+    For every gist the number of openings, the time its detail stood in the window, the last use, the requests for more
+    of it, and the measured value of its detail (MegaContext, "Signals to collect"). The tail passes through every block
+    and is no look at it.
+    """
 
     def __init__(self, folder: Path | None = None) -> None:
         self._folder = folder

@@ -19,11 +19,6 @@ from pydantic import PlainSerializer, PlainValidator, TypeAdapter, ValidationErr
 from amgs_focus.records import SpanAbout, Tag
 from amgs_focus.tree.node_set import NOTHING, NodeSet
 
-# Frozen values as JSON and back, by their annotations (pydantic): the lines of a trace and of a lifetime's journal.
-#
-# Reading is strict: a number in quotes is no number. A field with a default may be missing, as a version that did not
-# know it yet leaves it out; a field that no version knows is passed over.
-
 
 @cache
 def adapter(kind: Any) -> TypeAdapter[Any]:
@@ -54,7 +49,11 @@ def compact(value: Any) -> str:
 
 
 def parsed(kind: Any, raw: bytes) -> Any:
-    """Return a value of a type from JSON. Raises ValueError, in a sentence, where it does not fit."""
+    """Return a value of a type from JSON. Raises ValueError, in a sentence, where it does not fit.
+
+    Reading is strict: a number in quotes is no number. A field with a default may be missing, as a version that did not
+    know it yet leaves it out; a field that no version knows is passed over.
+    """
     try:
         return adapter(kind).validate_json(raw, strict=True)
     except ValidationError as error:

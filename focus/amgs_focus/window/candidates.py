@@ -13,10 +13,6 @@ from amgs_focus.records import Action, NodeRef, Override, Reason, parent_of, tai
 from amgs_focus.settings import FocusSettings
 from amgs_focus.window.working_context import SINKS, Entry, TreeShape, WorkingContext, gist_entry, token_entries
 
-# The first working context of a lifetime: which parts of it stand as tokens and which as gists.
-#
-# MegaContext, "Runtime lifecycle": assemble. What the focus changes afterwards is the allocator's.
-
 
 def lay_out(
     tree: TreeShape,
@@ -80,6 +76,8 @@ def assemble(
     them keeps the coarsest gists. headroom: positions reserved for tokens to come. focus_share: part of the window that
     is left free besides, for the focus to spend, unless everything fits as tokens. overrides, since: as `lay_out` has
     them; what is pinned comes before what is recent. Raises WindowBudgetError like `coarsest`.
+
+    MegaContext, "Runtime lifecycle": assemble. What the focus changes afterwards is the allocator's.
     """
     context = coarsest(tree, window, tail_blocks)
     for node, override in sorted(overrides.items()):

@@ -126,10 +126,6 @@ def _find_markdown_title(body: str, passages: Sequence[Passage]) -> str:
     return top[0].path[-1] if len(top) == 1 or not _DECORATION.sub("", before).strip() else ""
 
 
-# Read text without markup: underlined lines, numbered lines in sequence and isolated lines in capitals are headings.
-#
-# Not headings are: list items without text below, lines that end like a sentence, numbers out of sequence.
-
 LONGEST = 80
 """Most characters of a heading on a single line."""
 
@@ -177,6 +173,8 @@ def headings(lines: Sequence[str]) -> tuple[TextHeading, ...]:
 
     Levels of underlined headings follow the order in which their styles first appear. Numbered headings are below
     these, by the number of their parts; headings in capitals are on the level of the shortest numbers.
+
+    Not headings are: list items without text below, lines that end like a sentence, numbers out of sequence.
     """
     by_line = {heading.first: heading for heading in _find_underlined(lines)}
     taken = {line for heading in by_line.values() for line in range(heading.first, heading.end)}

@@ -21,9 +21,6 @@ from amgs.ingest.readers import documents, notes
 from amgs.ingest.readers.line_ranges import PassageList, runs
 from amgs.text.intervals import note_date
 
-# Read conversations in JSON Lines: a message per line (`role` and `content`, or `speaker`, `text` and `date`), or a
-# conversation per line (`messages` or `conversations`).
-
 _SPEAKER = ("speaker", "name", "author", "sender", "from", "user", "role")
 _TEXT = ("text", "content", "message", "body", "value")
 _DATE = ("date", "timestamp", "time", "created_at", "at", "ts", "datetime")
@@ -37,6 +34,9 @@ _MILLISECONDS = 1e11
 def read_chat(raw: bytes) -> ParsedDocument:
     """See `Reader`. Lines that are not messages are listed as warnings; a file without messages, or of test questions,
     is refused.
+
+    JSON Lines: a message per line (`role` and `content`, or `speaker`, `text` and `date`), or a conversation per line
+    (`messages` or `conversations`).
     """
     text, guess = decode(raw)
     turns: list[Utterance] = []

@@ -35,9 +35,6 @@ from amgs.sessions.turn import Boundary, Place, Session, TurnKind
 from amgs.types.conversation import Role
 from amgs.types.gateway import Usage
 
-# API calls in a folder of request and response bodies that Claude Code wrote, in order of time; and which requests
-# continue which, since each repeats the messages before.
-
 _REQUEST: Final = ".request.json"
 _RESPONSE: Final = ".response.json"
 _INDEX: Final = "index.jsonl"

@@ -167,15 +167,6 @@ def _unreadable(path: Path, error: OSError, way_out: str) -> StoreError:
     return StoreError(f"{path} cannot be read: {error.strerror or error}.", way_out=way_out)
 
 
-# The note of a store's last commit, in a small file beside it, by which lost changes are noticed.
-#
-# DuckDB accepts a truncated write-ahead file without a word about what is missing, and zeroed bytes sometimes pass
-# its checksums. The note is written after the commit is on disk, so it may lag behind the store but never runs ahead:
-# a store behind its note has lost changes, and a write-ahead file whose noted part reads differently is damaged.
-#
-# This file also decides when the write-ahead file is merged into the store: until then DuckDB holds its content in
-# memory, so a long-running program would grow with every change.
-
 _BYTES = 256
 """Length of the only record, which is overwritten in place; after a kill it is the old record or the new record."""
 _HEAD = 64
@@ -188,6 +179,11 @@ class LastCommit:
     """State of a store at its last commit.
 
     store: its id. changes: change counter. operation: latest journal entry.
+
+    It stands in a small file beside the store. DuckDB accepts a truncated write-ahead file without a word about what is
+    missing, and zeroed bytes sometimes pass its checksums. The note is written after the commit is on disk, so it may
+    lag behind the store but never runs ahead: a store behind its note has lost changes, and a write-ahead file whose
+    noted part reads differently is damaged.
     """
 
     store: str
@@ -221,6 +217,9 @@ class WriteAhead:
 
     What was committed to it never changes, until a checkpoint starts a new file with another head; so each byte is read
     only once.
+
+    Until it is merged into the store, DuckDB holds its content in memory, so that a long-running program would grow
+    with every change.
     """
 
     def __init__(self, store: Path) -> None:

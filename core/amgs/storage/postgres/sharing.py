@@ -16,11 +16,6 @@ from amgs.storage.postgres.address import Address
 from amgs.storage.signature import signature
 from amgs.types import EdgeKey, StoreChange
 
-# Leases of a namespace: a single program writes at a time, and a single program consolidates; waiting programs follow
-# in order.
-#
-# A lease is an advisory lock of the server, so it ends with the connection, however that ends.
-
 Act = Literal["writes", "consolidates"]
 _DOING: Final = {"writes": "written", "consolidates": "consolidated"}
 _SECONDS: Final = 30.0
@@ -53,7 +48,11 @@ def begin_lease(connection: psycopg.Connection[Any], address: Address) -> int:
 
 @contextmanager
 def hold_lease(connection: psycopg.Connection[Any], address: Address, act: Act = "writes") -> Iterator[None]:
-    """Hold a lease while the block runs, outside a transaction. Raises StoreLockedError."""
+    """Hold a lease while the block runs, outside a transaction. Raises StoreLockedError.
+
+    A lease is an advisory lock of the server, so it ends with the connection, however that ends. Waiting programs
+    follow in order.
+    """
     connection.execute(f"SET lock_timeout = '{_SECONDS:g}s'".encode())
     try:
         connection.execute(f"SELECT pg_advisory_lock({_key(address, act)})".encode())
@@ -90,12 +89,6 @@ def _busy(connection: psycopg.Connection[Any], address: Address, act: Act = "wri
     )
 
 
-# Table `outbox`: which edges and clocks each change touched, written with the change, so that several programs can
-# follow each other.
-#
-# Only the latest changes are stored; a program that missed more rebuilds its indexes. The table is not part of the
-# memory and is not exported.
-
 KEPT: Final = 4096
 """Number of changes that are stored."""
 _MOST: Final = 5000
@@ -119,7 +112,12 @@ class SharedChangeLog(ChangeLog[Key]):
 
 
 class Outbox(StoragePart):
-    """The table of a namespace, as seen in the snapshot of the reading thread."""
+    """The table of a namespace, as seen in the snapshot of the reading thread.
+
+    Each change is written with the edges and clocks that it touched, so that several programs can follow each other.
+    Only the latest changes are stored; a program that missed more rebuilds its indexes. The table is not part of the
+    memory and is not exported.
+    """
 
     def append(
         self, revision: int, program: str, edges: frozenset[EdgeKey] | None, clocks: frozenset[str] | None

@@ -315,12 +315,6 @@ FUNCTIONS = (
 """SQL functions with DuckDB's names, created in the store's schema."""
 
 
-# Schema of a namespace in PostgreSQL: the same migration steps as for a file, in a single transaction.
-#
-# A namespace is a schema of its own rather than a column in shared tables: no SQL names a namespace, so none can be
-# forgotten, and DROP SCHEMA erases a namespace. The price is a catalogue entry per table and namespace, which limits a
-# database to thousands of namespaces.
-
 _BEGUN_WITH = 13
 """Steps older than any store in PostgreSQL; of these, only statements that create tables run."""
 _MAKES = re.compile(r"CREATE|ALTER|INSERT INTO (meta|change_counter)\b")
@@ -365,7 +359,12 @@ def version_of(connection: Connection[Any], schema: str) -> int:
 
 
 def migrate(connection: Connection[Any], schema: str, version: int) -> None:
-    """Run all steps after `version`, or none. The connection's search path must be the schema."""
+    """Run all steps after `version`, or none. The connection's search path must be the schema.
+
+    A namespace is a schema of its own rather than a column in shared tables: no SQL names a namespace, so none can be
+    forgotten, and DROP SCHEMA erases it. The price is a catalogue entry per table and namespace, which limits a
+    database to thousands of namespaces.
+    """
     with connection.transaction():
         steps = [
             _adapt_statement(statement)

@@ -204,10 +204,6 @@ class DayInterval:
         return self.whole
 
 
-# Complete a date of which parts are left out: it means the nearest day with the stated parts, in the past or the future
-# by the verb's tense.
-
-
 @dataclass(frozen=True, slots=True)
 class Fields:
     """The parts of a date that are written; the rest follows from where it stands.
@@ -238,6 +234,8 @@ def complete_date(
     side: -1 for the nearest in the past, 1 in the future, 0 on either side. after: the first possible day, for the end
     of a range. pointed: a word points away from today ("next 5/19"). A month or weekday that includes today means
     today's on either side, and so does a day of a month near today unless `pointed`.
+
+    The nearest day with the stated parts is meant, in the past or the future by the verb's tense.
     """
     if fields.year is None and after is not None:
         return _first_after(fields, after)

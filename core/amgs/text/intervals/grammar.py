@@ -31,15 +31,13 @@ from amgs.text.intervals.reading import (
 )
 from amgs.text.language import table_of
 
-# Rules for vague words ("recently"): each gives a wide interval of low confidence and no certain day.
-
-
 _AROUND_TODAY: Mapping[str, tuple[int, int, float]] = DATES["vague"]
 _RUNNING = {"soon", "nowadays"}
 """Words that running text holds so often without a date in mind that they are read only when asked for."""
 
 
 def _vague(r: Reading, i: int) -> Found | None:
+    """Read a vague word ("recently"): a wide interval of low confidence and no certain day."""
     for phrase, (back, ahead, sure) in _AROUND_TODAY.items():
         end = r.after(i, phrase)
         if end is not None and not (phrase.endswith("s ago") and r.at(i - 1).isdigit()):
@@ -209,9 +207,6 @@ def _without_ahead(text: str) -> str:
     """Return the text with its cues of the future replaced by spaces, so that "was expected" is not read as past."""
     return _AHEAD.sub(lambda m: " " * len(m[0]), text)
 
-
-# The dates of a block: as its metadata keeps them, ISO 8601 intervals, each with how sure it is; and those that stand
-# for themselves, a front matter's `date` and lines that hold only a date.
 
 _WRITTEN = re.compile(r"(\d{4}-\d\d-\d\d)(?:/(\d{4}-\d\d-\d\d))?(?: (\d(?:\.\d+)?))?")
 

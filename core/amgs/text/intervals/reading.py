@@ -14,9 +14,6 @@ from typing import NamedTuple
 from amgs.text.intervals.calendar import DayInterval, Fields, Grain, Modality, complete_date
 from amgs.text.language import ENGLISH, words_of_language
 
-# The words of dates, in lower case: months, weekdays, units, numbers, and the words that point from the day; they are
-# part of the table of English.
-
 DATES = words_of_language(ENGLISH)["dates"]
 
 

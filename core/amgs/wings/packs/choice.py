@@ -119,10 +119,6 @@ def session_chains(uses: Sequence[PackUse]) -> list[list[PackUse]]:
     return list(chains.values())
 
 
-# Layer 1: four graphs over packs. A question chooses graphs, walks them, and raises the packs that the walks reach.
-#
-# A graph maps each pack to the packs that it leads to, with weights in (0, 1].
-
 Graph = Mapping[str, Mapping[str, float]]
 _NEAREST, _LEAST_SIMILAR, _DEPTH, _RECENT_DAYS = 5, 0.7, 2, 7.0
 _FUSED, _RANK = 0.25, 10.0
@@ -135,7 +131,10 @@ _WHY = re.compile(r"\b(?:why|because|caus\w+|lead\w*|led|result\w*|work(?:s|ed)|
 def build_graphs(
     packs: Mapping[str, Pack], members: Mapping[str, Members], uses: Sequence[PackUse]
 ) -> dict[PackGraph, Graph]:
-    """Return the four graphs. members: with vectors, if they have any. uses: newest first."""
+    """Return the four graphs. members: with vectors, if they have any. uses: newest first.
+
+    A graph maps each pack to the packs that it leads to, with weights in (0, 1].
+    """
     means = {
         name: np.mean(vectors, axis=0)
         for name in packs
@@ -254,11 +253,6 @@ def links_of(name: str, graphs: Mapping[PackGraph, Graph]) -> tuple[PackLink, ..
     return tuple(sorted(links, key=lambda link: (link.name, GRAPHS.index(link.graph))))
 
 
-# Layer 2: five agents with different criteria choose packs.
-#
-# In three rounds each agent sees the choices of the others and revises its own; a vote, weighted by each agent's past
-# accuracy, decides.
-
 _ROUNDS, _PICKS, _CANDIDATES = 3, 5, 20
 _SUPPORT, _SMALLER, _SAME_DOMAIN, _RECENCY_DAYS = 0.2, 0.7, 0.5, 30.0
 """Weight of the others' votes beside an agent's own score; relative size below which a pack replaces a larger pack;
@@ -290,7 +284,10 @@ ROLES: Mapping[str, Callable[[PackTask, str], float]] = {
 
 
 def pick_packs(task: PackTask) -> dict[str, list[str]]:
-    """Return each agent's choices after three rounds, best first; writes their rationale into the task."""
+    """Return each agent's choices after three rounds, best first; writes their rationale into the task.
+
+    In each round an agent sees the choices of the others and revises its own.
+    """
     candidates = task.ranked()[:_CANDIDATES]
     scores = {who: _scale({n: task.worth[n] * role(task, n) for n in candidates}) for who, role in ROLES.items()}
     picks = {agent: _best(own) for agent, own in scores.items()}

@@ -12,11 +12,6 @@ from amgs.text.words import plural
 from amgs.wings.packs.choice import PackTask, session_chains, transitions
 from amgs.wings.packs.values import PackUsage, PackUse
 
-# Layer 6: use of packs across sessions: which are likely needed, which can be dropped, which are read together or after
-# each other.
-#
-# How likely a pack is read again is by the BG/NBD model (Fader, Hardie and Lee 2005).
-
 RATE_SHAPE, RATE_DAYS, ENDED, WENT_ON = 0.6, 8.0, 0.8, 2.5
 """Shape and scale (days) of the gamma distribution of reading rates, and the beta distribution of the chance that a
 reading is the last.
@@ -31,6 +26,8 @@ def reading_probability(readings: int, last: float, age: float, horizon: float) 
     """Return how likely a pack is read within `horizon` days.
 
     age: days since it was first saved. last: days from then to the last reading.
+
+    By the BG/NBD model (Fader, Hardie and Lee 2005).
     """
     alive = 1.0
     if readings:
@@ -117,10 +114,6 @@ def evolve_worth(task: PackTask) -> str:
     return f"{summary}, {len(after)} usually follow {latest}" if latest else summary
 
 
-# Layer 7: a weight for each pack, trained on outcomes by gradient steps.
-#
-# It is computed from the log each time, so that `undo` of an outcome unlearns it.
-
 _RATE = 0.5
 
 
@@ -133,6 +126,8 @@ def train_weights(uses: Sequence[PackUse]) -> dict[str, float]:
     """Return the weight in (0, 1) of each judged pack: a gradient step on the cross entropy per outcome.
 
     If all packs of a session have the same outcome, they share the step. uses: newest first.
+
+    It is computed from the log each time, so that `undo` of an outcome unlearns it.
     """
     judged = [(use, use.session or use.at.isoformat(), use.outcome) for use in uses if use.outcome is not None]
     tasks: dict[str, set[tuple[str, float]]] = defaultdict(set)

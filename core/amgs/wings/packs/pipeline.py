@@ -26,11 +26,6 @@ from amgs.wings.packs.continuum import evolve_worth, weigh_packs
 from amgs.wings.packs.proposals import operate_on_packs
 from amgs.wings.packs.values import PackLayer, PackRole, PackStage
 
-# Rate the members' sentences for a question by the search's evidence, and write a text from the best ones.
-#
-# A question may need two texts but name only one. So two kinds of words count: those of the question, and those of
-# the sentence that answers it best; and a member gains if the best sentences, or the question, name its title.
-
 _BEST = (1.0, 0.75, 0.5)
 """Gain of a title that is named in the best sentence, the second and the third."""
 _EVIDENCE, _WORDS, _SHORTEST_NAME = 1 / 8, 2.0, 4
@@ -76,7 +71,11 @@ def stems_of(text: str, index: LexicalIndex) -> list[str]:
 def worth_of_sentences(
     query: str, sentences: Sequence[PackSentence], evidence: Mapping[str, float], index: LexicalIndex
 ) -> Floats:
-    """Return (n,) scores of how much a sentence helps to answer; without a question they fall in order."""
+    """Return (n,) scores of how much a sentence helps to answer; without a question they fall in order.
+
+    A question may need two texts but name only one. So two kinds of words count: those of the question, and those of
+    the sentence that answers it best; and a member gains if the best sentences, or the question, name its title.
+    """
     asked = stems_of(query, index)
     if not sentences or not any(c.isalnum() for c in query):
         return -np.arange(len(sentences), dtype=np.float64)
@@ -194,10 +193,6 @@ def _extract(sentences: Sequence[PackSentence]) -> tuple[TextSpan, ...]:
         spans.append(TextSpan(block.content[start:end], block.id))
     spans.append(TextSpan(_GAP.rstrip() if block.content[runs[-1][1] :].strip() else ""))
     return tuple(spans)
-
-
-# Layer 3: if the sentences do not fit, those that get little of a language model's attention from the question are
-# left out.
 
 
 def prune_by_attention(task: PackTask) -> str:

@@ -23,12 +23,6 @@ from amgs.wings.packs.continuum import ReadTogether, sigmoid
 from amgs.wings.packs.store import PackDecision
 from amgs.wings.packs.values import ACTIONS, Pack, PackAction, PackProposal, PackUsage, PackUse
 
-# Layer 4: proposals for packs. Rules say what may be done and how sure that is; a linear policy, learned from
-# verdicts and outcomes, says how likely each is right.
-#
-# The policy is computed from the log each time, so that `undo` of a verdict or outcome unlearns it. Reading changes no
-# pack: what an assembly does to a pack is for its text only.
-
 COST: Mapping[PackAction, float] = {"ADD": 1.0, "UPDATE": 1.0, "DELETE": 9.0, "MERGE": 9.0}
 """Loss by a wrong proposal, where a right proposal gains 1."""
 FEATURES = 8
@@ -94,6 +88,8 @@ def learn_policy(uses: Sequence[PackUse], decisions: Sequence[PackDecision], vie
 
     A reading is an outcome of the action last accepted for its pack, else of NOOP; its reward is its outcome less the
     mean so far. uses: newest first.
+
+    It is computed from the log each time, so that `undo` of a verdict or outcome unlearns it.
     """
     policy, born = PackPolicy(), {view.pack.name: view.usage.born for view in views}
     read: Counter[str] = Counter()

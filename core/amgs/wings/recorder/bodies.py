@@ -35,12 +35,6 @@ class BodyError(AmgsError):
         self.status = status
 
 
-# Append-only files of recorded bodies, with secrets masked, each with its hash.
-#
-# An entry is a line of JSON (time of arrival, form, size, SHA-256), the body, and a line break. Every writing program
-# starts its own file, so an entry torn by a crash is at the end of a file, and was never acknowledged. If the files
-# become too large, the oldest is deleted.
-
 Form = Literal["otlp-json", "otlp-protobuf", "otlp-logs-protobuf", "langfuse", "openinference", "langsmith", "mlflow"]
 """Form of a body: OTLP traces or logs in JSON, traces or logs in protobuf, or JSON rows exported by Langfuse, Phoenix,
 LangSmith or MLflow.
@@ -63,7 +57,12 @@ class SpanBody:
 
 
 class SpanWriter:
-    """Appends bodies to files in a folder. Threads may share it, and then share an fsync."""
+    """Appends bodies to files in a folder. Threads may share it, and then share an fsync.
+
+    An entry is a line of JSON (time of arrival, form, size, SHA-256), the body, and a line break. Every writing program
+    starts its own file, so an entry torn by a crash is at the end of a file, and was never acknowledged. If the files
+    become too large, the oldest is deleted.
+    """
 
     def __init__(self, folder: Path, capacity: int = KEPT, file: int = _FILE, *, masks: bool = True) -> None:
         """capacity: most bytes of all files. file: bytes after which a file is full. masks: whether to mask secrets.

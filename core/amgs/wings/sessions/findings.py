@@ -18,11 +18,6 @@ from typing import Any, Final, Literal, cast, get_args
 from amgs.sessions.lines import Record, parse_object, text
 from amgs.sessions.turn import Turn
 
-# Find what a shell command does from its text: which files it shows or writes, or that it searches.
-#
-# One parser for all programs, based on `shlex` for words and quotes; bashlex, which parses all of bash, is under the
-# GPL. A command that cannot be split counts as running something.
-
 Kind = Literal["read", "search", "write", "run", "aside"]
 _HEREDOC = re.compile(r"<<-?[ \t]*(['\"]?)(\w+)\1([^\n]*)\n.*?(?:^[ \t]*\2[ \t]*$|\Z)", re.MULTILINE | re.DOTALL)
 _PATCHED = re.compile(r"\*\*\* (?:(?:Update|Add|Delete) File|Move to): (.+?)\s*(?:\\n|\\r|\n|$)")
@@ -76,7 +71,10 @@ def find_patched_files(text: str) -> list[str]:
 
 
 def commands_in(command_line: str, folder: str = "") -> Iterator[Command]:
-    """Yield the simple commands of a command line, including those in `bash -c`; nothing if it cannot be split."""
+    """Yield the simple commands of a command line, including those in `bash -c`; nothing if it cannot be split.
+
+    It uses `shlex`, for the shells of all programs; bashlex, which parses all of bash, is under the GPL.
+    """
     lexer = shlex.shlex(_HEREDOC.sub(r" \3\n", command_line), posix=True, punctuation_chars=";&|<>()\n")
     lexer.whitespace, lexer.whitespace_split, lexer.commenters = " \t\r", True, ""
     try:

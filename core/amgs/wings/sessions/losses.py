@@ -231,11 +231,6 @@ def contains_whole(window: str, text: str) -> bool:
     return False
 
 
-# Find the user's prohibitions that were broken, and whether a compaction had dropped them.
-#
-# By rules, and only for prohibitions that a command can break: "never use npm", "do not push", "don't run `mix
-# format`".
-
 _FORBIDS = re.compile(
     r"\b(?:never|do(?:n't| not)|must(?:n't| not)|should(?:n't| not)|avoid|stop)\s+(?:ever\s+)?"
     r"(?:(?:use|using|run|running|call|calling|execute|executing)\s+`?(?P<program>[a-z][\w./-]*(?: [\w./-]+)?)"
@@ -266,7 +261,11 @@ class BrokenRule:
 
 
 def find_broken_rules(session: Session) -> tuple[BrokenRule, ...]:
-    """Return the user's prohibitions in the main conversation that a later command broke, without duplicates."""
+    """Return the user's prohibitions in the main conversation that a later command broke, without duplicates.
+
+    By rules, and only for prohibitions that a command can break: "never use npm", "do not push", "don't run `mix
+    format`".
+    """
     return tuple(_find_broken_rules(session))
 
 
@@ -310,12 +309,6 @@ def _breaks(commands: Iterable[Sequence[str]], what: str) -> bool:
     """Return whether a command is the forbidden command, or begins with it."""
     return any(f"{' '.join(words)} ".startswith(f"{what} ") for words in commands)
 
-
-# Forecast what a compaction at a turn would drop, and what of that will likely be needed again.
-#
-# Files are ordered by their last mention in words, thoughts or a plan. In 22 sessions with 29 compactions, 30 % of
-# the first five in this order were used again within 80 turns, but 16 % of all files in the window. Ordered by last
-# reading, number of readings, or changes, the first five were no better than all.
 
 NEAR: Final = 0.8
 """Share of the window from which on a compaction is near. Claude Code compacted at 84 % in the five sessions where it
@@ -380,7 +373,12 @@ def look_ahead(session: Session, number: int | None = None) -> Outlook:
 
 
 def files_at_risk(session: Session, turns: Sequence[Turn]) -> list[FileAtRisk]:
-    """Return the files that turns read or wrote, most recently mentioned first."""
+    """Return the files that turns read or wrote, most recently mentioned first.
+
+    In 22 sessions with 29 compactions, 30 % of the first five in this order were used again within 80 turns, but 16 %
+    of all files in the window. Ordered by last reading, number of readings, or changes, the first five were no better
+    than all.
+    """
     results = {turn.answers: turn for turn in turns if turn.kind == "result"}
     used: dict[str, list[Turn]] = {}
     for turn in turns:

@@ -120,9 +120,6 @@ def _texts(arguments: Mapping[str, Any]) -> str:
     return "\n".join(part for part in flat if isinstance(part, str))
 
 
-# Cache use by request, from the counts in the session's file: tokens read from the provider's cache, and tokens read
-# again.
-
 CacheCause = Literal["compaction", "taken back", "pause", "put in", "unknown"]
 """What the file shows as the cause of a cache miss, surest first.
 

@@ -64,7 +64,9 @@ class KeptState:
         return self._selected.get(store, "")
 
     def write(self, store: str, selected: str) -> None:
-        """Save the state for the next start, keeping the stores of other workstations that wrote meanwhile."""
+        """Save the state for the next start; other stores' selections, written by other workstations, stay. A
+        disk error is ignored.
+        """
         if self._file is None:
             return
         others = {name: block for name, block in _read(self._file)["selected"].items() if name != store}

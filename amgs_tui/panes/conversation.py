@@ -71,8 +71,9 @@ _OF_CONVERSATION: Final = frozenset({"ask", "budget", "strategy", "scrub", "comp
 class ConversationPane(ListPane):
     """The context of a conversation, or what a model was sent through the gateway, with a cursor on a span.
 
-    wish: what is asked for; stood: the last possible wish. context: what came of it; comparison: with another strategy,
-    None for none. beside: what stands beside the spans; gateway: which request is looked at.
+    wish: what is asked for; stood: the last wish that was fulfilled. context: what came of it;
+    comparison: with another strategy, None for none. beside: what stands beside the spans; gateway: which request is on
+    view.
     """
 
     NAME = "conversation"

@@ -25,9 +25,9 @@ EXCHANGES: Final = 50
 class GatewayFollower:
     """Choice of the request on view.
 
-    through: the latest requests; exchange: the request on view, None for none, and number its number, or that of the
-    requested number. follows: whether the newest takes its place. late: whether a request came to be looked at since a
-    context was asked for.
+    through: the latest requests; exchange: the request on view, None for none. number: its
+    number, or the requested number. follows: whether the newest takes its place. late: whether a request came into
+    view since a context was asked for.
     """
 
     pane: Pane

@@ -108,7 +108,7 @@ class ListPane(Pane):
         self.follow_cursor()
 
     def at_cursor(self, rows: Sequence[R]) -> R | None:
-        """Return which of these is under the cursor."""
+        """Return the item of these rows under the cursor, if any."""
         return rows[self.cursor] if 0 <= self.cursor < len(rows) else None
 
     def clip_cursor(self) -> None:

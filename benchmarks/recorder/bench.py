@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from amgs.calibration.forecasting import LEVELS, promise_budget
 from amgs.sessions.formats.otlp import by_conversation, session_of
-from amgs.sessions.spans import RecordedSpan, as_otlp, instant_of, joined
+from amgs.sessions.spans import RecordedSpan, as_otlp, instant_of, join_contents
 from amgs.types.diagnosis import QuestionCase
 from amgs.wings.recorder.audit import audit
 from amgs.wings.recorder.bodies import SpanReader, contents_of, read_body
@@ -271,7 +271,7 @@ def _hostile(count: int, drawn: random.Random) -> dict[str, float]:
                     connection.close()
             odd += running.poll() is not None
         odd += len((Path(scratch) / "stderr").read_bytes().splitlines())
-        spans = joined(list(contents_of(SpanReader(folder).new())))
+        spans = join_contents(list(contents_of(SpanReader(folder).new())))
         memory = memory_of(spans)
         review_scores(memory)
         audit(memory, datetime.now(UTC), 1)

@@ -145,7 +145,7 @@ class ProfileSettings(SettingsSection):
     @model_validator(mode="after")
     def _slower_and_slower(self) -> Self:
         if not self.ephemeral >= self.standard >= self.durable >= self.core:
-            raise ValueError("each of ephemeral, standard, durable, core decays no faster than the previous")
+            raise ValueError("each of ephemeral, standard, durable, core must decay no faster than the one before it")
         return self
 
     def of(self, name: str) -> float:

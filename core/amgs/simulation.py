@@ -133,7 +133,8 @@ def draw(
     limits: PruningSettings,
     progress: Progress | None = None,
 ) -> tuple[Quantiles, ...]:
-    """Simulate `days` in every scenario, `draws` times, and return quantiles of each measure.
+    """Simulate `days` in every scenario, `draws` times, and return quantiles of each measure. Each draw is
+    the same in all scenarios.
 
     rate: uses a day. relevance: from which a block counts as remembered. Raises UsageError for numbers out of range.
     """

@@ -16,7 +16,7 @@ from amgs_focus.errors import FocusError
 from amgs_focus.options import PerfClock, ProgressCallback
 from amgs_focus.records import NodeRef, StepRecord, parent_of
 from amgs_focus.runtime.runtime import FocusRuntime
-from amgs_focus.runtime.utility import before_answer, read_without
+from amgs_focus.runtime.utility import before_answer, measure_losses
 from amgs_focus.runtime.view import token_texts
 from amgs_focus.tree.gist_tree import LifetimeTree
 from amgs_focus.views import FocusView
@@ -103,7 +103,7 @@ def measure_dependence(
     trials = [context.collapse(parent_of(node, context.block_size))[0] for node in reversed(closable)]
     if control is not None:
         trials.append(context.expand(control)[0])
-    plain, *closed = read_without(context, tree, answer, trials, clock, progress)
+    plain, *closed = measure_losses(context, tree, answer, trials, clock, progress)
     opened = plain - closed.pop() if control is not None else np.zeros(len(answer))
     worse = np.stack([loss - plain for loss in reversed(closed)]) if closed else np.zeros((0, len(answer)))
     words = []
@@ -136,7 +136,7 @@ def answer_without(
     progress: ProgressCallback | None = None,
     on_record: Callable[[StepRecord], None] | None = None,
 ) -> FocusView:
-    """Decode the answer again on a branch with a block closed, as far as the first went; that stays.
+    """Decode the answer again on a branch with a block closed, as far as the first answer went; the first stays.
 
     Raises FocusError for a block that is no block of the lifetime, and as decoding does.
     """

@@ -84,7 +84,7 @@ class CtxError(FocusError):
 
 
 class WindowBudgetError(FocusError):
-    """The working context cannot hold what it must: the sinks, the tail and another entry."""
+    """The working context cannot hold what it must: the sinks, the tail and one more entry."""
 
     title = "The window is too small"
     exit_code = 2

@@ -28,7 +28,7 @@ from amgs_app.lifecycle import commands as lifecycle
 from amgs_app.places.folders import ENDING, address_at
 from amgs_app.server.tokens import Caller, Tokens, digest
 from amgs_app.session import Operator
-from amgs_focus.runtime.utility import read_without
+from amgs_focus.runtime.utility import measure_losses
 from tests.engine.session_samples import CLAUDE_CODE, CODEX, write_lines
 from tests.service.serving import NOW, client, served
 
@@ -91,14 +91,14 @@ def test_a_look_of_one_client_goes_before_the_reading_that_another_asked_for(
         ends = time.monotonic() + 30
         while not viewed.is_set() and time.monotonic() < ends:
             arguments[-1](0, 1, "reading")
-        return read_without(*arguments)
+        return measure_losses(*arguments)
 
     def ask_about_answer(at: str) -> None:
         with RemoteEngine(Options(connect=at)) as engine:
             engine.carry_out(focus.why(answer=True))
         order.append("answer")
 
-    monkeypatch.setattr("amgs_focus.dependence.read_without", read_slowly)
+    monkeypatch.setattr("amgs_focus.dependence.measure_losses", read_slowly)
     with served(tmp_path / "there.duckdb") as there, RemoteEngine(Options(connect=there)) as engine:
         note = tmp_path / "night.md"
         note.write_text("The encoder slipped in the cold night and the motor stopped. " * 40)

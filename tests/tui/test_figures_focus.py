@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from amgs_app.focus.figure import focus, start_of
 from amgs_app.focus.figure_window import list_memory
 from amgs_app.render.canvas import Canvas
-from amgs_app.render.level_columns import columns, offset_for, past_levels
+from amgs_app.render.level_columns import map_columns, offset_for, past_levels
 from amgs_app.render.level_map import GUTTER
 from amgs_app.terminal.themes import Palette
 from amgs_focus.dependence import AnswerDependence, WordDependence
@@ -67,7 +67,7 @@ def views(draw: st.DrawFn) -> FocusView:
 def test_columns_tile_what_is_shown_and_the_finest_level_wins(
     view: FocusView, width: int, zoom: float, offset: int
 ) -> None:
-    cut = columns(view, width, zoom, offset)
+    cut = map_columns(view, width, zoom, offset)
     assert cut.width == width
     assert np.all(cut.ends >= cut.starts)
     assert np.array_equal(cut.starts[1:], cut.ends[:-1])
@@ -82,7 +82,7 @@ def test_columns_tile_what_is_shown_and_the_finest_level_wins(
 
 @given(views(), st.integers(1, 150))
 def test_unzoomed_everything_is_on_the_map_and_the_past_of_now_is_now(view: FocusView, width: int) -> None:
-    cut = columns(view, width)
+    cut = map_columns(view, width)
     seen = {index for a, b in zip(cut.first, cut.last, strict=True) for index in range(int(a), int(b))}
     assert seen == set(range(len(view.entries)))
     assert np.array_equal(past_levels(view.history[0], cut), cut.level)
@@ -91,7 +91,7 @@ def test_unzoomed_everything_is_on_the_map_and_the_past_of_now_is_now(view: Focu
 @pytest.mark.parametrize("zoom", [1.0, 2.0, 7.5, 64.0])
 def test_the_offset_keeps_an_entry_in_sight(zoom: float) -> None:
     for selected in (0, 17, 40, len(VIEW.entries) - 1):
-        cut = columns(VIEW, 115, zoom, offset_for(VIEW, selected, zoom))
+        cut = map_columns(VIEW, 115, zoom, offset_for(VIEW, selected, zoom))
         entry = VIEW.entries[selected]
         assert cut.starts[0] < entry.end and cut.ends[-1] > entry.start
 

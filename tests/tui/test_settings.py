@@ -141,7 +141,7 @@ def test_settings_that_are_set_stand_in_the_file_beside_its_comments(amgs: Amgs,
         "memory.decay.threshold=7": "takes a number above 0 below 1, not '7'",
         "memory.decay.profiles.durable=.5": "memory.decay.profiles: each of ephemeral, standard, ",
         "screen.symbols=runes": "takes one of auto, braille, block, ascii, not 'runes'",
-        "memory.decay=1": "memory.decay is a section: set a key of it",
+        "memory.decay=1": "memory.decay is a section: set a key in it",
     }.items():
         assert amgs("--settings", str(file), "settings", "model.device=cuda", pair) == 2
         assert says in amgs.err
@@ -245,4 +245,4 @@ def test_an_entry_of_a_table_is_set_by_its_name_and_no_key_twice(amgs: Amgs, tmp
     assert amgs("--settings", str(file), "settings", "focus.window=256", "focus.window=384") == 2
     assert "focus.window is set twice" in amgs.err
     assert amgs("--settings", str(file), "settings", "screen.keys={}") == 2
-    assert "set an entry of it" in amgs.err
+    assert "set an entry in it" in amgs.err

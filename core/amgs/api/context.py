@@ -57,7 +57,7 @@ class MemoryContext:
     model: TextModel | None = None
 
     def definitions(self, state: State | None = None) -> Definitions:
-        """Return the registered frames by name, children before their parents. state: as of it, from the cache."""
+        """Return the registered frames by name, children before their parents; those of a state are cached."""
         registered = self.storage.frames.everything() if state is None else state.blocks.frames()
         known = registry.by_name(registered or shipping.DEFAULTS)
         return {name: known[name] for name in registry.order(known)}

@@ -176,7 +176,7 @@ def plan(
     """Plan a recalibration from all verdicts; changes nothing.
 
     A curve that does not lower the Brier score on held-out outcomes is not used. scores: (composite score, outcome) of
-    every verdict. edges: changes that verdicts have not made. Raises UsageError for too few verdicts.
+    every verdict. edges: changes by verdicts, not yet applied. Raises UsageError for too few verdicts.
     """
     if len(scores) < settings.fewest_outcomes:
         raise UsageError(

@@ -125,7 +125,7 @@ def rebuild(row: ExchangeRow, originals: Mapping[int, Message]) -> GatewayExchan
     """
     data, exchange = _read(row), _exchange(row, originals)
     if not data.get("sent"):
-        return replace(exchange, missing="" if data else "this version of the program cannot read its stored part")
+        return replace(exchange, missing="" if data else "this version of the program cannot read what is stored of it")
     gone = [n for entry in data["sent"] if len(entry) == 4 and (n := int(entry[0])) not in originals]
     if gone:
         return replace(exchange, missing=f"#{gone[0]} of {exchange.conversation!r} is no longer held")
@@ -248,8 +248,8 @@ def find_changed_prompts(
 
 
 def compare(before: GatewayExchange, exchange: GatewayExchange, counter: MessageCounter) -> PrefixComparison | None:
-    """Return a request beside the previous request, both with what was sent and their prompts; None where those of one
-    of them is not known.
+    """Return a request beside the previous request, both with what was sent and their prompts; None where one of
+    them is not fully known.
 
     A provider reads the definitions of tools first, then the system prompt, then the messages. Its cache serves the
     beginning that two requests share, and nothing behind the first difference (Anthropic's reference of prompt

@@ -98,7 +98,7 @@ def _find_founded_sentences(text: str, sources: Sequence[str]) -> Iterator[tuple
     originals = [Message(number, "user", source) for number, source in enumerate(sources, 1)]
 
     def source_of(sentence: str) -> int | None:
-        """Return the index of the source that founds a sentence; None where none does."""
+        """Return the index of the source that a sentence rests on; None where there is none."""
         words = frozenset(stems(sentence))
         # A name that opens a sentence is not told from another word there.
         capital = frozenset(stems(" ".join(_CAPITAL.findall(sentence))))
@@ -133,18 +133,18 @@ class RememberedSummariser:
     """
 
     own: AbstractiveSummariser
-    _told: dict[tuple[tuple[str, ...], int], str] = field(default_factory=dict)
+    _summaries: dict[tuple[tuple[str, ...], int], str] = field(default_factory=dict)
 
     @property
     def name(self) -> str:
         return self.own.name
 
     def summarise(self, texts: Sequence[str], most_tokens: int) -> str:
-        """See `AbstractiveSummariser`; on a single line."""
+        """See `AbstractiveSummariser`; cached, on a single line."""
         key = tuple(texts), most_tokens
-        summary = self._told.get(key)
+        summary = self._summaries.get(key)
         if summary is None:
-            if len(self._told) >= _HELD:
-                self._told.clear()
-            summary = self._told[key] = " ".join(self.own.summarise(texts, most_tokens).split())
+            if len(self._summaries) >= _HELD:
+                self._summaries.clear()
+            summary = self._summaries[key] = " ".join(self.own.summarise(texts, most_tokens).split())
         return summary

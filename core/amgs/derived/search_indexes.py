@@ -230,7 +230,7 @@ class SearchIndexes:
         self._vectors_at = -1
 
     def words(self, structure: int) -> LexicalIndex:
-        """Return the keyword index at a structure counter, which does not change any more.
+        """Return the keyword index at a structure counter; the returned index never changes.
 
         Raises StoreError if the store's embeddings come from another encoder.
         """
@@ -245,7 +245,7 @@ class SearchIndexes:
         return self._keyword.view()
 
     def vectors(self, structure: int) -> VectorIndex:
-        """Return the vectors at a structure counter, which do not change any more."""
+        """Return the vectors at a structure counter; the returned index never changes."""
         index, at = self._vectors, self._vectors_at
         if index is None:
             index, at = self._open_vectors()

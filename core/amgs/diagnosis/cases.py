@@ -37,9 +37,9 @@ class Answering(Protocol):
 
 
 def check(case: QuestionCase, memory: Answering) -> CaseOutcome:
-    """Ask a case. Texts are found whatever their case and the signs between their words; by a search each in any of the
-    best hits, by a frame anywhere in its text, of a session in its last window. Raises UnknownFrameError where the case
-    names a frame that is not there, InputError for a session that cannot be read.
+    """Ask a case and compare the answer with what it requires. Case and punctuation do not matter. A search must have
+    each text in any of its best hits, a frame anywhere in its text, a session in its last window. Raises
+    UnknownFrameError where the case names a frame that is not there, InputError for a session that cannot be read.
     """
     answered = _answer_case(case, memory)
     blocks, texts, where = [candidate.block for candidate in answered.candidates], answered.texts, answered.where

@@ -160,7 +160,7 @@ def annotate(
     """
     added, removed = (list(dict.fromkeys(map(check_tag, tags))) for tags in (add, remove))
     if both := set(added) & set(removed):
-        raise UsageError(f"The tag {min(both)} is both added and removed.", way_out="Choose either.")
+        raise UsageError(f"The tag {min(both)} is both added and removed.", way_out="Choose one.")
     if note is not None and len(note) > _LONGEST_NOTE:
         raise UsageError(
             f"A note has at most {_LONGEST_NOTE:,} characters, this note {len(note):,}.",

@@ -255,7 +255,7 @@ def _pairs_by_names(
     nodes: Sequence[LinkNode], known: LinkContext, first: int
 ) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.int64]]:
     """Return pairs of rows that share names (m, 2), the second of them new; their joint weight (m,), a noisy or; and
-    the number of shared names (m,).
+    the number of shared names (m,). first: the first new row.
     """
     limit = max(_COMMON_NAME, math.isqrt(len(known)))
     spread = math.log(len(known) + 1)

@@ -254,7 +254,7 @@ def instant(value: Any) -> datetime | None:
 
 
 _SINCE_1970: Final = re.compile(r"(?!(?:19|20)\d{10}(?:\d\d)?$)\d{9,19}(?:\.\d+)?")
-"""A number of seconds or of a smaller unit; 202401021230 and 20240102123000 are a day and a time, no number."""
+"""A number of seconds or of a smaller unit; 202401021230 and 20240102123000 are a day and a time, not a number."""
 
 
 def seconds_of(since_1970: float) -> float:

@@ -112,10 +112,10 @@ def read_json(body: bytes) -> OtlpContent:
         raise SpanFormatError("The body is not JSON.") from error
     if not isinstance(whole, dict):
         raise SpanFormatError("The body is no object of OTLP.")
-    return content_of(whole)
+    return parse_otlp(whole)
 
 
-def content_of(whole: Record) -> OtlpContent:
+def parse_otlp(whole: Record) -> OtlpContent:
     """Return the content of an OTLP object. Raises SpanFormatError if it has fields but neither `resourceSpans` nor
     `resourceLogs`, or if these are no lists of objects.
     """
@@ -334,7 +334,7 @@ def _as_value(value: Any) -> dict[str, Any]:
 # --- together ----------------------------------------------------------------------------------------------
 
 
-def joined(contents: Sequence[OtlpContent]) -> tuple[RecordedSpan, ...]:
+def join_contents(contents: Sequence[OtlpContent]) -> tuple[RecordedSpan, ...]:
     """Return the spans of several bodies in order of their beginnings, each once, with log records as events. If a span
     arrived twice, the last counts.
     """

@@ -1,4 +1,4 @@
-"""Signature of a change (whose it is, by which command), for other programs on the store. It contains no text of the
+"""Signature of a change (who made it, by which command), for other programs on the store. It contains no text of the
 memory.
 """
 

@@ -170,8 +170,8 @@ class Claim:
     subject: stems of its content words. topic: the same with those of the statement before, where a pronoun or colon
     continues it. moves: something changes place or time. retired: words that are no longer true ("instead of
     petroleum"). attributes: what gets a new value ("the new price", "our landlord is now"). roles: (role, person) of
-    "Ada is the chair"; the person is empty where none is named. others: words that a modifier marks as a different
-    person ("second course"). remains: it says what stays. event: it reports what the writer did.
+    "Ada is the chair"; the person is empty where none is named. others: words that a modifier marks as another
+    of its kind ("second course"). remains: it says what stays. event: it reports what the writer did.
     """
 
     text: str

@@ -163,7 +163,7 @@ def _make_exit_error(status: int) -> ModelError:
     return ModelError(
         f"The process that embeds texts ended before it answered ({how}).",
         title="The encoder ended",
-        way_out="Batches that were finished are saved. Do the same again: another process is started. "
+        way_out="Finished batches are saved. Do the same again: another process is started. "
         "If it ends again, there may be too little memory.",
     )
 

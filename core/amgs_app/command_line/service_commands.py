@@ -128,7 +128,7 @@ def _check_owner(options: Globals, root: str | None) -> None:
             way_out="Leave --read-only out, and give who may only read a token for that: `amgs token new`.",
         )
     if root is not None and options.store is not None:
-        raise UsageError("--root and --store exclude each other.", way_out="Give either.")
+        raise UsageError("--root and --store exclude each other.", way_out="Give only one.")
 
 
 def speak_mcp(*, options: Globals) -> int:

@@ -122,7 +122,7 @@ def _restore(engine: Engine, runtime: FocusRuntime, act: int | None, why: str) -
     from amgs_focus.tree.retention import act_of
 
     tree, span_metadata = runtime.tree, runtime.tree.catalogue.span_metadata
-    chosen = (_act(runtime, act).nodes & span_metadata.sealed) - span_metadata.purged
+    chosen = (_find_act(runtime, act).nodes & span_metadata.sealed) - span_metadata.purged
     done = act_of(tree, "restore", chosen, at=_now(engine), by=OPERATOR, why=why or "asked for by the operator")
     return results.Brought(done, len(chosen), runtime.act(done))
 
@@ -134,7 +134,7 @@ def _purge(
     from amgs_focus.tree.retention import act_of, freed
 
     tree, span_metadata = runtime.tree, runtime.tree.catalogue.span_metadata
-    chosen = (_act(runtime, act).nodes & span_metadata.sealed) - span_metadata.purged
+    chosen = (_find_act(runtime, act).nodes & span_metadata.sealed) - span_metadata.purged
     tokens = sum((run.stop - run.first) * tree.block_size for run in chosen.runs if run.level == 1)
     size = freed(tree, chosen)
     if dry_run:
@@ -206,7 +206,7 @@ def _gist(runtime: FocusRuntime, text: str) -> NodeRef:
     return node if node.level else parent_of(node, runtime.tree.block_size)
 
 
-def _act(runtime: FocusRuntime, number: int | None) -> Act:
+def _find_act(runtime: FocusRuntime, number: int | None) -> Act:
     """Return the act with this number, by default the latest with nodes still hidden; raises UsageError if there is
     none.
     """

@@ -161,7 +161,7 @@ def set_block(
     wanted = read_lambda(engine, profile, decay_lambda, pin=bool(pin))
     if pin is False:
         if wanted is not None:
-            raise UsageError("--unpin gives the decay of the category.", way_out="Give either.")
+            raise UsageError("--unpin gives the decay of the category.", way_out="Give only one.")
         from amgs.lifecycle.categories import decay_of
 
         wanted = decay_of(category[0] if category else chosen.category, engine.settings.memory.decay.profiles)
@@ -301,7 +301,7 @@ def update(
     Without TEXT or --file, its own file is read again. `undo` reverts it.
     """
     if text is not None and file is not None:
-        raise UsageError("TEXT and --file exclude each other.", way_out="Give either.")
+        raise UsageError("TEXT and --file exclude each other.", way_out="Give only one.")
     library = engine.memory.sources
     if text is not None:
         plan = library.plan_text(source, text)

@@ -161,7 +161,7 @@ def describe_undo(plan: UndoPlan, now: datetime) -> str:
     elif done.blocks or done.edges:
         sentences.append(f"{blocks} and {plural(done.edges, 'edge')} become what they were.")
     if plan.corrected:
-        sentences.append(f"{plural(plan.corrected, 'correction')} by hand will be lost.")
+        sentences.append(f"{plural(plan.corrected, 'manual correction')} will be lost.")
     if plan.later:
         sentences.append(f"Undo first: {', '.join(map(str, reversed(plan.later)))}.")
     return " ".join([*sentences, "An undo is not undone."])

@@ -54,7 +54,7 @@ class Columns:
         return len(self.starts)
 
 
-def columns(view: FocusView, width: int, zoom: float = 1.0, offset: int = 0) -> Columns:
+def map_columns(view: FocusView, width: int, zoom: float = 1.0, offset: int = 0) -> Columns:
     """Map the view to `width` columns. offset: the lifetime token at the left edge; see offset_for."""
     entries = view.entries
     table = _cache_table(entries, lambda: _rows(entries))

@@ -13,7 +13,7 @@ from rich.style import Style
 from amgs_app.render.canvas import Piece, Region, clean, ink, width_of
 from amgs_app.render.format import share, short_count, short_id
 from amgs_app.render.glyphs import DOWN, LEVELS, SHADES
-from amgs_app.render.level_columns import NOTHING, Columns, column_of, columns, past_levels
+from amgs_app.render.level_columns import NOTHING, Columns, column_of, map_columns, past_levels
 from amgs_focus.records import Reason
 from amgs_focus.views import ACTION_SIGNS, REASON_LETTERS, FocusView
 
@@ -86,7 +86,7 @@ def draw_map(
 ) -> Columns:
     """Draw the rows of the map from the top of the region; return its columns."""
     field = region.part(GUTTER, 0)
-    cut = columns(view, max(1, field.width), zoom, offset)
+    cut = map_columns(view, max(1, field.width), zoom, offset)
     y = 0
     _levels(region, field, y, rows.lod, cut)
     y += rows.lod

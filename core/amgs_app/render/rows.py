@@ -60,7 +60,7 @@ class Rows(Generic[T]):
 
     @cached_property
     def listing(self) -> Listing:
-        """Fields by which rows can be filtered and sorted: the shown ones, except times and long texts."""
+        """Fields by which rows can be filtered, all but times and ids, and the shown ones through which a key sorts."""
         texts: list[str] = []
         numbers: list[str] = []
         sorts: list[str] = []

@@ -80,7 +80,7 @@ class EventHub:
             self._kept.extend(earlier)
 
     def tell(self, event: ServiceEvent, *, own: bool) -> None:
-        """Publish a change read from the store. own: this server did it, and publishes the request itself."""
+        """Publish a change read from the store. own: this server made it, and publishes the request itself."""
         with self._lock:
             if not own:
                 self._recent.append(event)

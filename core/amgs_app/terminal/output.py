@@ -124,7 +124,7 @@ def is_section(kind: object) -> TypeGuard[type[BaseModel]]:
 
 def say_section(key: str) -> str:
     """Say that a key is a section and has no value itself."""
-    return f"{key} is a section: set a key of it, {key}.KEY."
+    return f"{key} is a section: set a key in it, {key}.KEY."
 
 
 def say_domain(key: str, model: type[BaseModel], fault: Any) -> str:

@@ -72,7 +72,7 @@ def _set_value(document: Any, key: str, text: str) -> None:
     if below is None or (entry and not is_table):
         raise UsageError(f"{key or '='!r}: {say_unknown_setting(key)}", way_out="`settings` lists them.")
     if is_table and not entry:
-        raise UsageError(f"{key} is a table: set an entry of it, {key}.NAME=VALUE.", title="Invalid setting")
+        raise UsageError(f"{key} is a table: set an entry in it, {key}.NAME=VALUE.", title="Invalid setting")
     if text == "default":
         return
     takes = get_args(below)[1] if is_table else kind.model_fields[name].rebuild_annotation()

@@ -55,7 +55,7 @@ class SimilarWords:
         self._worded = np.full(vocabulary, -1, np.int8)
 
     def match(self, words: Sequence[Sequence[int]], weights: Values, tree: LifetimeTree, blocks: int) -> WordMatches:
-        """Return how well each of the words, as its tokens, is matched in the first blocks. weights: (words,)."""
+        """Return how well each word is matched in the first blocks. words: each as its tokens. weights: (words,)."""
         means = [self._embed_tokens(torch.tensor(list(word))).mean(axis=0) for word in words]
         asked = self._unit(np.stack(means))
         levels = np.zeros((self._model.card.vocabulary, len(words)), np.uint8)

@@ -52,7 +52,7 @@ def load(spec: str = PACKAGED, *, precision: str = "auto", device: str = "cpu", 
     if precision not in _DTYPES:
         raise ModelMismatchError(f"Unknown precision: {precision!r}.", way_out="Use auto, bf16, fp16 or fp32.")
     place, gguf = _resolve(spec)
-    with _quiet():
+    with _silence_libraries():
         if gguf is not None and cache is not None:
             model, tokenizer = _read_unpacked(spec, Path(place) / gguf, precision, cache)
         else:
@@ -258,8 +258,8 @@ def _name(place: str, gguf: str | None) -> str:
 
 
 @contextlib.contextmanager
-def _quiet() -> Iterator[None]:
-    """Yield no progress bars, notices or warnings of the loading libraries; restored afterwards."""
+def _silence_libraries() -> Iterator[None]:
+    """Silence progress bars, notices and warnings of the loading libraries while the block runs."""
     from transformers.utils import logging as library
 
     level, bars = library.get_verbosity(), library.is_progress_bar_enabled()

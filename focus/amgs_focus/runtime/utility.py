@@ -191,7 +191,7 @@ class _Gain:
     error: float
 
 
-def read_without(
+def measure_losses(
     context: WorkingContext,
     tree: LifetimeTree,
     answer: Sequence[int],
@@ -199,8 +199,8 @@ def read_without(
     clock: PerfClock,
     progress: ProgressCallback | None = None,
 ) -> list[NDArray[np.float64]]:
-    """NLL of each token of an answer after a context, and after each of the others; what they share with the first
-    before is read once.
+    """Return the NLL of each token of an answer after a context, and after each of the others; what they share with
+    the first is read once.
     """
     reader, losses = PrefixReader(tree.model, clock), []
     for number, trial in enumerate([context, *others]):
@@ -230,7 +230,7 @@ def _labels(
         (context.expand(at) if entry.level else context.collapse(node))[0]
         for entry, node, at in zip(settled, nodes, places, strict=True)
     ]
-    plain, *trials = read_without(context, tree, answer, others, clock, progress)
+    plain, *trials = measure_losses(context, tree, answer, others, clock, progress)
     gains = []
     for entry, node, trial in zip(settled, nodes, trials, strict=True):
         change = plain - trial if entry.level else trial - plain

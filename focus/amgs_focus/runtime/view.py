@@ -31,7 +31,7 @@ MOST = 16  # spans listed of a coarse gist
 
 
 def node_provenance(tree: LifetimeTree, node: NodeRef) -> NodeProvenance:
-    """Return how a node is stored; of a block of tokens the use and the gist are those of the gist above it."""
+    """Return what is stored of a node; of a block of tokens the use and the gist are those of the gist above it."""
     start, end = tree.span(node)
     catalogue = tree.catalogue
     spans = [

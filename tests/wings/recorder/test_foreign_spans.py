@@ -14,7 +14,7 @@ from amgs.errors import InputError
 from amgs.sessions.formats.otlp import session_of
 from amgs.sessions.opening import open_session
 from amgs.sessions.span_messages import conversation_ids
-from amgs.sessions.spans import joined
+from amgs.sessions.spans import join_contents
 from amgs.wings.recorder.bodies import SpanReader, SpanWriter, import_file, read_body
 from amgs.wings.recorder.foreign_memory import ForeignMemory, memory_of
 from amgs.wings.recorder.receiver import Received
@@ -29,7 +29,7 @@ def told_by(name: str) -> ForeignMemory:
     received = Received()
     received.count(content)
     assert received.memory == 1, "the recorder counts it as memory too"
-    return memory_of(joined([content]))
+    return memory_of(join_contents([content]))
 
 
 @pytest.mark.parametrize(
@@ -60,7 +60,7 @@ def test_a_tool_that_keeps_its_result_to_itself_is_a_recall_that_is_not_told() -
     start = body.index('"gcp.vertex.agent.tool_response"')
     value = body.index('"stringValue": ', start) + len('"stringValue": ')
     blank = body[:value] + '"{}"' + body[body.index("\n", value) :]
-    (one,) = memory_of(joined([read_body("otlp-json", blank.encode())])).operations
+    (one,) = memory_of(join_contents([read_body("otlp-json", blank.encode())])).operations
     assert one.act == "search" and not one.told and one.count is None
 
 
@@ -69,7 +69,7 @@ CASES = Path(__file__).parents[2] / "unit/sessions/fixtures/cases"
 
 def test_an_answer_that_two_libraries_tell_of_is_one_answer() -> None:
     for path in CASES.glob("otlp-two-libraries-*/spans.json"):
-        memory = memory_of(joined([read_body("otlp-json", path.read_bytes())]))
+        memory = memory_of(join_contents([read_body("otlp-json", path.read_bytes())]))
         assert [one.words for one in memory.answers] == ["Not yet.", "It is."]
 
 
@@ -77,7 +77,7 @@ def test_an_answer_that_two_libraries_tell_of_is_one_answer() -> None:
 def test_exports_of_other_programs_are_recorded_as_they_open(path: Path, tmp_path: Path) -> None:
     with SpanWriter(tmp_path) as writer:
         import_file(path, writer, datetime(2026, 8, 20, tzinfo=UTC))
-    spans = joined([read_body(entry.form, entry.body) for entry in SpanReader(tmp_path).new()])
+    spans = join_contents([read_body(entry.form, entry.body) for entry in SpanReader(tmp_path).new()])
     assert set(conversation_ids(spans).values()) == {"pots"}
     assert [turn.words for turn in session_of(spans, path, "pots").turns] == [
         one.words for one in open_session(path).turns

@@ -23,7 +23,7 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import (
 from amgs.errors import UsageError
 from amgs.sessions.formats.otlp import by_conversation, session_of
 from amgs.sessions.span_messages import messages_of
-from amgs.sessions.spans import as_otlp, joined
+from amgs.sessions.spans import as_otlp, join_contents
 from amgs.wings.recorder import bodies
 from amgs.wings.recorder.audit import audit
 from amgs.wings.recorder.bodies import BodyError, Form, SpanReader, contents_of, read_body
@@ -90,7 +90,7 @@ def test_json_and_protobuf_packed_or_not_hold_the_same_and_are_kept_as_they_came
     assert [entry.body for entry in kept] == [one.body, one.body, as_protobuf(one), as_protobuf(one)]
     contents = list(contents_of(iter(kept)))
     assert [content.spans for content in contents] == [tuple(one.spans)] * 4
-    assert joined(contents) == tuple(one.spans)  # each once
+    assert join_contents(contents) == tuple(one.spans)  # each once
     assert (receiver.received.spans, receiver.received.memory, receiver.received.bodies) == (8, 8, 4)
 
 
@@ -119,7 +119,7 @@ def test_log_records_join_the_span_that_they_belong_to(receiver: SpanReceiver, t
     }
     body = json.dumps({"resourceLogs": [{"scopeLogs": [{"logRecords": [log]}]}]}).encode()
     assert send(receiver, one.body)[0] == send(receiver, body, path="/v1/logs")[0] == 200
-    (found,) = joined(list(contents_of(SpanReader(tmp_path).new())))
+    (found,) = join_contents(list(contents_of(SpanReader(tmp_path).new())))
     assert messages_of(found).written[0]["content"] == [{"type": "text", "text": "At 18:00."}]
 
 
@@ -221,7 +221,7 @@ _ANY = st.recursive(
 def read_through(form: Form, body: bytes) -> None:
     """Read a body, and all that can be told of it."""
     with suppress(BodyError):
-        spans = joined([read_body(form, body)])
+        spans = join_contents([read_body(form, body)])
         found = memory_of(spans)
         review_scores(found)
         audit(found, NOW, 1)

@@ -8,7 +8,7 @@ import pytest
 
 from amgs.errors import UsageError
 from amgs.sessions.formats.otlp import session_of
-from amgs.sessions.spans import RecordedSpan, joined
+from amgs.sessions.spans import RecordedSpan, join_contents
 from amgs.types.conversation import ToolCall
 from amgs.types.gateway import GatewayExchange, Usage
 from amgs.wings.recorder.bodies import SpanReader, contents_of
@@ -23,7 +23,7 @@ from tests.wings.recorder.conftest import NOW
 
 
 def taken(tmp_path: Path) -> tuple[RecordedSpan, ...]:
-    return joined(list(contents_of(SpanReader(tmp_path).new())))
+    return join_contents(list(contents_of(SpanReader(tmp_path).new())))
 
 
 @pytest.mark.parametrize("content", [True, False])

@@ -32,7 +32,7 @@ from amgs.sessions.span_messages import (
     told_by,
     usage_of,
 )
-from amgs.sessions.spans import OtlpContent, RecordedSpan, SpanFormatError, content_of, joined
+from amgs.sessions.spans import OtlpContent, RecordedSpan, SpanFormatError, join_contents, parse_otlp
 from amgs.sessions.turn import Boundary, Place, Session, Turn
 from amgs.types.conversation import ToolCall
 from amgs.types.gateway import Usage
@@ -252,7 +252,7 @@ def _spans(path: Path) -> tuple[tuple[RecordedSpan, ...], list[Line]]:
             elif is_export([line.value]):
                 rows += rows_in(line.value)
             else:
-                contents.append(content_of(line.value))
+                contents.append(parse_otlp(line.value))
         except SpanFormatError as error:
             unread.append(Line(line.place, None, str(error)))
     if not contents and not rows:
@@ -260,14 +260,14 @@ def _spans(path: Path) -> tuple[tuple[RecordedSpan, ...], list[Line]]:
         whole = document_at(path)
         rows = rows_in(whole) if is_export(records_in(whole)) else []
         try:
-            contents = [content_of(record) for record in items(whole) or [whole]] if not rows else []
+            contents = [parse_otlp(record) for record in items(whole) or [whole]] if not rows else []
         except SpanFormatError as error:
             raise InputError(f"{path}: {error}", way_out="Give a file of OTLP in JSON.") from error
     if rows:
         form = form_of(rows)
         spans = (span_of(form, row) for row in rows)
         contents.append(OtlpContent(tuple(span for span in spans if span.trace and span.id)))
-    return joined(contents), unread
+    return join_contents(contents), unread
 
 
 def _inside(path: Path) -> Sequence[str]:

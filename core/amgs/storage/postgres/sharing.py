@@ -122,7 +122,7 @@ class Outbox(StoragePart):
     def append(
         self, revision: int, program: str, edges: frozenset[EdgeKey] | None, clocks: frozenset[str] | None
     ) -> None:
-        """Store what the present transaction touched, and who did it."""
+        """Store what the present transaction touched, and who made the change."""
         execute = self._execute
         details = json.dumps({"program": program, **signature()})
         row = [revision, details, _encode_keys(edges), _encode_keys(clocks)]

@@ -126,7 +126,7 @@ def _from_a_day(r: Reading, i: int) -> Found | None:
 
 
 def season_near(today: date, word: str, step: int) -> tuple[date, date]:
-    """Return a season: that which includes today or else the nearest (step 0), or the nth wholly before or after."""
+    """Return a season: the one that includes today, else the nearest (step 0), or the nth wholly before or after."""
     starts = [
         date(year, SEASONS[word], 1) for year in range(max(today.year - 1 - abs(step), 1), today.year + 2 + abs(step))
     ]

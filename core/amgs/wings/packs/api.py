@@ -65,7 +65,7 @@ class Packs:
         asked: SearchResult | None = None
         if bool(query) == bool(blocks):
             both = ", not from both" if query else ""
-            raise UsageError(f"A pack is saved from a query or from blocks{both}.", way_out="Give either.")
+            raise UsageError(f"A pack is saved from a query or from blocks{both}.", way_out="Give only one.")
         if query:
             assembly = Assembler(self._context).assemble(frame, query=query, budget=budget, reinforce=False)
             chosen = [candidate.block for candidate in assembly.selected]

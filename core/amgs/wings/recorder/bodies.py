@@ -21,7 +21,7 @@ from amgs.incoming import check_ends
 from amgs.masking import mask_body
 from amgs.sessions.foreign_spans import READ, form_of, records_in, rows_of, span_of
 from amgs.sessions.lines import fields, instant, items, lines_of, parse_object
-from amgs.sessions.spans import OtlpContent, SpanFormatError, content_of, read_json
+from amgs.sessions.spans import OtlpContent, SpanFormatError, parse_otlp, read_json
 
 
 class BodyError(AmgsError):
@@ -292,7 +292,7 @@ def _read_protobuf(body: bytes, *, logs: bool) -> OtlpContent:
         request.ParseFromString(body)
     except DecodeError as error:
         raise BodyError("The body is no OTLP in protobuf.") from error
-    return content_of(MessageToDict(request))
+    return parse_otlp(MessageToDict(request))
 
 
 # --- files -------------------------------------------------------------------------------------------------

@@ -154,7 +154,8 @@ def keep(
 def packs(
     engine: Engine,
     pack: Annotated[
-        str, Arg(metavar="NAME[@VERSION]", help="A pack, in its latest version by default; default: list.")
+        str,
+        Arg(metavar="NAME[@VERSION]", help="A pack, in its latest version unless you name one; default: list them."),
     ] = "",
     *,
     retired: Annotated[bool, Option("--retired", help="Also list retired packs.")] = False,
@@ -257,7 +258,7 @@ def change(
 ) -> PackProposals:
     """List what could be done with packs: a rule proposes, and a policy that learns from verdicts and outcomes says how
     sure that is. MERGE: packs whose members are the same become the first. UPDATE: what superseded a member takes its
-    place. DELETE: retire what is hardly needed. ADD: packs that sessions read together become another pack.
+    place. DELETE: retire what is hardly needed. ADD: packs that sessions read together become a new pack.
     """
     from amgs.errors import UsageError
 

@@ -247,13 +247,13 @@ def _read(folder: Path) -> Everything:
 @lru_cache(maxsize=1)
 def _parse_folder(folder: Path, sizes: tuple[tuple[Path, int], ...]) -> Everything:
     """Return the parsed content of a folder. sizes: of its files, as the cache key."""
-    from amgs.sessions.spans import joined
+    from amgs.sessions.spans import join_contents
     from amgs.wings.recorder.bodies import SpanReader, contents_of
     from amgs.wings.recorder.foreign_memory import memory_of
 
     del sizes
     reader = SpanReader(folder)
-    spans = joined(list(contents_of(reader.new())))
+    spans = join_contents(list(contents_of(reader.new())))
     return spans, reader.torn, memory_of(spans)
 
 

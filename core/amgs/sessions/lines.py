@@ -82,9 +82,9 @@ def open_unpacked(path: Path) -> Iterator[BinaryIO]:
         elif magic == _ZSTD:
             from backports import zstd
 
-            yield cast(BinaryIO, io.BufferedReader(_Lenient(zstd.ZstdFile(file).read, zstd.ZstdError)))
+            yield cast(BinaryIO, io.BufferedReader(_Lenient(zstd.ZstdFile(file).read1, zstd.ZstdError)))
         elif magic.startswith(_GZIP):
-            yield cast(BinaryIO, io.BufferedReader(_Lenient(gzip.GzipFile(fileobj=file).read, zlib.error)))
+            yield cast(BinaryIO, io.BufferedReader(_Lenient(gzip.GzipFile(fileobj=file).read1, zlib.error)))
         else:
             yield file
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
@@ -53,6 +54,27 @@ def test_a_packed_file_of_which_nothing_can_be_unpacked_says_so(tmp_path: Path) 
     path.write_bytes(zstd.compress((FIXTURES / "codex.jsonl").read_bytes())[:40])
     with pytest.raises(InputError, match="nothing of it can be unpacked"):
         open_session(path)
+
+
+@pytest.mark.parametrize("pack", [zstd.compress, gzip.compress], ids=["zstd", "gzip"])
+def test_of_a_file_of_several_frames_the_whole_ones_are_read_where_a_later_one_is_torn(
+    pack: Callable[[bytes], bytes], tmp_path: Path
+) -> None:
+    lines = (FIXTURES / "codex.jsonl").read_bytes().splitlines(keepends=True)
+    (plain := tmp_path / "plain.jsonl").write_bytes(b"".join(lines[:6]))
+    (torn := tmp_path / "torn.jsonl").write_bytes(pack(b"".join(lines[:6])) + pack(b"".join(lines[6:]))[:20])
+    assert said(open_session(torn))[:2] == said(open_session(plain))[:2] != []
+
+
+def test_an_export_of_goose_is_read_with_its_conversation(tmp_path: Path) -> None:
+    spoken = [
+        {"role": role, "created": 1_788_000_000, "content": [{"type": "text", "text": words}]}
+        for role, words in (("user", "Count the buoys."), ("assistant", "14."))
+    ]
+    path = tmp_path / "export.json"
+    path.write_text(json.dumps({"id": "20260910_1", "working_dir": "/x", "conversation": spoken}, indent=2))
+    session = open_session(path)
+    assert (session.id, said(session)) == ("20260910_1", [("said", "Count the buoys."), ("said", "14.")])
 
 
 @pytest.mark.parametrize(

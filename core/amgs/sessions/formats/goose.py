@@ -1,8 +1,9 @@
 """Goose: `~/.local/share/goose/sessions/sessions.db`, and before version 1.10 `sessions/SESSION.jsonl`.
 
-A file of lines begins with facts about the session; the other lines, and the rows of `messages`, are messages
-whose content is a list of texts, thoughts, requests of tools and their responses. What a compaction writes is not shown
-to the user. Tokens are reported only for the session as a whole.
+A file of lines begins with facts about the session; the other lines, the rows of `messages`, and the `conversation`
+that `goose session export` writes as JSON, are messages whose content is a list of texts, thoughts, requests of tools
+and their responses. What a compaction writes is not shown to the user. Tokens are reported only for the session as a
+whole.
 
 Source: `session_manager.rs` and `message.rs` of the block/goose repository.
 """
@@ -14,8 +15,16 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from amgs.sessions.building import ListMarks, RecordReading, SessionFormat, no_session, read_latest, read_lines
-from amgs.sessions.lines import Line, Record, content_text, fields, instant, items, parse_object, text
+from amgs.sessions.building import (
+    ListMarks,
+    RecordReading,
+    SessionFormat,
+    no_session,
+    read_document,
+    read_latest,
+    read_lines,
+)
+from amgs.sessions.lines import Line, Record, content_text, document_at, fields, instant, items, parse_object, text
 from amgs.sessions.sqlite_file import is_sqlite, names_column, opened, tables_named_in
 from amgs.sessions.turn import Boundary, Place, Session
 
@@ -75,7 +84,14 @@ class _Reading(RecordReading):
 
 def read(path: Path) -> Session:
     """Return the session in a file, the latest in a database. Raises InputError for an unreadable file."""
-    return read_latest(sessions_in, read_one, path) if is_sqlite(path) else read_lines(_Reading, path)
+    if is_sqlite(path):
+        return read_latest(sessions_in, read_one, path)
+    whole = fields(document_at(path)) if path.suffix == ".json" else {}
+    if "conversation" not in whole:
+        return read_lines(_Reading, path)
+    reading = _Reading(path, None)
+    reading.about(whole)
+    return read_document(path, reading, whole["conversation"])
 
 
 def sessions_in(path: Path) -> Sequence[str]:

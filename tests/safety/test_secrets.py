@@ -66,6 +66,13 @@ SECRETS: tuple[tuple[str, str, str], ...] = (
     ("PyPI token", key := "pypi-AgEIcHlwaS5vcmc" + drawn(120), f"password = {key}"),
     ("Google key", key := "AIza" + drawn(35), f"https://maps.example.org/?key={key}"),
     ("API key", key := "hf_" + drawn(34), f"login {key}"),
+    ("API key", key := "tskey-auth-k" + drawn(10) + "-" + drawn(32), f"tailscale up --auth-key {key}"),
+    ("API key", key := "xkeysib-" + drawn(64, _HEX) + "-" + drawn(16), f"mail goes by {key}"),
+    ("API key", key := "secret_" + drawn(43), f"Notion: {key}"),
+    ("API key", key := "rpa_" + drawn(40), f"pods start with {key}"),
+    ("API key", key := "key-" + drawn(32, _HEX), f"curl mailgun {key}"),
+    ("key", key := drawn(40, _HEX), f"DD_APP_KEY={key}"),
+    ("webhook", key := drawn(32, _HEX), f"https://pia.webhook.office.com/webhookb2/{key}@{key}/IncomingWebhook/{key}"),
     ("SendGrid key", key := f"SG.{drawn(22)}.{drawn(43)}", f"mail goes by {key}"),
     ("Telegram token", key := "8123456789:AA" + drawn(33), f"bot {key}"),
     ("JSON web token", _JWT, f"jwt {_JWT} ends in May"),
@@ -134,6 +141,9 @@ HARMLESS = (
     "passed: 1204 tests, passing rate=0.98",
     "Bearer of bad news; cookie: yes please",
     "sk-circle-fading-spinner-animation",
+    "secret_santa_list_2026_final_version_for_the_whole_office, rpa_Workflow12_Step3_of_the_harbour_office",
+    "The first line of such a file is -----BEGIN OPENSSH PRIVATE KEY----- and no more.",
+    "cache key-0f3a9c1b2d4e5f60718293a4b5c6d7e8, app_key = harbour, app_key_name: tide-2024-main",
 )
 
 

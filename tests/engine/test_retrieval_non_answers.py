@@ -86,6 +86,8 @@ def test_reading_the_likeliest_alone_gives_the_same_hits(
         "I couldn't find anything about it.", "I have no idea.", "Unfortunately I am unable to say.",
         "That is not something I know.", "I'd have to look it up.", "I will check and get back to you.",
         "One moment, please.", "Hard to say.", "There's no information on the pier.", "I can’t recall.",
+        "I have no way of knowing.", "That hasn't come up.", "I can't seem to find it.",
+        "Your guess is as good as mine.",
     ],
 )  # fmt: skip
 def test_who_does_not_know_gives_no_answer(text: str) -> None:
@@ -96,7 +98,8 @@ def test_who_does_not_know_gives_no_answer(text: str) -> None:
     "text",
     [
         "I'm not sure, but I think it is pier 7.", "I don't know the time; ask Jonas.", "It leaves from the old pier.",
-        "I never forget: the pier by the mill.", "It usually leaves from the north pier.",
+        "I never forget: the pier by the mill.", "Ola does not know how to swim.",
+        "She has no idea how to sail.", "It usually leaves from the north pier.",
     ],
 )  # fmt: skip
 def test_who_tells_something_gives_an_answer(text: str) -> None:
@@ -147,6 +150,25 @@ def test_a_question_that_gives_a_number_or_a_name_tells_it() -> None:
         ("As-tu un frère ?", "Je ne peux pas répondre.", "Je n'ai pas de frère."),
         ("Você tem irmãos?", "Não tenho ideia.", "Não tenho irmãos."),
         ("Что можно есть?", "Не могу сказать.", "Я не могу есть глютен."),
+        ("Wer füttert die Katze?", "Das hast du mir noch nicht erzählt.", "Mir schmecken Nüsse nicht."),
+        ("De quel quai part le ferry ?", "Vous ne m'avez pas dit cela.", "Je n'ai pas de quai préféré."),
+        ("¿Quién tiene la llave?", "No me lo has dicho.", "No me gusta la llave."),
+        ("Chi ha la chiave?", "Non me l'hai detto.", "Non mi piace la chiave."),
+        ("Quem tem a chave?", "Você ainda não me disse.", "Ele não me deu a chave."),
+        ("Wie heeft de sleutel?", "Dat heb je me nog niet verteld.", "Ik eet geen noten."),
+        ("Hvem har nøkkelen?", "Det har du ikke fortalt meg.", "Jeg spiser ikke nøtter."),
+        ("Kto ma klucz?", "Nie mam pojęcia.", "Nie mam klucza, ma go Marta."),
+        ("Kdo má klíč?", "Nevím.", "Nejím ořechy."),
+        ("Kenellä on avain?", "En tiedä.", "En syö pähkinöitä."),
+        ("Anahtar kimde?", "Bilmiyorum.", "Fındık yemiyorum."),
+        ("Kinél van a kulcs?", "Nem tudom.", "Nem tudom kinyitni az ajtót."),
+        ("Ai có chìa khóa?", "Tôi không biết.", "Tôi không biết bơi."),
+        ("Siapa punya kunci?", "Saya tidak tahu.", "Saya tidak makan kacang."),
+        ("У кого ключ?", "Вы мне этого не говорили.", "Мне не нравится ключ."),
+        ("Ποιος έχει το κλειδί;", "Δεν ξέρω.", "Δεν τρώω ξηρούς καρπούς."),
+        ("مع من المفتاح؟", "لا أعرف.", "لا آكل المكسرات."),
+        ("谁有钥匙？", "你还没告诉我。", "我没有钥匙。"),
+        ("誰が鍵を持っていますか？", "その情報はありません。", "鍵は玄関にありません。"),
         ("Which tray is it?", "I have no access to that.", "The red one is not available on weekends."),
     ],
 )

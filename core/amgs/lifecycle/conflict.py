@@ -429,13 +429,13 @@ def _has_opposites(old_claim: Claim, new_claim: Claim) -> bool:
 
 def _is_about_different_things(old_claim: Claim, new_claim: Claim) -> bool:
     """Return whether statements of the same form are about different things: besides the value another word differs
-    ("the red kettle boils in 3 minutes", "the blue one in 5"), or the number in the thing's name ("pier 4 is open").
+    ("the red kettle boils in 3 minutes", "the blue one in 5"), or the number or letter in the thing's name ("pier 4 is open").
     """
     places = find_replaced_words(old_claim.text, new_claim.text)
     labelled = any(
         before.isalpha()
         and before not in COMMON_WORDS
-        and (a + b)[0].isdigit()
+        and ((a + b)[0].isdigit() or len("".join(a)) == len("".join(b)) == 1)
         and (len(places) > 1 or after in COMMON_WORDS)
         for before, a, b, after in places[:1]
     )

@@ -35,6 +35,8 @@ def found(older: str, newer: str, *, days: int = 5, linked: bool = False, **more
     ("older", "newer"),
     [
         ("The ferry costs 30 crowns.", "The ferry now costs 35 crowns, not 30."),
+        ("The archive is in the basement.", "Scratch that, the archive is in the attic."),
+        ("We meet in the chapel.", "Correction: we meet in the library."),
         ("Ring 0555 20 12 31 for the boat.", "The boat's number changed from 0555 20 12 31 to 0555 20 18 77."),
         ("The kitchen opens Tuesday to Thursday.", "The kitchen opens Monday, not anymore Tuesday to Thursday."),
         ("We polish lenses with chalk and felt.", "We polish lenses with oxide instead of chalk."),
@@ -90,6 +92,7 @@ def test_what_changed_is_found(older: str, newer: str) -> None:
         ("The tower of Sundby is 41 metres high.", "The tower of Sundby is 38 metres high by the surveyor's book."),
         ("# Mimi\n\nShe is 13 years old.", "# Mimi is 9\n\nIt says so in her pass."),
         ("I measured the pond at Sand: 12 metres.", "The pond at Sand is 9 metres deep."),
+        ("The museum is closed on Mondays.", "The museum is open on Mondays."),
         ("Tove wore gloves when she fell at the weir.", "Tove did not wear gloves when she fell at the weir."),
     ],
 )
@@ -104,6 +107,7 @@ def test_what_disagrees_is_found(older: str, newer: str) -> None:
         ("Ada is 57 years old and keeps bees.", "Nils is 13 years old and plays chess."),
         ("The repair course has eight places.", "The second repair course has ten places."),
         ("Hall B seats 200.", "Hall D seats 350."),
+        ("The north gate is open.", "The south gate is closed."),
         ("We sold eleven bicycles at the fair.", "We sold nine bicycles at the fair."),
         ("Wind gave up at four, says the stone.", "The stone says: wind gave up at four."),
         ("Parking in Orsel is free after 17:00.", "From today we buy nitrogen in Orsel, Thursdays at 13:00."),

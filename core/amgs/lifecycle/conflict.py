@@ -234,6 +234,12 @@ class _Pair:
             self._find_retired_word(old_claim, new_claim, own),
             self._find_reassignment(old_claim, new_claim, both),
         ]
+        if new_claim.correction and self.later and words.rare(both):
+            put = new_claim.text.partition(f"{new_claim.correction}, ")[2] or new_claim.text
+            if len(find_replaced_words(old_claim.text, put)) == 1 and not _is_about_different_things(
+                old_claim, replace(new_claim, text=put)
+            ):
+                findings.append((SUPERSEDES, SURE, f"“{new_claim.correction}” in “{_shorten(new_claim.text)}”"))
         subject = max(own, words.shared(old_claim.topic | self.titles[0], new_claim.topic | self.titles[1]))
         named = bool(old_claim.values and new_claim.values) and words.rare(self.titles[0] & self.titles[1])
         if subject >= SUBJECT or (self.linked and new_claim.change) or named:
@@ -377,7 +383,8 @@ class _Pair:
         """Return a finding where the statements share most words and they contradict each other."""
         both = old_claim.topic & new_claim.topic
         denied = (old_claim.negated != new_claim.negated) != _has_opposites(old_claim, new_claim)
-        if not denied or (self.events and self.apart) or len(both) < _LEAST_DENIED:
+        once = not old_claim.negated and len(find_replaced_words(old_claim.text, new_claim.text)) == 1
+        if not denied or (self.events and self.apart) or (len(both) < _LEAST_DENIED and not once):
             return None
         if any(
             _is_other_value(a, b, new_claim.values, old_claim.values)
@@ -429,7 +436,7 @@ def _has_opposites(old_claim: Claim, new_claim: Claim) -> bool:
 
 def _is_about_different_things(old_claim: Claim, new_claim: Claim) -> bool:
     """Return whether statements of the same form are about different things: besides the value another word differs
-    ("the red kettle boils in 3 minutes", "the blue one in 5"), or the number or letter in the thing's name ("pier 4 is open").
+    ("the red kettle boils in 3 minutes", "the blue one in 5"), or the number or letter in the thing's name ("pier 4").
     """
     places = find_replaced_words(old_claim.text, new_claim.text)
     labelled = any(

@@ -86,7 +86,7 @@ def test_reading_the_likeliest_alone_gives_the_same_hits(
         "I couldn't find anything about it.", "I have no idea.", "Unfortunately I am unable to say.",
         "That is not something I know.", "I'd have to look it up.", "I will check and get back to you.",
         "One moment, please.", "Hard to say.", "There's no information on the pier.", "I can’t recall.",
-        "I have no way of knowing.", "That hasn't come up.", "I can't seem to find it.",
+        "I have no way of knowing.", "That hasn't come up.", "It never came up.", "I can't seem to find it.",
         "Your guess is as good as mine.",
     ],
 )  # fmt: skip

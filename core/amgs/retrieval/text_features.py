@@ -174,7 +174,7 @@ _IGNORANT = re.compile(
     r"|\b(?:have|need|want|going|like)\s+to\s+(?:check|look|find\s+out|search|ask|verify)\b"
     r"|\bi(?:['’]ll|['’]d|\s+will|\s+must|\s+should|\s+can)\s+(?:\w+\s+)?(?:check|look|find\s+out|search|ask|verify|get\s+back)\b"
     r"|\bplease\s+(?:tell|provide|specify|share|remind|clarify)\b|\bgood\s+question\b"
-    r"|\bi\s+(?:have\s+no|cannot|can['’]t)\s+access\b|\bgood\s+as\s+mine\b|\b(?:information|details?|data|answer)\s+(?:is|are)(?:n['’]t|\s+not)\s+available\b",
+    r"|\bi\s+(?:have\s+no|cannot|can['’]t)\s+access\b|\b(?:good\s+as\s+mine|never\s+came\s+up)\b|\b(?:information|details?|data|answer)\s+(?:is|are)(?:n['’]t|\s+not)\s+available\b",
     re.IGNORECASE,
 )
 _IGNORANT_ELSEWHERE = re.compile(

@@ -72,8 +72,7 @@ class KeptState:
         others = {name: block for name, block in _read(self._file)["selected"].items() if name != store}
         if store and selected:
             others[store] = selected
-        selections = dict(list(others.items())[-MOST_STORES:])
-        state = {"recent": self.recent, "theme": self.theme, "selected": selections}
+        state = {"recent": self.recent, "theme": self.theme, "selected": dict(list(others.items())[-MOST_STORES:])}
         with suppress(OSError):
             write_whole(self._file, json.dumps(state, indent=1))
 

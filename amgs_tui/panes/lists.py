@@ -83,9 +83,8 @@ class ListPane(Pane):
 
     def figure(self, canvas: Canvas) -> Figure | None:
         """Return the picture of the list; None while it is read."""
-        return (
-            self.shown_rows.draw(canvas, self.cursor, filtered=bool(self.sift)) if self.shown_rows is not None else None
-        )
+        rows = self.shown_rows
+        return None if rows is None else rows.draw(canvas, self.cursor, filtered=bool(self.sift))
 
     def draw(self, canvas: Canvas) -> Text:
         figure = self.figure(canvas)

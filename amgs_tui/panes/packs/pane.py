@@ -112,17 +112,12 @@ undoes it."""
 
     def figure(self, canvas: Canvas) -> Figure | None:
         """Return the list; below it what is known of the pack under the cursor."""
-        pack = self.content
-        if (
-            self.view != "packs"
-            or self.shown_rows is None
-            or pack is None
-            or pack.usage.pack.name != self.name_at_cursor
-        ):
+        pack, rows = self.content, self.shown_rows
+        if self.view != "packs" or rows is None or pack is None or pack.usage.pack.name != self.name_at_cursor:
             return super().figure(canvas)
         about = [(named(pack.usage.pack), ""), *about_pack(pack)]
-        row_list = replace(self.shown_rows, kind=replace(self.shown_rows.kind, detail=lambda _: about))
-        return row_list.draw(canvas, self.cursor, filtered=bool(self.sift))
+        kind = replace(rows.kind, detail=lambda _: about)
+        return replace(rows, kind=kind).draw(canvas, self.cursor, filtered=bool(self.sift))
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         match action:

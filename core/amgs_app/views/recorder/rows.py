@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     )
 
 _OPT_IN = (
-    "texts of records are told only where the program is asked to capture content, as by"
+    "texts of records arrive only where the program is asked to capture content, as by"
     " OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT"
 )
 
@@ -171,7 +171,7 @@ def tabulate_recall(result: RecallShown) -> RowList[RecalledRow]:
     operation = result.operation
     beside = sum(not row.brought for row in result.rows)
     notes = (
-        "" if operation.told else f"the span does not tell its records; {_OPT_IN}",
+        "" if operation.told else f"the span does not list its records; {_OPT_IN}",
         f"{beside:,} that lay there by a search for the words of the query alone" if beside else "",
         "used: an answer after it holds half of the words that the record brought along",
     )
@@ -293,7 +293,7 @@ def tabulate_recorded_conversations(result: RecordedConversations) -> ResultTabl
     ]
     notes = (
         f"Spans of a kind that is not understood: {', '.join(result.unread)}." if result.unread else "",
-        f"No span tells what was said; {_OPT_IN}." if result.silent and not rows and not result.unread else "",
+        f"No span holds what was said; {_OPT_IN}." if result.silent and not rows and not result.unread else "",
         f"`session {result.out}` opens the first" if result.out else "`--out FILE` writes them for `session FILE`",
     )
     return sheet("Conversations", "id* ended:at turns:n answers:n recalls:n", rows, notes)

@@ -72,12 +72,12 @@ def test_every_command_about_the_specifications_runs_in_its_order(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     assert len(commands) > 45
-    written = {" lifetime": f" {tmp_path}/lifetime", " memory.json": f" {tmp_path}/memory.json"}
-    lines = []
-    for line in commands:
-        for ending, place in written.items():
-            line = line.removesuffix(ending) + place * line.endswith(ending)
-        lines.append(line)
+    questions = (DOCS.parent / "sample_corpus/questions.jsonl").read_text(encoding="utf-8").splitlines(keepends=True)
+    (tmp_path / "questions.jsonl").write_text("".join(questions[:8]), encoding="utf-8")  # all 160 take half the time
+    lines = [
+        re.sub(r"(?<= )(?=lifetime$|memory\.json$)|sample_corpus/(?=questions)", f"{tmp_path}/", line)
+        for line in commands
+    ]
     monkeypatch.chdir(DOCS.parent)
     shutil.copytree(consolidated, tmp_path / "world")
     script = tmp_path / "rows.amgs"

@@ -300,6 +300,7 @@ written is followed."""
 def _read_change_time(path: str) -> float:
     """Return the time of a file's last write; 0 for none."""
     try:
-        return Path(path).stat().st_mtime
+        file = Path(path)
+        return (file if file.exists() else Path(path.rpartition("#")[0])).stat().st_mtime
     except OSError:
         return 0.0

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+from datetime import UTC, datetime
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +14,9 @@ from backports import zstd
 
 from amgs.errors import InputError
 from amgs.sessions.opening import open_session
+from amgs.wings.sessions import listing
 from amgs.wings.sessions.listing import find_session, list_sessions, short_ids
+from amgs_app.views.sessions.commands import open_named
 from tests.wings.sessions.claude_world import START, ClaudeFile
 
 PROJECTS = ".claude/projects"
@@ -120,6 +124,16 @@ def test_a_subagent_of_codex_is_listed_when_asked_for_and_a_packed_copy_once(tmp
     assert [one.id for one in list_sessions(tmp_path, subagents=True).sessions] == ["s1"]
 
 
+@pytest.mark.parametrize(("source", "listed"), [("cli", 1), ({"internal": "memory"}, 0), ("subagent", 0)])
+def test_a_session_of_codex_is_of_a_subagent_by_its_source_not_by_its_tools(
+    source: Any, listed: int, tmp_path: Path
+) -> None:
+    tools = [{"name": "find", "input_schema": {"properties": {"internal": {"type": "boolean"}}}}]
+    meta = {"type": "session_meta", "payload": {"id": "a", "source": source, "dynamic_tools": tools}}
+    lay(tmp_path, ".codex/sessions/2026/01/01/rollout-2026-01-01T10-00-00-a.jsonl", meta)
+    assert len(list_sessions(tmp_path).sessions) == listed
+
+
 def test_prompts_are_counted_however_their_words_are_written(tmp_path: Path) -> None:
     said: list[Any] = ["Mow.", [{"type": "text", "text": "Mow."}], [{"text": "Mow.", "type": "text"}]]
     put_in: list[Any] = [
@@ -152,6 +166,23 @@ def test_a_session_in_a_file_that_holds_many_is_found_by_its_id(tmp_path: Path) 
     path.write_text("".join(f"# aider chat started at {day} 10:00:00\n\n#### Mow.  \n\nMown.\n\n" for day in days))
     assert find_session(tmp_path, "2026-09-10") == (path, "2026-09-10T10:00:00")
     assert [row.id[:10] for row in list_sessions(tmp_path, seconds=60).sessions] == [*reversed(days)]
+
+
+def test_sessions_of_one_file_stand_among_the_others_and_are_read_while_there_is_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "hut/.aider.chat.history.md"
+    path.parent.mkdir()
+    days = ("2026-09-10", "2026-09-11", "2026-09-12")
+    path.write_text("".join(f"# aider chat started at {day} 10:00:00\n\n#### Mow.  \n\nMown.\n\n" for day in days))
+    os.utime(path, (at := datetime(2026, 9, 12, 20, tzinfo=UTC).timestamp(), at))
+    make(tmp_path, "aaaa1111", int(at) - 24 * 3600)
+    found = list_sessions(tmp_path, seconds=60, limit=2)
+    assert [row.id[:10] for row in found.sessions] == ["2026-09-12", "aaaa1111"] and found.more == 2
+    assert open_named(found.sessions[0].path).id == found.sessions[0].id
+    monkeypatch.setattr(listing, "monotonic", count().__next__)
+    found = list_sessions(tmp_path, seconds=4)  # looks at the clock: into the file, for the first session, too late
+    assert [row.turns for row in found.sessions if row.agent == "Aider"] == [1, 1, None] and found.left == 2
 
 
 def test_a_session_is_recognised_by_its_title_its_first_words_and_how_it_went(tmp_path: Path) -> None:

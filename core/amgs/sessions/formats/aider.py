@@ -22,6 +22,7 @@ from amgs.types.conversation import ToolCall
 from amgs.types.gateway import Usage
 
 _HEADING: Final = "# aider chat started at "
+_START: Final = re.compile(rb"(?:\xef\xbb\xbf)?# aider chat started at \s*(\S.*)")
 _FENCE: Final = re.compile(r"^\s*(```+|~~~+)")
 _TOKENS: Final = re.compile(r"^Tokens: (.*)$", re.MULTILINE)
 _COUNT: Final = re.compile(r"([\d.,]+)([kM]?) (sent|cache write|cache hit|received)")
@@ -51,19 +52,14 @@ class _Block:
         return "\n".join(self.lines).strip()
 
 
-def _blocks(path: Path) -> Iterator[_Block]:
-    """Yield the blocks of a file. Within a fence of the model, nothing marks a line but the beginning of a session and
-    the count of tokens.
+def _blocks(first: int, at: int, raw_lines: Sequence[bytes]) -> Iterator[_Block]:
+    """Yield the blocks of a session that begins at a line and a byte of its file. Within a fence of the model, nothing
+    marks a line but the count of tokens.
     """
-    try:
-        with open_unpacked(path) as file:
-            raw_lines = file.read().splitlines(keepends=True)
-    except OSError as error:
-        raise unreadable(path, error) from error
     lines = [text(raw.decode("utf-8-sig", "replace").rstrip("\r\n")) for raw in raw_lines]
     block: _Block | None = None
-    fence, at, before, asked = "", 0, "", False
-    for number, (raw, line, marked) in enumerate(zip(raw_lines, lines, _find_marked(lines), strict=True), 1):
+    fence, before, asked = "", "", False
+    for number, (raw, line, marked) in enumerate(zip(raw_lines, lines, _find_marked(lines), strict=True), first):
         line = line.rstrip()
         if marked and line.startswith(_TOKENS_MARK):  # the answer is over, whether its last fence was closed or not
             fence = ""
@@ -74,12 +70,10 @@ def _blocks(path: Path) -> Iterator[_Block]:
         elif speaker == "model" and not asked:
             speaker = "program"
         asked = speaker != "start" and (asked or speaker == "user")
-        if speaker == "start":
-            fence = ""
-        elif speaker == "model" and (match := _FENCE.match(line)):
+        if speaker == "model" and (match := _FENCE.match(line)):
             fence = "" if fence and match[1].startswith(fence) else fence or match[1]
-        anew = speaker == "start" or (speaker == "user" and not before)  # his own blank lines are marked, too
-        if block is None or speaker != block.speaker or (anew and line):
+        anew = speaker == "user" and line and not before  # his own blank lines are marked, too
+        if block is None or speaker != block.speaker or anew:
             if block is not None and block.text:
                 yield block
             block = _Block(speaker, Place(number, at))
@@ -91,8 +85,8 @@ def _blocks(path: Path) -> Iterator[_Block]:
 
 
 def _find_marked(lines: Sequence[str]) -> list[bool]:
-    """Return of each line whether it, or the paragraph that a `> ` begins, ends with Aider's two blanks; where an
-    editor took them from all lines that begin so, all count.
+    """Return of each line of a session whether it, or the paragraph that a `> ` begins, ends with Aider's two blanks;
+    where an editor took them from all lines that begin so, all count.
     """
     marked, further = [False] * len(lines), False
     for number in range(len(lines) - 1, -1, -1):
@@ -115,16 +109,28 @@ def _speaker(line: str, fence: str, *, marked: bool) -> tuple[Speaker, str]:
     return "model", line
 
 
-def _sessions(path: Path) -> dict[str, list[_Block]]:
-    """Return the blocks of each session, by its id: the time at which it began, and a number where two share it."""
-    sessions: dict[str, list[_Block]] = {}
-    own: list[_Block] | None = None
-    for block in _blocks(path):
-        if block.speaker == "start" or own is None:
-            began = block.text if block.speaker == "start" else ""
+def _sessions(path: Path) -> dict[str, tuple[int, int, list[bytes]]]:
+    """Return where each session begins, a line and a byte, and its lines, by its id: the time at which it began, and a
+    number where two share it.
+    """
+    try:
+        with open_unpacked(path) as file:
+            raw_lines = file.read().splitlines(keepends=True)
+    except OSError as error:
+        raise unreadable(path, error) from error
+    sessions: dict[str, tuple[int, int, list[bytes]]] = {}
+    own: list[bytes] | None = None
+    at = 0
+    for number, raw in enumerate(raw_lines, 1):
+        start = _START.match(raw)
+        if start or (own is None and raw.strip()):
+            began = text(start[1].decode("utf-8", "replace")).strip() if start else ""
             id = next(name for name in _names(began) if name not in sessions)
-            own = sessions[id] = []
-        own.append(block)
+            own = []
+            sessions[id] = (number, at, own)
+        if own is not None:
+            own.append(raw)
+        at += len(raw)
     return sessions
 
 
@@ -218,7 +224,7 @@ def read_one(path: Path, id: str) -> Session:
     if id not in sessions:
         raise no_session(path, id)
     reading = _Reading(path, id)
-    for block in sessions[id]:
+    for block in _blocks(*sessions[id]):
         reading.take(block)
     return reading.session()
 

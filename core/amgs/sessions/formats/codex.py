@@ -304,7 +304,7 @@ FORMAT: Final = SessionFormat(
         re.compile(rb'"type"\s*:\s*"compacted"'),
         id=re.compile(rb'(?<!\\)"id"\s*:\s*"([\w-]+)"'),
         side=re.compile(
-            rb'(?<!\\)"(?:(?:subagent|internal)"\s*:|parent_thread_id"\s*:\s*"|(?:thread_)?source"\s*:\s*"subagent)'
+            rb'(?<!\\)"(?:parent_thread_id"\s*:\s*"|(?:thread_)?source"\s*:\s*(?:\{\s*)?"(?:subagent|internal"\s*:))'
         ),
         titles=(re.compile(rb'"thread_name"\s*:\s*("(?:[^"\\]|\\.)*")'),),
         failed=re.compile(

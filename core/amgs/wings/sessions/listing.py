@@ -58,7 +58,8 @@ SECONDS: Final = 0.5
 
 @dataclass(frozen=True, slots=True)
 class ListedSession:
-    """A session file. id: opens it. changed: when the file was last written.
+    """A session file, or a session in one of several: there, path ends with `#` and the id. id: opens it. changed: when
+    the file was last written, or its last entry.
 
     turns: of the user. compactions: like `turns` None if the file was not counted. tokens: of the last window reported
     near its end, else None. what: the title set by hand, else another title, else the user's first words. started,
@@ -120,26 +121,26 @@ def list_sessions(
     """
     end = monotonic() + seconds
     files = sorted(_files(home, agent), key=lambda file: file[2], reverse=True)
-    listed: list[tuple[SessionFormat, ListedSession]] = []
-    left = more = 0
+    listed: list[tuple[SessionFormat, ListedSession, bool]] = []
+    more = 0
     for form, path, changed, size in files:
-        full = limit is not None and len(listed) >= limit
+        # Sessions in a file of several may be older than other files.
+        newer = sum(row.changed >= changed_at(changed) for _, row, _ in listed) if limit is not None else 0
+        full = limit is not None and newer >= limit
         if full and not project:
             more += subagents or not _is_side(form, path, _head(path))
             continue
-        in_time = not full and monotonic() < end
-        for row in _list_file(form, path, changed, size, counted=in_time):
+        for row, in_time in _list_file(form, path, changed, size, 0 if full else end):
             if row.subagent and not subagents:
                 continue
             if project and project.lower() not in row.project.lower():
                 continue
-            if full:
-                more += 1
-                continue
-            left += not in_time
-            listed.append((form, row))
-    listed.sort(key=lambda pair: pair[1].changed, reverse=True)
-    rows = [_with_regrets(form, row) if monotonic() < end else row for form, row in listed]
+            listed.append((form, row, in_time))
+    listed.sort(key=lambda entry: entry[1].changed, reverse=True)
+    shown = listed[:limit]
+    more += len(listed) - len(shown)
+    left = sum(not in_time for *_, in_time in shown)
+    rows = [_with_regrets(form, row) if monotonic() < end else row for form, row, _ in shown]
     places = tuple(str(home / pattern.split("*", 1)[0]) for form in FORMATS for pattern in form.places)
     unread = tuple(_unread(home))
     return SessionListing(tuple(rows), tuple(dict.fromkeys(places)), datetime.now().astimezone(), left, more, unread)
@@ -353,18 +354,33 @@ def _format_of(form: SessionFormat, path: Path) -> SessionFormat:
         return form
 
 
-def _list_file(form: SessionFormat, path: Path, changed: float, size: int, *, counted: bool) -> Sequence[ListedSession]:
-    """Return a row for each session of a file; one if there is no time to read it."""
+def _list_file(
+    form: SessionFormat, path: Path, changed: float, size: int, end: float
+) -> Iterator[tuple[ListedSession, bool]]:
+    """Yield a row for each session of a file, the latest first, and whether there was time to read it before `end`;
+    one row if there is no time to look into the file.
+    """
+    counted = monotonic() < end
     own = _format_of(form, path) if form.marks is None and counted else form
-    row = _list_session(own, path, changed, size, counted=counted)
-    if own.inside is None or own.read_one is None or not counted or size > _READ_WHOLE:
-        return (row,)
-    rows: list[ListedSession] = []
-    with suppress(AmgsError):
-        for id in own.inside(path):
+    ids: Sequence[str] = ()
+    if own.inside is not None and counted and size <= _READ_WHOLE:
+        with suppress(AmgsError):
+            ids = own.inside(path)
+    row = _list_session(own, path, changed, size, counted=counted and len(ids) < 2)
+    if own.read_one is None or len(ids) < 2:
+        yield row, counted
+        return
+    for id in ids:
+        row = replace(row, id=id, path=f"{path}#{id}")
+        if not (counted := monotonic() < end):
+            yield row, False
+            continue
+        listed = row
+        with suppress(AmgsError):
             session = own.read_one(path, id)
-            rows.append(_fill_from_session(replace(row, id=id, changed=session.ended or row.changed), session))
-    return rows or (row,)
+            row = replace(row, changed=session.ended or row.changed)  # those that follow are no later
+            listed = _fill_from_session(row, session)
+        yield listed, True
 
 
 def _list_session(form: SessionFormat, path: Path, changed: float, size: int, *, counted: bool) -> ListedSession:

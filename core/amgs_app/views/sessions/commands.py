@@ -264,7 +264,8 @@ def open_named(name: str, *, end: bool = False) -> Session:
 
     path, id = _place_of(name)
     opened = open_end(path) if end and id is None else open_session(path, id)
-    return replace(opened, path=SAMPLE) if name == SAMPLE else opened
+    shown = SAMPLE if name == SAMPLE else f"{path}#{id}" if id is not None else opened.path
+    return replace(opened, path=shown)
 
 
 def _path_of(name: str) -> Path:
@@ -278,6 +279,9 @@ def _place_of(name: str) -> tuple[Path, str | None]:
     if name == SAMPLE:
         return Path(__file__).with_name("sample.jsonl"), None
     path = Path(name).expanduser()
+    file, _, id = name.rpartition("#")
+    if file and not path.exists() and (whole := Path(file).expanduser()).is_file():
+        return whole, id
     is_path = path.exists() or "/" in name or path.suffix in (".jsonl", ".json", ".db", ".md")
     return (path, None) if is_path else find_session(Path.home(), name)
 

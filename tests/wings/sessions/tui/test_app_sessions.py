@@ -80,6 +80,21 @@ async def test_a_session_is_listed_opened_and_seen_in_each_of_its_views(home: Pa
         assert pane.view == "window"
 
 
+async def test_an_earlier_session_of_a_file_stays_open_through_its_views(home: Path) -> None:
+    words = "".join(f"# aider chat started at 2026-09-1{n} 10:00:00\n\n#### Mow {n}.  \n\nMown.\n\n" for n in (0, 1))
+    (home / ".aider.chat.history.md").write_text(words)
+    async with drive(World(raw=0, consolidated=4), (120, 40)) as driven:
+        await driven.press("grave_accent")
+        pane = driven.pane(SessionsPane)
+        await driven.until(lambda: "sessions" in pane.results)
+        pane.place_on(row[0].id.startswith("2026-09-10") for row in pane.items)
+        await driven.press("enter")
+        await driven.until(lambda: pane.review is not None)
+        await driven.press("v")
+        await driven.until(lambda: "turns" in pane.results)
+        assert "Mow 0." in driven.text and "Mow 1." not in driven.text and pane.stamp()
+
+
 async def test_the_first_page_without_a_compaction_tells_what_filled_the_window_and_what_went_wrong(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

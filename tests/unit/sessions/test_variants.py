@@ -190,7 +190,7 @@ def test_headless_output_tells_its_summary_and_why_it_ended(tmp_path: Path) -> N
     boundary = {"type": "system", "subtype": "compact_boundary", "session_id": "s", "compact_metadata": {}}
     words = "This session is being continued from a previous conversation. Half."
     summary = {"type": "user", "session_id": "s", "isSynthetic": True, "message": {"role": "user", "content": words}}
-    ended = {"type": "result", "session_id": "s", "is_error": True, "errors": ["Too many turns."]}
+    ended = {"type": "result", "session_id": "s", "is_error": False, "errors": ["Too many turns."]}
     session = opened(tmp_path / "a.jsonl", [INIT, ANSWER, boundary, summary, ended])
     assert said(session)[1:] == [("boundary", ""), ("summary", words), ("injected", "Too many turns.")]
 

@@ -34,11 +34,11 @@ class _Reading(ClaudeReading):
             return
         self.agent = _agent_of(record) or self.agent
         kind, answer = record.get("type"), "" if self.turns else text(record.get("result"))
-        answer = answer or content_text(record.get("errors"))
-        if kind == "result" and answer:
+        words = answer or content_text(record.get("errors"))
+        if kind == "result" and words:
             self.know(id=text(record.get("session_id")))
-            failed = record.get("is_error") is True
-            self.turn(line.place, "assistant", "injected" if failed else "said", answer)
+            failed = record.get("is_error") is True or not answer
+            self.turn(line.place, "assistant", "injected" if failed else "said", words)
             return
         if kind == "tool_call" and record.get("subtype") != "started":
             self._call_of_cursor(record, line.place)

@@ -10,7 +10,7 @@ Source: issues and parsers of public viewers that describe the tables of version
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -34,6 +34,8 @@ _COLUMNS: Final = (
     "revert",
     "time_updated",
 )
+_OLD: Final = frozenset({"session", "message", "part"})
+"""Tables of version 1."""
 _FROZEN: Final = (
     "It was written by opencode 1: since the update to version 2 nothing is added to it; what was said later is in a"
     " session of version 2."
@@ -127,8 +129,8 @@ class _Reading(RecordReading):
         self.say(place, "assistant", "injected", content_text(record.get("error")), **more | {"usage": None})
 
 
-def _about(file: SqliteFile, path: Path, **where: str) -> list[Record]:
-    table = "session_v2" if "session_v2" in tables_named_in(path) else "session"
+def _about(file: SqliteFile, tables: Set[str], **where: str) -> list[Record]:
+    table = "session_v2" if "session_v2" in tables else "session"
     rows = file.rows(table, _COLUMNS, ("time_updated", "id"), **where)
     return [dict(zip(_COLUMNS, row, strict=True)) for row in rows]
 
@@ -139,18 +141,19 @@ def sessions_in(path: Path) -> Sequence[str]:
 
     Raises InputError for a file that cannot be read.
     """
+    tables = tables_named_in(path)
     with opened(path) as file:
-        new = [str(session["id"]) for session in reversed(_about(file, path)) if not session["parent_id"]]
-    old = opencode.sessions_in(path) if {"session", "message", "part"} <= tables_named_in(path) else ()
+        new = [str(session["id"]) for session in reversed(_about(file, tables)) if not session["parent_id"]]
+    old = opencode.sessions_in(path) if tables >= _OLD else ()
     return (*new, *(id for id in old if id not in new))
 
 
 def read_one(path: Path, id: str) -> Session:
     """Return the session with an id; raises InputError for none, and for a file that cannot be read."""
     tables = tables_named_in(path)
-    new, old = "session_v2" in tables, {"session", "message", "part"} <= tables
+    new, old = "session_v2" in tables, tables >= _OLD
     with opened(path) as file:
-        rows = _about(file, path, id=id)
+        rows = _about(file, tables, id=id)
         if rows and (new or not old or file.rows("session_message", ("id",), session_id=id, type="user")):
             reading = _Reading(path)
             reading.know(
@@ -165,7 +168,7 @@ def read_one(path: Path, id: str) -> Session:
             reading.add_session(file, rows[0])
             seen, waiting = {id}, [id]
             while waiting:
-                for child in _about(file, path, parent_id=waiting.pop(0)):
+                for child in _about(file, tables, parent_id=waiting.pop(0)):
                     if str(child["id"]) not in seen:
                         seen.add(str(child["id"]))
                         waiting.append(str(child["id"]))
@@ -181,9 +184,10 @@ read: Final = partial(read_latest, sessions_in, read_one)
 
 
 def recognises(path: Path, first: Sequence[Record]) -> bool:
-    """Return whether a file is a database with the table of version 2's messages."""
+    """Return whether a file is a database with the tables of version 2."""
     del first
-    return path.is_file() and is_sqlite(path) and "session_message" in tables_named_in(path)
+    tables = tables_named_in(path) if path.is_file() and is_sqlite(path) else set()
+    return "session_message" in tables and not tables.isdisjoint(("session", "session_v2"))
 
 
 FORMAT: Final = SessionFormat(

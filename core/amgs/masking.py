@@ -19,7 +19,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from datetime import datetime
-from functools import cache, lru_cache
+from functools import cache
 from pathlib import Path
 from typing import Any, Final, Literal, TypeVar
 
@@ -196,8 +196,6 @@ class TakenSecrets:
 _PLAIN: Final = (int, float, datetime, type(None))
 _SHORTEST: Final = 16
 """Characters below which a word of letters and digits alone is no secret."""
-_LONGEST_KNOWN: Final = 2000
-"""Characters of a text that is remembered as one without a secret."""
 _DEEPEST: Final = 100
 """Levels of nested containers; anything deeper is masked as a single text."""
 
@@ -209,7 +207,7 @@ def mask(value: T, taken: TakenSecrets | None = None, depth: int = 0) -> T:
     if isinstance(value, _PLAIN):
         return value
     if isinstance(value, str):
-        clean = value.isidentifier() if len(value) < _SHORTEST else len(value) <= _LONGEST_KNOWN and _is_clean(value)
+        clean = value.isidentifier() if len(value) < _SHORTEST else _is_clean(value)
         return value if clean else _mask_text(value, taken)  # type: ignore[return-value]
     if depth > _DEEPEST and isinstance(value, (Mapping, list, tuple)):
         return _mask_deep(value, taken)
@@ -234,10 +232,21 @@ def _fields_of(kind: type) -> tuple[str, ...]:
     return tuple(part.name for part in fields(kind) if part.init) if is_dataclass(kind) else ()
 
 
-@lru_cache(maxsize=8192)
+_CLEAN: Final = set[bytes]()
+"""Digests of texts without a secret; of what is erased nothing is left to read."""
+_CLEAN_KEPT: Final = 8192
+
+
 def _is_clean(text: str) -> bool:
     """Return whether a text has no secret."""
-    return next(find_secrets(text), None) is None
+    key = hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()
+    if key not in _CLEAN:
+        if any(find_secrets(text)):
+            return False
+        if len(_CLEAN) >= _CLEAN_KEPT:
+            _CLEAN.clear()
+        _CLEAN.add(key)
+    return True
 
 
 def mask_body(body: bytes) -> bytes:

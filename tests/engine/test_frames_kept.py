@@ -40,6 +40,7 @@ def test_a_frame_is_read_in_three_statements_and_a_search_in_one(
         monkeypatch.setattr(Connection, method.__name__, count(method))
     with consolidated(tmp_path) as memory:
         memory.assemble(frame, query="dome")
+        assert len(statements) > 3  # they are counted
         for query in ("valve", "stalls at azimuth 200"):
             statements.clear()
             assert memory.assemble(frame, query=query, reinforce=False).selected

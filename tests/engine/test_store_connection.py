@@ -48,6 +48,18 @@ def test_one_at_a_time_makes_a_store_and_who_opens_one_waits_for_nobody(tmp_path
     DuckDBStorage.open(path, create=False).close()
 
 
+def test_a_program_opens_a_file_for_writing_once_and_again_when_it_was_dropped(tmp_path: Path) -> None:
+    path = tmp_path / "s.duckdb"
+    store: DuckDBStorage | None = DuckDBStorage.open(path)
+    with pytest.raises(StoreLockedError, match="in use by this program") as caught:
+        DuckDBStorage.open(path)
+    assert caught.value.process == str(os.getpid()) and "end process" not in caught.value.way_out
+    del store, caught
+    DuckDBStorage.open(path, create=False).close()
+    with DuckDBStorage.open(path, read_only=True), DuckDBStorage.open(path, read_only=True) as second:
+        assert second.counters == (0, 0)
+
+
 def test_all_seven_tables_have_the_columns_of_the_specification() -> None:
     with DuckDBStorage.open(":memory:") as store:
         for table, columns in SPECIFIED.items():
@@ -90,7 +102,7 @@ def test_nobody_opens_a_store_that_is_just_being_closed(tmp_path: Path) -> None:
     DuckDBStorage.open(path).close()
     assert not Path(f"{path}.counter").exists()  # nothing was changed, and nothing noted
     script = "from pathlib import Path; from amgs.storage.duckdb.files import Note; "
-    with another(script + "assert Note(Path(sys.argv[1])).lock(shared=False)", path):
+    with another(script + "note = Note(Path(sys.argv[1])); assert note.lock(shared=False)", path):
         for read_only in (False, True):
             with pytest.raises(StoreLockedError):
                 DuckDBStorage.open(path, read_only=read_only)

@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from amgs import masking
 from amgs.errors import InputError, StoreError, UsageError
 from amgs.identity import block_id
 from amgs.ingest.raw_blocks import RawBlock
@@ -165,6 +166,19 @@ def test_only_the_secret_is_taken_out(before: str, after: str) -> None:
     masked = mask(f"{before}\n{_JWT}\n{after}")
     assert _JWT not in masked and masked == mask(masked)
     assert mask("plain") == "plain" and tell_masked(["key", "key", "token"]) == "3 secrets masked: 2 × key, token"
+
+
+def test_of_a_text_without_a_secret_only_a_digest_is_remembered_and_never_of_many(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    known, secret = set[bytes](), "password: hunter2-Tr0ub4dor"
+    monkeypatch.setattr(masking, "_CLEAN", known)
+    monkeypatch.setattr(masking, "_CLEAN_KEPT", 3)
+    for number in range(10):
+        text = f"The valve number {number} leaks."
+        assert masking.mask(text) is masking.mask(text) is text
+        assert "hunter2" not in masking.mask(f"{text} {secret}") and masking.mask(secret) != secret
+        assert 0 < len(known) <= 3 and all(len(key) == 32 for key in known)
 
 
 def test_members_are_judged_by_their_names_and_what_holds_none_is_given_back_itself() -> None:

@@ -157,10 +157,32 @@ def test_numbers_and_the_last_commit_in_memory_are_those_of_the_file(store: Duck
     assert store._note.read() == store._state() == store._last
 
 
-def test_after_a_statement_that_failed_the_next_look_begins_anew(store: DuckDBStorage) -> None:
+@pytest.mark.parametrize("statement", ["SELECT missing FROM meta", "SELECT error('x')"])
+def test_after_a_statement_that_failed_the_next_look_begins_anew(store: DuckDBStorage, statement: str) -> None:
+    look(store)
     with store.snapshot(), pytest.raises(StoreError):
-        store.rows("SELECT missing FROM meta")
+        store.rows(statement)
     assert look(store)[1] is None
+    with pytest.raises(KeyboardInterrupt), store.snapshot():
+        raise KeyboardInterrupt
+    assert not store._reader().latest
+
+
+def test_a_rewriting_in_memory_is_seen_by_the_next_look() -> None:
+    with DuckDBStorage.open(":memory:") as store:
+        write(store, "old")
+        look(store)
+        assert store.compact(SECONDS, ("UPDATE meta SET value = 'new' WHERE key = 'key'", ()))
+        assert look(store)[1] == "new"
+
+
+def test_a_thread_that_ends_leaves_no_transaction(store: DuckDBStorage) -> None:
+    look(store)
+    for _ in range(3):
+        thread = threading.Thread(target=look, args=(store,))
+        thread.start()
+        thread.join(SECONDS)
+    assert list(store._readers) == [store._reader()]
 
 
 def test_a_closed_store_is_not_read_from_memory(store: DuckDBStorage) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import re
 import threading
@@ -12,6 +11,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
+from weakref import WeakSet
 
 import duckdb
 import numpy as np
@@ -50,7 +50,7 @@ _DAMAGED = re.compile(
 )
 
 
-@dataclass(slots=True)
+@dataclass(eq=False)
 class ThreadReader:
     """A thread's cursor. latest: its transaction is open, and of the latest state; busy: within a snapshot. counters:
     of that state, once read.
@@ -80,7 +80,7 @@ class Connection(SqlConnection):
         self._writer = connection
         self._readers_lock = threading.Lock()
         self._gate = ReadGate()
-        self._readers: list[ThreadReader] = []
+        self._readers = WeakSet[ThreadReader]()
         self._keeps = True
         self._written = set[str]()
         """Tables that the running transaction wrote; "" is any."""
@@ -89,7 +89,6 @@ class Connection(SqlConnection):
         self._last: LastCommit | None = None
         self._sound = True
         self._note = note
-        self._committed: int | None = None
         self._ahead = WriteAheadSize(Path(path)) if path != MEMORY else None
 
     @classmethod
@@ -135,10 +134,9 @@ class Connection(SqlConnection):
             changes, structure = store.counters
             store.edge_changes = ChangeLog(structure)
             store.clock_changes = ChangeLog(changes)
-            if not read_only:
+            if note is not None and not read_only:
                 store._last = store._state()
                 store._note_commit(store._last)
-                store._committed = None if store._note is None else changes
         except duckdb.Error as error:
             store._close_unchanged()
             raise _translate_error(error, name) from error
@@ -156,7 +154,7 @@ class Connection(SqlConnection):
             for reader in self._readers:
                 reader.cursor.close()
             if not self._sound:
-                with contextlib.suppress(duckdb.Error):
+                with suppress(duckdb.Error):
                     self._writer.execute("PRAGMA disable_checkpoint_on_shutdown")
             self._writer.close()
             if self._note is not None:
@@ -249,7 +247,7 @@ class Connection(SqlConnection):
     @property
     def committed_changes(self) -> int:
         # No statement is run, since a server calls this for every answer, from its event loop.
-        return self.change_counter if self._committed is None else self._committed
+        return self.change_counter if self._last is None else self._last.changes
 
     @property
     def schema_version(self) -> int:
@@ -277,6 +275,9 @@ class Connection(SqlConnection):
                     with self._translate():
                         reader.cursor.execute("BEGIN TRANSACTION")
                 yield
+            except BaseException:
+                reader.latest = False  # it may have ended the transaction
+                raise
             finally:
                 with self._readers_lock:
                     reader.busy = False
@@ -294,7 +295,7 @@ class Connection(SqlConnection):
                 if reader.latest and not reader.busy:
                     reader.end()
                 reader.latest = False
-            for table in self._known_rows.keys() if "" in self._written else self._written:
+            for table in self._known_rows if "" in self._written else self._written:
                 self._known_rows[table] = {}
         try:
             yield
@@ -311,18 +312,18 @@ class Connection(SqlConnection):
     def execute(
         self, sql: str, parameters: Sequence[Any] = (), *, structural: bool = True, counted: bool = True
     ) -> None:
-        match = _WRITTEN.match(sql)
-        self._written.add(match[1] if match else "")
-        if match:
+        if match := _WRITTEN.match(sql):
             self._highest.pop(match[1], None)
         else:
             self._highest.clear()
+        self._written.add(match[1] if match else "")
         super().execute(sql, parameters, structural=structural, counted=counted)
 
     def revision(self) -> int:
-        known = self._committed is not None and self._written.isdisjoint(("change_counter", ""))
         self._in_transaction()
-        return self._committed + 1 if known and self._committed is not None else super().revision()
+        if self._last is None or not self._written.isdisjoint(("change_counter", "")):
+            return super().revision()
+        return self._last.changes + 1
 
     def _write(self, sql: str, parameters: Sequence[Any] = ()) -> None:
         with self._translate():
@@ -334,7 +335,7 @@ class Connection(SqlConnection):
             with self._ending_kept():
                 self._writer.execute("COMMIT")
         if after is not None:
-            self._last, self._committed = after, after.changes
+            self._last = after
             self._checkpoint_if_due()
             self._note_commit(after)
 
@@ -389,7 +390,7 @@ class Connection(SqlConnection):
             if self.read_only or self._closed:
                 raise StoreError(f"{self.path} cannot be written.", way_out="Open it for writing.")
             if self.path == MEMORY:
-                with self._translate():
+                with self._translate(), self._ending_kept():
                     self._writer.execute(*last)
                 return True
             part = Path(f"{self.path}.part")
@@ -466,7 +467,7 @@ class Connection(SqlConnection):
                 if self._closed:
                     raise self._gone()
                 reader = ThreadReader(self._writer.cursor())
-                self._readers.append(reader)
+                self._readers.add(reader)
             self._local.reader = reader
         return reader
 
@@ -478,8 +479,8 @@ class Connection(SqlConnection):
         except duckdb.Error as error:
             store_error = _translate_error(error, self.path)
             self._sound = self._sound and not isinstance(store_error, StoreCorruptError)
-            if not self._owned and (reader := getattr(self._local, "reader", None)) is not None:
-                reader.latest = False  # the error has ended the transaction
+            if getattr(self._local, "still", False):
+                self._local.reader.latest = False  # the error has ended the transaction
             raise store_error from error
 
 
@@ -527,9 +528,10 @@ def _connect_file(
 
 
 def _make_lock_error(path: str, process: str) -> StoreLockedError:
-    """Return the error for a store that another process has open. process: its id, "" if unknown."""
-    who = f"process {process}" if process else "another process"
-    stop = f"Close it (or end process {process})" if process else "Close it"
+    """Return the error for a store that is open already. process: where, "" if unknown."""
+    here = process == str(os.getpid())
+    who = "this program" if here else f"process {process}" if process else "another process"
+    stop = f"Close it (or end {who})" if process and not here else "Close it"
     locked = StoreLockedError(
         f"{path} is in use by {who}, and a store has a single writer at a time.",
         way_out=f"{stop}, or choose another store.",

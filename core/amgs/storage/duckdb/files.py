@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
+import gc
 import itertools
 import json
 import os
@@ -75,6 +76,8 @@ def lock_for_creation(path: Path) -> Iterator[None]:
 
 def find_lock_holder(path: Path) -> str:
     """Return the id of the process that holds DuckDB's lock on a file; "" if there is none or it cannot be told."""
+    if os.path.realpath(f"{path}.counter") in _HELD_HERE:
+        return str(os.getpid())  # its own lock is not told, and closing the file would lose it
     form = "hhqqi"  # type, from where, first byte, bytes, process
     try:
         with path.open("rb") as file:
@@ -275,16 +278,18 @@ class Note:
         self._holds = False
 
     def lock(self, *, shared: bool) -> bool:
-        """Lock the store for writing, or for shared reading, until `close`; False if another process has it.
+        """Lock the store for writing, or for shared reading, until `close`; False if another process has it, or this
+        one and it is to be written.
 
         Must be taken before the database is opened: DuckDB reads the head of its file before locking it, and would miss
-        what another process changes in between. If the note cannot be created, DuckDB's lock must do. A process does
-        not wait for itself.
+        what another process changes in between. If the note cannot be created, DuckDB's lock must do.
         """
+        name = os.path.realpath(self.path)
+        if name in _HELD_HERE:
+            gc.collect()  # a store that was dropped without being closed
         with _HOLDING:
-            name = os.path.realpath(self.path)
             if name in _HELD_HERE:
-                return True
+                return shared
             try:
                 way = os.O_RDONLY if shared else os.O_RDWR | os.O_CREAT
                 self._file = os.open(self.path, way | os.O_CLOEXEC, 0o644)
@@ -348,6 +353,8 @@ class Note:
         if self._holds:
             self._holds = False
             _HELD_HERE.discard(os.path.realpath(self.path))
+
+    __del__ = close
 
 
 MIB: Final = 1 << 20

@@ -13,7 +13,9 @@ from pathlib import Path
 import duckdb
 import pytest
 
+from amgs.clock import SystemClock
 from amgs.errors import StoreCorruptError, StoreError, StoreLockedError, StoreTooNewError
+from amgs.memory import Memory
 from amgs.storage.duckdb import files
 from amgs.storage.duckdb.storage import DuckDBStorage
 from amgs.storage.migrations import LATEST, MIGRATIONS
@@ -48,16 +50,27 @@ def test_one_at_a_time_makes_a_store_and_who_opens_one_waits_for_nobody(tmp_path
     DuckDBStorage.open(path, create=False).close()
 
 
-def test_a_program_opens_a_file_for_writing_once_and_again_when_it_was_dropped(tmp_path: Path) -> None:
+def test_a_file_opened_twice_by_one_program_is_one_store(tmp_path: Path) -> None:
     path = tmp_path / "s.duckdb"
-    store: DuckDBStorage | None = DuckDBStorage.open(path)
-    with pytest.raises(StoreLockedError, match="in use by this program") as caught:
-        DuckDBStorage.open(path)
-    assert caught.value.process == str(os.getpid()) and "end process" not in caught.value.way_out
-    del store, caught
-    DuckDBStorage.open(path, create=False).close()
-    with DuckDBStorage.open(path, read_only=True), DuckDBStorage.open(path, read_only=True) as second:
-        assert second.counters == (0, 0)
+    with Memory.open(path, clock=SystemClock()) as first:
+        first.add("The mast is of oak.")
+        first.consolidate()
+        with Memory.open(path, clock=SystemClock()) as second:
+            for memory, text in (
+                (first, "The keel is of steel."),
+                (second, "The sail is red."),
+                (first, "A buoy is out."),
+            ):
+                memory.add(text)
+                memory.consolidate()
+            assert first.status().blocks == second.status().blocks == {"consolidated": 4}
+            assert [memory.search("red sail").hits[0].block.content for memory in (first, second)] == [
+                "The sail is red."
+            ] * 2
+            assert not first._storage.compact(1, ("SELECT 1", ())), "the other opening would lose what it writes"
+            assert first.verify().ok and second.verify().ok
+    with DuckDBStorage.open(path, read_only=True), DuckDBStorage.open(path, read_only=True) as reader:
+        assert reader.counters[0] > 0
 
 
 def test_all_seven_tables_have_the_columns_of_the_specification() -> None:

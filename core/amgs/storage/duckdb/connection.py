@@ -50,6 +50,9 @@ _DAMAGED = re.compile(
 )
 
 
+_OPENING = threading.Lock()
+
+
 @dataclass(eq=False)
 class ThreadReader:
     """A thread's cursor. latest: its transaction is open, and of the latest state; busy: within a snapshot. counters:
@@ -82,6 +85,8 @@ class Connection(SqlConnection):
         self._gate = ReadGate()
         self._readers = WeakSet[ThreadReader]()
         self._keeps = True
+        self._alone = True
+        """False once this program has opened the file twice: then nothing is kept between two looks or writes."""
         self._written = set[str]()
         """Tables that the running transaction wrote; "" is any."""
         self._known_rows = defaultdict[str, dict[str, list[tuple[Any, ...]]]](dict)
@@ -137,6 +142,7 @@ class Connection(SqlConnection):
             if note is not None and not read_only:
                 store._last = store._state()
                 store._note_commit(store._last)
+                store._compare_openings()
         except duckdb.Error as error:
             store._close_unchanged()
             raise _translate_error(error, name) from error
@@ -144,6 +150,24 @@ class Connection(SqlConnection):
             store._close_unchanged()
             raise
         return store
+
+    def _compare_openings(self) -> None:
+        """Keep nothing from now on if this program has the file open for writing already, and let that opening keep
+        nothing either: neither hears of the other's commits.
+        """
+        with _OPENING:
+            others = self._others()
+            for opening in (self, *others) if others else ():
+                with opening._ending_kept():
+                    opening._alone, opening._last = False, None
+            _OPEN.add(self)
+
+    def _others(self) -> list[Connection]:
+        """Return the other openings of the file for writing in this program."""
+        real = os.path.realpath(self.path)
+        return [
+            other for other in _OPEN if other is not self and not other._closed and os.path.realpath(other.path) == real
+        ]
 
     def close(self) -> None:
         """Close the store; a second call does nothing. A store found damaged stays on disk as it is."""
@@ -237,6 +261,8 @@ class Connection(SqlConnection):
     def highest(self, table: str, column: str) -> int:
         if not self._owned:
             return super().highest(table, column)
+        if not self._alone:
+            return super().highest(table, column)
         if table not in self._highest:
             self._highest[table] = super().highest(table, column)
         return self._highest[table]
@@ -300,7 +326,7 @@ class Connection(SqlConnection):
         try:
             yield
         finally:
-            self._keeps = True
+            self._keeps = self._alone
 
     # --- writing ----------------------------------------------------------------------------------------
 
@@ -335,7 +361,7 @@ class Connection(SqlConnection):
             with self._ending_kept():
                 self._writer.execute("COMMIT")
         if after is not None:
-            self._last = after
+            self._last = after if self._alone else None
             self._checkpoint_if_due()
             self._note_commit(after)
 
@@ -379,10 +405,10 @@ class Connection(SqlConnection):
     def compact(self, wait: float, last: tuple[str, Sequence[Any]]) -> bool:
         """Rewrite the file without free pages and deleted rows; return whether that was done.
 
-        last: a statement run in the new file. False, with nothing done, if a reader needs longer than `wait` seconds. A
-        process killed meanwhile leaves the old file or the new file.
+        last: a statement run in the new file. False, with nothing done, if a reader needs longer than `wait` seconds or
+        this program has the file open twice. A process killed meanwhile leaves the old file or the new file.
         """
-        if self._inside:
+        if self._inside or self._others():
             return False
         with self._lock, self._gate.shut(wait) as shut:
             if not shut:
@@ -487,6 +513,10 @@ class Connection(SqlConnection):
 def _set_up(connection: duckdb.DuckDBPyConnection) -> None:
     for setting in SETTINGS:
         connection.execute(setting)
+
+
+_OPEN = WeakSet[Connection]()
+"""Files opened for writing by this program."""
 
 
 def _connect_file(

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
-import gc
 import itertools
 import json
 import os
@@ -278,18 +277,16 @@ class Note:
         self._holds = False
 
     def lock(self, *, shared: bool) -> bool:
-        """Lock the store for writing, or for shared reading, until `close`; False if another process has it, or this
-        one and it is to be written.
+        """Lock the store for writing, or for shared reading, until `close`; False if another process has it.
 
         Must be taken before the database is opened: DuckDB reads the head of its file before locking it, and would miss
-        what another process changes in between. If the note cannot be created, DuckDB's lock must do.
+        what another process changes in between. If the note cannot be created, DuckDB's lock must do. A process does
+        not wait for itself.
         """
-        name = os.path.realpath(self.path)
-        if name in _HELD_HERE:
-            gc.collect()  # a store that was dropped without being closed
         with _HOLDING:
+            name = os.path.realpath(self.path)
             if name in _HELD_HERE:
-                return shared
+                return True
             try:
                 way = os.O_RDONLY if shared else os.O_RDWR | os.O_CREAT
                 self._file = os.open(self.path, way | os.O_CLOEXEC, 0o644)

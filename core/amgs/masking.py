@@ -40,8 +40,8 @@ _PREFIXES: Final = {
     "Google key": "AIza ya29. GOCSPX- 1//0",
     "API key": "hf_ gsk_ xai- r8_ pplx- nvapi- dop_v1_ doo_v1_ dor_v1_ shpat_ shpca_ shppa_ shpss_ dapi dckr_pat_ "
     "dckr_oat_ hvs. hvb. hvr. lin_api_ ntn_ PMAK- NRAK- glsa_ glc_ sntrys_ sntryu_ ATATT3 sbp_ sb_secret_ dp.pt. "
-    "dp.st. dp.ct. pul- rubygems_ figd_ nfp_ lsv2_pt_ lsv2_sk_ EAA atlasv1. tskey- xkeysib- tvly- pcsk_ tgp_v1_ csk- "
-    "pat-na1- pat-eu1- sq0atp- AKCp ops_eyJ rzp_live_ shippo_live_",
+    "dp.st. dp.ct. pul- rubygems_ figd_ nfp_ lsv2_pt_ lsv2_sk_ EAA atlasv1. tskey- xkeysib- xsmtpsib- tvly- pcsk_ "
+    "tgp_v1_ pat-na1- pat-eu1- sq0atp- AKCp ops_eyJ rzp_live_ shippo_live_",
     "private key": "AGE-SECRET-KEY-1",
 }
 """Prefixes of keys; what follows is random."""
@@ -80,7 +80,7 @@ _BY_WORD: Final = (
     ("mailgun", "API key", r"(?<![\w-])key-[0-9a-f]{32}\b"),
     *(
         (word, "API key", rf"\b{word}(?=(?:[A-Za-z]*\d){{2}})[A-Za-z0-9]{{32,}}\b")
-        for word in ("secret_", "rpa_", "sgp_", "vcp_", "fo1_", "phx_", "cfut_", "cfat_")
+        for word in ("secret_", "rpa_", "sgp_", "vcp_", "fo1_", "phx_", "csk-", "cfut_", "cfat_")
     ),
     ("api/webhooks", "webhook", r"/api/webhooks/\d+/[\w-]{30,}"),
     ("flyv1 ", "API key", r"\bFlyV1 [^\s\"'\\]{40,}"),
@@ -89,7 +89,8 @@ _BY_WORD: Final = (
         "private key",
         r"-{4,5} ?BEGIN [A-Z0-9 ]{0,30}PRIVATE KEY(?: BLOCK)? ?-{4,5}"
         r"(?:(?:[^-]|-(?!-{3})){0,20000}-{4,5} ?END [A-Z0-9 ]{0,30}PRIVATE KEY(?: BLOCK)? ?-{4,5}|"
-        r"(?:(?:\s|\\[nr])*[\w+/=]{12,})+)",
+        r"(?:(?:\\r)?(?:\s|\\n)[A-Z][\w-]{2,20}: [^\r\n\\]{1,80}+)*+"
+        r"(?:(?:[\s>\"'+]|\\[nr])*(?=[a-z_]*[A-Z\d+/=])[\w+/=]{12,})+)",
     ),
     (
         "putty-user-key",
@@ -161,7 +162,7 @@ _PASSWORDS: Final = (
 _ROOTS: Final = (*_PASSWORDS, "secret", "token", "auth", "credential", "salt", "dsn", "key")
 _ROOT: Final = re.compile(
     f"{'|'.join(_PASSWORDS)}|secret|token|auth|credential|salt|dsn|"
-    "(?:api|access|private|account|encryption|signing|master|service|shared|admin|app)[_.-]?key"
+    "(?:api|access|private|account|encryption|signing|master|service|shared|admin)[_.-]?key|app(?:lication)?[_.-]?key(?![a-z])"
 )
 _ASSIGNED: Final = re.compile(
     r"[\w-]{0,40}\\?[\"'`]?\]?(?P<sign>\s{0,3}(?:=>|:=|==|=|:|：)\s{0,3})\\?[\"'`]?"

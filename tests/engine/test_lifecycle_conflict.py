@@ -108,6 +108,7 @@ def test_what_disagrees_is_found(older: str, newer: str) -> None:
         ("The repair course has eight places.", "The second repair course has ten places."),
         ("Hall B seats 200.", "Hall D seats 350."),
         ("The north gate is open.", "The south gate is closed."),
+        ("Update the router on Monday.", "Update the printer on Monday."),
         ("We sold eleven bicycles at the fair.", "We sold nine bicycles at the fair."),
         ("Wind gave up at four, says the stone.", "The stone says: wind gave up at four."),
         ("Parking in Orsel is free after 17:00.", "From today we buy nitrogen in Orsel, Thursdays at 13:00."),

@@ -73,6 +73,7 @@ SECRETS: tuple[tuple[str, str, str], ...] = (
     ("API key", key := "rpa_" + drawn(40), f"pods start with {key}"),
     ("API key", key := "key-" + drawn(32, _HEX), f"curl mailgun {key}"),
     ("key", key := drawn(40, _HEX), f"DD_APP_KEY={key}"),
+    ("key", key := drawn(40, _HEX), f"DD-APPLICATION-KEY: {key}"),
     ("webhook", key := drawn(32, _HEX), f"https://pia.webhook.office.com/webhookb2/{key}@{key}/IncomingWebhook/{key}"),
     ("SendGrid key", key := f"SG.{drawn(22)}.{drawn(43)}", f"mail goes by {key}"),
     ("Telegram token", key := "8123456789:AA" + drawn(33), f"bot {key}"),
@@ -111,6 +112,8 @@ SECRETS: tuple[tuple[str, str, str], ...] = (
         )
     ),
     ("private key", _PEM[70:128], f"-----BEGIN RSA PRIVATE KEY-----\n{_PEM}"),
+    ("private key", _PEM[70:128], f"-----BEGIN RSA PRIVATE KEY-----\nProc-Type: 4,ENCRYPTED\n\n{_PEM}"),
+    ("private key", _PEM[70:128], f"> -----BEGIN PRIVATE KEY-----\n> {_PEM}".replace("\n", "\n> ")),
     ("private key", _PEM[70:128], json.dumps(f"-----BEGIN PRIVATE KEY-----\n{_PEM}\n-----END PRIVATE KEY-----")),
     ("private key", _PEM[70:128], f"PuTTY-User-Key-File-3: ssh-rsa\nPrivate-Lines: 40\n{_PEM}\nPrivate-MAC: 0a1b"),
 )
@@ -145,6 +148,8 @@ HARMLESS = (
     "secret_santa_list_2026_final_version_for_the_whole_office, rpa_Workflow12_Step3_of_the_harbour_office",
     "The first line of such a file is -----BEGIN OPENSSH PRIVATE KEY----- and no more.",
     "cache key-0f3a9c1b2d4e5f60718293a4b5c6d7e8, app_key = harbour, app_key_name: tide-2024-main",
+    "app.keymap = vscode-default-v2-extended, appKeyBinding: CtrlShiftP2024x, csk-harbour-office-main-2024-final",
+    "-----BEGIN PRIVATE KEY-----\ndocumentation follows",
 )
 
 

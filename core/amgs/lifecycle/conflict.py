@@ -235,10 +235,9 @@ class _Pair:
             self._find_reassignment(old_claim, new_claim, both),
         ]
         if new_claim.correction and self.later and words.rare(both):
-            put = new_claim.text.partition(f"{new_claim.correction}, ")[2] or new_claim.text
-            if len(find_replaced_words(old_claim.text, put)) == 1 and not _is_about_different_things(
-                old_claim, replace(new_claim, text=put)
-            ):
+            put = new_claim.text.removeprefix(f"{new_claim.correction}, ")
+            once = new_claim.correction not in put and len(find_replaced_words(old_claim.text, put)) == 1
+            if once and not _is_about_different_things(old_claim, replace(new_claim, text=put)):
                 findings.append((SUPERSEDES, SURE, f"“{new_claim.correction}” in “{_shorten(new_claim.text)}”"))
         subject = max(own, words.shared(old_claim.topic | self.titles[0], new_claim.topic | self.titles[1]))
         named = bool(old_claim.values and new_claim.values) and words.rare(self.titles[0] & self.titles[1])

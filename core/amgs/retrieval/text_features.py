@@ -164,17 +164,18 @@ _NOT = r"(?:do(?:es)?|did|have|has|had|am|are|is|was|were|can|could|wo|would|ca|
 _IGNORANT = re.compile(
     rf"\b{_NOT}\s+(?:(?:yet|really|actually|quite|currently|even|ever|been|be|able\s+to|at\s+all|any|a|the|seem\s+to)\s+)*"
     r"(?:know(?!\s+how)|knew|sure|certain|aware|familiar|recall|remember|tell|told|say|said|mention(?:ed)?|shared?|given?|gave"
-    r"|find|found|see|seen|have|access|information|record|details?|answer|noted?|stored?|heard?|clue|idea|come\s+up)\b"
+    r"|find|found|see|seen|have|access|information|record|details?|answer|noted?|stored?|heard?|clue|idea)\b"
     r"|\bcannot\s+(?:know|say|tell|find|recall|remember|answer|be\s+sure)\b"
     r"|\bi(?:['’]m|\s+am)\s+(?:not|un)\s*(?:sure|certain|aware|able)\b|\bunable\s+to\b|\bnot\s+(?:sure|certain|known|clear|something\s+i|in\s+(?:my|our|any))\b"
-    r"|\bno\s+(?:way\s+(?:of\s+knowing|to\s+know)|memory\s+of|idea(?!\s+how)|clue|record|information|mention|details?|notes?|knowledge|data)\b|\b(?:unknown|unclear|unsure|uncertain)\b"
+    r"|\bno\s+(?:way\s+(?:of\s+knowing|to\s+know)|idea(?!\s+how)|clue|record|information|mention|details?|notes?|knowledge|data)\b|\b(?:unknown|unclear|unsure|uncertain)\b"
     r"|\byou(?:['’]ve|\s+have)?\s+never\s+(?:told|said|mentioned|shared|gave|given)\b|\bnothing\s+(?:about|on|in\s+my)\b"
     r"|\b(?:beats\s+me|who\s+knows|wish\s+i\s+knew|hard\s+to\s+say|could\s+be\s+anything|escapes\s+me|no\s+one\s+knows)\b"
     r"|\blet\s+me\s+(?:\w+\s+)?(?:check|look|see|find|think|search|ask)\b|\b(?:one|just\s+a|give\s+me\s+a)\s+(?:moment|second|minute)\b"
     r"|\b(?:have|need|want|going|like)\s+to\s+(?:check|look|find\s+out|search|ask|verify)\b"
     r"|\bi(?:['’]ll|['’]d|\s+will|\s+must|\s+should|\s+can)\s+(?:\w+\s+)?(?:check|look|find\s+out|search|ask|verify|get\s+back)\b"
     r"|\bplease\s+(?:tell|provide|specify|share|remind|clarify)\b|\bgood\s+question\b"
-    r"|\bi\s+(?:have\s+no|cannot|can['’]t)\s+access\b|\b(?:good\s+as\s+mine|never\s+came\s+up)\b|\b(?:information|details?|data|answer)\s+(?:is|are)(?:n['’]t|\s+not)\s+available\b",
+    r"|\bi\s+have\s+no\s+(?:access|memory)\b|\bguess\s+is\s+as\s+good\b"
+    r"|\b(?:it|that|this)\s+(?:never\s+came|ha[sd](?:n['’]t|\s+not|\s+never)(?:\s+yet)?\s+come)\s+up\b|\b(?:information|details?|data|answer)\s+(?:is|are)(?:n['’]t|\s+not)\s+available\b",
     re.IGNORECASE,
 )
 _IGNORANT_ELSEWHERE = re.compile(
@@ -195,22 +196,22 @@ _IGNORANT_ELSEWHERE = re.compile(
             r"\bno\s+estoy\s+segur[oa]\b|\bno\s+me\s+(?:l[oa]\s+)?has?\s+(?:dicho|contado)\b",
             r"\bnão\s+(?:sei|(?:me\s+)?lembro|encontr\w+)\b",
             r"\bnão\s+posso\s+(?:dizer|responder)\b|\bnão\s+tenho\s+(?:(?:essa|esta)\s+)?(?:ideia|informaç\w+)\b",
-            r"\bnão\s+me\s+(?:disse|contou)\b",
+            r"(?<!\bel[ea] )\bnão\s+me\s+(?:disse|contou)\b",
             r"\bnon\s+(?:l[oa]\s+)?(?:so|ricordo|saprei|ne\s+ho\s+idea)\b|\bnessuna\s+idea\b",
             r"\bnon\s+posso\s+(?:dire|rispondere)\b|\bnon\s+ho\s+(?:questa\s+)?(?:informazion[ei]|idea)\b",
             r"\bnon\s+m(?:e\s+l['’]|i\s+)hai\s+(?:detto|raccontato)\b",
             r"\b(?:weet|weten)\b[^.!?]{0,20}?\bniet\b|\bgeen\s+idee\b|\bm(?:e|ij)\b[^.!?]{0,20}?\bniet\s+(?:verteld|gezegd)\b",
             r"\b(?:vet|ved|husker|minns)\b[^.!?]{0,12}?\b(?:ikke|inte)\b",
-            r"\b(?:aner\s+ikke|ingen\s+anelse|ingen\s+aning)\b|\b(?:ikke\s+fortalt|inte\s+berättat)\b",
+            r"\b(?:aner\s+ikke|ingen\s+anelse|ingen\s+aning)\b|\b(?:du|dere|ni)\b[^.!?]{0,12}?\b(?:ikke\s+fortalt|inte\s+berättat)\b",
             r"\bnie\s+(?:wiem|pamiętam|znam|mam\s+pojęcia|mówił[ae][śm]\s+mi)\b|\b(?:nevím|neviem|nepamatuji)\b",
-            r"\ben\s+(?:tiedä|muista)\b|\bei\s+aavistusta|\b(?:bilmiyorum|hatırlamıyorum|fikrim\s+yok)\b",
-            r"\bnu\s+(?:știu|ştiu|îmi\s+amintesc)\b|\bnem\s+(?:tudom|emlékszem)(?=\s*(?:[.,!]|\Z))|\bδεν\s+(?:ξέρω|γνωρίζω|θυμάμαι)\b",
+            r"\ben\s+(?:tiedä|muista)\b|\bei\s+aavistusta|(?:(?:\A|[.,!])\s*|\b(?:bunu|onu|ben|hiç|henüz|maalesef|\w+ğ[ıiuü]n[ıiuü])\s+)bilmiyorum\b|\b(?:hatırlamıyorum|fikrim\s+yok)\b",
+            r"\bnu\s+(?:[șş]tiu(?!\s+să\b)|îmi\s+amintesc)\b|\bnem\s+(?:tudom|emlékszem)(?=\s*(?:[.,!]|\Z))|\bδεν\s+(?:ξέρω(?!\s+να\b)|γνωρίζω|θυμάμαι)\b",
             r"\btôi\s+không\s+(?:biết|nhớ|rõ)(?=\s*(?:[.,!]|\Z))|\b(?:saya|aku)\s+(?:tidak|tak)\s+(?:tahu|ingat)\b",
-            r"لا\s+(?:أعرف|أعلم|أدري|أتذكر)|ليس\s+لدي\s+(?:أي\s+)?(?:معلومات|فكرة)|לא\s+(?:יודע|זוכר)|नहीं\s+पता|पता\s+नहीं",
-            r"\bмне\b[^.!?]{0,20}?\bне\s+(?:говорил|сказал|рассказывал)\w*",
+            r"لا\s+(?:أعرف(?!\s+كيف)|أعلم|أدري|أتذكر)|ليس\s+لدي\s+(?:أي\s+)?(?:معلومات|فكرة)|לא\s+(?:יודע|זוכר)|नहीं\s+पता|पता\s+नहीं",
+            r"\bмне\s+(?:(?:этого|об\s+этом|ещ[её]|никогда|пока)\s+)*не\s+(?:говорил|сказал|рассказывал)\w*",
             r"\bне\s+(?:знаю|помню|уверен\w*|могу\s+(?:сказать|ответить))\b|\bпонятия\s+не\s+имею\b",
             r"(?:分|わ)かりません|知りません|覚えていません|情報(?:は|が)(?:ありません|持っていません)",
-            r"不知道|不清楚|不记得|不確定|不确定|没有(?:相关|这个|這個|任何)?(?:信息|資訊)|[还還]?[没沒]有?(?:告诉|告訴)我",
+            r"不知道|不清楚|不记得|不確定|不确定|没有(?:相关|这个|這個|任何)?(?:信息|資訊)|(?:\A|[你您])(?:从来|從來)?[还還]?[没沒]有?(?:告诉|告訴)我",
             r"모르겠|몰라요",
         )
     ),

@@ -28,7 +28,7 @@ BUDGETS = {
     "amgs/memory": 4_700,
     "amgs/retrieval": 20_300,
     "amgs/sessions": 60_900,
-    "amgs/storage": 37_800,
+    "amgs/storage": 38_000,
     "amgs/text": 39_700,
     "amgs/types": 9_100,
     "amgs/wings/packs": 17_000,

@@ -123,7 +123,7 @@ def test_what_cannot_be_is_refused_with_a_way_out(memory: Memory) -> None:
     for word in ("0", "99", "zzzz", ""):
         with pytest.raises(UsageError, match="has no edge"):
             door.edit_draft(draft, one, drop=[word])
-    with pytest.raises(UsageError, match="dropped and kept"):
+    with pytest.raises(UsageError, match="dropped and retained"):
         door.edit_draft(draft, one, drop=["1"], keep=["1"])
 
 

@@ -265,7 +265,7 @@ def test_room_is_kept_for_a_block_on_the_way_to_which_a_gist_was_opened() -> Non
     assert applied(first) == {(L2, "expand")} and applied(second) == {(wanted, "expand")}
     refused = decision(first, L1, "expand")
     assert refused.reason == "budget"
-    assert refused.detail.startswith("it needs 3 positions of the window: 3 are free, and 3 are kept")
+    assert refused.detail.startswith("it needs 3 positions of the window: 3 are free, and 3 are reserved")
     both = {(L2, "expand"), (L1, "expand")}
     assert applied(taken(0.8, 9)[0]) == both
     assert applied(taken(0.8, 6, wanted)[0]) == both  # the block may not be opened anyway

@@ -105,7 +105,7 @@ def test_every_endpoint_takes_the_specifications_own_names(http: httpx2.Client, 
 @pytest.mark.parametrize(
     ("path", "body", "told"),
     [
-        ("/v1/graph/edge", {"source_id": "ab", "start": "cd"}, "source_id is another name for start; give one of them"),
+        ("/v1/graph/edge", {"source_id": "ab", "start": "cd"}, "source_id is another name for start; give only one"),
         ("/v1/graph/edge", {"goal": "ab"}, "start is missing"),
         ("/v1/frame/assemble", {"type": "SELF", "name": "SELF"}, "type is another name for name"),
         ("/v1/memory/search", {"query": "x", "meta": {"a=b": "c"}}, "the key 'a=b' holds a ="),

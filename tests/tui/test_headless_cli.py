@@ -143,7 +143,7 @@ def test_a_check_that_differs_says_that_the_clock_ran(tmp_path: Path) -> None:
     (tmp_path / "pictures" / "look.json").write_text("{}", encoding="utf-8")
     differing = subprocess.run([*line, "--check"], capture_output=True, text=True, env=environment(), check=False)
     assert differing.returncode == 1
-    assert "unless --now gives the one that the snapshots have" in differing.stderr
+    assert "unless --now repeats the time of the snapshots" in differing.stderr
 
 
 def test_a_terminal_that_cannot_be_drawn_on_is_written_on_as_a_pipe_is(monkeypatch: pytest.MonkeyPatch) -> None:

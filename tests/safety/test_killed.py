@@ -17,13 +17,13 @@ from tests.service.serving import client
 
 _DIES = """
 import os, signal
-from amgs_app.server import idempotency
-keep = idempotency._store_record
+from amgs_app.server import asking
+keep = asking._store_record
 def dies(memory, *given, answer=None, **more):
     if answer is not None and os.path.exists(os.environ["DIE"]):
         os.kill(os.getpid(), signal.SIGKILL)
     keep(memory, *given, answer=answer, **more)
-idempotency._store_record = dies
+asking._store_record = dies
 """
 _SERVES = """
 import sys

@@ -155,7 +155,7 @@ def test_namespaces_of_the_service_are_schemas(postgres: str) -> None:
     ("root", "said"),
     [
         ("postgresql://ann:hunter2@host/db", "holds a password"),
-        ("postgresql://ann@host/db?namespace=one", "names one namespace"),
+        ("postgresql://ann@host/db?namespace=one", "already names a namespace"),
     ],
 )
 def test_a_database_that_cannot_be_served_is_refused_at_once(root: str, said: str) -> None:

@@ -235,7 +235,7 @@ def _fields_of(kind: type) -> tuple[str, ...]:
 
 _CLEAN: Final = set[bytes]()
 """Digests of texts without a secret; of what is erased nothing is left to read."""
-_CLEAN_KEPT: Final = 8192
+_MOST_CLEAN: Final = 8192
 
 
 def _is_clean(text: str) -> bool:
@@ -244,7 +244,7 @@ def _is_clean(text: str) -> bool:
     if key not in _CLEAN:
         if any(find_secrets(text)):
             return False
-        if len(_CLEAN) >= _CLEAN_KEPT:
+        if len(_CLEAN) >= _MOST_CLEAN:
             _CLEAN.clear()
         _CLEAN.add(key)
     return True

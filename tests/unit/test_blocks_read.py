@@ -27,12 +27,12 @@ def numbered(number: int, size: int) -> NumberedBlock:
 
 
 def test_blocks_are_remembered_up_to_a_number_of_bytes_the_latest_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(block_reader, "BYTES_KEPT", 100_000)
+    monkeypatch.setattr(block_reader, "MOST_BYTES", 100_000)
     read = BlocksRead()
     for number in range(1000):
         read.add(numbered(number, 500))
         assert read.get(0) is not None  # asked for again and again: never given up
-    held = list(read._kept.values())
+    held = list(read._blocks.values())
     assert len(held) > 40
     assert sum(sys.getsizeof(one.block.content) for one in held) < 100_000
     assert read.get(999) is not None
@@ -63,5 +63,5 @@ def test_all_blocks_are_read_at_once_where_many_are_asked_for_and_all_have_room(
     for number in range(block_reader._MANY, 1000):
         read.add(numbered(number, 100))
     assert sorted(read.without([1, 3]).to_read([1], every)) == [1, 3]
-    monkeypatch.setattr(block_reader, "BYTES_KEPT", read._bytes - 1)
+    monkeypatch.setattr(block_reader, "MOST_BYTES", read._bytes - 1)
     assert read.to_read([5000], every) == [5000]

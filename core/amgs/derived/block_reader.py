@@ -99,9 +99,9 @@ class Roll:
         return self.numbers[chosen[self.status] & (self.status >= 0)]
 
 
-_FILTERS_KEPT = 32
-_NUMBERS_KEPT = 20_000
-BYTES_KEPT = 32 << 20
+_MOST_FILTERS = 32
+_MOST_NUMBERS = 20_000
+MOST_BYTES = 32 << 20
 """Bytes of cached blocks: their texts, and about 1 KiB more for each."""
 _BESIDE_TEXT = 1024
 _MANY = 500
@@ -109,39 +109,39 @@ _MANY = 500
 
 
 class BlocksRead:
-    """Cache of blocks of one state, at most BYTES_KEPT; those not asked for longest go first. Several threads may use
+    """Cache of blocks of one state, at most MOST_BYTES; those not asked for longest go first. Several threads may use
     it.
     """
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._kept: OrderedDict[int, NumberedBlock] = OrderedDict()
+        self._blocks: OrderedDict[int, NumberedBlock] = OrderedDict()
         self._bytes = 0
 
     def get(self, number: int) -> NumberedBlock | None:
         """Return a cached block by running number; None if it is not cached."""
         with self._lock:
-            if number in self._kept:
-                self._kept.move_to_end(number)
-            return self._kept.get(number)
+            if number in self._blocks:
+                self._blocks.move_to_end(number)
+            return self._blocks.get(number)
 
     def add(self, numbered_block: NumberedBlock) -> None:
         """Cache a block."""
         with self._lock:
-            if numbered_block.number in self._kept:
+            if numbered_block.number in self._blocks:
                 return
-            self._kept[numbered_block.number] = numbered_block
+            self._blocks[numbered_block.number] = numbered_block
             self._bytes += _size(numbered_block)
-            while self._bytes > BYTES_KEPT:
-                self._bytes -= _size(self._kept.popitem(last=False)[1])
+            while self._bytes > MOST_BYTES:
+                self._bytes -= _size(self._blocks.popitem(last=False)[1])
 
     def to_read(self, missing: Sequence[int], every: Numbers) -> Sequence[int]:
         """Return the blocks to read where some are missing: all, once _MANY are cached and every block has room."""
         with self._lock:
-            count = len(self._kept)
-            if count < _MANY or self._bytes / count * every.size > BYTES_KEPT:
+            count = len(self._blocks)
+            if count < _MANY or self._bytes / count * every.size > MOST_BYTES:
                 return missing
-            return list({*missing, *every.tolist()} - self._kept.keys())
+            return list({*missing, *every.tolist()} - self._blocks.keys())
 
     def without(self, changed: Collection[int]) -> BlocksRead:
         """Return the cache without these blocks, for a later state in which they changed.
@@ -152,9 +152,9 @@ class BlocksRead:
             return self
         left = BlocksRead()
         with self._lock:
-            left._kept, left._bytes = self._kept.copy(), self._bytes
+            left._blocks, left._bytes = self._blocks.copy(), self._bytes
         for number in changed:
-            if (gone := left._kept.pop(number, None)) is not None:
+            if (gone := left._blocks.pop(number, None)) is not None:
                 left._bytes -= _size(gone)
         return left
 
@@ -233,7 +233,7 @@ class StateReader:
         else:
             changed = self._roll.changed if at == self._roll.before else columns.statuses(since=at).numbers
             block_numbers = union(difference(block_numbers, changed), columns.numbers(wanted, since=at))
-        if len(self._passing) >= _FILTERS_KEPT:
+        if len(self._passing) >= _MOST_FILTERS:
             self._passing = {}
         self._passing[wanted] = block_numbers, structure
         return block_numbers
@@ -333,7 +333,7 @@ class StateReader:
     def _note(self, numbers: dict[str, int]) -> None:
         """Cache running numbers by id."""
         known = self._numbers
-        self._numbers = numbers if len(known) + len(numbers) > _NUMBERS_KEPT else {**known, **numbers}
+        self._numbers = numbers if len(known) + len(numbers) > _MOST_NUMBERS else {**known, **numbers}
 
 
 @dataclass(frozen=True, eq=False)

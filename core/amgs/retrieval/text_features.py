@@ -5,10 +5,12 @@ that cannot answer it, and names shared with the best hits.
 from __future__ import annotations
 
 import re
+import tomllib
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, time, timedelta
 from functools import lru_cache
+from importlib import resources
 
 import numpy as np
 from numpy.typing import NDArray
@@ -161,63 +163,14 @@ _SPEAKER = re.compile(r"^[^\W\d_][\w.'’ -]{0,40}:\s+")
 _SENTENCE = re.compile(r"[^.!?…。！？\n]*[^\W_][^.!?…。！？\n]*[.!?…。！？]*")
 _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)?")
 _NOT = r"(?:do(?:es)?|did|have|has|had|am|are|is|was|were|can|could|wo|would|ca|'m|'ve)(?:n['’]?t|\s*not|\s+never)"
-_IGNORANT = re.compile(
-    rf"\b{_NOT}\s+(?:(?:yet|really|actually|quite|currently|even|ever|been|be|able\s+to|at\s+all|any|a|the|seem\s+to)\s+)*"
-    r"(?:know(?!\s+how)|knew|sure|certain|aware|familiar|recall|remember|tell|told|say|said|mention(?:ed)?|shared?|given?|gave"
-    r"|find|found|see|seen|have|access|information|record|details?|answer|noted?|stored?|heard?|clue|idea)\b"
-    r"|\bcannot\s+(?:know|say|tell|find|recall|remember|answer|be\s+sure)\b"
-    r"|\bi(?:['’]m|\s+am)\s+(?:not|un)\s*(?:sure|certain|aware|able)\b|\bunable\s+to\b|\bnot\s+(?:sure|certain|known|clear|something\s+i|in\s+(?:my|our|any))\b"
-    r"|\bno\s+(?:way\s+(?:of\s+knowing|to\s+know)|idea(?!\s+how)|clue|record|information|mention|details?|notes?|knowledge|data)\b|\b(?:unknown|unclear|unsure|uncertain)\b"
-    r"|\byou(?:['’]ve|\s+have)?\s+never\s+(?:told|said|mentioned|shared|gave|given)\b|\bnothing\s+(?:about|on|in\s+my)\b"
-    r"|\b(?:beats\s+me|who\s+knows|wish\s+i\s+knew|hard\s+to\s+say|could\s+be\s+anything|escapes\s+me|no\s+one\s+knows)\b"
-    r"|\blet\s+me\s+(?:\w+\s+)?(?:check|look|see|find|think|search|ask)\b|\b(?:one|just\s+a|give\s+me\s+a)\s+(?:moment|second|minute)\b"
-    r"|\b(?:have|need|want|going|like)\s+to\s+(?:check|look|find\s+out|search|ask|verify)\b"
-    r"|\bi(?:['’]ll|['’]d|\s+will|\s+must|\s+should|\s+can)\s+(?:\w+\s+)?(?:check|look|find\s+out|search|ask|verify|get\s+back)\b"
-    r"|\bplease\s+(?:tell|provide|specify|share|remind|clarify)\b|\bgood\s+question\b"
-    r"|\bi\s+have\s+no\s+(?:access|memory)\b|\bguess\s+is\s+as\s+good\b"
-    r"|\b(?:it|that|this)\s+(?:never\s+came|ha[sd](?:n['’]t|\s+not|\s+never)(?:\s+yet)?\s+come)\s+up\b|\b(?:information|details?|data|answer)\s+(?:is|are)(?:n['’]t|\s+not)\s+available\b",
-    re.IGNORECASE,
+_PATTERNS: Mapping[str, Sequence[str]] = tomllib.loads(
+    resources.files("amgs.retrieval").joinpath("non_answers.toml").read_text("utf-8")
 )
+_IGNORANT = re.compile("|".join(_PATTERNS["english"]).replace("NOT", _NOT), re.IGNORECASE)
 _IGNORANT_ELSEWHERE = re.compile(
-    "|".join(
-        (
-            r"\b(?:wei(?:ß|ss)(?!,)|wissen|kenne|erinnere|finde)\b[^.!?]{0,40}?\b(?:nicht|nichts|keine[rn]?)\b",
-            r"\b(?:kann|können|habe?)\b[^.!?]{0,40}?\b(?:nicht|nichts|keine[rn]?)\b[^.!?]{0,20}"
-            r"\b(?:sagen|angeben|beantworten|informationen?|angaben?)\b",
-            r"\bkeine?\s+(?:ahnung|informationen?|angaben?)\b|\bnicht\s+(?:sicher|bekannt|gespeichert)\b|\bunbekannt\b",
-            r"\b(?:mir|uns)\b[^.!?]{0,30}?\b(?:nicht|nie)\s+(?:erzählt|gesagt|genannt|mitgeteilt)\b|\bmuss\s+ich\s+nachsehen\b",
-            r"\bne\s+(?:le\s+)?(?:sais|connais|me\s+souviens)\b[^.!?]{0,30}?\b(?:pas|aucune?)\b",
-            r"\b(?:ne\s+|n['’])(?:peux|suis|ai)\s+(?:pas|aucune?)\s+"
-            r"(?:(?:vous\s+|te\s+|le\s+)?(?:dire|répondre)|sûre?|certaine?|(?:d['’])?informations?|idée)\b",
-            r"\baucune\s+(?:idée|information)\b|\bn['’]ai\s+pas\s+cette\s+information\b",
-            r"\bm['’](?:avez|as)\s+(?:pas|jamais)\s+(?:encore\s+)?(?:dit|parlé)\b",
-            r"\bno\s+(?:l[oa]\s+)?(?:sé|recuerdo|encuentro|conozco)\b|\bno\s+l[oa]\s+se\b|\bni\s+idea\b",
-            r"\bno\s+puedo\s+(?:decir|responder)|\bno\s+tengo\s+(?:(?:ni|esa|esta)\s+)?(?:idea|información|datos)\b",
-            r"\bno\s+estoy\s+segur[oa]\b|\bno\s+me\s+(?:l[oa]\s+)?has?\s+(?:dicho|contado)\b",
-            r"\bnão\s+(?:sei|(?:me\s+)?lembro|encontr\w+)\b",
-            r"\bnão\s+posso\s+(?:dizer|responder)\b|\bnão\s+tenho\s+(?:(?:essa|esta)\s+)?(?:ideia|informaç\w+)\b",
-            r"(?<!\bel[ea] )\bnão\s+me\s+(?:disse|contou)\b",
-            r"\bnon\s+(?:l[oa]\s+)?(?:so|ricordo|saprei|ne\s+ho\s+idea)\b|\bnessuna\s+idea\b",
-            r"\bnon\s+posso\s+(?:dire|rispondere)\b|\bnon\s+ho\s+(?:questa\s+)?(?:informazion[ei]|idea)\b",
-            r"\bnon\s+m(?:e\s+l['’]|i\s+)hai\s+(?:detto|raccontato)\b",
-            r"\b(?:weet|weten)\b[^.!?]{0,20}?\bniet\b|\bgeen\s+idee\b|\bm(?:e|ij)\b[^.!?]{0,20}?\bniet\s+(?:verteld|gezegd)\b",
-            r"\b(?:vet|ved|husker|minns)\b[^.!?]{0,12}?\b(?:ikke|inte)\b",
-            r"\b(?:aner\s+ikke|ingen\s+anelse|ingen\s+aning)\b|\b(?:du|dere|ni)\b[^.!?]{0,12}?\b(?:ikke\s+fortalt|inte\s+berättat)\b",
-            r"\bnie\s+(?:wiem|pamiętam|znam|mam\s+pojęcia|mówił[ae][śm]\s+mi)\b|\b(?:nevím|neviem|nepamatuji)\b",
-            r"\ben\s+(?:tiedä|muista)\b|\bei\s+aavistusta|(?:(?:\A|[.,!])\s*|\b(?:bunu|onu|ben|hiç|henüz|maalesef|\w+ğ[ıiuü]n[ıiuü])\s+)bilmiyorum\b|\b(?:hatırlamıyorum|fikrim\s+yok)\b",
-            r"\bnu\s+(?:[șş]tiu(?!\s+să\b)|îmi\s+amintesc)\b|\bnem\s+(?:tudom|emlékszem)(?=\s*(?:[.,!]|\Z))|\bδεν\s+(?:ξέρω(?!\s+να\b)|γνωρίζω|θυμάμαι)\b",
-            r"\btôi\s+không\s+(?:biết|nhớ|rõ)(?=\s*(?:[.,!]|\Z))|\b(?:saya|aku)\s+(?:tidak|tak)\s+(?:tahu|ingat)\b",
-            r"لا\s+(?:أعرف(?!\s+كيف)|أعلم|أدري|أتذكر)|ليس\s+لدي\s+(?:أي\s+)?(?:معلومات|فكرة)|לא\s+(?:יודע|זוכר)|नहीं\s+पता|पता\s+नहीं",
-            r"\bмне\s+(?:(?:этого|об\s+этом|ещ[её]|никогда|пока)\s+)*не\s+(?:говорил|сказал|рассказывал)\w*",
-            r"\bне\s+(?:знаю|помню|уверен\w*|могу\s+(?:сказать|ответить))\b|\bпонятия\s+не\s+имею\b",
-            r"(?:分|わ)かりません|知りません|覚えていません|情報(?:は|が)(?:ありません|持っていません)",
-            r"不知道|不清楚|不记得|不確定|不确定|没有(?:相关|这个|這個|任何)?(?:信息|資訊)|(?:\A|[你您])(?:从来|從來)?[还還]?[没沒]有?(?:告诉|告訴)我",
-            r"모르겠|몰라요",
-        )
-    ),
+    "|".join(pattern for language, patterns in _PATTERNS.items() if language != "english" for pattern in patterns),
     re.IGNORECASE,
 )
-"""Says in other languages that one does not know. That one cannot, has not or is not something is a fact."""
 _GENERAL = re.compile(
     r"\b(?:usually|typically|generally|commonly|in\s+general|normally|differs?|var(?:y|ies)|depend(?:s|ing)?)\b"
     r"|\bthere\s+(?:are|is)\s+(?:several|many|various|different|some|lots|plenty|a\s+(?:number|lot|few|range|variety))\b"
@@ -247,8 +200,8 @@ def mark_non_answers(evidence: Features, asked: str, blocks: Blocks, most: int |
     than a third of those may answer; None: check all.
 
     An earlier question in memory shares more words with the question than any answer does, and so does "I don't know":
-    without this each vain attempt would push the answer down by two places. "I don't know" is recognised in a dozen
-    languages; general remarks and thanks in English alone.
+    without this each vain attempt would push the answer down by two places. "I don't know" is recognised in the
+    languages of `non_answers.toml`; general remarks and thanks in English alone.
     """
     if table_of(asked).asking.search(asked):
         return evidence

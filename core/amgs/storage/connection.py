@@ -174,7 +174,7 @@ class SqlConnection(ABC):
         rows = self.rows(sql, parameters)
         return rows[0][0] if rows else None
 
-    def kept_rows(self, table: str, sql: str, parameters: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
+    def cached_rows(self, table: str, sql: str, parameters: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
         """Return all rows of a query of one table that is seldom written, from memory where they are known."""
         del table
         return self.rows(sql, parameters)

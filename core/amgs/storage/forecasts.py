@@ -122,7 +122,7 @@ class ForecastStorage(StoragePart):
 
     def fitted(self) -> CalibrationFit:
         """Return the results of the calibrations that are not undone; cached until another calibration or undo."""
-        standing = self._connection.kept_rows(
+        standing = self._connection.cached_rows(
             "operations", "SELECT id FROM operations WHERE kind = 'calibrate' AND NOT undone ORDER BY id"
         )
         known = self._fitted

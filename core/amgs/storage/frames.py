@@ -189,7 +189,7 @@ class FrameCacheStorage(StoragePart):
 
     def get(self, requests: Mapping[str, str]) -> dict[str, CacheRow]:
         """Return the cached assembly of each frame for its request, by frame."""
-        rows = self._connection.kept_rows(
+        rows = self._connection.cached_rows(
             "frame_cache",
             "SELECT frame_name, request, assembly::VARCHAR, computed_at, structure, definition, identity::VARCHAR "
             "FROM frame_cache JOIN (SELECT unnest(?::VARCHAR[]) AS wanted, unnest(?::VARCHAR[]) AS wanted_request) "

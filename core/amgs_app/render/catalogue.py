@@ -278,9 +278,9 @@ def places(operator: Operator, pane: Pane, rows: Sequence[Row]) -> Sequence[int]
 
 def draw_list(operator: Operator, listed: RowList[Any], canvas: Canvas) -> Text:
     """Draw a list as its pane does: filtered, with the selected row in full."""
-    kept_rows = places(operator, listed.kind.pane, listed.fields)
-    left = listed.keep(kept_rows)
-    return left.draw(canvas, left.place_of(operator.selection), filtered=kept_rows is not None).render()
+    cached_rows = places(operator, listed.kind.pane, listed.fields)
+    left = listed.keep(cached_rows)
+    return left.draw(canvas, left.place_of(operator.selection), filtered=cached_rows is not None).render()
 
 
 def titles_of_edges(operator: Operator, edges: Iterable[Edge]) -> dict[str, str]:

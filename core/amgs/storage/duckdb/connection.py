@@ -1,4 +1,6 @@
-"""Connection of a store in a DuckDB file: opening, locking, cursors, errors, and the note of the last commit."""
+"""Connection of a store in a DuckDB file: a writer, a cursor for each thread that reads, and the note of the last
+commit.
+"""
 
 from __future__ import annotations
 
@@ -17,38 +19,19 @@ import duckdb
 import numpy as np
 from numpy.typing import NDArray
 
-from amgs.errors import (
-    AmgsError,
-    StoreCorruptError,
-    StoreError,
-    StoreLockedError,
-    StoreTooNewError,
-    UsageError,
-    saying_refusals,
-)
+from amgs.errors import StoreCorruptError, StoreError, StoreTooNewError
 from amgs.storage.connection import ChangeLog, OfferedColumn, SqlConnection, mask_missing
 from amgs.storage.duckdb import files
-from amgs.storage.duckdb.files import SETTINGS, LastCommit, Note, ReadGate, WriteAheadSize
+from amgs.storage.duckdb.files import LastCommit, Note, ReadGate, WriteAheadSize
+from amgs.storage.duckdb.opening import connect_file, set_up, translate_error
 from amgs.storage.duckdb.schema import migrate, schema_version
 from amgs.storage.migrations import LATEST
 
 MEMORY = ":memory:"
 
-_OTHER_PROCESS = re.compile(r"\(PID (\d+)\)")
-_TOO_NEW = re.compile(r"version number|newer version", re.IGNORECASE)
-_NO_ROOM = re.compile(r"no space left|file too large|disk quota|out of disk", re.IGNORECASE)
-_NOT_ALLOWED = re.compile(r"permission denied|read-only file system", re.IGNORECASE)
-_TORN = re.compile(r"Corrupt WAL file: entry at byte position (\d+)")
-_UNOPENED = re.compile(r'Cannot open file ".*": (.*)')
 _WRITTEN = re.compile(r"(?:INSERT INTO|UPDATE|DELETE FROM|MERGE INTO) (\w+) ")
-_ROWS_KEPT = 32
-"""Queries of one table whose rows are kept in memory."""
-_CLASS = re.compile(r"^(?:[A-Z]\w+ )*(?:Error|Exception): ")
-"""DuckDB's name of the kind of error, before its sentence."""
-_DAMAGED = re.compile(
-    r"corrupt|checksum|not a valid DuckDB|read enough bytes|deserialize|failure while replaying", re.IGNORECASE
-)
-
+_MOST_QUERIES = 32
+"""Queries of a table whose rows are cached."""
 
 _OPENING = threading.Lock()
 
@@ -84,12 +67,12 @@ class Connection(SqlConnection):
         self._readers_lock = threading.Lock()
         self._gate = ReadGate()
         self._readers = WeakSet[ThreadReader]()
-        self._keeps = True
+        self._keeps_snapshots = True
         self._alone = True
-        """False once this program has opened the file twice: then nothing is kept between two looks or writes."""
+        """False once this program has opened the file twice: nothing is cached from then on."""
         self._written = set[str]()
         """Tables that the running transaction wrote; "" is any."""
-        self._known_rows = defaultdict[str, dict[str, list[tuple[Any, ...]]]](dict)
+        self._cached = defaultdict[str, dict[str, list[tuple[Any, ...]]]](dict)
         self._highest: dict[str, int] = {}
         self._last: LastCommit | None = None
         self._sound = True
@@ -112,7 +95,7 @@ class Connection(SqlConnection):
             with files.lock_for_creation(Path(name)):
                 is_new = files.is_new(Path(name))
                 try:
-                    connection, cut = _connect_file(
+                    connection, cut = connect_file(
                         name, note, read_only=read_only, create=create, accept_loss=accept_loss
                     )
                 except BaseException:
@@ -121,7 +104,7 @@ class Connection(SqlConnection):
         store = cls(connection, name, read_only=read_only, note=note)
         store.created, store.cut = is_new, cut
         try:
-            _set_up(connection)
+            set_up(connection)
             version = schema_version(connection)
             if version > LATEST:
                 raise StoreTooNewError(
@@ -145,7 +128,7 @@ class Connection(SqlConnection):
                 store._compare_openings()
         except duckdb.Error as error:
             store._close_unchanged()
-            raise _translate_error(error, name) from error
+            raise translate_error(error, name) from error
         except BaseException:
             store._close_unchanged()
             raise
@@ -158,7 +141,7 @@ class Connection(SqlConnection):
         with _OPENING:
             others = self._others()
             for opening in (self, *others) if others else ():
-                with opening._ending_kept():
+                with opening._ending_snapshots():
                     opening._alone, opening._last = False, None
             _OPEN.add(self)
 
@@ -242,26 +225,24 @@ class Connection(SqlConnection):
         with self._passing(), self._translate():
             return dict(self._cursor().execute(sql, list(parameters)).fetchnumpy())
 
-    def kept_rows(self, table: str, sql: str, parameters: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
+    def cached_rows(self, table: str, sql: str, parameters: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
         if self._owned or not self._inside:
             return self.rows(sql, parameters)
         reader, key = self._reader(), f"{sql} {parameters}"
         with self._readers_lock:
-            known = self._known_rows[table].get(key) if reader.latest else None
+            known = self._cached[table].get(key) if reader.latest else None
         if known is None:
             known = self.rows(sql, parameters)
             with self._readers_lock:
                 if reader.latest:  # nothing was committed since
-                    rows = self._known_rows[table]
-                    if len(rows) >= _ROWS_KEPT:
+                    rows = self._cached[table]
+                    if len(rows) >= _MOST_QUERIES:
                         rows.clear()
                     rows[key] = known
         return known
 
     def highest(self, table: str, column: str) -> int:
-        if not self._owned:
-            return super().highest(table, column)
-        if not self._alone:
+        if not (self._owned and self._alone):
             return super().highest(table, column)
         if table not in self._highest:
             self._highest[table] = super().highest(table, column)
@@ -294,7 +275,7 @@ class Connection(SqlConnection):
         with self._gate.passing():
             reader = self._reader()
             with self._readers_lock:
-                current, reader.latest, reader.busy = reader.latest, self._keeps, True
+                current, reader.latest, reader.busy = reader.latest, self._keeps_snapshots, True
             try:
                 if not current:
                     reader.counters = None
@@ -311,22 +292,22 @@ class Connection(SqlConnection):
                         reader.end()
 
     @contextmanager
-    def _ending_kept(self) -> Iterator[None]:
+    def _ending_snapshots(self) -> Iterator[None]:
         """End the transactions that snapshots left open, and let none be left open while the block commits: later they
         would be of an earlier state than others', and would hinder a checkpoint.
         """
         with self._readers_lock:
-            self._keeps = False
+            self._keeps_snapshots = False
             for reader in self._readers:
                 if reader.latest and not reader.busy:
                     reader.end()
                 reader.latest = False
-            for table in self._known_rows if "" in self._written else self._written:
-                self._known_rows[table] = {}
+            for table in self._cached if "" in self._written else self._written:
+                self._cached[table] = {}
         try:
             yield
         finally:
-            self._keeps = self._alone
+            self._keeps_snapshots = self._alone
 
     # --- writing ----------------------------------------------------------------------------------------
 
@@ -358,7 +339,7 @@ class Connection(SqlConnection):
     def _commit(self) -> None:
         with self._translate():
             after = self._state_after() if self._dirty and self._note is not None else None
-            with self._ending_kept():
+            with self._ending_snapshots():
                 self._writer.execute("COMMIT")
         if after is not None:
             self._last = after if self._alone else None
@@ -416,11 +397,11 @@ class Connection(SqlConnection):
             if self.read_only or self._closed:
                 raise StoreError(f"{self.path} cannot be written.", way_out="Open it for writing.")
             if self.path == MEMORY:
-                with self._translate(), self._ending_kept():
+                with self._translate(), self._ending_snapshots():
                     self._writer.execute(*last)
                 return True
             part = Path(f"{self.path}.part")
-            with self._translate(), self._ending_kept():
+            with self._translate(), self._ending_snapshots():
                 try:
                     self._copy_to(part, last)
                 except BaseException:
@@ -458,7 +439,7 @@ class Connection(SqlConnection):
                 part.replace(self.path)
             finally:
                 self._writer = duckdb.connect(self.path)
-                _set_up(self._writer)
+                set_up(self._writer)
         self._note_commit(self._state())
 
     # --- inside -----------------------------------------------------------------------------------------
@@ -503,108 +484,15 @@ class Connection(SqlConnection):
         try:
             yield
         except duckdb.Error as error:
-            store_error = _translate_error(error, self.path)
+            store_error = translate_error(error, self.path)
             self._sound = self._sound and not isinstance(store_error, StoreCorruptError)
             if getattr(self._local, "still", False):
                 self._local.reader.latest = False  # the error has ended the transaction
             raise store_error from error
 
 
-def _set_up(connection: duckdb.DuckDBPyConnection) -> None:
-    for setting in SETTINGS:
-        connection.execute(setting)
-
-
 _OPEN = WeakSet[Connection]()
 """Files opened for writing by this program."""
-
-
-def _connect_file(
-    name: str, note: Note, *, read_only: bool, create: bool, accept_loss: bool
-) -> tuple[duckdb.DuckDBPyConnection, str]:
-    """Connect to the file, holding the note's lock; return the connection, and what was cut off the write-ahead file,
-    in words.
-    """
-    files.check(Path(name), create=create and not read_only)
-    if not note.lock(shared=read_only):
-        raise _make_lock_error(name, files.find_lock_holder(Path(name)))
-    if files.is_gone(Path(name)):
-        os.truncate(note.path, 0)  # of a store that somebody took away: the store that begins here lost nothing
-    if not accept_loss and note.finds_damage():
-        raise StoreCorruptError(
-            f"The write-ahead file of {name} does not match what was committed.",
-            way_out="Restore a complete backup, or accept the loss and continue with what is left.",
-            about="loss",
-        )
-    try:
-        return duckdb.connect(name, read_only=read_only), ""
-    except (duckdb.Error, UnicodeError, ValueError) as error:
-        torn = _TORN.search(str(error))
-        if torn is None:
-            raise _translate_error(error, name) from error
-        at = int(torn[1])
-        if read_only or not accept_loss:
-            raise StoreCorruptError(
-                f"The write-ahead file of {name} is torn at byte {at:,}, as a power cut leaves it.",
-                way_out="Accept the loss: the end is cut off there and saved beside it, and what came before stays.",
-                about="loss",
-            ) from error
-    with saying_refusals():
-        cut = files.cut_ahead(Path(name), at)
-    try:
-        return duckdb.connect(name), cut
-    except duckdb.Error as error:
-        raise _translate_error(error, name) from error
-
-
-def _make_lock_error(path: str, process: str) -> StoreLockedError:
-    """Return the error for a store that is open already. process: where, "" if unknown."""
-    here = process == str(os.getpid())
-    who = "this program" if here else f"process {process}" if process else "another process"
-    stop = f"Close it (or end {who})" if process and not here else "Close it"
-    locked = StoreLockedError(
-        f"{path} is in use by {who}, and a store has a single writer at a time.",
-        way_out=f"{stop}, or choose another store.",
-    )
-    locked.process = process
-    return locked
-
-
-def _translate_error(error: Exception, path: str) -> AmgsError:
-    """Return the engine's error for a DuckDB error."""
-    text = _CLASS.sub("", str(error).strip().split("\n", 1)[0]).rstrip(".")
-    if "lock on file" in text:
-        match = _OTHER_PROCESS.search(text)
-        return _make_lock_error(path, match[1] if match else "")
-    if _TOO_NEW.search(text):
-        return StoreTooNewError(f"{path}: {text}.", way_out="Update the program, or choose another store.")
-    if _DAMAGED.search(text) or isinstance(error, duckdb.FatalException | duckdb.InternalException):
-        return StoreCorruptError(
-            f"{path} cannot be read: {text}.", way_out="Restore a backup. The file was not changed."
-        )
-    if "surrogate" in text:
-        return UsageError(
-            "The text holds half a surrogate pair, which cannot be stored.", way_out="Remove that character."
-        )
-    if _NO_ROOM.search(text):
-        return StoreError(
-            f"{path} cannot be extended: {text}.",
-            title="The disk is full",
-            way_out="Free some space and try again; the store is unchanged.",
-            about="room",
-        )
-    if _NOT_ALLOWED.search(text):
-        return StoreError(
-            f"{path}, its folder or the whole disk is read-only for this program.",
-            title="The store cannot be written",
-            way_out="Allow writing there, or open it for reading.",
-            about="unwritable",
-        )
-    if unopened := _UNOPENED.fullmatch(text):
-        return StoreError(f"{path} cannot be opened: {unopened[1]}.", way_out="Check the path.")
-    return StoreError(
-        f"{path}: {text}.", way_out="Nothing was changed. Verify the store to see whether it is sound.", about="check"
-    )
 
 
 def _prepare_column(column: OfferedColumn) -> NDArray[Any]:

@@ -75,8 +75,6 @@ def lock_for_creation(path: Path) -> Iterator[None]:
 
 def find_lock_holder(path: Path) -> str:
     """Return the id of the process that holds DuckDB's lock on a file; "" if there is none or it cannot be told."""
-    if os.path.realpath(f"{path}.counter") in _HELD_HERE:
-        return str(os.getpid())  # its own lock is not told, and closing the file would lose it
     form = "hhqqi"  # type, from where, first byte, bytes, process
     try:
         with path.open("rb") as file:

@@ -178,7 +178,7 @@ def test_of_a_text_without_a_secret_only_a_digest_is_remembered_and_never_of_man
 ) -> None:
     known, secret = set[bytes](), "password: hunter2-Tr0ub4dor"
     monkeypatch.setattr(masking, "_CLEAN", known)
-    monkeypatch.setattr(masking, "_CLEAN_KEPT", 3)
+    monkeypatch.setattr(masking, "_MOST_CLEAN", 3)
     for number in range(10):
         text = f"The valve number {number} leaks."
         assert masking.mask(text) is masking.mask(text) is text

@@ -21,7 +21,7 @@ PANE: Final = WingPane(
         "L": ("sessions.live",),
         "slash": ("sessions.find",),
     },
-    offered="amgs.wings.sessions.listing:has_sessions",
+    offered="amgs.wings.sessions.files:has_sessions",
     exceptions={"sessions.restore": "the pane looks again by itself; r brings back what was lost"},
 )
 """What the screen gains."""

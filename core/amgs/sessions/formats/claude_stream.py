@@ -71,7 +71,7 @@ def _agent_of(record: Record) -> str:
     if "qwen_code_version" in record or record.get("subtype") == "session_start":
         return "Qwen Code"
     bare = record.get("subtype") == "init" and not {"tools", "uuid", "claude_code_version"} & {*record}
-    bare = bare and not text(record.get("model")).startswith("claude-")  # Cursor tells the name of it that it shows
+    bare = bare and not text(record.get("model")).startswith("claude-")  # Cursor writes its display name
     return "Cursor" if record.get("type") == "tool_call" or bare else ""
 
 

@@ -24,14 +24,14 @@ from amgs.masking import mask
 from amgs.sessions.building import ListMarks, SessionFormat
 from amgs.sessions.lines import content_text, fields, instant, is_packed, open_unpacked, parse_object
 from amgs.sessions.messages import words_of_user
-from amgs.sessions.opening import FORMATS, NOT_READ, format_of
+from amgs.sessions.opening import FORMATS, NOT_READ
 from amgs.sessions.turn import Session
 from amgs.types import Progress
+from amgs.wings.sessions.files import HEAD, format_at, id_of, list_files, read_head
 from amgs.wings.sessions.regrets import counted as caused
 from amgs.wings.sessions.regrets import regrets
 from amgs.wings.sessions.work import TurnRow, row_of
 
-_HEAD: Final = 64 * 1024
 _TAIL: Final = 256 * 1024
 _SHORT_TAIL: Final = 32 * 1024
 _END: Final = 4 * 1024
@@ -120,7 +120,7 @@ def list_sessions(
     most sessions examined; others are only counted.
     """
     end = monotonic() + seconds
-    files = sorted(_files(home, agent), key=lambda file: file[2], reverse=True)
+    files = sorted(list_files(home, agent), key=lambda file: file[2], reverse=True)
     listed: list[tuple[SessionFormat, ListedSession, bool]] = []
     more = 0
     for form, path, changed, size in files:
@@ -128,7 +128,7 @@ def list_sessions(
         newer = sum(row.changed >= changed_at(changed) for _, row, _ in listed) if limit is not None else 0
         full = limit is not None and newer >= limit
         if full and not project:
-            more += subagents or not _is_side(form, path, _head(path))
+            more += subagents or not _is_side(form, path, read_head(path))
             continue
         for row, in_time in _list_file(form, path, changed, size, 0 if full else end):
             if row.subagent and not subagents:
@@ -204,7 +204,7 @@ def search_sessions(home: Path, words: str, *, limit: int = 20, progress: Progre
     Results of tools and text that programs inserted are not searched; they would match too often. Raises Cancelled.
     """
     wanted = words.lower().split()
-    files = sorted(_files(home, ""), key=lambda file: file[2], reverse=True)
+    files = sorted(list_files(home, ""), key=lambda file: file[2], reverse=True)
     hits: list[FoundTurn] = []
     for done, (form, path, changed, size) in enumerate(files):
         if progress is not None:
@@ -233,11 +233,6 @@ def _may_contain(path: Path, words: Sequence[str]) -> bool:
     return all(word.encode() in data for word in words if word.isascii() and word.isalnum())
 
 
-def has_sessions() -> bool:
-    """Return whether there is a session file below the user's home folder."""
-    return next(_files(Path.home(), ""), None) is not None
-
-
 LATEST: Final = "last"
 """Name that stands for the most recently written session."""
 
@@ -253,9 +248,9 @@ def find_session(home: Path, name: str) -> tuple[Path, str | None]:
         if latest:
             return Path(latest[0].path), None
         raise InputError("No session lies here.", way_out="Give the path of a session file.")
-    files = sorted(_files(home, ""), key=lambda file: file[2], reverse=True)
+    files = sorted(list_files(home, ""), key=lambda file: file[2], reverse=True)
     every: list[tuple[str, Path, str | None]] = [
-        (_id_of(form, path, _head(path)), path, None) for form, path, _, _ in files
+        (id_of(form, path, read_head(path)), path, None) for form, path, _, _ in files
     ]
     named = [candidate for candidate in every if candidate[0].startswith(name) or candidate[1].stem.startswith(name)]
     named = named or [
@@ -277,81 +272,10 @@ def find_session(home: Path, name: str) -> tuple[Path, str | None]:
 
 def _sessions_inside(form: SessionFormat, path: Path) -> Iterator[tuple[str, Path, str | None]]:
     """Yield (id, file, id) of the sessions in a file of several."""
-    own = _format_of(form, path)
+    own = format_at(form, path)
     if own.inside is not None:
         with suppress(AmgsError):
             yield from ((id, path, id) for id in own.inside(path))
-
-
-_DATED: Final = re.compile(r"rollout-\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d-(.+)")
-_ENDS: Final = (".zst", ".gz", ".jsonl", ".json", ".messages")
-_UNNAMED: Final = (
-    "events",
-    "api_conversation_history",
-    "transcript",
-    "transcript_full",
-    "messages",
-    "conversation",
-    "store",
-)
-_BETWEEN: Final = ("logs", ".system_generated", "chats")
-
-
-def _id_of(form: SessionFormat, path: Path, head: bytes) -> str:
-    """Return the id that opens a session: from its file's name, the folder's if that is generic, or the id in its first
-    line.
-    """
-    name = path.name
-    for end in _ENDS:
-        name = name.removesuffix(end)
-    if dated := _DATED.fullmatch(name):
-        return dated[1]
-    if name in _UNNAMED:
-        return next((above.name for above in path.parents if above.name not in _BETWEEN), name)
-    match = form.marks.id.search(head.split(b"\n", 1)[0]) if form.marks and form.marks.id else None
-    return match[1].decode() if match else name
-
-
-def _head(path: Path) -> bytes:
-    """Return the beginning of a file; empty if it cannot be read."""
-    try:
-        with open_unpacked(path) as file:
-            return file.read(_HEAD)
-    except OSError:
-        return b""
-
-
-def _files(home: Path, agent: str) -> Iterator[tuple[SessionFormat, Path, float, int]]:
-    """Yield (format, path, time of change, size) of each session file; a compressed file only if the plain file does
-    not exist.
-    """
-    for form in FORMATS:
-        if agent and form.key != agent:
-            continue
-        for pattern in form.places:
-            for path in home.glob(pattern):
-                try:
-                    about = path.stat()
-                except OSError:
-                    continue
-                packed = path.suffix in (".zst", ".gz")
-                if about.st_size and not (packed and path.with_suffix("").exists()):
-                    yield form, path, about.st_mtime, about.st_size
-
-
-def session_files(home: Path) -> Iterator[tuple[SessionFormat, Path]]:
-    """Yield (format, path) of each session file once, oldest first."""
-    files = {path: (form, at) for form, path, at, _ in _files(home, "")}
-    for path, (form, _) in sorted(files.items(), key=lambda entry: entry[1][1]):
-        yield _format_of(form, path), path
-
-
-def _format_of(form: SessionFormat, path: Path) -> SessionFormat:
-    """Return the actual format of a file; two formats may share a folder."""
-    try:
-        return format_of(path)
-    except AmgsError:
-        return form
 
 
 def _list_file(
@@ -361,7 +285,7 @@ def _list_file(
     one row if there is no time to look into the file.
     """
     counted = monotonic() < end
-    own = _format_of(form, path) if form.marks is None and counted else form
+    own = format_at(form, path) if form.marks is None and counted else form
     ids: Sequence[str] = ()
     if own.inside is not None and counted and size <= _READ_WHOLE:
         with suppress(AmgsError):
@@ -390,14 +314,14 @@ def _list_session(form: SessionFormat, path: Path, changed: float, size: int, *,
         if counted and marks is None and size <= _READ_WHOLE:
             row = _fill_from_session(row, form.read(path))
         with _bytes_of(path, whole=counted) as data:
-            head, tail = data[:_HEAD], data[max(0, len(data) - (_TAIL if counted else _SHORT_TAIL)) :]
+            head, tail = data[:HEAD], data[max(0, len(data) - (_TAIL if counted else _SHORT_TAIL)) :]
             if match := _CWD.search(head):
                 row = replace(row, project=_string(match[1]))
             if marks is not None:
                 row = _fill_from_bytes(row, marks, data if counted else head, head, tail, counted=counted)
     except (OSError, ValueError, AmgsError):
         pass
-    return replace(row, id=_id_of(form, path, head), subagent=_is_side(form, path, head))
+    return replace(row, id=id_of(form, path, head), subagent=_is_side(form, path, head))
 
 
 def _is_side(form: SessionFormat, path: Path, head: bytes) -> bool:
@@ -497,7 +421,7 @@ def _bytes_of(path: Path, *, whole: bool) -> Iterator[mmap.mmap | bytes]:
     """Yield the bytes of a file; of a compressed file only its head unless `whole`."""
     if is_packed(path):
         with open_unpacked(path) as file:
-            yield file.read() if whole else file.read(_HEAD)
+            yield file.read() if whole else file.read(HEAD)
     else:
         with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
             yield data

@@ -18,7 +18,7 @@ from amgs.sessions.building import SessionFormat
 from amgs.sessions.turn import Session, Turn
 from amgs.types import Progress
 from amgs.types.gateway import Usage
-from amgs.wings.sessions.listing import session_files
+from amgs.wings.sessions.files import session_files
 
 _DATED: Final = re.compile(r"(?:-\d{8}|-\d{4}-\d\d-\d\d|-latest|\[[^\]]*\]|[@:].*)+$")
 """Suffixes of model names: versions and ways of running."""

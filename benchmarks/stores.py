@@ -11,6 +11,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from amgs.clock import FixedClock, parse_instant
+from amgs.conversation.summaries import AbstractiveSummariser
 from amgs.errors import InputError
 from amgs.ingest.raw_blocks import RawBlock
 from amgs.memory import Memory
@@ -31,11 +32,21 @@ class BenchClock(FixedClock):
 
 
 def open_memory(
-    rig: MemoryRig, place: Path | str = ":memory:", now: datetime = STILL, *, read_only: bool = False
+    rig: MemoryRig,
+    place: Path | str = ":memory:",
+    now: datetime = STILL,
+    *,
+    read_only: bool = False,
+    summariser: AbstractiveSummariser | None = None,
 ) -> Memory:
     """A memory with the models of a rig, whose clock stands still at `now`."""
     return Memory.open(
-        place, clock=BenchClock(now), embedder=rig.embedder, count_tokens=rig.count_tokens, read_only=read_only
+        place,
+        clock=BenchClock(now),
+        embedder=rig.embedder,
+        count_tokens=rig.count_tokens,
+        read_only=read_only,
+        summariser=summariser,
     )
 
 

@@ -107,6 +107,9 @@ def bench_conversation(
         int, Option("--questions", metavar="N", min=0, help="Answers that the language model judges; 0: none.")
     ] = 120,
     only: Annotated[str, Option("--only", metavar="NAME,NAME", help="These subjects; else all.")] = "",
+    abstractive: Annotated[
+        bool, Option("--abstractive", help="Judge answers after summaries by the model, too: half a minute each.")
+    ] = False,
     progress: Progress,
 ) -> BenchResult:
     """Measure every subject that the folder has data for, each with its controls beside it: dates, topics, questions,
@@ -118,7 +121,7 @@ def bench_conversation(
     from benchmarks.conversation.run import run
 
     model = partial(engine.load_model, progress) if questions else None
-    return run(memory_rig(engine, progress), data, model, questions, only=names_of(only))
+    return run(memory_rig(engine, progress), data, model, questions, only=names_of(only), abstractive=abstractive)
 
 
 @bench("evidence", summary="Measure what of the answers stands in frames.", example="evidence --data DIR")

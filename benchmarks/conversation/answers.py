@@ -23,9 +23,11 @@ from numpy.typing import NDArray
 
 from amgs.conversation.material import MessageCounter
 from amgs.conversation.messages import number_sessions
+from amgs.conversation.written import ModelSummariser
 from amgs.errors import ImpossibleBudgetError
 from amgs.memory import Memory
-from amgs.types.conversation import Message, OptimisedContext
+from amgs.types.conversation import ContextStrategy, Message, OptimisedContext
+from amgs_app.models.choice import LocalModel
 from benchmarks import locomo_data
 from benchmarks.bench_results import BenchTable, Comparator, MemoryRig, SubjectResult
 from benchmarks.conversation.evidence import SHARE, greedy
@@ -134,6 +136,7 @@ QUESTIONS = 120
 GOALS: Mapping[str, tuple[Comparator, float]] = {"gap_kept_7": (">=", 0.85), "gap_kept_7_of_evidence": (">=", 0.85)}
 NONE, FULL, EVIDENCE, OURS = "nothing", "the whole stretch", "evidence alone", "amgs"
 RANDOM, RECENT, MASK, NEIGHBOURS = "random", "recent", "masking", "BM25 + neighbours"
+LEVELS, ABSTRACTIVE = "levels: cited", "abstractive: by the model"
 SHUFFLED = "amgs, answers of other questions"
 _NAMES = {
     OURS: "gap_kept_7",
@@ -142,18 +145,25 @@ _NAMES = {
     RANDOM: "gap_random",
     RECENT: "gap_recent",
     MASK: "gap_masking",
+    LEVELS: "gap_levels",
+    ABSTRACTIVE: "gap_abstractive",
     SHUFFLED: "gap_shuffled",
 }
 _DRAWS = 2_000
+_OTHER = ", other"
+"""Ends the name of a method whose context is read before another question's answer."""
 
 Losses = dict[str, list[float]]
 """Nats a token by what was read, one value a question."""
 
 
 def measure_answers(
-    rig: MemoryRig, data: Path, model: Callable[[], BaseModel], questions: int = QUESTIONS
+    rig: MemoryRig, data: Path, model: Callable[[], BaseModel], questions: int = QUESTIONS, *, abstractive: bool = False
 ) -> SubjectResult | None:
-    """Judge so many questions of `locomo/` and `realtalk/`, half of each; None where there are none."""
+    """Judge so many questions of `locomo/` and `realtalk/`, half of each; None where there are none.
+
+    abstractive: also after a seventh in levels, as citations and as the model's own summaries of the same.
+    """
     corpora = {name: stretches(data / name, rig.count_tokens) for name in ("locomo", "realtalk")}
     corpora = {name: found for name, found in corpora.items() if found}
     if not corpora or not questions:
@@ -172,7 +182,7 @@ def measure_answers(
         for place, one in enumerate(chosen):
             rig.progress(place, len(chosen), f"answers of {name}")
             try:
-                _judge(one, rig, frozen, wrong[start:], losses)
+                _judge(one, rig, frozen, wrong[start:], losses, abstractive=abstractive)
                 groups[name] += [one.name] * len(one.questions)
             except ImpossibleBudgetError:
                 left_out += len(one.questions)
@@ -186,7 +196,9 @@ def measure_answers(
             pooled[method] += values
     for name, losses in {**by_corpus, "all": dict(pooled)}.items():
         groups_here = groups[name] if name in groups else [f"{c} {g}" for c in groups for g in groups[c]]
-        for method in (NONE, FULL, EVIDENCE, OURS, NEIGHBOURS, RANDOM, RECENT, MASK, SHUFFLED):
+        for method in losses:
+            if method.endswith(_OTHER):
+                continue
             kept, low, high = _kept(losses, method, groups_here)
             rows.append(
                 (name, method, str(len(groups_here)), float(np.mean(losses[method])), kept, f"{low:.2f}–{high:.2f}")
@@ -203,16 +215,19 @@ def measure_answers(
     return SubjectResult(metrics, GOALS, (table,))
 
 
-def _judge(one: Stretch, rig: MemoryRig, model: BaseModel, wrong: Sequence[str], losses: Losses) -> None:
+def _judge(
+    one: Stretch, rig: MemoryRig, model: BaseModel, wrong: Sequence[str], losses: Losses, *, abstractive: bool
+) -> None:
     """Read every context of a stretch once, and add what its questions' answers lose after each."""
     from benchmarks.focus_evaluation.answers import ContextReader
 
     read: dict[str, list[tuple[int, str]]] = defaultdict(list)
-    with open_memory(rig, now=one.now) as memory:
+    summariser = ModelSummariser(LocalModel(lambda: model)) if abstractive else None
+    with open_memory(rig, now=one.now, summariser=summariser) as memory:
         memory.conversation.add(one.name, one.messages)
         memory.apply_consolidation(memory.plan_consolidation())
         for number, question in enumerate(one.questions):
-            for method, text in _contexts(one, memory, question, rig.seed).items():
+            for method, text in _contexts(one, memory, question, rig.seed, abstractive=abstractive).items():
                 read[text].append((number, method))
     found: dict[tuple[int, str], float] = {}
     for text, wanted in read.items():
@@ -226,16 +241,18 @@ def _judge(one: Stretch, rig: MemoryRig, model: BaseModel, wrong: Sequence[str],
             for method in methods:
                 found[number, method] = right
                 if method in (NONE, OURS):
-                    found[number, f"{method}, other"] = other
+                    found[number, f"{method}{_OTHER}"] = other
     for number in range(len(one.questions)):
-        for method in (NONE, FULL, EVIDENCE, OURS, NEIGHBOURS, RANDOM, RECENT, MASK):
+        for method in dict.fromkeys(method for place, method in found if place == number):
             losses[method].append(found[number, method])
         # the gain of another answer, laid on the same scale
-        gain = found[number, f"{NONE}, other"] - found[number, f"{OURS}, other"]
+        gain = found[number, f"{NONE}{_OTHER}"] - found[number, f"{OURS}{_OTHER}"]
         losses[SHUFFLED].append(found[number, NONE] - gain)
 
 
-def _contexts(one: Stretch, memory: Memory, question: AnsweredQuestion, seed: int) -> dict[str, str]:
+def _contexts(
+    one: Stretch, memory: Memory, question: AnsweredQuestion, seed: int, *, abstractive: bool
+) -> dict[str, str]:
     """What is read for a question, by method."""
     messages = memory.conversation.show(one.name)
     counter = MessageCounter.of(memory._opened.count_tokens)
@@ -255,6 +272,10 @@ def _contexts(one: Stretch, memory: Memory, question: AnsweredQuestion, seed: in
         RECENT: greedy(np.arange(costs.size, dtype=np.float64), costs, budget),
     }
     shown = {name: _written(messages, np.flatnonzero(places)) for name, places in held.items()}
+    levels: Mapping[str, ContextStrategy] = {LEVELS: "levels", ABSTRACTIVE: "abstractive"} if abstractive else {}
+    for name, strategy in levels.items():
+        context = memory.conversation.optimise(one.name, question.text, budget=budget, strategy=strategy)
+        shown[name] = _sent(messages, context)
     return {NONE: "", **shown, OURS: _sent(messages, ours), MASK: _sent(messages, masked)}
 
 

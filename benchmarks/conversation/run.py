@@ -27,6 +27,7 @@ SUBJECTS: Mapping[str, Measure] = {
     "segments": measure_segments,
 }
 """By name; None where the folder lacks the data of a subject."""
+ANSWERS = "answers"
 
 
 def run(
@@ -36,21 +37,24 @@ def run(
     questions: int = QUESTIONS,
     *,
     only: Sequence[str] = (),
+    abstractive: bool = False,
 ) -> BenchResult:
     """Measure what a folder has data for; raises InputError when it has none.
 
     model: gives the language model that judges answers to so many questions; without it none are judged. only: these
-    of `SUBJECTS` and nothing else; raises UsageError for another name.
+    of `SUBJECTS`, or "answers", and nothing else; raises UsageError for another name. abstractive: answers are judged
+    after the model's own summaries, too.
     """
-    unknown = [name for name in only if name not in SUBJECTS]
+    unknown = [name for name in only if name not in (*SUBJECTS, ANSWERS)]
     if unknown:
-        raise UsageError(f"There is no subject {unknown[0]!r}.", way_out="One of: " + ", ".join(SUBJECTS) + ".")
-    found = measured(rig, data, {name: SUBJECTS[name] for name in only} if only else SUBJECTS)
-    if model is not None and not only:
-        rig.progress(len(SUBJECTS), len(SUBJECTS), "answers")
-        judged = _judged(rig, data, model, questions)
+        names = ", ".join((*SUBJECTS, ANSWERS))
+        raise UsageError(f"There is no subject {unknown[0]!r}.", way_out=f"One of: {names}.")
+    found = measured(rig, data, {name: SUBJECTS[name] for name in only if name in SUBJECTS} if only else SUBJECTS)
+    if model is not None and (not only or ANSWERS in only):
+        rig.progress(len(SUBJECTS), len(SUBJECTS), ANSWERS)
+        judged = _judged(rig, data, model, questions, abstractive=abstractive)
         if judged is not None:
-            found["answers"] = judged
+            found[ANSWERS] = judged
     if not found:
         raise InputError(
             f"{data} holds no data that conversations are measured with.",
@@ -63,7 +67,9 @@ def run(
     return BENCH.result({"subjects": list(found)}, dict(every.metrics), every.tables, goals=dict(every.goals))
 
 
-def _judged(rig: MemoryRig, data: Path, model: Callable[[], BaseModel], questions: int) -> SubjectResult | None:
+def _judged(
+    rig: MemoryRig, data: Path, model: Callable[[], BaseModel], questions: int, *, abstractive: bool
+) -> SubjectResult | None:
     """What answers to questions lose; a sentence instead where there is no model to say it."""
     if not installed("torch"):
         told = f"No language model is installed: {install_line('focus')}"
@@ -71,6 +77,6 @@ def _judged(rig: MemoryRig, data: Path, model: Callable[[], BaseModel], question
     from amgs_focus.errors import ModelMissingError
 
     try:
-        return measure_answers(rig, data, model, questions)
+        return measure_answers(rig, data, model, questions, abstractive=abstractive)
     except ModelMissingError as error:
         return SubjectResult({}, tables=(BenchTable("Answers", ("not run",), ((str(error),),)),))

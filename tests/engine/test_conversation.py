@@ -19,7 +19,7 @@ from amgs.clock import FixedClock, parse_instant
 from amgs.conversation.material import MessageCounter
 from amgs.conversation.messages import read_messages
 from amgs.conversation.optimise import optimise
-from amgs.conversation.protection import find_personal, group_atoms
+from amgs.conversation.protection import Protection, find_important, find_personal, group_atoms
 from amgs.errors import AmgsError, ImpossibleBudgetError, MessageError, UnknownConversationError, UsageError
 from amgs.types.conversation import (
     CONTEXT_CONFIGURATIONS,
@@ -218,6 +218,34 @@ def test_who_the_user_is_and_what_she_prefers_outlives_300_tokens(
 def test_what_is_personal_is_found_by_its_words(text: str, because: str) -> None:
     found = find_personal([Message(1, "user", text), Message(2, "assistant", text)])
     assert [one.because for one in found.values()] == ([because] if because else [])
+
+
+@pytest.mark.parametrize(
+    ("text", "because"),
+    [
+        ("My sister Ada keeps the light.", "says who or what a name is"),
+        ("Marta, our mechanic, came by.", "says who or what a name is"),
+        ("Vela is the buoy at the pier.", "says who or what a name is"),
+        ('By "dry run" I mean the one without writes.', "says who or what a name is"),
+        ("ETA stands for the hour at which we land.", "says who or what a name is"),
+        ("The boat is called Biscuit.", "says who or what a name is"),
+        ("Is Vela the buoy?", "an open question"),
+        ("Yes, the house is dry.", ""),
+        ("The tide turns on 3 May.", "a date"),
+        ("We decided to wait until 3 May.", "a decision"),
+        ("I want to paint the hull.", "a goal"),
+    ],
+)
+def test_high_fidelity_protects_definitions_dates_and_what_is_open(text: str, because: str) -> None:
+    found = find_important([Message(1, "user", text), Message(2, "tool", text)])
+    assert [own.because for own in found.values()] == ([because] if because else [])
+    assert not found or (found[0].level is Protection.HIGH) == because.startswith("says")
+
+
+def test_of_a_name_the_first_definition_is_protected_and_what_the_last_words_refer_to() -> None:
+    texts = ["Vela is the buoy at the pier.", "It blinks.", "Vela is a good buoy."]
+    found = find_important([Message(n + 1, "user", text) for n, text in enumerate(texts)], {2: "“that” refers to it"})
+    assert {place: own.level for place, own in found.items()} == {0: Protection.HIGH, 1: Protection.HIGH}
 
 
 def test_an_agents_question_finds_the_answer_within_a_small_budget(memory: amgs.Memory) -> None:

@@ -308,6 +308,7 @@ class ConversationContexts(ConversationContents):
             topics=cache(lambda: [(start, end) for start, end, _ in self._topics(asked.stored)]),
             summariser=self._context.summariser,
             settings=asked.settings,
+            referred=lambda: self._referred(asked),
         )
         stays = self._standing(asked.conversation, asked.messages)
         return protection.keep_what_fits(choose, frozenset(must), stays)
@@ -326,6 +327,16 @@ class ConversationContexts(ConversationContents):
         costs = [asked.counter.cost(message) for message in asked.messages]
         with context.derived.searching() as sources:
             return rate_messages(asked.query, asked.stored, costs, context.storage, sources, context.settings)
+
+    def _referred(self, asked: _Asked) -> dict[int, str]:
+        """Return why the last messages need an earlier one, by its number: a word in them is sure to refer to it."""
+        first = len(asked.messages) - asked.settings.recent + 1
+        mentions = self._storage.mentions.held(asked.conversation, max(first, 1), len(asked.messages))
+        return {
+            mention.antecedent[0]: f"“{mention.text}” in {citing.handle(mention.number, mention.number)} refers to it"
+            for mention in split_by_confidence(mentions, ABSTAINS_BELOW)[0]
+            if mention.antecedent is not None
+        }
 
     def _standing(self, conversation: str, messages: Sequence[Message]) -> frozenset[int]:
         """Return the numbers of these messages that every context keeps."""

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 
 from amgs.conversation.citing import Piece, pieces_of
-from amgs.conversation.protection import Protected, Protection
+from amgs.conversation.protection import Protected, ProtectedShare, Protection
 from amgs.text.language_model import CountTokens, approximate_tokens
 from amgs.types.conversation import ContextMessage, ContextSettings, Message, SpanFate
 
@@ -99,7 +99,15 @@ class Material:
 
     def reason(self, atom: Atom) -> str:
         """Return why an atom is protected."""
-        return next(own.because for own in map(self.protected.__getitem__, atom) if own.level == self.level(atom))
+        return self._strongest(atom).because
+
+    def share(self, atom: Atom) -> ProtectedShare:
+        """Return whose share of the budget a protected atom takes."""
+        return self._strongest(atom).share
+
+    def _strongest(self, atom: Atom) -> Protected:
+        """Return the highest protection of an atom's messages, of the first that has it."""
+        return max((self.protected[place] for place in atom), key=lambda own: own.level)
 
     def protect(self, atom: Atom) -> dict[int, Fate]:
         """Return the fates of a protected atom: whole, but for a long atom only the sentences that are protected."""

@@ -123,12 +123,14 @@ def optimise(
     topics: Topics | None = None,
     summariser: AbstractiveSummariser | None = None,
     settings: ContextSettings = DEFAULT,
+    referred: Callable[[], Mapping[int, str]] | None = None,
 ) -> OptimisedContext:
     """Choose what of the messages a model should read for a query.
 
     worths: computes each message's worth (see `relevance`); called only where not everything fits. previous: the plan
     of the last context, which stays as long as it fits; "" for none. restored: numbers of messages that must stay.
     topics: (start, end) indexes of each topic; None: sessions. summariser: see `render.digest`.
+    referred: reads the words of the last messages that refer to earlier ones, by the number of the latter.
 
     Raises ImpossibleBudgetError where even the required messages do not fit into the budget.
     """
@@ -147,7 +149,7 @@ def optimise(
         nonlocal shown
         shown = worths()
         longest = messages[-1].number
-        matters = find_important(messages) if settings.medium_share else None
+        matters = find_important(messages, referred and referred()) if settings.important_share else None
         return Material(
             messages,
             costs,

@@ -12,13 +12,15 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import IntEnum
+from typing import Literal
 
 from amgs.conversation.citing import handle, runs
 from amgs.conversation.coreference.passage import is_first_name
-from amgs.conversation.findings import acts, find_slots
+from amgs.conversation.findings import NO_NAMES, acts, find_slots
 from amgs.errors import ImpossibleBudgetError
 from amgs.log import journal
 from amgs.storage.store import Storage
+from amgs.text.names import clean_name
 from amgs.text.prose import sentences
 from amgs.types.conversation import ConversationKept, Message, OptimisedContext
 
@@ -34,26 +36,34 @@ class Protection(IntEnum):
     CRITICAL = 3
 
 
+ProtectedShare = Literal["preference", "recent", "important"]
+
+
 @dataclass(frozen=True, slots=True)
 class Protected:
     """Protection of a message and its reason. spans: (start, end) of the sentences that suffice where it is long; ():
-    only the whole message does.
+    only the whole message does. share: whose share of the budget a message below CRITICAL takes.
     """
 
     level: Protection = Protection.NONE
     because: str = ""
     spans: tuple[tuple[int, int], ...] = ()
+    share: ProtectedShare = "recent"
 
 
 def protect_messages(
-    messages: Sequence[Message], recent: int, restored: Collection[int] = (), important: Mapping[int, str] | None = None
+    messages: Sequence[Message],
+    recent: int,
+    restored: Collection[int] = (),
+    important: Mapping[int, Protected] | None = None,
 ) -> list[Protected]:
     """Return the protection of each message.
 
     CRITICAL: system prompts, pinned and restored messages, calls without a result yet, the last message and the user's
-    last, and who the user is. HIGH: the user's preferences and the last `recent` messages. MEDIUM: `important`.
+    last, and who the user is. HIGH: the user's preferences and the last `recent` messages.
 
-    restored: numbers of messages that were requested back. important: reasons by index.
+    restored: numbers of messages that were requested back. important: protection of others by index, see
+    `find_important`.
     """
     answered = {m.answers for m in messages if m.answers}
     task = max((n for n, m in enumerate(messages) if m.role == "user"), default=-1)
@@ -76,7 +86,7 @@ def protect_messages(
         if place >= len(messages) - recent:
             return Protected(Protection.HIGH, f"among the last {recent}")
         if important is not None and place in important:
-            return Protected(Protection.MEDIUM, important[place])
+            return important[place]
         return Protected()
 
     return [protect(place, message) for place, message in enumerate(messages)]
@@ -115,10 +125,13 @@ def find_personal(messages: Sequence[Message]) -> dict[int, Protected]:
             if _PREFERENCE.search(sentence) and not sentence.endswith("?"):
                 prefers.setdefault(place, []).append((start, end))
     protections = {
-        place: Protected(Protection.HIGH, "what the user prefers", tuple(spans)) for place, spans in prefers.items()
+        place: Protected(Protection.HIGH, "what the user prefers", tuple(spans), "preference")
+        for place, spans in prefers.items()
     }
     for place, span in who.values():
-        protections[place] = Protected(Protection.CRITICAL, "who the user is", (span, *prefers.get(place, ())))
+        protections[place] = Protected(
+            Protection.CRITICAL, "who the user is", (span, *prefers.get(place, ())), "preference"
+        )
     return protections
 
 
@@ -166,22 +179,57 @@ def ends_with_question(text: str) -> bool:
 _OPEN = {"question": "an open question", "goal": "a goal", "commitment": "a commitment"}
 
 
-def find_important(messages: Sequence[Message]) -> dict[int, str]:
-    """Return why messages of users and assistants matter, by index: a decision, or an open question, goal
-    or commitment.
+_DEFINITION = re.compile(
+    r"\b(?:[Mm]y|[Oo]ur|[Hh]is|[Hh]er|[Tt]heir) (?:[a-z][\w-]*,? ){1,3}?(?P<kin>[A-Z]\w+)"
+    r"|\b(?P<apposed>[A-Z]\w+)(?:,? (?:is|was|who is)|,) (?:my|our|the|his|her|their|an?) [a-z]"
+    r"|\b(?P<term>[A-Z][\w-]*|[\"“'][^\"”']{2,40}[\"”']) (?i:means|stands for|is short for|refers to|is defined as)\b"
+    r"|\b(?i:by) (?P<meant>[\"“']?\w[\w -]{1,40}?[\"”']?),? (?:I|we) mean\b"
+    r"|\b(?:(?:is|are|was) (?:called|named|known as)|(?:[Ww]e|I) (?:call|named|call(?:ed)?) (?:it|him|her|them|this)) "
+    r"(?P<called>[A-Z]\w+)"
+)
+"""A sentence that says who or what a name is: "my sister Ada, …", "Vela is our mooring buoy", "ETA means …"."""
+
+
+def find_important(messages: Sequence[Message], referred: Mapping[int, str] | None = None) -> dict[int, Protected]:
+    """Return the protection of messages of users and assistants that matter beyond the question, by index.
+
+    HIGH: the first that says who or what a name is, and those to which words of the last messages refer. MEDIUM: a
+    decision; an open question, goal or commitment; a date. The rules for definitions are English. referred: words that
+    refer to a message, by its number.
     """
     places = [n for n, m in enumerate(messages) if m.role in ("user", "assistant") and m.text.strip()]
-    texts = [messages[n].text for n in places]
-    reasons = {
-        places[act.place]: _OPEN[act.kind]
-        for act in acts(texts, [messages[n].speaker or messages[n].role for n in places])
-        if act.closed_by is None
+    texts = [messages[n].text[:_READ] for n in places]
+    medium: dict[int, str] = {}
+    for place, text in zip(places, texts, strict=True):
+        slots = {slot for slot, *_ in find_slots(text, names=NO_NAMES)}
+        if slots & {"decision", "date"}:
+            medium[place] = "a decision" if "decision" in slots else "a date"
+    for act in acts(texts, [messages[n].speaker or messages[n].role for n in places]):
+        if act.closed_by is None and medium.get(places[act.place]) != "a decision":
+            medium[places[act.place]] = _OPEN[act.kind]
+    protections = {place: Protected(Protection.MEDIUM, why, (), "important") for place, why in medium.items()}
+    protections |= _find_definitions({place: messages[place].text[:_READ] for place in places})
+    for place, message in enumerate(messages):
+        if referred and message.number in referred:
+            protections[place] = Protected(Protection.HIGH, referred[message.number], (), "important")
+    return protections
+
+
+def _find_definitions(texts: Mapping[int, str]) -> dict[int, Protected]:
+    """Return the protection of the first sentence that defines each name, by index."""
+    defined = dict[str, int]()
+    spans: dict[int, list[tuple[int, int]]] = {}
+    for place, text in texts.items():
+        for start, end in sentences(text):
+            sentence = text[start:end]
+            names = [clean_name(next(filter(None, match.groups()))) for match in _DEFINITION.finditer(sentence)]
+            new = [name for name in names if name and defined.setdefault(name.casefold(), place) == place]
+            if new and not sentence.endswith("?"):
+                spans.setdefault(place, []).append((start, end))
+    return {
+        place: Protected(Protection.HIGH, "says who or what a name is", tuple(own), "important")
+        for place, own in spans.items()
     }
-    for place in places:
-        first = next(find_slots(messages[place].text), None)  # decisions come before all else
-        if first is not None and first[0] == "decision":
-            reasons[place] = "a decision"
-    return reasons
 
 
 KIND = "keep"

@@ -19,7 +19,7 @@ from amgs.conversation.citing import source
 from amgs.conversation.cohesion import stems
 from amgs.conversation.findings import NO_NAMES, ElementClass, elements_of
 from amgs.conversation.material import KEPT, MASKED, Atom, Cited, Draft, Fate, Material
-from amgs.conversation.protection import Protection
+from amgs.conversation.protection import ProtectedShare
 from amgs.text.words import COMMON_WORDS
 from amgs.types.conversation import ContextStrategy
 
@@ -250,19 +250,16 @@ def _keep_protected(draft: Draft, strategy: ContextStrategy) -> None:
     material, settings = draft.material, draft.material.settings
     free = material.budget - draft.used
     small = min(1.0, material.budget / max(settings.full_recent, 1)) if strategy == "extractive" else 1.0
-    personal_places = frozenset(place for place, protection in enumerate(material.protected) if protection.spans)
-    for level, share, personal in (
-        (Protection.HIGH, settings.preference_share, True),
-        (Protection.HIGH, settings.recent_share * small, False),
-        (Protection.MEDIUM, settings.medium_share, False),
-    ):
+    shares: Mapping[ProtectedShare, float] = {
+        "preference": settings.preference_share,
+        "recent": settings.recent_share * small,
+        "important": settings.important_share,
+    }
+    for kind, share in shares.items():
         room = min(draft.used + int(free * share), material.budget)
-        for atom in sorted(material.atoms, key=lambda atom: -atom[-1]):
-            if (
-                material.level(atom) == level
-                and draft.is_dropped(atom)
-                and personal_places.isdisjoint(atom) != personal
-            ):
+        atoms = [atom for atom in material.atoms if material.level(atom) and material.share(atom) == kind]
+        for atom in sorted(atoms, key=lambda atom: (-material.level(atom), -atom[-1])):
+            if draft.is_dropped(atom):
                 changes = material.protect(atom)
                 if draft.used + draft.cost(changes) > room:
                     break

@@ -372,8 +372,8 @@ class ContextSettings:
     strategy: default. fill: most of the budget that a context uses. soft: share of that which a new plan uses when an
     earlier plan no longer fits. recent: number of last messages with priority HIGH; recent_share: most of the space
     besides CRITICAL that they take, less with `extractive` if the space is below `full_recent` tokens.
-    preference_share: the same for the user's preferences (HIGH). medium_share: the same for decisions, goals,
-    commitments and open questions (MEDIUM); 0 protects none. recalled: number of atoms answering a new query that are
+    preference_share: the same for the user's preferences (HIGH). important_share: the same for what matters beyond the
+    question (see `find_important`); 0 protects none of it. recalled: number of atoms answering a new query that are
     restored into a stored plan.
     """
 
@@ -384,12 +384,14 @@ class ContextSettings:
     recent_share: float = 0.25
     full_recent: int = 2_048
     preference_share: float = 0.1
-    medium_share: float = 0.0
+    important_share: float = 0.0
     recalled: int = 4
 
 
 CONTEXT_CONFIGURATIONS: Mapping[ContextConfiguration, ContextSettings] = {
     "default": ContextSettings(),
     "high-compression": ContextSettings(strategy="levels", fill=0.5, soft=0.6, recent=2, recent_share=0.2, recalled=2),
-    "high-fidelity": ContextSettings(soft=0.9, recent=8, recent_share=0.5, full_recent=0, medium_share=0.2, recalled=8),
+    "high-fidelity": ContextSettings(
+        soft=0.9, recent=8, recent_share=0.5, full_recent=0, important_share=0.2, recalled=8
+    ),
 }

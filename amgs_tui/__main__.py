@@ -44,7 +44,7 @@ def run(arguments: Sequence[str]) -> int:
     """Run a command line and return its exit code."""
     prepare_libraries()
     options = read_options(arguments)
-    installed = extras.installed("textual")
+    installed = extras.is_installed("textual")
     if options is not None and installed and has_screen():
         return _open_screen(options)
     with pause_collection():
@@ -149,7 +149,7 @@ def run_workstation(open_session: Callable[[], Any], **options: Any) -> int:
 
         operator = open_session()
         operators.append(operator)
-        if all(map(extras.installed, NEEDED)) and not operator.engine.attached:
+        if all(map(extras.is_installed, NEEDED)) and not operator.engine.attached:
             operator.engine.share = share_in_thread(operator.engine, lambda event: app.post_message(Overheard(event)))
         return operator
 
@@ -186,7 +186,7 @@ class TextualScreen:
         return run_workstation(open_session, **options)
 
     def serve(self, words: Sequence[str], port: int) -> int:
-        with extras.explained():
+        with extras.explain_missing():
             from amgs_tui.browser import serve
 
         return serve(words, port)

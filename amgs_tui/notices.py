@@ -196,7 +196,7 @@ class Notices:
         if problems:
             self.warn(ThemeError.title, explain(problems))
 
-    def ignored_settings(self, lines: Sequence[str]) -> None:
+    def report_ignored(self, lines: Sequence[str]) -> None:
         """Report settings that are ignored."""
         if lines:
             self.warn("Settings ignored" if len(lines) > 1 else "Setting ignored", "\n".join(lines), 12)

@@ -95,7 +95,7 @@ class ResultRouter:
             self.follow(opening.attached)
         looks = self.appearance
         self.notices.name_skipped_themes(looks.add_folders(opening.theme_folders))
-        self.notices.ignored_settings(opening.ignored)
+        self.notices.report_ignored(opening.ignored)
         looks.use_symbols(opening.symbols)
         self.use_keys(opening.keys, opening.commands)
         asked = looks.asked_theme or opening.theme

@@ -8,7 +8,7 @@ from functools import cache
 from pathlib import Path
 
 from amgs.errors import AmgsError
-from amgs.wing_registry import loaded
+from amgs.wing_registry import load_named
 from amgs_app.wing_views import views
 
 
@@ -34,7 +34,7 @@ class WingPane:
 @cache
 def wing_panes() -> Mapping[str, WingPane]:
     """Return the panes of all wings that have any, by the wing's name."""
-    return {name: loaded(f"amgs_tui.panes.{name}:PANE") for name, view in views().items() if view.look}
+    return {name: load_named(f"amgs_tui.panes.{name}:PANE") for name, view in views().items() if view.look}
 
 
 def front_pane(settings: Path | None = None) -> str:
@@ -49,4 +49,4 @@ def front_pane(settings: Path | None = None) -> str:
             return ""
     except AmgsError:
         return ""  # reported when the session is opened
-    return next((name for name, wing in wing_panes().items() if wing.offered and loaded(wing.offered)()), "")
+    return next((name for name, wing in wing_panes().items() if wing.offered and load_named(wing.offered)()), "")

@@ -74,7 +74,7 @@ def find_facts(memory: Memory, conversation: Conversation, retold: Mapping[str, 
 
 def _taken(memory: Memory, fact: str, hits: Sequence[Candidate]) -> str:
     """The id of the block that is taken to hold a fact; "" where none is."""
-    best = next(iter(memory.diagnosis.judged(fact, hits)), None)
+    best = next(iter(memory.diagnosis.judge_hits(fact, hits)), None)
     return best.block.id if best is not None and facts.is_match(best) else ""
 
 

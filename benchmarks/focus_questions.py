@@ -60,7 +60,7 @@ def run(
         **rig.parts(),
         "facts": hashlib.sha256(repr(facts).encode()).hexdigest()[:10],
         "text_encoder": encoder.name,
-        "search": QuestionSearch(encoder).options.told(),
+        "search": QuestionSearch(encoder).options.to_header(),
         **settings.model_dump(),
         "seed": SEED,
     }

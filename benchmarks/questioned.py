@@ -120,7 +120,7 @@ def questioned_memories(rig: MemoryRig, data: Path) -> Iterator[QuestionedMemory
             with Memory.open(":memory:", clock=clock, embedder=rig.embedder, count_tokens=count) as memory:
                 memory.conversation.add(one.name, one.messages)
                 memory.apply_consolidation(memory.plan_consolidation())
-                stored = memory._opened.storage.messages.held(one.name)
+                stored = memory._opened.storage.messages.read_messages(one.name)
                 own = {each.message.number: each.blocks for each in stored}
                 held = memory._opened.storage.blocks.get([i for ids in own.values() for i in ids])
                 asked = [

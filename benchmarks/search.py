@@ -165,7 +165,7 @@ def _peers(
     """The other ways, over the same vectors and texts; gives questions with the ids of what is truly nearest."""
     embedder = rig.embedder
     with open_storage(store.path, read_only=True) as raw:
-        numbers = raw.block_columns.embedded()
+        numbers = raw.block_columns.read_embedded()
         matrix = np.zeros((numbers.size, embedder.dimension), dtype=np.float32)
         for part in raw.block_columns.embedding_batches(batch=_BATCH):
             matrix[np.searchsorted(numbers, part.numbers)] = part.matrix

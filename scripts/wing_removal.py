@@ -16,7 +16,7 @@ from os import environ, pathsep
 from pathlib import Path
 from typing import Final
 
-from amgs.wing_registry import WINGS, loaded
+from amgs.wing_registry import WINGS, load_named
 
 ROOT: Final = Path(__file__).parents[1]
 REGISTRY: Final = Path("core/amgs/wing_registry.py")
@@ -120,7 +120,7 @@ def checks(store: Path, *, quick: bool) -> Iterator[tuple[str, list[str]]]:
 def make_store(name: str, path: Path) -> None:
     """A store in which the wing has written, as its tests make one; one with a note where they make none."""
     if (ROOT / "tests/wings" / name / "stores.py").is_file():
-        loaded(f"tests.wings.{name}.stores:make_store")(path)
+        load_named(f"tests.wings.{name}.stores:make_store")(path)
         return
     from amgs.clock import SystemClock
     from amgs.memory import Memory

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from amgs.wing_registry import loaded
+from amgs.wing_registry import load_named
 from amgs_tui.panes.base import Pane
 from amgs_tui.panes.calibration import CalibrationPane
 from amgs_tui.panes.conversation import ConversationPane
@@ -23,5 +23,5 @@ PANE_TYPES: tuple[type[Pane], ...] = (
     FocusPane,
     OverviewPane,
     ConversationPane,
-    *(loaded(wing.pane) for wing in wing_panes().values()),
+    *(load_named(wing.pane) for wing in wing_panes().values()),
 )

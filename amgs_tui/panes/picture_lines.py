@@ -146,7 +146,7 @@ class RowSifting:
 
     def read(self, line: str) -> ListFilter:
         """Return the filter that a line asks for, in the present order; raises UsageError for an impossible filter."""
-        wanted = self.now.filtered(line)
+        wanted = self.now.with_filter(line)
         check_filter(wanted, self.listing)
         return wanted
 
@@ -154,7 +154,7 @@ class RowSifting:
         """Return how many rows the half-written filter leaves, or what is wrong with it."""
         rows = self._rows()
         try:
-            wanted = replace(self.now.filtered(line), order="")
+            wanted = replace(self.now.with_filter(line), order="")
             left = len(visible_rows(self.pane, rows, wanted))
         except UsageError as error:
             return f"{error.message} {error.way_out}"

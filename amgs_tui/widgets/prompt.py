@@ -15,7 +15,7 @@ from textual.widget import Widget
 from textual.widgets import Input, Static
 from textual.widgets.input import Selection
 
-from amgs_app.panes.row_filter import listed
+from amgs_app.panes.row_filter import list_candidates
 from amgs_app.terminal.output import printable_line
 from amgs_tui.host import Complete, Completion, Explain
 
@@ -293,7 +293,7 @@ def _blocks_of(result: Any) -> list[Block]:
     for name in ("blocks", "candidates", "hits", "rows", "items", "mentions"):
         several = getattr(result, name, None)
         if name == "candidates" and several is not None and hasattr(result, "spans"):
-            several = listed(result)  # a frame's rows are numbered as its table has them
+            several = list_candidates(result)  # a frame's rows are numbered as its table has them
         if isinstance(several, tuple):
             values += [getattr(row, "block", row) for row in several]
     return [block for block in values if isinstance(block, Block)]

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from amgs.errors import InputError, UsageError
-from amgs.extras import install_line, installed
+from amgs.extras import install_line, is_installed
 from benchmarks.bench_results import Bench, BenchResult, BenchTable, Measure, MemoryRig, SubjectResult, joined, measured
 from benchmarks.conversation.answers import QUESTIONS, measure_answers
 from benchmarks.conversation.coreference import measure_coreference
@@ -71,7 +71,7 @@ def _judged(
     rig: MemoryRig, data: Path, model: Callable[[], BaseModel], questions: int, *, abstractive: bool
 ) -> SubjectResult | None:
     """What answers to questions lose; a sentence instead where there is no model to say it."""
-    if not installed("torch"):
+    if not is_installed("torch"):
         told = f"No language model is installed: {install_line('focus')}"
         return SubjectResult({}, tables=(BenchTable("Answers", ("not run",), ((told,),)),))
     from amgs_focus.errors import ModelMissingError

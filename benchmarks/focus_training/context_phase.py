@@ -131,7 +131,7 @@ class LoraTrainee:
 
     def teaching(self) -> AbstractContextManager[None]:
         """The teacher is the base alone."""
-        return self.adapter.disabled()
+        return self.adapter.disable()
 
     def encoder(self) -> GistEncoder:
         return self._gist

@@ -77,7 +77,7 @@ def keep_packs(world: QuestionedMemory) -> None:
     """Keep texts in a row as packs; those of a conversation end with a session."""
     rows: list[list[str]] = [[]]
     if world.conversation is not None:
-        stored = world.memory._opened.storage.messages.held(world.conversation.name)
+        stored = world.memory._opened.storage.messages.read_messages(world.conversation.name)
         numbers = number_sessions([each.message for each in stored])
         for place, each in enumerate(stored):
             if len(rows[-1]) >= _IN_A_ROW[True] or (place and numbers[place] != numbers[place - 1]):

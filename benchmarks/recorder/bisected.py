@@ -75,7 +75,7 @@ def measure_window(model: BaseModel, planted: PlantedCause, drawn: random.Random
     found = find_cause(planted.messages, score)
     if planted.cause is None:
         return CauseFound(planted, found, {})
-    ranked = WordSearch(planted.texts).ranked(planted.sentence)
+    ranked = WordSearch(planted.texts).rank_texts(planted.sentence)
     named = {
         "BM25": ranked[0] if ranked else -1,
         "random": drawn.randrange(len(found.spans)),

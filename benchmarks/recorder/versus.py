@@ -68,7 +68,7 @@ def controls(texts: Sequence[str], seed: int) -> list[Contender]:
     """What is no memory: BM25 over the same texts, any of them at random, and all of them."""
     words, drawn = WordSearch(texts), random.Random(seed)
     return [
-        Contender("BM25", lambda question: [texts[n] for n in words.ranked(question)], control=True),
+        Contender("BM25", lambda question: [texts[n] for n in words.rank_texts(question)], control=True),
         Contender("random", lambda _: drawn.sample(texts, len(texts)), control=True),
         Contender(EVERYTHING, lambda _: texts, control=True, bounded=False),
     ]

@@ -12,7 +12,7 @@ from typing import Any
 from amgs import wire
 from amgs.clock import FixedClock
 from amgs.memory import Memory
-from amgs_app.places.corpus import shipped
+from amgs_app.places.corpus import find_shipped
 from benchmarks.bench_results import BenchTable, MemoryRig, SubjectResult
 from benchmarks.scaleout.setup import ScaleoutSetup
 from benchmarks.stores import notes_now
@@ -26,7 +26,7 @@ def measure_parity(rig: MemoryRig, setup: ScaleoutSetup, corpus: Path | None = N
     """A corpus, that of the program unless given, taken in, consolidated, searched, framed, judged, changed, undone
     and verified on both; the control adds one sentence to the file's notes, which the comparison must see.
     """
-    corpus = corpus or shipped("sample_corpus")
+    corpus = corpus or find_shipped("sample_corpus")
     with setup.namespace("parity") as place:
         there = _told(rig, place, corpus)
     here = _told(rig, ":memory:", corpus)

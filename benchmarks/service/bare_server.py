@@ -46,7 +46,7 @@ def healthz() -> dict[str, Any]:
 def main(store: Path, folder: Path) -> None:
     """Read everything into memory, and serve it until interrupted."""
     with open_storage(store, read_only=True) as raw:
-        numbers = raw.block_columns.embedded()
+        numbers = raw.block_columns.read_embedded()
         matrix = np.zeros((numbers.size, MiniLM().dimension), dtype=np.float32)
         for part in raw.block_columns.embedding_batches():
             matrix[np.searchsorted(numbers, part.numbers)] = part.matrix

@@ -24,7 +24,7 @@ from amgs.sessions.turn import (
 )
 from amgs.types import Progress
 from amgs.types.conversation import ContextStrategy
-from amgs.wings.sessions.regrets import Regret, count_dropped_tokens, counted
+from amgs.wings.sessions.regrets import Regret, count_dropped_tokens, select_caused
 
 _STRATEGIES: tuple[ContextStrategy, ...] = ("mask", "extractive", "hybrid", "levels")
 """Those that keep messages whole and ask no model."""
@@ -104,7 +104,7 @@ class _Kept:
 
 def harness(session: Session, found: Sequence[Regret]) -> DropOutcome:
     """What the compactions that took place cost."""
-    own = counted(found)
+    own = select_caused(found)
     return DropOutcome("compaction", count_dropped_tokens(session), len(own), sum(one.tokens for one in own))
 
 
@@ -114,7 +114,7 @@ def instead(session: Session, found: Sequence[Regret], name: str, choose: Chosen
     """
     dropped = 0
     left: list[Regret] = []
-    own = counted(found)
+    own = select_caused(found)
     for boundary in session.boundaries:
         gone = find_dropped_turns(session, boundary)
         kept = set(choose(session, boundary, gone, budget_of(session, boundary)))

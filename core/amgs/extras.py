@@ -51,7 +51,7 @@ def install_line(extra: str) -> str:
     return f"pip install '{DISTRIBUTION}[{extra}]'"
 
 
-def installed(package: str) -> bool:
+def is_installed(package: str) -> bool:
     """Return whether a top-level package can be imported; it is not."""
     try:
         return find_spec(package) is not None
@@ -60,7 +60,7 @@ def installed(package: str) -> bool:
 
 
 @contextmanager
-def explained(whole: str = "") -> Iterator[None]:
+def explain_missing(whole: str = "") -> Iterator[None]:
     """Raise MissingExtraError, which says how to install it, where an optional package turns out to be missing.
 
     whole: the extra that all of it needs; named in place of the extra that brings this package alone.

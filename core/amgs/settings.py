@@ -152,7 +152,7 @@ class ProfileSettings(SettingsSection):
         """λ of the profile with this name."""
         return float(getattr(self, name))
 
-    def named(self) -> dict[str, float]:
+    def by_name(self) -> dict[str, float]:
         """λ of every profile by its name."""
         return {name: self.of(name) for name in PROFILES}
 
@@ -209,7 +209,7 @@ class Settings(SettingsSection):
 
     @field_validator("time_zone")
     @classmethod
-    def _known(cls, name: str) -> str:
+    def _check_zone(cls, name: str) -> str:
         try:
             if name:
                 ZoneInfo(name)

@@ -35,11 +35,11 @@ def wings() -> Mapping[str, Wing]:
     """Return every wing that has a part of a memory, by its name, in order; the `WING` of a wing without a part is
     None.
     """
-    wings_by_name = {name: loaded(f"amgs.wings.{name}:WING") for name in WINGS}
+    wings_by_name = {name: load_named(f"amgs.wings.{name}:WING") for name in WINGS}
     return {name: wing for name, wing in wings_by_name.items() if wing is not None}
 
 
-def loaded(place: str) -> Any:
+def load_named(place: str) -> Any:
     """Return what stands at `MODULE:NAME`."""
     module, _, name = place.partition(":")
     return getattr(importlib.import_module(module), name)

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol, Self, TypeVar
 
 from amgs.clock import Clock, FixedClock
 from amgs.errors import UNWRITABLE, InputError, StoreError, StoreLockedError, UsageError, saying_refusals
-from amgs.extras import explained
+from amgs.extras import explain_missing
 from amgs.patience import wait_for_store
 from amgs_app.gc_tuning import pause_collection
 from amgs_app.models.choice import TINY, LoadedModels
@@ -171,10 +171,10 @@ class Engine:
     def settings(self) -> WorkstationSettings:
         """Settings, read on first use; raises UsageError for an invalid file or variable. Warns about ignored keys."""
         if self._settings is None:
-            from amgs_app.settings import ignored_settings, load_settings
+            from amgs_app.settings import find_ignored, load_settings
 
             self._settings = load_settings(self.options.settings)
-            for line in ignored_settings(self.options.settings):
+            for line in find_ignored(self.options.settings):
                 self.warn(line)
         return self._settings
 
@@ -301,7 +301,7 @@ class Engine:
 
     def load_model(self, progress: Progress | None = None) -> BaseModel:
         """Load the base model on first use and return it; raises FocusError (ModelMissingError) if it is not found."""
-        with explained():
+        with explain_missing():
             return self._models.base(progress)
 
     def release_model(self) -> None:
@@ -327,7 +327,7 @@ class Engine:
         address = self.settings.model.server
         with self._lock:
             if address and self._model_server is None:
-                with explained("client"):
+                with explain_missing("client"):
                     from amgs_app.models.model_server import KEY, ModelServer
                 self._model_server = ModelServer(address, os.environ.get(KEY, ""))
             return self._model_server

@@ -272,7 +272,7 @@ class OpenContext:
         self.let_go()
         if path is not None and fresh is not None:
             fresh.replace(path)
-            writer.moved(path)
+            writer.follow_file(path)
         self._runtime, self._trace, self._view = runtime, writer, runtime.snapshot()
         self._kept = real_path(folder) if folder is not None else None
         return runtime

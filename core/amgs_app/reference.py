@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from amgs.wing_registry import loaded
+from amgs.wing_registry import load_named
 from amgs_app.wing_views import views
 
 Words = tuple[tuple[str, str], ...]
@@ -134,7 +134,7 @@ SCREEN: Final[dict[str, Words]] = {
         ("worth", "From 0 to 1: how likely the best message of the span is to be needed for the question."),
         ("ledger", "What each stage took from the tokens and added to them; each row continues from the last."),
     ),
-    **{name: loaded(view.terms) for name, view in views().items() if view.terms},
+    **{name: load_named(view.terms) for name, view in views().items() if view.terms},
 }
 """Terms in each pane's figure."""
 

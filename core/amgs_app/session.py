@@ -215,7 +215,7 @@ class Operator:
             raise
         if self.keeps_drafts and self.draft is not draft:
             keep_drafts(self.engine, () if self.draft is None else self.draft.edits)
-        listed = call.operation.listed(result)
+        listed = call.operation.list_ids(result)
         if listed is not None:
             self.listed = listed
         if call.operation.keeps == "search":

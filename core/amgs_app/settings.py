@@ -140,7 +140,7 @@ def load_settings(file: Path | None = None) -> WorkstationSettings:
 
     file: a TOML file that must exist; None for the file in the user's configuration folder, which may be missing.
     Raises UsageError for an invalid value, with the key and the file or variable that sets it. Unknown keys are
-    ignored, since an earlier version may have had them; see `ignored_settings`.
+    ignored, since an earlier version may have had them; see `find_ignored`.
     """
     path = file if file is not None else default_file()
     settings, faults = check_settings(_read_values(path, named=file is not None))
@@ -243,7 +243,7 @@ _FORMS: Final[Mapping[str, Callable[[str], str]]] = MappingProxyType(
 """Settings that are texts of a form: each gives what such a setting takes, "" where the text fits."""
 
 
-def ignored_settings(file: Path | None = None) -> tuple[str, ...]:
+def find_ignored(file: Path | None = None) -> tuple[str, ...]:
     """Return a line about each key that a file or variable sets and that is not a setting: where it is set, and similar
     keys.
     """

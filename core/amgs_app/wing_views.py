@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 
-from amgs.wing_registry import WINGS, loaded
+from amgs.wing_registry import WINGS, load_named
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,4 +46,4 @@ class WingView:
 @cache
 def views() -> Mapping[str, WingView]:
     """Return the view of every wing, by the wing's name (which is also the name of its pane)."""
-    return {name: loaded(f"amgs_app.views.{name}:VIEW") for name in WINGS}
+    return {name: load_named(f"amgs_app.views.{name}:VIEW") for name in WINGS}

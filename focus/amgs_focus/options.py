@@ -83,7 +83,7 @@ class SearchOptions:
             )
         return cls(**values)
 
-    def told(self) -> dict[str, Any]:
+    def to_header(self) -> dict[str, Any]:
         """As a trace's header has it."""
         return asdict(self)
 

@@ -68,7 +68,7 @@ class Band(NamedTuple):
     level: int
 
 
-def joined(entries: tuple[Band, ...]) -> tuple[Band, ...]:
+def join_bands(entries: tuple[Band, ...]) -> tuple[Band, ...]:
     """Bands in order that tile the lifetime, neighbours of the same level joined."""
     bands: list[Band] = []
     for entry in entries:

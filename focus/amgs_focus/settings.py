@@ -105,7 +105,7 @@ class FocusSettings(RunConstants):
     answer_tokens: int = Field(default=256, gt=0, description="Maximum tokens of an answer.")
     seed: int = Field(default=0, ge=0, description="Random seed of sampling when the temperature is above 0.")
 
-    def changed(self, key: str, value: str) -> FocusSettings:
+    def with_setting(self, key: str, value: str) -> FocusSettings:
         """Return the same with a CHANGEABLE setting read from text. Raises SettingError, which says what is allowed."""
         if key not in CHANGEABLE:
             raise SettingError(

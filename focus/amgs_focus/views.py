@@ -22,7 +22,7 @@ from amgs_focus.records import (
     NodeRef,
     Reason,
     SpanSource,
-    joined,
+    join_bands,
 )
 
 LEAST_SHARE = 0.15
@@ -228,4 +228,4 @@ class FocusView:
 
     @property
     def bands(self) -> tuple[Band, ...]:
-        return joined(tuple(Band(entry.start, entry.end, entry.level) for entry in self.entries))
+        return join_bands(tuple(Band(entry.start, entry.end, entry.level) for entry in self.entries))

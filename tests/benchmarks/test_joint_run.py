@@ -113,7 +113,7 @@ def test_a_fresh_adapter_changes_nothing_and_a_trained_one_can_be_switched_off(l
         torch.nn.init.normal_(parameter, std=0.5)
     changed = model.forward(rows)
     assert not torch.allclose(changed, plain)
-    with adapter.disabled():
+    with adapter.disable():
         assert torch.equal(model.forward(rows), plain)
     assert torch.equal(model.forward(rows), changed)
     assert all(parameter.requires_grad for parameter in adapter.parameters())

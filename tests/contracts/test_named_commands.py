@@ -12,7 +12,7 @@ import pytest
 from textual.binding import Binding
 
 from amgs import Memory
-from amgs.wing_registry import loaded, wings
+from amgs.wing_registry import load_named, wings
 from amgs_app import cli, reference
 from amgs_app.calls.plain_values import SHARED_OPTIONS, flag_of
 from amgs_app.calls.registry import EXAMPLES, LEFT, standard
@@ -155,7 +155,7 @@ def _of_a_memory(name: str) -> bool:
     first, part, *method = name.split(".")
     found = getattr(Memory, part, None) if first == "memory" else None
     if part in wings() and method:
-        return hasattr(loaded(wings()[part].part), method[0])
+        return hasattr(load_named(wings()[part].part), method[0])
     if isinstance(found, property) and method:
         assert found.fget is not None
         found = getattr(read_return_type(found.fget), method[0], None)

@@ -104,11 +104,11 @@ class Reader:
             passing.sort(key=lambda row: (row.block.last_reinforced_at, row.number), reverse=True)
         return np.sort(np.array([row.number for row in passing[:limit]], dtype=np.int64))
 
-    def stored(self, numbers: Sequence[int]) -> Sequence[NumberedBlock]:
+    def read_blocks(self, numbers: Sequence[int]) -> Sequence[NumberedBlock]:
         return [self.rows[n - 1] for n in numbers if 1 <= n <= len(self.rows)]
 
     def facts(self, numbers: Sequence[int]) -> ScoringFacts:
-        rows = self.stored(sorted(numbers))
+        rows = self.read_blocks(sorted(numbers))
         return ScoringFacts(
             numbers=np.array([row.number for row in rows], dtype=np.int64),
             ids=np.array([row.block.id for row in rows], dtype=object),
@@ -168,5 +168,5 @@ def world(
         index.add([number], vector[None])
     clock = FixedClock(NOW)
     graph = LiveGraph(lambda: (columns(links), every), lambda: 1, clock, GraphSettings())
-    sequences = build_sequences(BlockFeatures.none().merged(traits(blocks)), graph.view())
+    sequences = build_sequences(BlockFeatures.none().merge_changed(traits(blocks)), graph.view())
     return Sources(reader, keyword, index, graph, embed, embed, clock, lambda: sequences, lambda _: True)

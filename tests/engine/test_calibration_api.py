@@ -117,7 +117,7 @@ def test_questions_tell_what_a_calibration_would_move_before_it_is_carried_out(t
             QuestionCase("dome valve QX-7741-B stalls", must_contain=("no note says this",)),
         )
         before, counter = memory.blocks(BlockFilter()), memory.change_counter
-        found = memory.diagnosis.calibrated(plan, cases)
+        found = memory.diagnosis.compare_calibration(plan, cases)
         assert (memory.blocks(BlockFilter()), memory.change_counter) == (before, counter)
         outcomes = [check(case, memory) for case in cases]
         memory.calibration.apply(plan)

@@ -105,13 +105,13 @@ def test_the_rank_of_the_pool_is_the_rank_of_the_frame(tmp_path: Path) -> None:
     with consolidated(tmp_path) as memory:
         question = Question("q", "dome valve stalls", "single", ("people/ilse.md",))
         for weights in (ATTENTION.weights, POOR.weights):
-            _, (one,) = memory.calibration._asked("TASK", [question], None)
+            _, (one,) = memory.calibration._read_questions("TASK", [question], None)
             frame = memory.assemble("TASK", query=question.text, weights=weights, reinforce=False)
             slow = sorted(
                 (c for c in frame.candidates if c.fate != "below_threshold"), key=lambda c: (-c.score, c.block.id)
             )
             vector = np.array([getattr(weights, name) for name in COMPONENTS])
-            assert one.ranked(vector, 50) == [c.block.id for c in slow]
+            assert one.rank_ids(vector, 50) == [c.block.id for c in slow]
             (ilse,) = memory.resolve_source("people/ilse.md")
             found = ilse in {c.block.id for c in slow[:10]}
             assert score([one], weights).recall == float(found)

@@ -151,7 +151,7 @@ def test_which_blocks_have_vectors_is_told_by_those_kept_and_by_what_changed_sin
     with opened(path) as memory:
         memory.search("the quarry")
         derived, storage = memory._context.derived, memory._storage
-        kept, roll = derived._kept.embedded(), derived._roll
+        kept, roll = derived._kept.read_embedded(), derived._roll
         assert kept is not None and kept[0].size == 150 and roll is not None
-        assert roll.with_vector.tolist() == storage.block_columns.embedded().tolist()
+        assert roll.with_vector.tolist() == storage.block_columns.read_embedded().tolist()
         assert roll.with_vector.size == 155 and roll.numbers.size == 159

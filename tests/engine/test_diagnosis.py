@@ -225,7 +225,7 @@ def test_a_message_that_begins_with_a_name_was_said_by_that_person() -> None:
             "talk", [{"role": role, "content": text} for role, text in zip(roles, said, strict=True)]
         )
         best = {
-            who: memory.diagnosis.judged(fact, memory.diagnosis.hits(fact))[0]
+            who: memory.diagnosis.judge_hits(fact, memory.diagnosis.hits(fact))[0]
             for who in ("Ilse", "Jon")
             for fact in [f"{who} sold his old boat in Visby, and that was last summer"]
         }

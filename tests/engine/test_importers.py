@@ -130,7 +130,7 @@ def test_a_circle_of_parents_ends_and_is_named() -> None:
     data[0]["mapping"]["n1"]["parent"] = "n3"
     found = read_document(data, OPTIONS)
     assert any("circle" in one.reason for one in found.left_out)
-    assert found.taken("message") == 4
+    assert found.count_taken("message") == 4
 
 
 def edited(*, leaf: str = "", times: bool = True) -> list[dict[str, Any]]:
@@ -164,7 +164,7 @@ def edited(*, leaf: str = "", times: bool = True) -> list[dict[str, Any]]:
 def test_of_a_conversation_of_claude_the_last_branch_is_taken(leaf: str, says: list[str], times: bool) -> None:
     found = read_document(edited(leaf=leaf, times=times), OPTIONS)
     assert [one.content for one in drafts(found)] == says
-    assert found.found["message"] == 7 and found.taken("message") == len(says)
+    assert found.found["message"] == 7 and found.count_taken("message") == len(says)
 
 
 @pytest.mark.parametrize("ending", ["memory.json", "memory.jsonl"])
@@ -293,8 +293,8 @@ def test_whatever_stands_in_a_document_each_record_is_taken_or_named(name: Forei
     except InputError:
         return  # nothing of the format is left in it
     for kind, count in found.found.items():
-        assert 0 <= found.taken(kind) <= count
-        assert found.taken(kind) <= max(len(found.drafts[kind]), kind == "conversation" and count)
+        assert 0 <= found.count_taken(kind) <= count
+        assert found.count_taken(kind) <= max(len(found.drafts[kind]), kind == "conversation" and count)
     for conversation in found.conversations:
         messages = [message for message, _ in conversation.messages]
         assert read_messages(messages, NOW).messages == tuple(messages)

@@ -165,14 +165,14 @@ def test_a_store_from_before_sources_were_kept_learns_them_from_its_blocks(tmp_p
         two_folders(memory, tmp_path)
         memory.ingest_text("A thought.", meta={"source": "diary"})
         store = memory._storage
-        named, held = store.sources.names(), store.sources.held()
+        named, held = store.sources.names(), store.sources.read_pieces()
         roots = {str(tmp_path / "Alpha"): "", str(tmp_path / "Beta"): "Beta/"}
         with store.transaction():
             store.tables.clear("sources")
             store.tables.clear("source_blocks")
             store.meta.keep("source folders", json.dumps(roots))
             store.sources.adopt()
-        assert (store.sources.names(), store.sources.held()) == (named, held)
+        assert (store.sources.names(), store.sources.read_pieces()) == (named, held)
         assert [(one.source, one.position) for one in held] == [
             ("Beta/README.md", 1),
             ("Beta/README.md", 2),

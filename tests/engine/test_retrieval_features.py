@@ -130,10 +130,10 @@ def test_a_turn_of_a_chat_shares_the_words_that_its_speaker_said_before_and_is_o
 
 def test_a_common_word_calls_somebody_only_where_it_is_written_as_a_name() -> None:
     talk = [turn("Will", "Will: hello", "a#0"), turn("Bo", "Bo: hi", "a#1")]
-    traits_of = BlockFeatures.none().merged(traits(talk))
-    assert traits_of.named("what will Bo say") == (traits_of.names.index("bo"),)
-    assert traits_of.named("Will it rain?") == ()
-    assert traits_of.named("what does Will say") == (traits_of.names.index("will"),)
+    traits_of = BlockFeatures.none().merge_changed(traits(talk))
+    assert traits_of.find_names("what will Bo say") == (traits_of.names.index("bo"),)
+    assert traits_of.find_names("Will it rain?") == ()
+    assert traits_of.find_names("what does Will say") == (traits_of.names.index("will"),)
 
 
 MANUAL = [
@@ -174,12 +174,12 @@ def test_no_form_ranks_an_answer_below_the_better_of_words_and_meaning(form: str
 
 def test_changed_traits_replace_the_old_and_the_rest_stays() -> None:
     blocks = [turn(s, c, f"one#{i}") for i, (s, c) in enumerate(TALK)]
-    old = BlockFeatures.none().merged(traits(blocks))
+    old = BlockFeatures.none().merge_changed(traits(blocks))
     renamed = [replace(blocks[0], meta={"speaker": "Cy", "source": "one#0"})]
-    new = old.without(np.array([2])).merged(traits(renamed))
+    new = old.without(np.array([2])).merge_changed(traits(renamed))
     assert new.numbers.tolist() == [1, 3, 4]
     assert [new.names[i] for i in new.name] == ["cy", "ann", "bo"]
-    assert new.named("what did Cy and Ann do?") == (0, 2) or set(new.named("Cy Ann")) == {
+    assert new.find_names("what did Cy and Ann do?") == (0, 2) or set(new.find_names("Cy Ann")) == {
         new.names.index("cy"),
         new.names.index("ann"),
     }
@@ -196,7 +196,7 @@ def held(postings: StemPostings) -> dict[int, float]:
 def plain_words(sources: Sources, query: str, numbers: list[int], turns: int, parts_after: int) -> np.ndarray:
     """(m, 6) the features of words by their formulas, block by block; blocks to `turns` are turns, then come parts."""
     index, cut = sources.keyword, sources.keyword.query(query)
-    named = sources.sequences().called(query)
+    named = sources.sequences().find_speakers(query)
     spoken = {t.text for t in index.content(cut, ["ann"] if named else [])}
     whole = {t: held(index.postings(t.text, 99)) for t in cut.terms}
     opening = {t: held(index.openings(t.text, 99)) for t in cut.terms}

@@ -107,7 +107,7 @@ def test_whatever_stands_in_a_session_file_each_record_is_taken_or_named(tmp_pat
     documents = read_files([file])
     found = records_of(documents, IngestSettings())
     assert documents[0].session is not None and found.found["record"] == len(records)
-    assert all(0 <= found.taken(kind) <= count for kind, count in found.found.items())
+    assert all(0 <= found.count_taken(kind) <= count for kind, count in found.found.items())
     for conversation in found.conversations:
         messages = [message for message, _ in conversation.messages]
         assert read_messages(messages, NOW).messages == tuple(messages)

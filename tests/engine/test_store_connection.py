@@ -194,7 +194,7 @@ def test_a_store_of_any_older_schema_is_brought_up_with_what_it_holds(tmp_path: 
             assert store.meta.get("kept") == "yes"
             if version == LATEST - 1:  # a long text that nobody named
                 assert [one.name for one in store.sources.names()] == ["text-ab"]
-                assert [one.source for one in store.sources.held()] == ["text-ab"]
+                assert [one.source for one in store.sources.read_pieces()] == ["text-ab"]
             tables = {str(row[0]) for row in store.rows("SELECT table_name FROM duckdb_tables()")}
             assert {"memory_blocks", "reviews", "edge_walks"} <= tables
 

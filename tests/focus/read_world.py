@@ -36,7 +36,7 @@ def slow_logits(history: ReadHistory, tree: LifetimeTree) -> torch.Tensor:
             if code in kept and place < context.read - 1:
                 at, layers = kept[code]
                 by = torch.tensor([place - at])
-                layers = [(MODEL.turned(keys, by), values) for keys, values in layers]
+                layers = [(MODEL.rotate_keys(keys, by), values) for keys, values in layers]
                 pairs = zip(MODEL.layers_of(cache) or layers, layers, strict=True)
                 whole = layers
                 if cache.length:

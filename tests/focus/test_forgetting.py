@@ -57,7 +57,7 @@ def test_a_node_set_is_a_set(ours: set[NodeRef], theirs: set[NodeRef]) -> None:
     assert set(one - other) == ours - theirs
     assert set(one & other) == ours & theirs
     assert all((node in one) == (node in ours) for node in ours | theirs)
-    assert (one | other == other | one) and NodeSet.joined(one.runs) == one
+    assert (one | other == other | one) and NodeSet.join(one.runs) == one
 
 
 # --- the plan --------------------------------------------------------------------------------------------
@@ -112,7 +112,7 @@ def test_guards_spare_what_is_tagged_pinned_standing_worth_something_or_asked_fo
     tree = LifetimeTree(MODEL, PointerEncoder(), block_size=4)
     tree.append([97 + at % 26 for at in range(64)])
     tree.catalogue.tag(Tag(1, 2, "incident"))
-    tree.catalogue.usage.measured(NodeRef(1, 3), 0.4)
+    tree.catalogue.usage.record_gain(NodeRef(1, 3), 0.4)
     now = RetentionContext(64, frozenset({NodeRef(1, 1)}), (NodeRef(0, 2),))
     rules = ForgetRules(half_life=1, recent=0)
     assert fates(tree, 1, rules, now)[:5] == ("tagged", "in_window", "pinned", "worth", "weak")
@@ -125,7 +125,7 @@ def test_guards_spare_what_is_tagged_pinned_standing_worth_something_or_asked_fo
 def test_what_was_measured_to_be_worth_little_fades_twice_as_fast() -> None:
     tree = small_tree(100)
     before = assess(tree, 1, 0, 2, EAGER, spare(tree)).strength
-    tree.catalogue.usage.measured(NodeRef(1, 0), -0.1)
+    tree.catalogue.usage.record_gain(NodeRef(1, 0), -0.1)
     after = assess(tree, 1, 0, 2, EAGER, spare(tree)).strength
     assert after[0] == pytest.approx(before[0] ** 2) and after[1] == before[1]
 

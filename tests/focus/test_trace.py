@@ -97,12 +97,12 @@ def test_the_trace_of_a_killed_process_can_be_read_when_asked(
 class Forger(TraceWriter):
     """Writes another token than was decoded, with a checksum that fits."""
 
-    def stepped(self, record: StepRecord) -> None:
+    def record_step(self, record: StepRecord) -> None:
         if record.step == 4:
             record = StepRecord(
                 **{name: getattr(record, name) for name in StepRecord.__dataclass_fields__} | {"token": 65}
             )
-        super().stepped(record)
+        super().record_step(record)
 
 
 def test_a_replay_that_strays_is_named_by_line(tmp_path: Path) -> None:

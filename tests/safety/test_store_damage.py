@@ -63,12 +63,12 @@ def test_bytes_that_changed_in_the_write_ahead_file_are_noticed_before_they_are_
 
 def test_a_write_ahead_file_that_grew_past_its_note_raises_no_alarm(tmp_path: Path) -> None:
     ahead, follower = tmp_path / "s.duckdb.wal", WriteAhead(tmp_path / "s.duckdb")
-    assert follower.written() == WrittenPart() and not follower.differs(WrittenPart())
+    assert follower.measure_written() == WrittenPart() and not follower.differs(WrittenPart())
     ahead.write_bytes(bytes(range(200)))
-    noted = follower.written()
+    noted = follower.measure_written()
     ahead.write_bytes(bytes(range(200)) + b"more")
-    assert not follower.differs(noted) and follower.written().size == 204
-    assert WriteAhead(tmp_path / "s.duckdb").written() == follower.written()
+    assert not follower.differs(noted) and follower.measure_written().size == 204
+    assert WriteAhead(tmp_path / "s.duckdb").measure_written() == follower.measure_written()
     ahead.write_bytes(bytes(range(100)) + bytes(104))
     assert follower.differs(noted)
     ahead.write_bytes(b"another file, begun by a checkpoint" * 9)

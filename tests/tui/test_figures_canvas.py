@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 
 from amgs_app.render.canvas import Canvas, Figure, clean, in_ascii, ink
-from amgs_app.render.format import age, half_life, milliseconds, share, short_count, signed, span
+from amgs_app.render.format import age, format_signed, half_life, milliseconds, share, short_count, span
 from amgs_app.render.glyphs import apportion
 from tests.tui.figure_samples import NOW
 
@@ -50,7 +50,7 @@ def test_apportioned_cells_add_up(parts: list[float], cells: int) -> None:
 
 def test_numbers_read_as_on_an_instrument() -> None:
     assert (share(0.412), share(-0.07), share(1.0), share(-0.001)) == (".41", "−.07", "1.00", ".00")
-    assert (signed(0.41), signed(-0.41)) == ("+.41", "−.41")
+    assert (format_signed(0.41), format_signed(-0.41)) == ("+.41", "−.41")
     assert (milliseconds(0.0), milliseconds(0.84), milliseconds(93.0), milliseconds(1900)) == (
         "·",
         "0.8 ms",

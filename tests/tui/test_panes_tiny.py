@@ -49,7 +49,7 @@ async def test_the_cursor_of_the_list_never_stands_on_another_block_than_the_cur
         pane = driven.pane(DecayPane)
         assert pane.rows > 1
         outside, inside = (row.block for row, _ in pane.items[:2])
-        pane.use_sift(pane.sift.filtered(f'"title={inside.title}"'))
+        pane.use_sift(pane.sift.with_filter(f'"title={inside.title}"'))
         await driven.settle()
         driven.app.pick(outside.id)
         await driven.settle()

@@ -23,7 +23,7 @@ ROWS: tuple[Row, ...] = (
 
 
 def sifted(words: str, order: str = "", *, reverse: bool = False) -> tuple[int, ...]:
-    return filter_rows(ROWS, LIST, ListFilter(order=order, reverse=reverse).filtered(words))
+    return filter_rows(ROWS, LIST, ListFilter(order=order, reverse=reverse).with_filter(words))
 
 
 @pytest.mark.parametrize(
@@ -65,7 +65,7 @@ def test_sorting_keeps_every_row_once_and_in_order(values: list[float | None], r
 @given(st.lists(st.text(min_size=1).filter(str.strip), min_size=1, max_size=4))
 def test_a_filter_is_written_as_it_is_read(terms: list[str]) -> None:
     made = ListFilter(tuple(terms))
-    assert ListFilter().filtered(made.words) == made
+    assert ListFilter().with_filter(made.words) == made
 
 
 # --- the verbs --------------------------------------------------------------------------------------------

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from amgs.errors import UsageError
-from amgs_app.settings import every_setting, ignored_settings, load_settings
+from amgs_app.settings import every_setting, find_ignored, load_settings
 from tests.tui.headless_world import Amgs
 
 ROOT = Path(__file__).parents[2]
@@ -57,7 +57,7 @@ def test_a_wrong_value_is_named_with_its_key_and_file(tmp_path: Path, text: str,
 def test_an_unknown_setting_is_told_with_the_one_that_was_meant(tmp_path: Path, text: str, says: str) -> None:
     file = written(tmp_path, text)
     load_settings(file)
-    (line,) = ignored_settings(file)
+    (line,) = find_ignored(file)
     assert "is ignored: there is no such setting" in line and says in line
 
 
@@ -116,7 +116,7 @@ def test_a_key_that_is_gone_is_ignored_with_a_line_and_the_rest_holds(
     found = load_settings(file)
     assert (found.memory.decay.threshold, found.focus.lens, found.focus.block_size) == (0.5, "search", 32)
     assert not any(each.key.startswith("memory.enhancement") for each in every_setting(file))
-    lines = ignored_settings(file)
+    lines = find_ignored(file)
     keys = ("memory.enhancement", "memory.graph.ttl_seconds", "paths.index", "focus.block_size")
     assert len(lines) == len(keys)
     for key in keys:
@@ -175,7 +175,7 @@ def test_a_file_that_is_wrong_is_mended_by_the_command_that_its_error_names(amgs
     assert "half_lives" in amgs.err, "what stays wrong keeps the change out"
     assert file.read_text(encoding="utf-8") == wrong
     assert amgs(*command.split()[1:], "memory.decay.treshold=default") == 0
-    assert ignored_settings(file) == ()
+    assert find_ignored(file) == ()
     assert load_settings(file).memory.decay.threshold == 0.05
     file.write_text("memory = 3\n", encoding="utf-8")
     assert amgs("--settings", str(file), "settings", "memory.decay.threshold=.2") == 2

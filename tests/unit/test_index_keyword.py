@@ -202,7 +202,7 @@ def test_a_directory_that_cannot_be_made_leaves_the_index_in_memory(tmp_path: Pa
     (tmp_path / "file").write_text("x")
     index = KeywordIndex.open(tmp_path / "file" / "index")
     index.catch_up(np.array([1]), lambda _: [(1, "the kiln door")], Stamp("a store", 1))
-    assert [hit.number for hit in index.ranked([("kiln", 1.0)], 5)] == [1]
+    assert [hit.number for hit in index.rank_documents([("kiln", 1.0)], 5)] == [1]
     index.close()
 
 

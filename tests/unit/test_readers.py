@@ -134,7 +134,7 @@ def test_documents_become_markdown(tmp_path: Path) -> None:
 
 
 def test_a_document_without_its_extra_says_what_installs_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(documents, "installed", lambda package: False)
+    monkeypatch.setattr(documents, "is_installed", lambda package: False)
     (refused,) = taken(tmp_path, "a.pdf", pdf(b"x")).refused
     assert "needs the package markitdown" in refused.reason and "[documents]'" in refused.reason
 

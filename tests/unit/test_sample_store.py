@@ -17,7 +17,7 @@ from amgs.types import Block, BlockFilter, Progress, Vector
 from amgs_app import operations
 from amgs_app.engine import Engine, Options
 from amgs_app.panes.layout import Layout
-from amgs_app.panes.row_filter import listed
+from amgs_app.panes.row_filter import list_candidates
 from amgs_app.places import corpus
 from amgs_app.places.corpus import sample_corpus
 from amgs_app.session import Operator
@@ -68,7 +68,7 @@ def test_its_first_row_answers_its_question(engine: Engine) -> None:
         layout = operator.look(operations.workspace.arrange())
         assert isinstance(layout, Layout) and layout.pane == "frame"
     assert found.frame is not None and found.frame.query == sample_build.QUESTION
-    first = listed(found.frame)[0]
+    first = list_candidates(found.frame)[0]
     assert first.child == "ATTENTION" and first.fate == "selected"
     assert sample_build.ANSWER in first.block.meta["sources"] and "Sourdough named *Frau Doktor*" in first.block.content
 

@@ -123,7 +123,7 @@ def test_any_text_on_any_day_is_read_in_order_without_a_fault(text: str, written
         assert mention.start >= end
         end = mention.end
         assert text[mention.start : mention.end] == mention.text
-        first, last = mention.interval.closed(written.date())
+        first, last = mention.interval.close_ends(written.date())
         assert first <= last
         assert 0 < mention.interval.confidence <= 1
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from amgs.text.words import plural
 from amgs_app.render.canvas import Canvas, Figure
 from amgs_app.views import packs
-from amgs_app.views.packs.rows import about_pack, list_routed, named
+from amgs_app.views.packs.rows import about_pack, format_name, list_routed
 from amgs_tui.dialogs.questions import confirm
 from amgs_tui.keys import show
 from amgs_tui.panes.lists import ListPane, ViewsPane
@@ -115,7 +115,7 @@ undoes it."""
         pack, rows = self.content, self.shown_rows
         if self.view != "packs" or rows is None or pack is None or pack.usage.pack.name != self.name_at_cursor:
             return super().figure(canvas)
-        about = [(named(pack.usage.pack), ""), *about_pack(pack)]
+        about = [(format_name(pack.usage.pack), ""), *about_pack(pack)]
         kind = replace(rows.kind, detail=lambda _: about)
         return replace(rows, kind=kind).draw(canvas, self.cursor, filtered=bool(self.sift))
 

@@ -52,7 +52,7 @@ class Assembler(MemoryPart):
             if query:
                 load(self._context.embedder, "the encoder")  # before the clocks of the layers start
             frame, pools = self._build_frame(definition, asked, known, sources)
-            fitted = self._storage.forecasts.fitted()
+            fitted = self._storage.forecasts.read_fit()
             logged = reinforce and as_of is None and not self._storage.read_only
             walked: Sequence[EdgeKey] = ()
             if logged and (reached := [c.block.id for c in frame.selected if "graph" in c.layers]):
@@ -151,9 +151,9 @@ class Assembler(MemoryPart):
             ):
                 age = hours_between(row.computed_at, self._now)
                 return ChildPool(pool_pair[0], pool_pair[1], age)
-        return ChildPool(self.scored(parent, child, asked, sources))
+        return ChildPool(self.score_pool(parent, child, asked, sources))
 
-    def scored(
+    def score_pool(
         self, parent: FrameDefinition, child: FrameDefinition, asked: pipeline.FrameRequest, sources: Sources
     ) -> pipeline.ScoredPool:
         context = self._context
@@ -250,7 +250,7 @@ class Assembler(MemoryPart):
 def _blocks(ids: Sequence[str], sources: Sources) -> dict[str, Block]:
     """Return the blocks with these ids that exist, by id."""
     numbers = list(sources.blocks.numbers_of(ids).values())
-    return {stored_block.block.id: stored_block.block for stored_block in sources.blocks.stored(numbers)}
+    return {stored_block.block.id: stored_block.block for stored_block in sources.blocks.read_blocks(numbers)}
 
 
 def _span(hours: float) -> str:

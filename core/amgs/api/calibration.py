@@ -148,12 +148,12 @@ class Calibration(MemoryPart):
         """Search for better weights of an atomic frame, or compare `against` with its own; a proposal, applied by
         defining the frame with them.
         """
-        definition, asked = self._asked(frame, questions, progress)
+        definition, asked = self._read_questions(frame, questions, progress)
         return tuning.tune(
             definition, asked, method=method, trials=trials, against=against, seed=seed, progress=progress
         )
 
-    def _asked(
+    def _read_questions(
         self, frame: str, questions: Sequence[Question], progress: Progress | None
     ) -> tuple[FrameDefinition, list[tuning.ScoredQuestion]]:
         """Return the frame, and every question with an answer in the store with its candidates."""

@@ -227,7 +227,7 @@ class Retrieval(MemoryPart):
             hits = sources.vectors.search(sources.embed(query), limit)
             ids = {
                 stored_block.number: stored_block.block.id
-                for stored_block in sources.blocks.stored([n for n, _ in hits])
+                for stored_block in sources.blocks.read_blocks([n for n, _ in hits])
             }
         return [(ids[number], cosine) for number, cosine in hits]
 

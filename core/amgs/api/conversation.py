@@ -48,7 +48,7 @@ class Conversations(ConversationContexts):
         storage, now = self._storage, local_now(self._context.clock)
         keeping.check_name(conversation)
         with storage.transaction():
-            before = [stored_message.message for stored_message in storage.messages.held(conversation)]
+            before = [stored_message.message for stored_message in storage.messages.read_messages(conversation)]
             reading = read_messages(self._context.settings.ingest.mask(messages), now, before)
             texts = (
                 text for message in reading.messages for text in (message.text, *(c.arguments for c in message.calls))

@@ -142,7 +142,7 @@ class ConversationContents(MemoryPart):
         first, last = citing.numbers(handle) if handle else (1, None)
         with self._storage.snapshot():
             keeping.read_held(self._storage, conversation, first, last)
-            resolved_mentions = self._storage.mentions.held(conversation)
+            resolved_mentions = self._storage.mentions.read_mentions(conversation)
         asked = [
             mention
             for mention in resolved_mentions
@@ -162,7 +162,7 @@ class ConversationContents(MemoryPart):
         storage = self._storage
         with storage.snapshot():
             keeping.read_held(storage, conversation, 1, 1)
-            mentions = storage.mentions.held(conversation)
+            mentions = storage.mentions.read_mentions(conversation)
             waiting = len(storage.mentions.waiting(conversation))
         confident_mentions, withheld = split_by_confidence(mentions, _check_confidence(least))
         return ConversationEntities(conversation, gather_entities(confident_mentions, type), withheld, waiting, least)
@@ -308,7 +308,7 @@ class ConversationContexts(ConversationContents):
             topics=cache(lambda: [(start, end) for start, end, _ in self._topics(asked.stored)]),
             summariser=self._context.summariser,
             settings=asked.settings,
-            referred=lambda: self._referred(asked),
+            referred=lambda: self._find_referred(asked),
         )
         stays = self._standing(asked.conversation, asked.messages)
         return protection.keep_what_fits(choose, frozenset(must), stays)
@@ -328,10 +328,10 @@ class ConversationContexts(ConversationContents):
         with context.derived.searching() as sources:
             return rate_messages(asked.query, asked.stored, costs, context.storage, sources, context.settings)
 
-    def _referred(self, asked: _Asked) -> dict[int, str]:
+    def _find_referred(self, asked: _Asked) -> dict[int, str]:
         """Return why the last messages need an earlier one, by its number: a word in them is sure to refer to it."""
         first = len(asked.messages) - asked.settings.recent + 1
-        mentions = self._storage.mentions.held(asked.conversation, max(first, 1), len(asked.messages))
+        mentions = self._storage.mentions.read_mentions(asked.conversation, max(first, 1), len(asked.messages))
         return {
             mention.antecedent[0]: f"“{mention.text}” in {citing.handle(mention.number, mention.number)} refers to it"
             for mention in split_by_confidence(mentions, ABSTAINS_BELOW)[0]
@@ -340,7 +340,7 @@ class ConversationContexts(ConversationContents):
 
     def _standing(self, conversation: str, messages: Sequence[Message]) -> frozenset[int]:
         """Return the numbers of these messages that every context keeps."""
-        standing = self._storage.messages.kept_whole(conversation)
+        standing = self._storage.messages.read_kept(conversation)
         return frozenset(number for number in standing if number <= len(messages))
 
     def _topics(self, stored: Sequence[StoredMessage]) -> list[tuple[int, int, float]]:

@@ -12,8 +12,8 @@ from amgs.clock import local_now
 from amgs.conversation import keeping
 from amgs.errors import InputError, StoreCorruptError, StoreError, StoreTooNewError, UsageError
 from amgs.exchange import forms, rows
-from amgs.exchange.forms import Header, StoreDocument, damaged, unreadable, written
-from amgs.exchange.importers.files import ForeignDocument, named, read_files, records_of
+from amgs.exchange.forms import Header, StoreDocument, build_damage_error, unreadable, write_whole
+from amgs.exchange.importers.files import ForeignDocument, name_files, read_files, records_of
 from amgs.exchange.importers.records import ForeignFormat, ForeignRecords, LeftOut
 from amgs.frames import shipping
 from amgs.identity import block_id
@@ -109,7 +109,7 @@ class Exchange(MemoryPart):
         replaced = path.exists()
         with storage.snapshot():
             lines = forms.json_lines(storage, header) if form == "json" else forms.graphml_lines(storage, header)
-            size = written(path, lines)
+            size = write_whole(path, lines)
         blocks, edges = storage.tables.count("memory_blocks"), storage.tables.count("edges")
         return Exported(str(path), form, blocks, edges, size, replaced)
 
@@ -135,7 +135,7 @@ class Exchange(MemoryPart):
         _check(path, store_document, schema, storage.schema_version)
         wrong = rows.complaints(store_document.tables, schema)
         if wrong:
-            raise damaged(path, "; ".join(wrong))
+            raise build_damage_error(path, "; ".join(wrong))
         total = 0
         try:
             with storage.transaction():
@@ -150,7 +150,7 @@ class Exchange(MemoryPart):
         except (StoreError, UsageError) as error:
             # An invalid value; a full disk or a changed block raises another error.
             if error.title in (StoreError.title, StoreCorruptError.title) or isinstance(error, UsageError):
-                raise damaged(path, error.message.rstrip(".")) from error
+                raise build_damage_error(path, error.message.rstrip(".")) from error
             raise
         self._context.derived.forget()
         counts = {name: len(list(rows)) for name, (_, rows) in store_document.tables.items()}
@@ -175,7 +175,7 @@ class Exchange(MemoryPart):
         return self.load_foreign_documents(
             read_files(paths, format),
             format,
-            path=named(paths),
+            path=name_files(paths),
             dry_run=dry_run,
             conversations=conversations,
             progress=progress,
@@ -277,7 +277,7 @@ def _counts(records: ForeignRecords, stored: set[str] | None) -> tuple[RecordCou
     counts: list[RecordCount] = []
     for kind, count in records.found.items():
         ids = {block_id(draft.content) for draft in records.drafts[kind]}
-        taken = records.taken(kind)
+        taken = records.count_taken(kind)
         here = None if stored is None else sum(id in stored for id in ids)
         counts.append(RecordCount(kind, count, taken, count - taken, len(ids), here))
     return tuple(counts)
@@ -298,7 +298,7 @@ def _check_whole(path: Path, storage: Storage, progress: Progress | None) -> Non
     faults = upkeep.faults(storage, progress)
     if faults:
         first = "; ".join(f"{fault.where}: {fault.what}" for fault in faults[:3])
-        raise damaged(path, f"{plural(len(faults), 'fault')}, {first}")
+        raise build_damage_error(path, f"{plural(len(faults), 'fault')}, {first}")
 
 
 def _check(path: Path, store_document: StoreDocument, schema: dict[str, tuple[TableColumn, ...]], latest: int) -> None:
@@ -309,14 +309,14 @@ def _check(path: Path, store_document: StoreDocument, schema: dict[str, tuple[Ta
             way_out="Update the program.",
         )
     if "change_counter" in store_document.tables:
-        raise damaged(path, "it holds a table of its own counter")
+        raise build_damage_error(path, "it holds a table of its own counter")
     for table, (columns, _) in store_document.tables.items():
         known = schema.get(table, ())
         if not known or any(table_column not in known for table_column in columns) or len(set(columns)) < len(columns):
-            raise damaged(path, f"no store has a table {table[:40]!r} with these columns")
+            raise build_damage_error(path, f"no store has a table {table[:40]!r} with these columns")
     columns, _ = store_document.tables.get("memory_blocks", ((), ()))
     if not {"id", "content"} <= {column.name for column in columns}:
-        raise damaged(path, "it holds no table of blocks with their content")
+        raise build_damage_error(path, "it holds no table of blocks with their content")
 
 
 def _rehash(columns: Sequence[TableColumn], rows: Sequence[tuple[Any, ...]]) -> None:

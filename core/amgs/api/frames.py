@@ -67,7 +67,7 @@ class Frames(MemoryPart):
                 if frame is not None:
                     if weights is None:
                         storage = self._storage
-                        frame = forecasting.add_promise(frame, known, storage.forecasts.fitted())
+                        frame = forecasting.add_promise(frame, known, storage.forecasts.read_fit())
                     return CachedFrame(frame, True, f"fresh: {age:.2f} hours old", age)
                 because = "a block of it has left the memory"
         return CachedFrame(

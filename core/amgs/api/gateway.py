@@ -87,7 +87,7 @@ class GatewayLog(MemoryPart):
         )
         with storage.transaction():
             last = max(exchange.until, exchange.answered)
-            stored = storage.messages.held(exchange.conversation, 1, last) if last else ()
+            stored = storage.messages.read_messages(exchange.conversation, 1, last) if last else ()
             row = exchanges.row(
                 exchange, {stored_message.message.number: stored_message.message for stored_message in stored}
             )
@@ -105,7 +105,7 @@ class GatewayLog(MemoryPart):
 
         context = self._context
         storage, keep = context.storage, context.settings.calibration.answers
-        stored_messages = storage.messages.held(conversation, max(1, until - _EARLIER)) if keep else ()
+        stored_messages = storage.messages.read_messages(conversation, max(1, until - _EARLIER)) if keep else ()
         questions = [
             m
             for stored_message in stored_messages
@@ -134,7 +134,7 @@ class GatewayLog(MemoryPart):
     def _rebuilt(self, row: ExchangeRow, counter: MessageCounter) -> GatewayExchange:
         """Return a request with what its model read."""
         storage = self._storage
-        stored = storage.messages.held(row.conversation, 1, row.last) if row.last else ()
+        stored = storage.messages.read_messages(row.conversation, 1, row.last) if row.last else ()
         exchange = exchanges.rebuild(
             row, {stored_message.message.number: stored_message.message for stored_message in stored}
         )

@@ -71,7 +71,7 @@ def health(context: MemoryContext) -> Health:
     lines = (
         of_inbox(due),
         of_consolidation(due, now),
-        of_graph(block_count, storage.edges.count(), storage.edges.alone(), storage.edges.faded(now, threshold)),
+        of_graph(block_count, storage.edges.count(), storage.edges.alone(), storage.edges.count_faded(now, threshold)),
         of_diversity(storage.blocks.by_category()),
         of_decay(ahead, block_count),
         *of_centrality(context),

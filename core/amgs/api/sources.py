@@ -46,7 +46,7 @@ class SourceLibrary(MemoryPart):
         """Return the sources that have pieces, by name; below: only names with this prefix."""
         places = {source.name: source.place for source in self._storage.sources.names()}
         by_source: dict[str, list[SourcePiece]] = {}
-        for piece in self._storage.sources.held():
+        for piece in self._storage.sources.read_pieces():
             if piece.source.startswith(below):
                 by_source.setdefault(piece.source, []).append(piece)
         return tuple(
@@ -56,7 +56,7 @@ class SourceLibrary(MemoryPart):
 
     def pieces(self, name: str) -> tuple[SourcePiece, ...]:
         """Return the present pieces of a source in order; raises UsageError if there are none."""
-        return self._storage.sources.held([self._resolve_source(name)])
+        return self._storage.sources.read_pieces([self._resolve_source(name)])
 
     def file_of(self, name: str) -> Path:
         """Return the file of a source; raises UsageError if there is none."""
@@ -73,7 +73,7 @@ class SourceLibrary(MemoryPart):
     def knows(self, path: Path) -> bool:
         """Return whether a file, or a file in a folder, is a source already."""
         whole = str(real_path(path))
-        sources = {piece.source for piece in self._storage.sources.held()}
+        sources = {piece.source for piece in self._storage.sources.read_pieces()}
         return any(
             source.name in sources and (source.place == whole or source.place.startswith(f"{whole}/"))
             for source in self._names(path)
@@ -194,7 +194,7 @@ class SourceLibrary(MemoryPart):
         """Return the source with this name, or the only one with this file, or the only one whose name ends with it;
         raises UsageError if there are none or several.
         """
-        sources = {piece.source for piece in self._storage.sources.held()}
+        sources = {piece.source for piece in self._storage.sources.read_pieces()}
         if name in sources:
             return name
         whole = str(real_path(Path(name).expanduser())) if name.strip() else ""

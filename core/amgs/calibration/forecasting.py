@@ -126,7 +126,7 @@ def log_uses(
     controls = storage.block_uses.controls([*texts, *beside], CONTROLS)
     named, by_words = find_cited_ids(answer, texts), match_words(answer, question, texts, controls)
     with storage.transaction():
-        awaited = storage.forecasts.awaited(list(texts), now - WAITING)
+        awaited = storage.forecasts.find_awaited(list(texts), now - WAITING)
         uses: list[BlockUse] = []
         for block_id in texts:
             used, chance = by_words[block_id]
@@ -314,7 +314,7 @@ def _map_scores(curve: str | None, scores: Sequence[float]) -> list[float]:
 
 def usefulness(storage: Storage, ids: Sequence[str]) -> dict[str, Usefulness]:
     """Return the verdicts on these blocks, by id; blocks without a verdict are left out."""
-    return {i: Usefulness(*counts) for i, counts in storage.forecasts.judged(ids).items()}
+    return {i: Usefulness(*counts) for i, counts in storage.forecasts.count_verdicts(ids).items()}
 
 
 KIND = "feedback"

@@ -202,7 +202,7 @@ def plan_from_store(storage: Storage, method: Method, settings: CalibrationSetti
     §13.3). The confidence of a block's category stays, since no verdict is about it.
     """
     return plan(
-        storage.forecasts.scored(),
+        storage.forecasts.read_scored(),
         forecasting.edge_changes(storage),
         method=method,
         settings=settings,
@@ -258,7 +258,7 @@ class ScoredQuestion:
     ids: tuple[str, ...]
     parts: Values
 
-    def ranked(self, weights: Values, k: int) -> list[str]:
+    def rank_ids(self, weights: Values, k: int) -> list[str]:
         """Return the k best ids under weights (5,), ties by id."""
         if not self.ids:
             return []
@@ -289,7 +289,7 @@ def _score_questions(questions: Sequence[ScoredQuestion], weights: Weights, k: i
     """
     w, rows = weight_vector(weights), []
     for question in questions:
-        ranking, wanted = question.ranked(w, k), question.labelled.relevant
+        ranking, wanted = question.rank_ids(w, k), question.labelled.relevant
         hits = [place for place, block in enumerate(ranking, 1) if block in wanted]
         rows.append((recall(ranking, question.labelled), len(hits) / k, 1 / hits[0] if hits else 0.0))
     return np.array(rows)
@@ -376,7 +376,7 @@ def _try_bayesian(
     questions: Sequence[ScoredQuestion], present: Weights, trials: int, seed: int, progress: Progress | None
 ) -> list[tuple[Weights, Score]]:
     """Score the weights that a tree-structured Parzen estimator proposes, the current ones first."""
-    with extras.explained():
+    with extras.explain_missing():
         import optuna
 
     optuna.logging.set_verbosity(optuna.logging.WARNING)

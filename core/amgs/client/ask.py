@@ -192,7 +192,7 @@ def _as_http(ask: Ask[Any], headers: Mapping[str, str]) -> Sent:
 
 def _read(ask: Ask[R], got: httpx2.Response) -> R:
     if got.status_code >= 400:
-        raise refused(got.status_code, got.content)
+        raise build_refusal(got.status_code, got.content)
     answer = _read_json(got.content)
     kind = got.headers.get("Content-Type", "").partition(";")[0]
     if kind not in (wire.MEDIA_TYPE, "application/json"):
@@ -203,7 +203,7 @@ def _read(ask: Ask[R], got: httpx2.Response) -> R:
         raise _foreign() from error
 
 
-def refused(status: int, content: bytes) -> AmgsError:
+def build_refusal(status: int, content: bytes) -> AmgsError:
     """Return the error for a refused request."""
     problem = _read_json(content)
     if isinstance(problem, dict) and "type" in problem:

@@ -120,7 +120,7 @@ class _Transport:
         """
         self._connection = connection(base_url, token, namespace, timeout, retries, chance)
         self._sleep = sleep or self._waits
-        with extras.explained():
+        with extras.explain_missing():
             import httpx2
         self._http = getattr(httpx2, self._library)(
             base_url=self._connection.base_url, timeout=timeout, trust_env=False

@@ -55,8 +55,8 @@ def resolve(storage: Storage, conversation: str, now: datetime, parser: GrammarP
     if not waiting:
         return ConversationResolved(conversation, 0, 0)
     first = max(1, waiting[0] - _CONTEXT)
-    messages = [stored_message.message for stored_message in storage.messages.held(conversation, first)]
-    known = storage.mentions.held(conversation, first)
+    messages = [stored_message.message for stored_message in storage.messages.read_messages(conversation, first)]
+    known = storage.mentions.read_mentions(conversation, first)
     # Messages that came before there were mentions have none.
     known_numbers = {mention.number for mention in known if mention.detector == mention_finder.SHAPE}
     new = list(_find_by_shape([m for m in messages if m.number in set(waiting) - known_numbers]))
@@ -144,7 +144,7 @@ def sources_of(storage: Storage, conversation: str) -> list[str]:
     start = source_of(conversation, 0)[:-1]
     named = [source.name for source in storage.sources.names() if source.name.startswith(start)]
     wanted = [name for name in named if name[len(start) :].isdecimal()]
-    return sorted({piece.source for piece in storage.sources.held(wanted)}) if wanted else []
+    return sorted({piece.source for piece in storage.sources.read_pieces(wanted)}) if wanted else []
 
 
 def add_messages(
@@ -199,7 +199,7 @@ def read_held(
     storage: Storage, conversation: str, first: int = 1, last: int | None = None
 ) -> tuple[StoredMessage, ...]:
     """Return the messages of a conversation; raises UnknownConversationError for an unknown name."""
-    stored_messages = storage.messages.held(conversation, first, last)
+    stored_messages = storage.messages.read_messages(conversation, first, last)
     if not stored_messages and not storage.messages.count(conversation):
         known = [summary.name for summary in storage.messages.conversations()]
         way_out = (
@@ -223,7 +223,7 @@ def check_name(conversation: str) -> None:
 
 def _last_locator(storage: Storage, source: str) -> str:
     """Return the locator of a session's last block, which the next block follows; "" if none."""
-    source_pieces = storage.sources.held([source])
+    source_pieces = storage.sources.read_pieces([source])
     return source_pieces[-1].locator if source_pieces else ""
 
 
@@ -288,7 +288,7 @@ def assign_names(storage: Storage, conversations: Sequence[ForeignConversation])
             name = wanted if number == 1 else f"{wanted} ({number})"
             if name in by_name:
                 continue
-            history = [stored_message.message for stored_message in storage.messages.held(name)]
+            history = [stored_message.message for stored_message in storage.messages.read_messages(name)]
             if all(
                 _is_same_message(*pair) for pair in zip(history, (m for m, _ in conversation.messages), strict=False)
             ):

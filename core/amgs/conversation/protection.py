@@ -237,7 +237,7 @@ KIND = "keep"
 
 def handles_of(storage: Storage, conversation: str) -> tuple[str, ...]:
     """Return the handles of the messages that the operator keeps, in order."""
-    return tuple(handle(*span) for span in runs(sorted(storage.messages.kept_whole(conversation))))
+    return tuple(handle(*span) for span in runs(sorted(storage.messages.read_kept(conversation))))
 
 
 def change_kept(
@@ -247,7 +247,7 @@ def change_kept(
     anything.
     """
     with storage.transaction():
-        standing = storage.messages.kept_whole(conversation)
+        standing = storage.messages.read_kept(conversation)
         changed = standing.intersection(numbers) if drop else frozenset(numbers) - standing
         done = None
         if changed:

@@ -244,7 +244,7 @@ class StateReader:
             self._frames = self._storage.frames.everything()
         return self._frames
 
-    def stored(self, numbers: Sequence[int]) -> Sequence[NumberedBlock]:
+    def read_blocks(self, numbers: Sequence[int]) -> Sequence[NumberedBlock]:
         """Return blocks by running number, rising, from the cache or the store; unknown numbers are left out."""
         if self._blocks is None:
             self._blocks = self._update_cache()

@@ -194,7 +194,7 @@ class Derived:
             self._settings.graph,
             load_graph=self._kept.graph,
             recorded=self._read_centrality,
-            walks=lambda since: self._storage.edges.walked(since),
+            walks=lambda since: self._storage.edges.read_walked(since),
             brief=lambda: self._storage.block_columns.brief(BRIEF_BYTES),
         )
 
@@ -202,7 +202,7 @@ class Derived:
         """Return the state of this thread's snapshot, which is the latest since it was taken under the lock."""
         changes, structure = self._storage.counters
         before = self._state
-        if before is not None and changes != before.changes and not self._storage.followed(before.changes):
+        if before is not None and changes != before.changes and not self._storage.can_follow(before.changes):
             self.forget(files=False)  # others may have saved a later state
             before = None
         if before is None or structure != before.structure:
@@ -261,7 +261,7 @@ class Derived:
         traits = BlockFeatures.none() if known is None else known.traits
         gone = difference(traits.numbers, self._catch_up_roll(structure).numbers)
         fresh = self._storage.block_columns.features(since=at)
-        traits = traits.without(gone).merged(fresh)
+        traits = traits.without(gone).merge_changed(fresh)
         sequences = None
         if known is not None and not gone.size and view.source is self._laid_on:
             sequences = append_blocks(known, traits)
@@ -345,7 +345,7 @@ class Derived:
         """Return the list of blocks at this structure counter; the latest is cached."""
         known = self._roll
         if known is None or known.structure > structure:  # a reader of an earlier state, beside a later reader
-            roll = Roll.read(self._storage.block_columns, structure, self._kept.embedded())
+            roll = Roll.read(self._storage.block_columns, structure, self._kept.read_embedded())
         elif known.structure == structure:
             return known
         else:
@@ -356,7 +356,7 @@ class Derived:
 
     def _catch_up_graph(self, roll: Roll, view: GraphView, version: int, highest: int) -> GraphView | None:
         """Update the graph's view to the latest state; None if it must be, or may as well be, rebuilt."""
-        keys = self._storage.edges.changed(version)
+        keys = self._storage.edges.find_changed(version)
         came = difference(roll.live, view.nodes)
         # A restored block has edges that were not written again.
         if keys is None or len(keys) > _FEW_EDGES or (came.size and int(came[0]) <= highest):

@@ -84,7 +84,7 @@ class KeptArrays:
         generation = self.latest("blocks")
         return None if generation is None else (sources.read_sequences(generation), generation.stamp.revision)
 
-    def embedded(self) -> tuple[Numbers, int] | None:
+    def read_embedded(self) -> tuple[Numbers, int] | None:
         """Return the blocks with a saved vector and their structure counter; None without any."""
         generation = self.latest("vectors")
         return None if generation is None else (generation.array("numbers"), generation.stamp.revision)
@@ -306,7 +306,7 @@ class SearchIndexes:
             numbers = self.vectors(self._storage.structure_counter).numbers
         except (ModelError, StoreCorruptError) as error:
             return [Fault("vector index", error.message)]
-        off = np.setxor1d(numbers, self._storage.block_columns.embedded()).size
+        off = np.setxor1d(numbers, self._storage.block_columns.read_embedded()).size
         faults = [Fault("vector index", _differing(off), repairable=True)] if off else []
         return faults + self._kept.damage()
 

@@ -126,7 +126,7 @@ _MOST = 3
 """So many blocks of a kind are told of each question."""
 
 
-def judged(context: MemoryContext, limit: int) -> tuple[QuestionCase, ...]:
+def read_judged_questions(context: MemoryContext, limit: int) -> tuple[QuestionCase, ...]:
     """Return the questions of the latest `limit` verdicts, the latest first: each frame and question once, with words
     of the blocks that were judged useful, and of those that were judged useless. Of several verdicts the latest counts.
     """

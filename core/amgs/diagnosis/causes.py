@@ -214,7 +214,7 @@ def _find_needed_budget(context: MemoryContext, request: DiagnosedRequest, fact:
     try (`_double_budget`) does not.
     """
 
-    def taken(budget: int) -> bool:
+    def states_fact(budget: int) -> bool:
         """Return whether the frame states the fact with this budget."""
         chosen = assemble_again(context, request, budget=budget).selected
         return any(
@@ -223,11 +223,11 @@ def _find_needed_budget(context: MemoryContext, request: DiagnosedRequest, fact:
 
     most = _double_budget(context, request)
     least = assemble_again(context, request).budget
-    if not taken(most):
+    if not states_fact(most):
         return None
     while most - least > 8:
         middle = (least + most) // 2
-        least, most = (least, middle) if taken(middle) else (middle, most)
+        least, most = (least, middle) if states_fact(middle) else (middle, most)
     return most
 
 
@@ -300,7 +300,7 @@ class ConversationFate:
     block: Block | None = None
 
 
-def sent_conversation(context: MemoryContext, request: DiagnosedRequest) -> SentConversation:
+def read_sent_conversation(context: MemoryContext, request: DiagnosedRequest) -> SentConversation:
     """Return what a recorded call sent, or what would be sent of a conversation for a question now."""
     if request.kind == "gateway call":
         exchange = GatewayLog(context).exchange(int(request.id))
@@ -319,7 +319,7 @@ def trace_words(
     sent_message = next((message for message in conversation.messages if facts.states(message.text, fact)), None)
     if sent_message is not None:
         return _report_sent(f"{handle(*sent_message.numbers)}, {sent_message.role}, was sent and says it")
-    stored_messages = context.storage.messages.held(request.conversation, 1, conversation.until)
+    stored_messages = context.storage.messages.read_messages(request.conversation, 1, conversation.until)
     messages = [
         stored_message.message for stored_message in stored_messages if facts.states(stored_message.message.text, fact)
     ]
@@ -342,7 +342,7 @@ def trace_blocks(
     """
     if conversation.missing:
         return None
-    stored_messages = context.storage.messages.held(request.conversation, 1, conversation.until)
+    stored_messages = context.storage.messages.read_messages(request.conversation, 1, conversation.until)
     message_of = {
         block: stored_message.message for stored_message in stored_messages for block in stored_message.blocks
     }

@@ -77,7 +77,7 @@ def collect_labelled_questions(context: MemoryContext, cases: Sequence[QuestionC
         for case in cases
         if case.must_contain and case.as_of is None and not case.session
     }
-    judged = context.storage.forecasts.judged_questions(_LATEST)
+    judged = context.storage.forecasts.read_judged_questions(_LATEST)
     blocks = context.storage.blocks.get({block_id for *_, ids in judged for block_id in ids})
     present = {block_id for block_id, block in blocks.items() if not block.superseded}
     for frame, question, ids in judged:
@@ -117,7 +117,7 @@ def frame_builder(
     definition = registry.find(question.frame, known)
     request = pipeline.FrameRequest(question.text)
     pools = {
-        atom.name: Assembler(context).scored(
+        atom.name: Assembler(context).score_pool(
             definition, atom, pipeline.derive_request(definition, atom, request), sources
         )
         for atom in registry.leaves(definition, known)
@@ -258,17 +258,17 @@ class Diagnosing:
         """Return the best hits for a fact among blocks of every status; `judged` classifies them."""
         return facts.search_fact(fact, self._context)
 
-    def judged(self, fact: str, candidates: Sequence[Candidate]) -> tuple[FactMatch, ...]:
+    def judge_hits(self, fact: str, candidates: Sequence[Candidate]) -> tuple[FactMatch, ...]:
         """Return hits with how each states a fact, the best first."""
         return facts.classify_hits(fact, candidates)
 
-    def judged_questions(self, limit: int = 2000) -> tuple[QuestionCase, ...]:
+    def read_judged_questions(self, limit: int = 2000) -> tuple[QuestionCase, ...]:
         """Return the questions of the latest verdicts as test cases: useful blocks must be in the answer, useless ones
         must not. Whether the memory passes them now is not checked.
         """
-        return cases.judged(self._context, bounds.count("A limit", limit))
+        return cases.read_judged_questions(self._context, bounds.count("A limit", limit))
 
-    def calibrated(
+    def compare_calibration(
         self, plan: CalibrationPlan, cases: Sequence[QuestionCase], *, progress: Progress | None = None
     ) -> CaseComparison:
         """Return which question cases would change if a recalibration were applied; tried in a copy of the memory.
@@ -302,7 +302,7 @@ class Diagnosing:
 
     def _locate(self, request: DiagnosedRequest, missed: str, block: str) -> _Location:
         """Find where the fact was lost: in the conversation, if the request has any, or else in the memory."""
-        sent = causes.sent_conversation(self._context, request) if request.conversation else None
+        sent = causes.read_sent_conversation(self._context, request) if request.conversation else None
         if sent is not None and not block:
             fate = causes.trace_words(self._context, request, missed, sent)
             if fate is not None:

@@ -285,7 +285,7 @@ class Trials:
         """Return whether the request's result now states the fact: by its block, its message or an added block."""
         wanted = {*added, *(() if self.block is None else (self.block.id,))}
         if request.conversation and self.request.kind in ("gateway call", "conversation"):
-            conversation = causes.sent_conversation(self.copy, replace(request, kind="conversation"))
+            conversation = causes.read_sent_conversation(self.copy, replace(request, kind="conversation"))
             first, last = numbers(fix.handle) if fix.handle else (0, 0)
             return any(
                 first <= message.numbers[0] <= last if message.fate == "kept" else facts.states(message.text, self.fact)
@@ -334,7 +334,7 @@ def answer_request(context: MemoryContext, request: DiagnosedRequest) -> Answer:
     messages of a conversation that stay whole.
     """
     if request.conversation:
-        conversation = causes.sent_conversation(context, replace(request, kind="conversation"))
+        conversation = causes.read_sent_conversation(context, replace(request, kind="conversation"))
         return {str(m.numbers[0]): f"#{m.numbers[0]}" for m in conversation.messages if m.fate == "kept"}
     if not request.frame:
         hits = Retrieval(context).search(request.query, top_k=request.places, weights=request.weights).hits

@@ -98,7 +98,7 @@ def say_gap(error: Exception) -> str:
     return f"it lacks {error.args[0]!r}" if isinstance(error, KeyError) else "a value in it has another form"
 
 
-def damaged(path: Path, why: object) -> InputError:
+def build_damage_error(path: Path, why: object) -> InputError:
     """Return the error for an inconsistent or damaged export."""
     return InputError(f"{path} is damaged: {_short(why)}.", way_out=_AGAIN)
 
@@ -110,7 +110,7 @@ def of_another_form(path: Path, form: object) -> InputError:
     )
 
 
-def written(path: Path, lines: Iterator[str]) -> int:
+def write_whole(path: Path, lines: Iterator[str]) -> int:
     """Write a file completely or not at all, by way of a temporary file; return its size."""
     import os
 
@@ -181,7 +181,7 @@ def read_json(path: Path) -> StoreDocument:
     except OSError as error:
         raise unreadable(path, error) from error
     except (ValueError, RecursionError) as error:
-        raise damaged(path, say_json_fault(error)) from error
+        raise build_damage_error(path, say_json_fault(error)) from error
     if not isinstance(data, dict) or data.get("form") != FORM:
         raise InputError(
             f"{path} is JSON, but not an exported memory.",
@@ -195,7 +195,7 @@ def read_json(path: Path) -> StoreDocument:
             data["schema"], data["counter"], {str(name): _table(table) for name, table in data["tables"].items()}
         )
     except (KeyError, TypeError, ValueError, AttributeError) as error:
-        raise damaged(path, say_gap(error)) from error
+        raise build_damage_error(path, say_gap(error)) from error
 
 
 def _table(table: dict[str, Any]) -> tuple[tuple[TableColumn, ...], list[tuple[Any, ...]]]:
@@ -259,7 +259,7 @@ def read_graphml(path: Path) -> StoreDocument:
     except OSError as error:
         raise unreadable(path, error) from error
     except (ElementTree.ParseError, ValueError, LookupError, RecursionError) as error:
-        raise damaged(path, f"it is not whole XML (line {getattr(error, 'position', (1,))[0]})") from error
+        raise build_damage_error(path, f"it is not whole XML (line {getattr(error, 'position', (1,))[0]})") from error
     graph = root.find(f"{{{_SPACE}}}graph")
     try:
         header = None if graph is None else _values(graph).get("header")
@@ -274,7 +274,7 @@ def read_graphml(path: Path) -> StoreDocument:
             raise of_another_form(path, opening["version"])
         return _document(graph, opening)
     except (KeyError, TypeError, ValueError, AttributeError, RecursionError) as error:
-        raise damaged(path, say_gap(error)) from error
+        raise build_damage_error(path, say_gap(error)) from error
 
 
 def _document(graph: ElementTree.Element, header: dict[str, Any]) -> StoreDocument:

@@ -53,7 +53,7 @@ def gather_identity(wanted: BlockFilter, sources: Sources, settings: Settings) -
     central = _central(sources, settings.identity.threshold)
     allowed = sources.blocks.numbers(wanted)
     numbers = np.array(sorted((near.keys() | central.keys()) - set(tagged)), dtype=np.int64)
-    for stored in sources.blocks.stored(numbers[np.isin(numbers, allowed)].tolist()):
+    for stored in sources.blocks.read_blocks(numbers[np.isin(numbers, allowed)].tolist()):
         if stored.block.decay_lambda > settings.decay.profiles.durable:
             continue
         strength = (central.get(stored.number, 0.0) + reinforcement(stored.reinforcements)) / 2
@@ -80,7 +80,9 @@ def find_anchor(wanted: BlockFilter, sources: Sources, tagged: list[int]) -> int
 
 def _own_statements(wanted: BlockFilter, sources: Sources) -> list[int]:
     """Return numbers of values and preferences without an author or speaker: the operator's own."""
-    stored = sources.blocks.stored(sources.blocks.numbers(replace(wanted, categories=_OF_SELF), limit=_MOST).tolist())
+    stored = sources.blocks.read_blocks(
+        sources.blocks.numbers(replace(wanted, categories=_OF_SELF), limit=_MOST).tolist()
+    )
     signs = ("author", "speaker")
     return [s.number for s in stored if s.block.category in _OF_SELF and not any(map(s.block.meta.get, signs))]
 
@@ -140,7 +142,7 @@ def gather_task(query: str, wanted: BlockFilter, rule: SelectionRule, sources: S
             members.setdefault(number, Belonging(f"hit {place} of the search"))
     else:
         every = sources.blocks.numbers(replace(wanted, categories=OF_TASKS), limit=rule.pool)
-        for stored in sources.blocks.stored(every.tolist()):
+        for stored in sources.blocks.read_blocks(every.tolist()):
             members.setdefault(stored.number, Belonging(_task_reason(stored.block)))
     first = [(number, hit) for number, hit in hits if number in members][:FIRST] or hits[:FIRST]
     return _walk_edges(members, first, sources.blocks.numbers(wanted), rule.hops, sources)

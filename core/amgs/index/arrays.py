@@ -160,7 +160,7 @@ class BlockFeatures:
         """Return the row of each block, -1 for an unknown block: (m,)."""
         return places(self.numbers, numbers)
 
-    def named(self, text: str) -> tuple[int, ...]:
+    def find_names(self, text: str) -> tuple[int, ...]:
         """Return the names that a text mentions, by their first word or any longer beginning, as indexes into `names`.
 
         A name that is also a common word ("Will") counts only capitalised, and not as the first word.
@@ -175,7 +175,7 @@ class BlockFeatures:
         """Return the features without the blocks of these numbers."""
         return self._select_rows(~np.isin(self.numbers, numbers)) if numbers.size else self
 
-    def merged(self, changed: FeatureColumns) -> BlockFeatures:
+    def merge_changed(self, changed: FeatureColumns) -> BlockFeatures:
         """Return the features with changed blocks replaced and new ones added."""
         if not changed.numbers.size:
             return self

@@ -244,7 +244,7 @@ class KeywordIndex(LexicalIndex):
         look_up = self._cached_postings if limit <= _LONGEST_CACHED else self._cached_postings.__wrapped__
         return look_up(field, term, limit)
 
-    def ranked(
+    def rank_documents(
         self,
         stems: WeightedStems,
         limit: int,

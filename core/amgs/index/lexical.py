@@ -194,7 +194,7 @@ class LexicalIndex(ABC):
         """
 
     @abstractmethod
-    def ranked(
+    def rank_documents(
         self,
         stems: WeightedStems,
         limit: int,
@@ -234,14 +234,14 @@ class LexicalIndex(ABC):
         stems = [(t.text, 1.0) for t in query.terms if t.document_frequency]
         named = [(t.identifier, t.weight) for t in query.identifiers if t.document_frequency and t.weight]
         exact = self._exact_shares(query, allowed)
-        best = self.ranked(stems, limit, allowed, named)
+        best = self.rank_documents(stems, limit, allowed, named)
         if not exact:
             return best
         hits_by_number = {hit.number: hit for hit in best}
         # Documents with many common words must not push out those with the identifier.
         missing = [number for number in exact if number not in hits_by_number]
         if missing:
-            hits = self.ranked(stems, len(missing), np.array(sorted(missing), dtype=np.int64), named)
+            hits = self.rank_documents(stems, len(missing), np.array(sorted(missing), dtype=np.int64), named)
             hits_by_number.update((hit.number, hit) for hit in hits)
         ranked = [Hit(hit.number, hit.score, exact.get(hit.number, 0.0)) for hit in hits_by_number.values()]
         ranked.sort(key=lambda hit: (-hit.exact, -hit.score, hit.number))
@@ -256,7 +256,7 @@ class LexicalIndex(ABC):
         terms = [t for t in query.terms if t.text not in idle]
         return tuple((terms or list(query.terms))[:MOST_CONTENT_TERMS])
 
-    def corrected(self, query: LexicalQuery, corrections: Sequence[StemCorrection]) -> LexicalQuery:
+    def correct_words(self, query: LexicalQuery, corrections: Sequence[StemCorrection]) -> LexicalQuery:
         """Return the query with each corrected word replaced by its nearest known stem, weighted by its closeness."""
         read = {correction.unknown: correction for correction in reversed(corrections)}
         if not read:
@@ -322,7 +322,7 @@ class LexicalIndex(ABC):
             if term.document_frequency == 0 or not term.rarity:
                 continue
             # Common identifiers decide nothing, so at most 200 documents are read.
-            hits = self.ranked((), min(term.document_frequency, 200), allowed, [(term.identifier, 1.0)])
+            hits = self.rank_documents((), min(term.document_frequency, 200), allowed, [(term.identifier, 1.0)])
             for hit in hits:
                 exact[hit.number] = exact.get(hit.number, 0.0) + term.rarity / len(asked)
         return {number: min(share, 1.0) for number, share in exact.items()}

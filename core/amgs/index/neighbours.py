@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from amgs.extras import installed
+from amgs.extras import is_installed
 from amgs.index.arrays import Generation, places
 from amgs.types import Vector
 
@@ -142,7 +142,9 @@ class Base:
             generation.array("matrix"),
             generation.array("total"),
             generation.array("second"),
-            Nearby.view(beside, generation.array("total").size) if beside.exists() and installed("usearch") else None,
+            Nearby.view(beside, generation.array("total").size)
+            if beside.exists() and is_installed("usearch")
+            else None,
         )
 
     def rows(self, numbers: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -165,7 +167,7 @@ class Near:
         """Return nothing near any of the queries."""
         return cls(np.full((queries, limit), -1, dtype=np.int64), np.full((queries, limit), -2.0, dtype=np.float32))
 
-    def joined(self, other: Near) -> Near:
+    def join(self, other: Near) -> Near:
         """Return the nearest k of both, ties by row."""
         rows = np.concatenate([self.rows, other.rows], axis=1)
         cosines = np.concatenate([self.cosines, other.cosines], axis=1)
@@ -241,7 +243,7 @@ def _nearest_of_batch(
             good &= cosines >= edge[:, None]
         asking, at = np.nonzero(good)
         if asking.size:
-            best = best.joined(_rank_pairs(asking, at + start, cosines[asking, at], queries.shape[0], limit))
+            best = best.join(_rank_pairs(asking, at + start, cosines[asking, at], queries.shape[0], limit))
     return best.rows, best.cosines
 
 

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from amgs.errors import ModelError
-from amgs.extras import installed
+from amgs.extras import is_installed
 from amgs.index.arrays import contains, difference, places, save_arrays, union
 from amgs.index.neighbours import Base, Near, Nearby, nearest
 from amgs.types import Progress, Vector
@@ -138,7 +138,7 @@ class VectorIndex:
             second += rows.T @ rows
         matrix.flush()
         save_arrays(folder, {"numbers": numbers, "total": total, "second": second})
-        if numbers.size >= approximate_from and installed("usearch"):
+        if numbers.size >= approximate_from and is_installed("usearch"):
             base_numbers = self._base.numbers[~self._gone]
             nearby = self._base.nearby if base_numbers.size > 0.8 * self._gone.size else None
             known = nearby if isinstance(nearby, Nearby) else None
@@ -180,7 +180,7 @@ class VectorIndex:
         ):
             if numbers.size:
                 part = nearest(queries, matrix, limit, floor=floor, allowed=passes)
-                near = near.joined(Near(np.where(part.rows >= 0, numbers[part.rows], -1), part.cosines))
+                near = near.join(Near(np.where(part.rows >= 0, numbers[part.rows], -1), part.cosines))
         return near
 
     def cosines(self, query: Vector, numbers: Sequence[int]) -> dict[int, float]:

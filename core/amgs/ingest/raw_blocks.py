@@ -101,7 +101,7 @@ def ingest(
                 try:
                     draft = fit(raw_block)
                 except ValueError as error:
-                    refused.append(Refusal(shown(raw_block.meta.get("source", "")), str(error)))
+                    refused.append(Refusal(format_source(raw_block.meta.get("source", "")), str(error)))
                     continue
                 block = block_of(draft, here)
                 if isinstance(source := draft.meta.get("source"), str):
@@ -162,14 +162,14 @@ def ingest(
 def _read_old_places(storage: Storage, drafts: Sequence[RawBlock], source_of: SourceOf) -> set[tuple[object, str]]:
     """Return (locator, block id) of the pieces that the drafts' sources contain already."""
     named = {str(draft.meta["source"]) for draft in drafts if draft.meta.get("source")}
-    pieces = storage.sources.held([source_of(source) or file_of(source) for source in named])
+    pieces = storage.sources.read_pieces([source_of(source) or file_of(source) for source in named])
     return {(piece.locator, piece.block_id) for piece in pieces}
 
 
 def _new_places(storage: Storage, places: Sequence[SourcePiece], now: datetime) -> list[SourcePiece]:
     """Return the pieces that are new to their sources, with their positions."""
     order: Counter[str] = Counter()
-    known = storage.sources.held(list({piece.source for piece in places})) if places else ()
+    known = storage.sources.read_pieces(list({piece.source for piece in places})) if places else ()
     known_pairs = {(piece.locator, piece.block_id) for piece in known}
     sources = {piece.source for piece in known}
     fresh: list[SourcePiece] = []
@@ -210,7 +210,7 @@ def fit(draft: RawBlock) -> RawBlock:
     return replace(draft, meta=metadata.fit(draft.meta))
 
 
-def shown(source: object) -> str:
+def format_source(source: object) -> str:
     """Return a source as printable text."""
     return str(source).encode("utf-8", "backslashreplace").decode("utf-8")
 

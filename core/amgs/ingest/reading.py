@@ -16,7 +16,7 @@ from amgs.identity import block_id
 from amgs.incoming import real_path
 from amgs.ingest import metadata
 from amgs.ingest.document import ParsedDocument, Piece, UnfitError, cut, cut_document, definitions, references
-from amgs.ingest.raw_blocks import FolderContents, RawBlock, shown
+from amgs.ingest.raw_blocks import FolderContents, RawBlock, format_source
 from amgs.ingest.readers import notes
 from amgs.ingest.readers.registry import Reader, reader_of
 from amgs.settings import IngestSettings
@@ -75,7 +75,7 @@ def read_folder(
         # `ingest: false` is not an error within a folder; only a file named by itself reports it.
         refused += [refusal for refusal in reading.refused if refusal.reason != _NOT_MEANT]
     passed_over = tuple(
-        Skipped(shown(ending), len(names), tuple(map(shown, sorted(names))))
+        Skipped(format_source(ending), len(names), tuple(map(format_source, sorted(names))))
         for ending, names in sorted(listing.others.items())
     )
     return FolderContents(tuple(drafts), tuple(refused), passed_over, tuple(warnings))
@@ -97,10 +97,10 @@ def _list_folder(folder: Path) -> _Found:
         subfolders = []
         for name in sorted(subfolder for subfolder in below if not subfolder.startswith(".")):
             if (here / name).is_symlink():
-                source = shown((here / name).relative_to(folder).as_posix())
+                source = format_source((here / name).relative_to(folder).as_posix())
                 listing.foreign.append(Refusal(source, "it is a link to a folder; it was passed over"))
             elif name in _FOREIGN or any((here / name / mark).exists() for mark in _FOREIGN_MARKS):
-                source = shown((here / name).relative_to(folder).as_posix())
+                source = format_source((here / name).relative_to(folder).as_posix())
                 listing.foreign.append(Refusal(source, "a program filled this folder; it was passed over"))
             else:
                 subfolders.append(name)
@@ -132,8 +132,8 @@ def _holds_text(path: Path) -> bool:
 
 def read_file(path: Path, source: str, settings: IngestSettings, *, dated: datetime | None = None) -> FolderContents:
     """Return a file as drafts, or the reason for refusing it; a file of unknown type is read as Markdown."""
-    if shown(source) != source:
-        return _refuse_source(shown(source), "its file name is not UTF-8; rename the file")
+    if format_source(source) != source:
+        return _refuse_source(format_source(source), "its file name is not UTF-8; rename the file")
     try:
         status = path.stat()
         if not path.is_file():

@@ -266,13 +266,13 @@ def follow_edges(
             continue
         newer, older = _block(storage, drawn.source_id), _block(storage, drawn.target_id)
         if after is not None:
-            changed.append((older, superseded(older, newer, now)))
+            changed.append((older, mark_superseded(older, newer, now)))
         elif older.meta.get("superseded_by") == newer.id:
             changed.append((older, lift_supersession(older)))
     return tuple(changed)
 
 
-def superseded(older: Block, newer: Block, now: datetime) -> Block:
+def mark_superseded(older: Block, newer: Block, now: datetime) -> Block:
     """Return a block marked with what took its place, from when that was said."""
     instant = as_utc(newer.said_at)
     marks = {"superseded_by": newer.id, "superseded_at": instant.isoformat()}

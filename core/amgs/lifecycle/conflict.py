@@ -98,7 +98,7 @@ class Words:
         """Return the rare ones of these words."""
         return frozenset(w for w in words if self.weight.get(w, 0.0) >= self.rare_from)
 
-    def shared(self, a: frozenset[str], b: frozenset[str], *, least: int = 2) -> float:
+    def measure_shared(self, a: frozenset[str], b: frozenset[str], *, least: int = 2) -> float:
         """Return the weight of the shared words over that of the side with less, in [0, 1]; 0 for fewer than `least`
         shared words.
         """
@@ -108,7 +108,7 @@ class Words:
         poorer = min(self.sum(a), self.sum(b))
         return min(1.0, self.sum(both) / poorer) if poorer > 0 else 0.0
 
-    def covered(self, whole: frozenset[str], by: frozenset[str]) -> float:
+    def measure_covered(self, whole: frozenset[str], by: frozenset[str]) -> float:
         """Return the share of `whole`'s weight that the other side has too, in [0, 1]; 0 where only one
         word is shared.
         """
@@ -208,8 +208,8 @@ class _Pair:
         if not self.manuals or self.same_title or self.linked:
             return True
         shares = (
-            self.words.covered(old_claim.subject, new_claim.topic),
-            self.words.covered(new_claim.subject, old_claim.topic),
+            self.words.measure_covered(old_claim.subject, new_claim.topic),
+            self.words.measure_covered(new_claim.subject, old_claim.topic),
         )
         return min(shares) >= _MOSTLY
 
@@ -229,7 +229,7 @@ class _Pair:
         if renamed is not None:
             return [] if self._is_named_apart(old_claim, new_claim) else [renamed]
         words = self.words
-        own = words.shared(old_claim.topic, new_claim.topic)
+        own = words.measure_shared(old_claim.topic, new_claim.topic)
         findings = [
             self._find_retired_word(old_claim, new_claim, own),
             self._find_reassignment(old_claim, new_claim, both),
@@ -239,7 +239,7 @@ class _Pair:
             once = new_claim.correction not in put and len(find_replaced_words(old_claim.text, put)) == 1
             if once and not _is_about_different_things(old_claim, replace(new_claim, text=put)):
                 findings.append((SUPERSEDES, SURE, f"“{new_claim.correction}” in “{_shorten(new_claim.text)}”"))
-        subject = max(own, words.shared(old_claim.topic | self.titles[0], new_claim.topic | self.titles[1]))
+        subject = max(own, words.measure_shared(old_claim.topic | self.titles[0], new_claim.topic | self.titles[1]))
         named = bool(old_claim.values and new_claim.values) and words.rare(self.titles[0] & self.titles[1])
         if subject >= SUBJECT or (self.linked and new_claim.change) or named:
             findings.append(self._find_ending(old_claim, new_claim, own))
@@ -285,7 +285,9 @@ class _Pair:
             # Both name the value, so a single rare word beside it is enough.
             telling = a.kind == "code" or len(both) >= 2 or len(gone) >= 2 or self.words.rare(both)
             if named and fresh and telling:
-                weight = self.words.shared(old_claim.topic | self.titles[0], new_claim.topic | self.titles[1], least=1)
+                weight = self.words.measure_shared(
+                    old_claim.topic | self.titles[0], new_claim.topic | self.titles[1], least=1
+                )
                 return (
                     SUPERSEDES,
                     0.65 + 0.3 * weight,
@@ -319,7 +321,7 @@ class _Pair:
             return None
         opens = _OPENS.match(old_claim.text)
         if both - attributes or attributes & self.titles[0] or (opens and stem(opens[1].lower()) in attributes):
-            weight = self.words.covered(old_claim.subject | self.titles[0], new_claim.topic | self.titles[1])
+            weight = self.words.measure_covered(old_claim.subject | self.titles[0], new_claim.topic | self.titles[1])
             return SUPERSEDES, 0.5 + 0.3 * weight, f"{min(attributes)}: {quote}"
         return None
 
@@ -336,7 +338,7 @@ class _Pair:
             quote = f"{a.text} in “{_shorten(old_claim.text)}”, {fresh.text} in “{_shorten(new_claim.text)}”"
             # A shared unit is no shared subject: "57 years old", "13 years old".
             unit = (a.beside & fresh.beside) | MEASURES
-            about = self.words.shared(old_claim.topic - unit, new_claim.topic - unit, least=1)
+            about = self.words.measure_shared(old_claim.topic - unit, new_claim.topic - unit, least=1)
             named = self.words.rare((self.titles[0] & self.titles[1]) - unit)
             cue = new_claim.change or new_claim.correction
             if (about > 0 or named) and cue:
@@ -369,7 +371,7 @@ class _Pair:
         # Sharing only names is not enough: two statements about a town may be about different things in it.
         if not cue or old_claim.change or old_claim.end or not self.words.rare(same) or same <= self.names:
             return None
-        covered = self.words.covered(old_claim.subject | self.titles[0], new_claim.topic | self.titles[1])
+        covered = self.words.measure_covered(old_claim.subject | self.titles[0], new_claim.topic | self.titles[1])
         if own < 0.35 or covered < 0.3:
             return None
         return (
@@ -393,13 +395,14 @@ class _Pair:
             return None  # room 4 has a stove, room 5 has none
         again = old_claim.negated and "again" in new_claim.text.split()[-1]
         least = min(
-            self.words.covered(old_claim.topic, new_claim.topic), self.words.covered(new_claim.topic, old_claim.topic)
+            self.words.measure_covered(old_claim.topic, new_claim.topic),
+            self.words.measure_covered(new_claim.topic, old_claim.topic),
         )
         if least < 0.4:
             return None
         return (
             SUPERSEDES if self.later and (new_claim.change or new_claim.correction or again) else CONTRADICTS,
-            0.2 + 0.6 * self.words.shared(old_claim.topic, new_claim.topic),
+            0.2 + 0.6 * self.words.measure_shared(old_claim.topic, new_claim.topic),
             (f"“{_shorten(old_claim.text)}” against “{_shorten(new_claim.text)}”"),
         )
 

@@ -56,7 +56,7 @@ RAW = BlockFilter(statuses=("raw",))
 def link_context(storage: Storage) -> LinkContext:
     """Return what linking needs to know of the consolidated blocks, and the authors of raw ones."""
     known = LinkContext()
-    for description in storage.blocks.described(BlockFilter(statuses=("raw", "consolidated"), current=True)):
+    for description in storage.blocks.describe(BlockFilter(statuses=("raw", "consolidated"), current=True)):
         if description.status == "raw":
             known.note_author(description.meta)
         else:
@@ -110,7 +110,7 @@ def plan(
     if means.model is not None:
         _ask_model(fresh, verdicts, named, means.model, progress)
     blocks = [
-        _consolidated_block(b, v, e, m, owner_name, means.profiles)
+        _consolidate_block(b, v, e, m, owner_name, means.profiles)
         for b, v, e, m in zip(fresh, verdicts, named, matrix, strict=True)
     ]
     if progress is not None:
@@ -219,7 +219,7 @@ def _unique_names(entities: Sequence[Entity]) -> tuple[str, ...]:
     return tuple(by_key.values())
 
 
-def _consolidated_block(
+def _consolidate_block(
     raw: Block,
     verdict: CategoryVerdict,
     entities: tuple[str, ...],

@@ -83,7 +83,7 @@ def forecast(
         for numbered_block in storage.blocks.by_number(list(place_of))
     ]
     ids = [block.id for block, _ in pairs]
-    judged, links = storage.forecasts.judged(ids), storage.edges.leading_to(ids)
+    judged, links = storage.forecasts.count_verdicts(ids), storage.edges.leading_to(ids)
     rows = []
     for block, place in pairs:
         at = falls_below(float(rate[place]), block.last_reinforced_at, threshold)

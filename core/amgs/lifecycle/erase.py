@@ -99,7 +99,7 @@ def find_related(storage: Storage, erased: Collection[str]) -> tuple[RelatedBloc
     """Return the blocks derived from these by merging or splitting, directly or not, and those they derive from."""
     offspring: dict[str, set[str]] = {}
     origins: dict[str, set[str]] = {}
-    for block, value, _ in storage.blocks.marked("derived_from"):
+    for block, value, _ in storage.blocks.find_marked("derived_from"):
         for origin in json.loads(value):
             offspring.setdefault(str(origin), set()).add(block)
             origins.setdefault(block, set()).add(str(origin))

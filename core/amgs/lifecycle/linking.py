@@ -22,7 +22,7 @@ from amgs.decay import PROFILES
 from amgs.identity import file_of, piece_of
 from amgs.index.neighbours import Near, nearest
 from amgs.ingest.document import list_references, slugs_of
-from amgs.lifecycle.self_detection import signed
+from amgs.lifecycle.self_detection import find_author
 from amgs.settings import ConsolidationSettings
 from amgs.text import names
 from amgs.text.differences import differ
@@ -62,7 +62,7 @@ def node(number: int, block_id: str, created_at: datetime, meta: Mapping[str, An
         follows=dict(follows) if isinstance(follows, Mapping) else {},
         links=tuple(dict.fromkeys((*(meta.get("links") or ()), *list_references(meta)))),
         entities=tuple(meta.get("entities") or ()),
-        author=signed(meta),
+        author=find_author(meta),
     )
 
 
@@ -126,8 +126,8 @@ class LinkContext:
 
     def note_author(self, meta: Mapping[str, Any]) -> None:
         """Count who signed a self note that is no row."""
-        if signed(meta):
-            self.authors[signed(meta)] += 1
+        if find_author(meta):
+            self.authors[find_author(meta)] += 1
 
 
 def places(n: LinkNode) -> Iterator[str]:
@@ -293,7 +293,7 @@ def _likeness(
     if settings.neighbours == 0:
         return
     among = nearest(fresh.matrix, fresh.matrix, settings.neighbours, floor=settings.similarity, own=0)
-    near = Near(np.where(among.rows >= 0, among.rows + first, -1), among.cosines).joined(fresh.near)
+    near = Near(np.where(among.rows >= 0, among.rows + first, -1), among.cosines).join(fresh.near)
     pairs = [
         (first + at, int(row), float(cosine))
         for at, (rows, cosines) in enumerate(zip(near.rows, near.cosines, strict=True))

@@ -148,7 +148,7 @@ def _measure(
     which is only about its category.
     """
     hours = np.maximum(int(now.timestamp() * 1e6) - facts.reinforced, 0) / 3.6e9
-    judged = storage.forecasts.judged()
+    judged = storage.forecasts.count_verdicts()
     useful = [Usefulness(*judged[i]).mean if i in judged else np.nan for i in map(str, facts.ids)]
     known = ~np.isnan(useful)
     values = {

@@ -140,7 +140,7 @@ class _Planner:
         """When each source was written, from which its new texts are valid."""
         self.before: dict[str, list[SourcePiece]] = {source_text.name: [] for source_text in documents}
         self.before |= {name: [] for name in gone}
-        for piece in storage.sources.held(list(self.before)):
+        for piece in storage.sources.read_pieces(list(self.before)):
             self.before[piece.source].append(piece)
         for document in documents:
             self._add_document(document)
@@ -411,7 +411,9 @@ def apply_plan(storage: Storage, proposal: RevisionPlan, now: datetime) -> Revis
     if proposal.empty:
         return Revision(proposal, None)
     with storage.transaction():
-        places = set(map(_piece_key, storage.sources.held([p.source for p in (*proposal.dropped, *proposal.placed)])))
+        places = set(
+            map(_piece_key, storage.sources.read_pieces([p.source for p in (*proposal.dropped, *proposal.placed)]))
+        )
         if not places >= set(map(_piece_key, proposal.dropped)) or places & set(map(_piece_key, proposal.placed)):
             raise UsageError(
                 "Since the plan was computed, its sources were taken in again.",

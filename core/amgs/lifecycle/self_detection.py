@@ -60,7 +60,7 @@ def is_explicit(meta: Mapping[str, Any]) -> bool:
     return bool(marks & _EXPLICIT)
 
 
-def signed(meta: Mapping[str, Any]) -> str:
+def find_author(meta: Mapping[str, Any]) -> str:
     """Return the author of an explicit self note; "" for any other block."""
     return str(meta.get("author") or "") if is_explicit(meta) else ""
 

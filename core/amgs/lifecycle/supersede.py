@@ -15,7 +15,7 @@ from amgs.decay import PROFILES
 from amgs.errors import UsageError
 from amgs.identity import file_of
 from amgs.index.neighbours import nearest
-from amgs.lifecycle.annotate import superseded
+from amgs.lifecycle.annotate import mark_superseded
 from amgs.lifecycle.change import Change, carry_out
 from amgs.lifecycle.conflict import (
     COSINE,
@@ -199,7 +199,7 @@ def find_likely_replaced(newer: Block, others: Sequence[Block]) -> LikelyReplace
         for claim in claims(statements(newer.content))
         if claim.change or claim.end or claim.moves or claim.retired
     ]
-    if changed and earlier and words.shared(topic_words(newer), topic_words(earlier[0]), least=1) >= ALIKE:
+    if changed and earlier and words.measure_shared(topic_words(newer), topic_words(earlier[0]), least=1) >= ALIKE:
         because = f"“{changed[0].text}” says that something changed"
         return LikelyReplacement(newer.id, earlier[0].id, earlier[0].title, because)
     return None
@@ -261,7 +261,7 @@ def accept(storage: Storage, review_id: int, now: datetime, embedder: Embedder) 
     edge = Edge(item.newer.id, item.older.id, relation, 1.0, item.review.confidence, now, now, PROFILES["core"])
     changed: tuple[tuple[Block, Block], ...] = ()
     if relation == SUPERSEDES:
-        changed = ((item.older, superseded(item.older, item.newer, now)),)
+        changed = ((item.older, mark_superseded(item.older, item.newer, now)),)
     summary = f"{item.newer.id[:8]} {relation} {item.older.id[:8]} (review {review_id})"
     return _decide(storage, item, "accepted", Change(changed, edges=((None, edge),)), summary, now)
 

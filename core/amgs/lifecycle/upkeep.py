@@ -60,7 +60,7 @@ def _embedding(block: str, embedding: Vector, space: tuple[str, int] | None) -> 
 
 def _metadata(storage: Storage) -> Iterator[Fault]:
     """Yield repeated numbers, fields out of range, and a change counter that is behind."""
-    for number in storage.block_columns.repeated():
+    for number in storage.block_columns.find_repeated():
         yield Fault(f"number {number}", "several blocks have it")
     for block, what in storage.block_columns.out_of_range(STATUSES):
         yield Fault(f"block {block[:12]}", what)
@@ -72,7 +72,7 @@ def _metadata(storage: Storage) -> Iterator[Fault]:
 def _edges(storage: Storage) -> Iterator[Fault]:
     for (source, target, relation), what in storage.edges.dangling():
         yield Fault(f"edge {source[:8]} {relation} {target[:8]}", what)
-    for source, target, relation in storage.edges.repeated():
+    for source, target, relation in storage.edges.find_repeated():
         yield Fault(f"edge {source[:8]} {relation} {target[:8]}", "it is there more than once")
     for (source, target, relation), what in storage.edges.out_of_range():
         yield Fault(f"edge {source[:8]} {relation} {target[:8]}", what)

@@ -189,7 +189,7 @@ class LifecycleMethods(OpenMemory):
 
         bins = bounds.count("The number of bins", bins, least=1, most=1000)
         forecasts = self._storage.forecasts
-        decided = forecasts.decided(by=by, value=value)
+        decided = forecasts.read_decided(by=by, value=value)
         table = brier.reliability(decided, bins=bins, forecasts=forecasts.count(by=by, value=value))
         return table if by else replace(table, coverage=forecasting.reviews(self._storage))
 
@@ -309,7 +309,7 @@ class Memory(BlockMethods, LifecycleMethods, RetrievalMethods, Intake):
 
     def discard(self) -> None:
         """Close the memory; if opening created it and nothing was done in it, delete its file or namespace."""
-        empty = self._storage.created and self._storage.tables.untouched()
+        empty = self._storage.created and self._storage.tables.is_untouched()
         self.close()
         if empty:
             remove(self._storage.path, untouched=True)

@@ -221,7 +221,7 @@ class BlockMethods(OpenMemory):
 
     def has_source(self, sources: Sequence[str]) -> bool:
         """Return whether a block came from any of these sources, or a part of them."""
-        return self._storage.blocks.has_source(sources) or bool(self._storage.sources.held(sources))
+        return self._storage.blocks.has_source(sources) or bool(self._storage.sources.read_pieces(sources))
 
     def edges(self, block_id: str | None = None) -> tuple[Edge, ...]:
         """Return the edges of a block in both directions; without a block, of the whole memory."""

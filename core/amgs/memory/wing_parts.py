@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from amgs.api.context import MemoryPart
-from amgs.wing_registry import Wing, loaded, wings
+from amgs.wing_registry import Wing, load_named, wings
 
 if TYPE_CHECKING:
     from amgs.api.context import MemoryContext
@@ -18,7 +18,7 @@ class WingParts(MemoryPart):
 def _property_of(wing: Wing) -> property:
     def part(memory: WingParts) -> Any:
         context: MemoryContext = memory._context
-        return loaded(wing.part)(context)
+        return load_named(wing.part)(context)
 
     part.__annotations__["return"] = wing.part.partition(":")[2]
     return property(part, doc=wing.about)

@@ -134,7 +134,7 @@ def compute_features(
     turns = form == TURN
     near = _window_rows(sequences, rows, turns)
     before = near[1]
-    people = sequences.called(asked.text)
+    people = sequences.find_speakers(asked.text)
     names = {word for place in people for word in name_words(traits.names[place])}
     turn = turns.astype(np.float64)
     part = (form == PART).astype(np.float64)

@@ -98,7 +98,7 @@ def fuzzy(text: str, query: LexicalQuery, index: LexicalIndex, allowed: Numbers,
     closest: dict[str, float] = {}
     for correction in fixes:
         closest[correction.known] = max(closest.get(correction.known, 0.0), correction.closeness)
-    hits = index.ranked(sorted(closest.items()), limit, allowed)
+    hits = index.rank_documents(sorted(closest.items()), limit, allowed)
     return FuzzyResult({hit.number: LexicalHit(hit.score / query.mass) for hit in hits}, fixes)
 
 

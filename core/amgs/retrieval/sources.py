@@ -172,9 +172,9 @@ class SequenceIndex:
         """Forms of text of the blocks."""
         return forms_of(self.traits, self.episode, (self.before != NOTHING) | (self.after != NOTHING))
 
-    def called(self, text: str) -> tuple[int, ...]:
+    def find_speakers(self, text: str) -> tuple[int, ...]:
         """Return the speakers of dialogues that a text names, as indexes into the traits' names."""
-        return tuple(place for place in self.traits.named(text) if place in self._speakers)
+        return tuple(place for place in self.traits.find_names(text) if place in self._speakers)
 
     @cached_property
     def _speakers(self) -> frozenset[int]:
@@ -321,7 +321,7 @@ class BlockReader(Protocol):
         """Return numbers of the blocks that pass, ascending; with a limit, the most recently reinforced of them."""
         ...
 
-    def stored(self, numbers: Sequence[int]) -> Sequence[NumberedBlock]:
+    def read_blocks(self, numbers: Sequence[int]) -> Sequence[NumberedBlock]:
         """Return the blocks with these numbers, in any order; unknown numbers are left out."""
         ...
 

@@ -86,7 +86,7 @@ class AskedDays:
         """Return whether a block was written on any of these days, by its writer's calendar."""
         return self.first <= block.written.date() <= self.last
 
-    def mentioned_by(self, block: Block) -> bool:
+    def are_mentioned_by(self, block: Block) -> bool:
         """Return whether a block's text mentions any of these days. "Today" and "this week" do not count: they say no
         more than when the text was written.
         """

@@ -365,7 +365,7 @@ class _Search:
         flows = {number: finding.flow for number, finding in self.findings.items() if finding.flow > 0.0}
         asked = QueryFeatures(
             self.request.text,
-            self.sources.keyword.corrected(self.query, self.corrections),
+            self.sources.keyword.correct_words(self.query, self.corrections),
             self.comparison,
             flows,
             {number: finding.share for number, finding in self.findings.items()},
@@ -389,11 +389,11 @@ class _Search:
         if few:
             # Read now, in a single query, what the names and the hits need: two queries take longer than more rows.
             likely = np.argsort(-contributions(features).sum(axis=1), kind="stable")[: 2 * most]
-            sources.blocks.stored(numbers[likely].tolist())
+            sources.blocks.read_blocks(numbers[likely].tolist())
         return add_shared_names(features, sources.keyword, self._blocks)
 
     def _blocks(self, numbers: Sequence[int]) -> dict[int, Block]:
-        return {stored_block.number: stored_block.block for stored_block in self.sources.blocks.stored(numbers)}
+        return {stored_block.number: stored_block.block for stored_block in self.sources.blocks.read_blocks(numbers)}
 
     def _weights(self, evidence: Features | None) -> Weights:
         """Return the requested weights of a score's parts, but similarity alone where a search is answered by a
@@ -417,7 +417,7 @@ class _Search:
     def _candidates(self, scored: CompositeScores, rows: Sequence[int]) -> tuple[Candidate, ...]:
         """Return these rows of the scores as candidates, in this order; only their blocks are read from the store."""
         numbers = [int(scored.facts.numbers[row]) for row in rows]
-        blocks = {stored_block.number: stored_block.block for stored_block in self.sources.blocks.stored(numbers)}
+        blocks = {stored_block.number: stored_block.block for stored_block in self.sources.blocks.read_blocks(numbers)}
         candidates = []
         for row, number in zip(rows, numbers, strict=True):
             finding = self.findings[number]
@@ -449,8 +449,10 @@ class _Search:
         if written_then.size > MOST_BLOCKS:
             written_then = written_then[[number in self.findings for number in written_then.tolist()]]
         of_days = set(written_then.tolist())
-        stored = blocks.stored(sorted(of_days | self.findings.keys()))
-        self.mentioning = tuple(stored_block.number for stored_block in stored if days.mentioned_by(stored_block.block))
+        stored = blocks.read_blocks(sorted(of_days | self.findings.keys()))
+        self.mentioning = tuple(
+            stored_block.number for stored_block in stored if days.are_mentioned_by(stored_block.block)
+        )
         self.written_then = tuple(
             stored_block.number
             for stored_block in stored
@@ -506,7 +508,7 @@ class _Search:
         known = comparison.of(self.findings)
         raw = sorted((n for n in self.findings if n not in known), key=lambda n: (-self.findings[n].share, n))
         left = RAW_CHARACTERS
-        stored = self.sources.blocks.stored(raw[:RAW_BLOCKS])
+        stored = self.sources.blocks.read_blocks(raw[:RAW_BLOCKS])
         texts = {stored_block.number: embedding_text(stored_block.block) for stored_block in stored}
         for number in raw[:RAW_BLOCKS]:
             text = texts[number][:RAW_CHARACTERS]

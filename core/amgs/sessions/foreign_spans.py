@@ -13,7 +13,7 @@ from typing import Any, Final, Literal
 
 from amgs.errors import InputError
 from amgs.sessions.lines import Record, fields, instant, items, text
-from amgs.sessions.span_messages import ANSWERS, SpanMessages, messages_of, operation_of, parsed
+from amgs.sessions.span_messages import ANSWERS, SpanMessages, messages_of, operation_of, parse_value
 from amgs.sessions.spans import RecordedSpan, SpanEvent, number
 
 ExportForm = Literal["langfuse", "openinference", "langsmith", "mlflow"]
@@ -118,13 +118,13 @@ def _of_langfuse(row: Mapping[str, Any]) -> RecordedSpan:
     kind = text(get_field("type")).lower()
     attributes: dict[str, Any] = {
         key.removeprefix("attributes."): value
-        for key, value in fields(parsed(fields(parsed(row.get("metadata"))).get("attributes"))).items()
+        for key, value in fields(parse_value(fields(parse_value(row.get("metadata"))).get("attributes"))).items()
     }
-    read, written = parsed(get_field("input")), parsed(get_field("output"))
+    read, written = parse_value(get_field("input")), parse_value(get_field("output"))
     if session := get_field("session_id", "sessionId"):
         attributes["session.id"] = str(session)
     if kind == "generation":
-        usage = fields(parsed(get_field("usage_details", "usageDetails", "usage")))
+        usage = fields(parse_value(get_field("usage_details", "usageDetails", "usage")))
         attributes |= {
             "gen_ai.operation.name": "chat",
             "gen_ai.request.model": text(get_field("provided_model_name", "providedModelName", "model")),

@@ -190,10 +190,10 @@ def _part(part: dict[str, Any], path: str, note: Note, depth: int) -> Iterator[s
     elif kind == "document" and name(source.get("type")) == "text" and isinstance(source.get("data"), str):
         yield source["data"]
     else:
-        yield _marked(kind, part, path, note)
+        yield _format_mark(kind, part, path, note)
 
 
-def _marked(kind: str, part: dict[str, Any], path: str, note: Note) -> str:
+def _format_mark(kind: str, part: dict[str, Any], path: str, note: Note) -> str:
     """Return a part without text as its name or type in brackets."""
     note("part", path, f"a part of type {kind} has no text; its name stands in the message")
     inner = part.get(kind) if isinstance(part.get(kind), dict) else part.get("source")

@@ -122,7 +122,7 @@ class SpanMessages:
     written: tuple[Item, ...]
 
 
-def told_by(span: RecordedSpan) -> Mapping[str, Any]:
+def read_attributes(span: RecordedSpan) -> Mapping[str, Any]:
     """Return the attributes of a span, including those that it put into an event."""
     more = [event.attributes for event in span.events if event.name == _DETAILS]
     if not more:
@@ -166,7 +166,7 @@ def conversation_ids(spans: Sequence[RecordedSpan]) -> dict[str, str]:
 
 def usage_of(attributes: Mapping[str, Any]) -> Usage | None:
     """Return the tokens of a request; None if not reported. Cached ones are part of the input."""
-    own = (fields(parsed(attributes.get(name))) for name in _USAGES)
+    own = (fields(parse_value(attributes.get(name))) for name in _USAGES)
     counts = next(filter(None, own), attributes)
     start = "gen_ai.usage." if counts is attributes else ""
     read = _first(
@@ -200,13 +200,13 @@ def _first(attributes: Mapping[str, Any], *names: str) -> int:
 
 def messages_of(span: RecordedSpan) -> SpanMessages:
     """Return the messages that a span's model read and wrote."""
-    attributes = told_by(span)
+    attributes = read_attributes(span)
     read: list[Item] = []
     written = _read_answer(attributes)
     for messages, names, role in ((read, _READ, "user"), (written, _WRITTEN, "assistant")):
         for name in names:
             if not messages and not name.startswith("ai.response"):
-                messages += messages_in(listed(attributes, name) or parsed(attributes.get(name)), role=role)
+                messages += messages_in(collect_list(attributes, name) or parse_value(attributes.get(name)), role=role)
     events = [] if read and written else _events_of(span, attributes)
     read = read or [item for name, item in events if name not in _ANSWER_EVENTS]
     written = written or [item for name, item in events if name in _ANSWER_EVENTS]
@@ -225,7 +225,7 @@ def _read_answer(attributes: Mapping[str, Any]) -> list[Item]:
     parts = [
         *([{"type": "reasoning", "content": thought}] if thought else []),
         *([{"type": "text", "text": as_json(words)}] if words else []),
-        *({"type": "tool-call", **call} for call in items(parsed(attributes.get("ai.response.toolCalls")))),
+        *({"type": "tool-call", **call} for call in items(parse_value(attributes.get("ai.response.toolCalls")))),
     ]
     return [_message("assistant", {"content": parts})] if parts else []
 
@@ -234,18 +234,18 @@ def _events_of(span: RecordedSpan, span_attributes: Mapping[str, Any]) -> list[t
     """Return the messages in events, with the events' names: those of the span, or those in pydantic-ai's attribute."""
     events = [(event.name, event.attributes) for event in span.events if event.name in _MESSAGE_EVENTS]
     events = events or [
-        (text(record.get("event.name")), record) for record in items(parsed(span_attributes.get("events")))
+        (text(record.get("event.name")), record) for record in items(parse_value(span_attributes.get("events")))
     ]
     messages: list[tuple[str, Item]] = []
     for event in span.events:
         if role := _CONTENT_EVENTS.get(event.name):
             for value in event.attributes.values():
-                messages += [(event.name, item) for item in messages_in(parsed(value), role=role)]
+                messages += [(event.name, item) for item in messages_in(parse_value(value), role=role)]
     for name, attributes in events:
         if role := _MESSAGE_EVENTS.get(name):
-            body = {**attributes, **fields(parsed(attributes.get("body")))}
+            body = {**attributes, **fields(parse_value(attributes.get("body")))}
             known = {key.removeprefix("gen_ai."): value for key, value in body.items()}
-            message = parsed(known.pop("message", None))
+            message = parse_value(known.pop("message", None))
             known |= message if isinstance(message, dict) else {}
             if isinstance(message, str | list):
                 known["content"] = message
@@ -255,7 +255,7 @@ def _events_of(span: RecordedSpan, span_attributes: Mapping[str, Any]) -> list[t
     return messages
 
 
-def parsed(value: Any) -> Any:
+def parse_value(value: Any) -> Any:
     """Return a value, parsed if it is JSON in a text."""
     if isinstance(value, str) and value.lstrip()[:1] in ("[", "{"):
         try:
@@ -265,7 +265,7 @@ def parsed(value: Any) -> Any:
     return value
 
 
-def listed(attributes: Mapping[str, Any], name: str) -> list[Any]:
+def collect_list(attributes: Mapping[str, Any], name: str) -> list[Any]:
     """Return the list written as `NAME.0.role`, `NAME.1.role` and so on; [] for none."""
     entries: dict[int, dict[str, Any]] = {}
     for key, value in attributes.items():
@@ -281,14 +281,14 @@ def _nest_keys(flat: Mapping[str, Any]) -> dict[str, Any]:
     for head in heads:
         inner = {key[len(head) + 1 :]: value for key, value in flat.items() if key.startswith(f"{head}.")}
         if inner and all(re.match(r"\d{1,6}(\.|$)", key) for key in inner):
-            tree[head] = listed(flat, head) or list(inner.values())
+            tree[head] = collect_list(flat, head) or list(inner.values())
         else:
             tree[head] = _nest_keys(inner) if inner else flat[head]
     return tree
 
 
 def _system(instructions: Any) -> Iterator[Item]:
-    parts = parsed(instructions)
+    parts = parse_value(instructions)
     if isinstance(parts, dict):
         parts = parts.get("parts", [parts])
     if parts:
@@ -341,7 +341,7 @@ def _message(role: str, message: Mapping[str, Any]) -> Item:
     if isinstance(message.get("contents"), list):
         content = [fields(entry.get("message_content")) or entry for entry in items(message["contents"])]
     item: Item = {"role": ROLES[role.lower()], "content": _content(parse_parts(content))}
-    calls = [fields(call.get("tool_call")) or call for call in items(parsed(message.get("tool_calls")))]
+    calls = [fields(call.get("tool_call")) or call for call in items(parse_value(message.get("tool_calls")))]
     if calls:
         item["tool_calls"] = [
             {**call, "arguments": call["args"]} if "args" in call else call for call in calls
@@ -354,7 +354,7 @@ def _message(role: str, message: Mapping[str, Any]) -> Item:
 
 def parse_parts(content: Any) -> Any:
     """Return a content, parsed if it is a list of parts as JSON text."""
-    parts = parsed(content)
+    parts = parse_value(content)
     return parts if isinstance(parts, list) and all(isinstance(part, dict) for part in parts) else content
 
 
@@ -423,7 +423,7 @@ def kinds_unread(spans: Sequence[RecordedSpan]) -> list[str]:
     """Return the first five kinds of spans with words in unknown attributes, by library and name."""
     kinds: dict[str, None] = {}
     for span in spans:
-        operation, attributes = operation_of(span), told_by(span)
+        operation, attributes = operation_of(span), read_attributes(span)
         if operation and (operation not in ANSWERS or messages_of(span) != SpanMessages((), ())):
             continue
         events = (event.attributes for event in span.events if "exception" not in event.name)
@@ -434,7 +434,7 @@ def kinds_unread(spans: Sequence[RecordedSpan]) -> list[str]:
 
 def _is_wordy(value: Any) -> bool:
     """Return whether a value may be a message: a text of more than two words, or JSON that contains a message."""
-    content = parsed(value)
+    content = parse_value(value)
     if isinstance(content, dict | list):
         return any(_is_wordy(child) for child in (content.values() if isinstance(content, dict) else content))
     return isinstance(content, str) and len(content.split()) > 2

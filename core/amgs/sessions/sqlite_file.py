@@ -95,7 +95,7 @@ def _check_name(name: str) -> str:
 
 
 @contextmanager
-def opened(path: Path) -> Iterator[SqliteFile]:
+def open_copy(path: Path) -> Iterator[SqliteFile]:
     """Yield a copy of a database with its write-ahead log, which is removed afterwards. Raises InputError if it cannot
     be read.
     """

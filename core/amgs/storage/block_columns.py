@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from amgs.clock import as_utc
-from amgs.storage.connection import StoragePart, stored
+from amgs.storage.connection import StoragePart, to_stored_time
 from amgs.storage.sources import STANDING
 from amgs.types import STATUSES, BlockFilter, Vector
 
@@ -53,7 +53,7 @@ def where(wanted: BlockFilter) -> tuple[str, list[Any]]:
     conditions = ["status IN (SELECT unnest(?::VARCHAR[]))"]
     parameters: list[Any] = [list(wanted.statuses)]
     if wanted.as_of is not None:
-        at = stored(wanted.as_of)
+        at = to_stored_time(wanted.as_of)
         conditions = [_HELD]
         timestamp = as_utc(wanted.as_of).isoformat()
         parameters += [at, at, at, at, timestamp, timestamp]
@@ -76,7 +76,7 @@ def where(wanted: BlockFilter) -> tuple[str, list[Any]]:
     ):
         if instant is not None:
             conditions.append(f"{column} {sign} ?")
-            parameters.append(stored(instant))
+            parameters.append(to_stored_time(instant))
     if wanted.self_only:
         conditions.append("is_self_component")
     for key, value in wanted.meta.items():
@@ -345,7 +345,7 @@ class BlockColumnStorage(StoragePart, ABC):
         for start in np.unique(changed // batch).tolist():
             yield self.embeddings(since=since, above=start * batch - 1, upto=start * batch + batch - 1)
 
-    def embedded(self) -> NDArray[np.int64]:
+    def read_embedded(self) -> NDArray[np.int64]:
         """Return the running numbers of blocks that have an embedding, rising: (n,)."""
         columns = self._columns(
             "SELECT number FROM memory_blocks WHERE embedding IS NOT NULL ORDER BY number", whole=True
@@ -354,7 +354,7 @@ class BlockColumnStorage(StoragePart, ABC):
 
     # --- for verification ---------------------------------------------------------------------------------
 
-    def repeated(self) -> tuple[str, ...]:
+    def find_repeated(self) -> tuple[str, ...]:
         """Return running numbers that more than one block has; empty in a sound store."""
         rows = self._rows("SELECT number FROM memory_blocks GROUP BY number HAVING count(*) > 1 ORDER BY number")
         return tuple(row[0] for row in rows)

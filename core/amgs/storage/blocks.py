@@ -14,7 +14,7 @@ import numpy as np
 
 from amgs.clock import as_utc, microseconds_of
 from amgs.storage.block_columns import FADED, texts_of, where
-from amgs.storage.connection import OfferedColumn, SqlConnection, StoragePart, microseconds, stored
+from amgs.storage.connection import OfferedColumn, SqlConnection, StoragePart, microseconds, to_stored_time
 from amgs.storage.tables import MetaStorage
 from amgs.types import Block, BlockFilter, Vector
 
@@ -162,7 +162,7 @@ class BlockStorage(StoragePart):
         self._note(
             "UPDATE memory_blocks SET last_reinforced_at = greatest(last_reinforced_at, ?), "
             "reinforcements = reinforcements + 1 WHERE id IN (SELECT unnest(?::VARCHAR[]))",
-            [stored(at), list(ids)],
+            [to_stored_time(at), list(ids)],
         )
 
     def turn_back(self, block_id: str, at: datetime, before: datetime) -> None:
@@ -170,7 +170,7 @@ class BlockStorage(StoragePart):
         self._connection.clock_changes.note([block_id])
         self._note(
             "UPDATE memory_blocks SET last_reinforced_at = ? WHERE id = ? AND last_reinforced_at = ?",
-            [stored(before), block_id, stored(at)],
+            [to_stored_time(before), block_id, to_stored_time(at)],
         )
 
     def recount(self, ids: Sequence[str]) -> None:
@@ -223,7 +223,7 @@ class BlockStorage(StoragePart):
         rows = sorted(self._rows(sql, [[int(n) for n in wanted]]), key=lambda row: row[0])
         return tuple(NumberedBlock(row[0], _block(row[2:]), row[1]) for row in rows)
 
-    def described(self, wanted: BlockFilter) -> Iterator[BlockDescription]:
+    def describe(self, wanted: BlockFilter) -> Iterator[BlockDescription]:
         """Yield descriptions of the blocks that pass the filter, in order of arrival, read in batches."""
         condition, parameters = where(wanted)
         sql = (
@@ -331,7 +331,7 @@ class BlockStorage(StoragePart):
         named = [name for (value,) in self._rows(several) for name in json.loads(value or "[]")]
         return frozenset((*(name for (name,) in self._rows("SELECT DISTINCT category FROM memory_blocks")), *named))
 
-    def marked(self, name: str) -> list[tuple[str, str, str]]:
+    def find_marked(self, name: str) -> list[tuple[str, str, str]]:
         """Return (id, value, category) of blocks with a value under this key of their meta, in order of arrival."""
         return self._rows(
             "SELECT id, meta->>?, category FROM memory_blocks WHERE contains(meta::VARCHAR, ?) "
@@ -342,7 +342,9 @@ class BlockStorage(StoragePart):
 
     def mean_relevance(self, now: datetime) -> float:
         """Return the mean of e^(−λt) over consolidated blocks; 0 if there are none."""
-        value = self._value(f"SELECT avg({FADED}) FROM memory_blocks WHERE status = 'consolidated'", [stored(now)])
+        value = self._value(
+            f"SELECT avg({FADED}) FROM memory_blocks WHERE status = 'consolidated'", [to_stored_time(now)]
+        )
         return 0.0 if value is None else value
 
 

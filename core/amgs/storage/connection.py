@@ -174,7 +174,7 @@ class SqlConnection(ABC):
         rows = self.rows(sql, parameters)
         return rows[0][0] if rows else None
 
-    def cached_rows(self, table: str, sql: str, parameters: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
+    def read_cached_rows(self, table: str, sql: str, parameters: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
         """Return all rows of a query of one table that is seldom written, from memory where they are known."""
         del table
         return self.rows(sql, parameters)
@@ -216,7 +216,7 @@ class SqlConnection(ABC):
         """Return whether other programs may write to the store while it is open."""
         return False
 
-    def followed(self, since: int) -> bool:
+    def can_follow(self, since: int) -> bool:
         """Return whether all changes since this change counter can be read by revision.
 
         False after another program bulk-loaded the store, or when more changed than is remembered.
@@ -273,7 +273,7 @@ class SqlConnection(ABC):
                     f"{self.path} was opened for reading only.", way_out="Open it for writing.", about="reading"
                 )
             if self._closed:
-                raise self._gone()
+                raise self._build_closed_error()
             self._begin()
             self._owner, self._dirty, self._structural = threading.get_ident(), False, False
             try:
@@ -377,14 +377,14 @@ class SqlConnection(ABC):
         if not self._owned:
             raise RuntimeError("a store is written inside `with store.transaction():`")
 
-    def _gone(self) -> StoreError:
+    def _build_closed_error(self) -> StoreError:
         return StoreError(f"{self.path} is closed.", way_out="Open it again.")
 
 
 # --- values between Python and the tables -----------------------------------------------------------------
 
 
-def stored(instant: datetime) -> datetime:
+def to_stored_time(instant: datetime) -> datetime:
     """Convert a time to the naive UTC timestamp that tables hold."""
     return as_utc(instant).replace(tzinfo=None)
 

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from amgs.clock import as_utc
 from amgs.storage.block_columns import FADED
-from amgs.storage.connection import OfferedColumn, StoragePart, microseconds, stored
+from amgs.storage.connection import OfferedColumn, StoragePart, microseconds, to_stored_time
 from amgs.types import Edge, EdgeKey
 
 
@@ -98,7 +98,7 @@ class EdgeStorage(StoragePart):
             "UPDATE edges SET last_reinforced_at = greatest(edges.last_reinforced_at, ?) FROM "
             f"({_KEYS}) AS k WHERE edges.source_id = k.source_id AND edges.target_id = k.target_id "
             "AND edges.relation_type = k.relation_type",
-            [stored(at), *_to_lists(keys)],
+            [to_stored_time(at), *_to_lists(keys)],
         )
 
     # --- reading ------------------------------------------------------------------------------------------
@@ -139,7 +139,7 @@ class EdgeStorage(StoragePart):
         split = _to_lists(keys)
         return self._read_columns(_OF_KEYS, split, split[2])
 
-    def changed(self, since: int) -> frozenset[EdgeKey] | None:
+    def find_changed(self, since: int) -> frozenset[EdgeKey] | None:
         """Return the keys of edges changed after revision `since`, and possibly a few more; None if they are not known,
         as for an earlier session.
         """
@@ -174,7 +174,7 @@ class EdgeStorage(StoragePart):
             decay_lambda=np.asarray(c["decay_lambda"], dtype=np.float64),
         )
 
-    def walked(self, since: int) -> WalkColumns:
+    def read_walked(self, since: int) -> WalkColumns:
         """Return the edges walked at or after a time (microseconds since 1970), each once."""
         c = self._columns(
             "SELECT s.number AS source, t.number AS target, w.relation_type AS relation, "
@@ -194,10 +194,12 @@ class EdgeStorage(StoragePart):
         """Count all edges."""
         return self._count("SELECT count(*) FROM edges")
 
-    def faded(self, now: datetime, below: float) -> int:
+    def count_faded(self, now: datetime, below: float) -> int:
         """Count the edges whose strength (weight × confidence × decay) is below a value."""
         return int(
-            self._value(f"SELECT count(*) FROM edges WHERE weight * confidence * {FADED} < ?", [stored(now), below])
+            self._value(
+                f"SELECT count(*) FROM edges WHERE weight * confidence * {FADED} < ?", [to_stored_time(now), below]
+            )
         )
 
     def leading_to(self, ids: Sequence[str]) -> dict[str, int]:
@@ -231,7 +233,7 @@ class EdgeStorage(StoragePart):
         )
         return tuple(((s, t, r), why) for s, t, r, why in rows)
 
-    def repeated(self) -> tuple[EdgeKey, ...]:
+    def find_repeated(self) -> tuple[EdgeKey, ...]:
         """Return keys that more than one edge has; empty in a sound store."""
         return tuple(
             self._rows(
@@ -334,6 +336,6 @@ class CentralityStorage(StoragePart):
             )
         self._note(
             "INSERT INTO centrality_of VALUES (?, ?, ?, ?)",
-            [origin.structure, origin.blocks, origin.edges, stored(origin.worked_out_at)],
+            [origin.structure, origin.blocks, origin.edges, to_stored_time(origin.worked_out_at)],
         )
         return True

@@ -11,7 +11,7 @@ from datetime import datetime
 from typing import Any
 
 from amgs.storage.block_columns import texts_of
-from amgs.storage.connection import SqlConnection, StoragePart, stored
+from amgs.storage.connection import SqlConnection, StoragePart, to_stored_time
 from amgs.storage.tables import MetaStorage
 
 LEDGER = "deleted_blocks"
@@ -27,7 +27,7 @@ class DeletedBlockStorage(StoragePart):
             entries = [json.dumps(line, ensure_ascii=False, sort_keys=True) for line in lines.values()]
             self._note(
                 f"INSERT INTO {LEDGER} SELECT ?, unnest(?::VARCHAR[]), unnest(?::VARCHAR[])::JSON",
-                [stored(at), list(lines), entries],
+                [to_stored_time(at), list(lines), entries],
             )
 
     def lines(self) -> tuple[Mapping[str, Any], ...]:

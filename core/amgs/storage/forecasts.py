@@ -10,7 +10,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from amgs.clock import as_utc
-from amgs.storage.connection import SqlConnection, StoragePart, microseconds, stored
+from amgs.storage.connection import SqlConnection, StoragePart, microseconds, to_stored_time
 from amgs.types import EdgeKey
 
 if TYPE_CHECKING:
@@ -91,7 +91,7 @@ class ForecastStorage(StoragePart):
         )
         self._connection.note_highest("calibration_log", first_serial + len(forecasts) - 1)
 
-    def scored(self) -> tuple[tuple[float, float], ...]:
+    def read_scored(self) -> tuple[tuple[float, float], ...]:
         """Return (composite score, outcome) of every decided forecast, oldest first; the outcome is the verdict, else
         whether an answer used the block.
         """
@@ -120,9 +120,9 @@ class ForecastStorage(StoragePart):
         """Store what questions need of frames (JSON), as measured by an operation."""
         self._note("INSERT INTO meta VALUES (?, ?)", [f"{NEEDS}{operation}", needs])
 
-    def fitted(self) -> CalibrationFit:
+    def read_fit(self) -> CalibrationFit:
         """Return the results of the calibrations that are not undone; cached until another calibration or undo."""
-        standing = self._connection.cached_rows(
+        standing = self._connection.read_cached_rows(
             "operations", "SELECT id FROM operations WHERE kind = 'calibrate' AND NOT undone ORDER BY id"
         )
         known = self._fitted
@@ -141,7 +141,7 @@ class ForecastStorage(StoragePart):
         )
         return None if value is None else str(value)
 
-    def judged_questions(self, limit: int) -> tuple[QuestionRow, ...]:
+    def read_judged_questions(self, limit: int) -> tuple[QuestionRow, ...]:
         """Return the latest questions with a verdict or a telling answer, oldest first; repeated questions to a frame
         count once.
         """
@@ -171,7 +171,7 @@ class ForecastStorage(StoragePart):
         )
         return _outcome(rows[0]) if rows else None
 
-    def awaited(self, ids: Sequence[str], since: datetime) -> dict[str, str]:
+    def find_awaited(self, ids: Sequence[str], since: datetime) -> dict[str, str]:
         """Return the id of the latest forecast of each block since a time, if it has neither verdict nor answer; by
         block.
         """
@@ -180,7 +180,7 @@ class ForecastStorage(StoragePart):
             "(PARTITION BY c.block_id ORDER BY c.serial DESC) AS place FROM calibration_log c LEFT JOIN block_uses u "
             "ON u.prediction_id = c.prediction_id WHERE c.actual IS NULL AND u.number IS NULL AND c.timestamp >= ? "
             "AND c.block_id IN (SELECT unnest(?::VARCHAR[]))) AS latest WHERE place = 1",
-            [stored(since), list(ids)],
+            [to_stored_time(since), list(ids)],
         )
         return dict(rows)
 
@@ -202,7 +202,7 @@ class ForecastStorage(StoragePart):
         """Write the outcome of a forecast."""
         self._note(
             "UPDATE calibration_log SET actual = ?, brier_score = ?, decided_at = ? WHERE prediction_id = ?",
-            [actual, brier, stored(at), prediction_id],
+            [actual, brier, to_stored_time(at), prediction_id],
         )
 
     def reopen(self, prediction_ids: Sequence[str]) -> None:
@@ -213,7 +213,7 @@ class ForecastStorage(StoragePart):
             [list(prediction_ids)],
         )
 
-    def decided(self, *, by: ForecastGroup | None = None, value: str | None = None) -> tuple[Outcome, ...]:
+    def read_decided(self, *, by: ForecastGroup | None = None, value: str | None = None) -> tuple[Outcome, ...]:
         """Return decided forecasts, latest verdict first; `at` is the time of the verdict."""
         condition = "" if by is None or value is None else f" AND {_CONDITIONS[by]}"
         rows = self._rows(
@@ -255,7 +255,7 @@ class ForecastStorage(StoragePart):
         )
         return tuple((_outcome(row), row[8], tuple(row[9] or ()), as_utc(row[10])) for row in rows)
 
-    def judged(self, ids: Sequence[str] | None = None) -> dict[str, tuple[int, int]]:
+    def count_verdicts(self, ids: Sequence[str] | None = None) -> dict[str, tuple[int, int]]:
         """Return (times useful, verdicts) by block; blocks without verdicts are left out.
 
         An answer that used a block counts as a verdict if the forecast has none. An answer that shows no use does not
@@ -316,7 +316,7 @@ class BlockUseStorage(StoragePart):
         for number, use in enumerate(uses, first):
             self._execute(
                 "INSERT INTO block_uses VALUES (?, ?, ?, ?, ?, ?)",
-                [number, stored(use.at), use.block_id, use.prediction_id, use.by, use.chance],
+                [number, to_stored_time(use.at), use.block_id, use.prediction_id, use.by, use.chance],
                 counted=False,
             )
         self._execute("DELETE FROM block_uses WHERE number <= ?", [first + len(uses) - 1 - keep], counted=False)

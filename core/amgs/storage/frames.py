@@ -13,7 +13,7 @@ from typing import Any
 
 from amgs.clock import as_utc, parse_instant
 from amgs.errors import StoreCorruptError, WeightsError
-from amgs.storage.connection import StoragePart, stored
+from amgs.storage.connection import StoragePart, to_stored_time
 from amgs.types import COMPONENTS, BlockFilter, ChildFrame, FrameDefinition, SelectionRule, Weights
 
 
@@ -184,12 +184,12 @@ class FrameCacheStorage(StoragePart):
         self._note("DELETE FROM frame_cache WHERE frame_name = ? AND request = ?", key)
         self._note(
             "INSERT INTO frame_cache VALUES (?, ?, ?::JSON, ?, ?, ?, ?::JSON)",
-            [*key, row.assembly, stored(row.computed_at), row.structure, row.definition, row.identity],
+            [*key, row.assembly, to_stored_time(row.computed_at), row.structure, row.definition, row.identity],
         )
 
     def get(self, requests: Mapping[str, str]) -> dict[str, CacheRow]:
         """Return the cached assembly of each frame for its request, by frame."""
-        rows = self._connection.cached_rows(
+        rows = self._connection.read_cached_rows(
             "frame_cache",
             "SELECT frame_name, request, assembly::VARCHAR, computed_at, structure, definition, identity::VARCHAR "
             "FROM frame_cache JOIN (SELECT unnest(?::VARCHAR[]) AS wanted, unnest(?::VARCHAR[]) AS wanted_request) "
@@ -221,7 +221,7 @@ class ScoreStorage(StoragePart):
             "ON block_id = n.id AND frame_name = n.frame "
             "WHEN MATCHED THEN UPDATE SET score = n.new_score, computed_at = n.made_at "
             "WHEN NOT MATCHED THEN INSERT VALUES (n.id, n.frame, n.new_score, n.made_at)",
-            [ids, frame, [float(scores[i]) for i in ids], stored(at)],
+            [ids, frame, [float(scores[i]) for i in ids], to_stored_time(at)],
         )
 
     def forget(self, ids: Iterable[str]) -> None:
@@ -278,7 +278,7 @@ class AssemblyStorage(StoragePart):
                 record.id,
                 record.name,
                 record.query,
-                stored(record.as_of),
+                to_stored_time(record.as_of),
                 record.budget,
                 weights,
                 record.tokens,
@@ -376,7 +376,7 @@ class SearchStorage(StoragePart):
         for row in rows[-keep:] if keep else ():
             self._execute(
                 "INSERT INTO searches VALUES (?, ?, ?, ?, ?, ?)",
-                [row.serial, stored(row.at), row.query, row.places, row.pool, row.candidates],
+                [row.serial, to_stored_time(row.at), row.query, row.places, row.pool, row.candidates],
                 counted=False,
             )
         self._execute(

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from amgs.clock import as_utc
-from amgs.storage.connection import StoragePart, stored
+from amgs.storage.connection import StoragePart, to_stored_time
 
 if TYPE_CHECKING:
     from amgs.types import JournalEntry, Vector
@@ -59,7 +59,7 @@ class JournalStorage(StoragePart):
         number = self._connection.highest("operations", "id") + 1
         self._note(
             "INSERT INTO operations VALUES (?, ?, ?, ?, ?, ?, false)",
-            [number, kind, stored(at), summary, blocks, edges],
+            [number, kind, to_stored_time(at), summary, blocks, edges],
         )
         self._connection.note_highest("operations", number)
         self._append_rows(number, rows)
@@ -80,7 +80,7 @@ class JournalStorage(StoragePart):
         """Add rows to an entry and update its time and summary. blocks, edges: number of added rows."""
         self._note(
             "UPDATE operations SET timestamp = ?, summary = ?, blocks = blocks + ?, edges = edges + ? WHERE id = ?",
-            [stored(at), summary, blocks, edges, operation.id],
+            [to_stored_time(at), summary, blocks, edges, operation.id],
         )
         self._append_rows(operation.id, rows)
         return replace(

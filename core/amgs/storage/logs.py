@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from amgs.clock import as_utc
-from amgs.storage.connection import StoragePart, stored
+from amgs.storage.connection import StoragePart, to_stored_time
 from amgs.types import EdgeKey
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ class ReinforcementStorage(StoragePart):
         """Log an event per block."""
         self._note(
             "INSERT INTO reinforcement_log SELECT unnest(?::VARCHAR[]), ?, ?, ?",
-            [list(ids), event_type, stored(at), source],
+            [list(ids), event_type, to_stored_time(at), source],
         )
 
     def remove(self, block_id: str, event_type: str, at: datetime, source: str) -> None:
@@ -36,7 +36,7 @@ class ReinforcementStorage(StoragePart):
         self._note(
             "DELETE FROM reinforcement_log WHERE rowid = (SELECT max(rowid) FROM reinforcement_log "
             "WHERE block_id = ? AND event_type = ? AND timestamp = ? AND source = ?)",
-            [block_id, event_type, stored(at), source],
+            [block_id, event_type, to_stored_time(at), source],
         )
 
     def of(self, block_id: str) -> tuple[ReinforcementEvent, ...]:
@@ -66,13 +66,13 @@ class ReinforcementStorage(StoragePart):
 
     def count(self, *, since: datetime) -> int:
         """Count the events since a time."""
-        return self._count("SELECT count(*) FROM reinforcement_log WHERE timestamp >= ?", [stored(since)])
+        return self._count("SELECT count(*) FROM reinforcement_log WHERE timestamp >= ?", [to_stored_time(since)])
 
     def append_walks(self, keys: Sequence[tuple[str, str, str]], at: datetime, source: str) -> None:
         """Log a walk per edge (source, target, relation)."""
         self._note(
             "INSERT INTO edge_walks SELECT unnest(?::VARCHAR[]), unnest(?::VARCHAR[]), unnest(?::VARCHAR[]), ?, ?",
-            [[k[0] for k in keys], [k[1] for k in keys], [k[2] for k in keys], stored(at), source],
+            [[k[0] for k in keys], [k[1] for k in keys], [k[2] for k in keys], to_stored_time(at), source],
         )
 
     def walks(self) -> dict[tuple[str, str, str], int]:
@@ -126,7 +126,13 @@ class MonitorStorage(StoragePart):
         for reading in seen:
             self._note(
                 "INSERT INTO monitor_log VALUES (?, ?, ?, ?, ?::JSON)",
-                [stored(reading.at), reading.kind, reading.subject, reading.value, json.dumps(dict(reading.detail))],
+                [
+                    to_stored_time(reading.at),
+                    reading.kind,
+                    reading.subject,
+                    reading.value,
+                    json.dumps(dict(reading.detail)),
+                ],
             )
 
     def remove(self, instants: Iterable[datetime]) -> None:
@@ -135,7 +141,7 @@ class MonitorStorage(StoragePart):
             self._note(
                 "DELETE FROM monitor_log WHERE rowid IN "
                 "(SELECT max(rowid) FROM monitor_log WHERE timestamp = ? GROUP BY kind)",
-                [stored(at)],
+                [to_stored_time(at)],
             )
 
     def last(self, kind: str) -> MonitorValue | None:
@@ -199,7 +205,7 @@ class ReviewStorage(StoragePart):
                     review.newer_id,
                     review.because,
                     review.confidence,
-                    stored(review.found_at),
+                    to_stored_time(review.found_at),
                     operation,
                 ],
             )

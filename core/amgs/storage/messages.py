@@ -11,7 +11,7 @@ from datetime import datetime
 from typing import Any
 
 from amgs.clock import as_utc
-from amgs.storage.connection import StoragePart, stored
+from amgs.storage.connection import StoragePart, to_stored_time
 from amgs.types.conversation import ConversationSummary, Message, ToolCall
 from amgs.types.conversation_views import ResolvedMention
 from amgs.types.gateway import GatewayPrompt, PromptKind, Usage
@@ -52,7 +52,7 @@ class MessageStorage(StoragePart):
                     message.number,
                     message.role,
                     message.text,
-                    None if message.at is None else stored(message.at),
+                    None if message.at is None else to_stored_time(message.at),
                     message.speaker,
                     calls,
                     message.answers,
@@ -77,7 +77,7 @@ class MessageStorage(StoragePart):
             [operation, conversation, sorted(numbers)],
         )
 
-    def kept_whole(self, conversation: str) -> frozenset[int]:
+    def read_kept(self, conversation: str) -> frozenset[int]:
         """Return the numbers of present messages that every context must contain whole."""
         # Not a later message that was added under the same name and number.
         rows = self._rows(
@@ -98,7 +98,7 @@ class MessageStorage(StoragePart):
             [operation, conversation],
         )
 
-    def held(self, conversation: str, first: int = 1, last: int | None = None) -> tuple[StoredMessage, ...]:
+    def read_messages(self, conversation: str, first: int = 1, last: int | None = None) -> tuple[StoredMessage, ...]:
         """Return the messages of a conversation from `first` to `last`, both included, in order."""
         upto = "" if last is None else " AND number <= ?"
         rows = self._rows(
@@ -176,7 +176,7 @@ class MentionStorage(StoragePart):
             [operation, *(list(values) for values in zip(*rows, strict=True)), conversation],
         )
 
-    def held(self, conversation: str, first: int = 1, last: int | None = None) -> tuple[ResolvedMention, ...]:
+    def read_mentions(self, conversation: str, first: int = 1, last: int | None = None) -> tuple[ResolvedMention, ...]:
         """Return the mentions in messages from `first` to `last`, both included, in the order of the text.
 
         Aliases, which older stores used to join two names, are left out.
@@ -289,7 +289,7 @@ class ExchangeStorage(StoragePart):
         self._write("DELETE FROM exchange_prompts WHERE exchange = ?", [row.number])
         self._write(
             f"INSERT INTO exchanges ({_EXCHANGE_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-            [row.number, stored(row.at), row.conversation, row.last, row.record, row.prompt_count, *counts],
+            [row.number, to_stored_time(row.at), row.conversation, row.last, row.record, row.prompt_count, *counts],
         )
         for position, prompt in enumerate(prompts):
             self._write(

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from amgs.errors import StoreError
-from amgs.extras import explained
+from amgs.extras import explain_missing
 from amgs.storage.duckdb import files
 from amgs.storage.tables import MIGRATION
 
@@ -45,7 +45,7 @@ def open_storage(
     """
     storage: Storage
     if is_address(path):
-        with explained():
+        with explain_missing():
             from amgs.storage.postgres.storage import PostgresStorage
 
         storage = PostgresStorage.open(str(path), read_only=read_only, create=create)
@@ -99,7 +99,7 @@ def remove(path: Path | str, *, untouched: bool = False) -> None:
     writes to it, StoreError if the database cannot be reached.
     """
     if is_address(path):
-        with explained():
+        with explain_missing():
             from amgs.storage.postgres.storage import PostgresStorage
 
         PostgresStorage.remove(str(path), untouched=untouched)

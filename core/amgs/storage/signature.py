@@ -12,7 +12,7 @@ _SAID: ContextVar[Mapping[str, str]] = ContextVar("signature", default={})  # no
 
 
 @contextmanager
-def signed(**words: str) -> Iterator[None]:
+def sign_commits(**words: str) -> Iterator[None]:
     """Sign what this thread commits while the block runs; words of an outer signature take precedence.
 
     by: the program that acts on its own; the journal records it too.

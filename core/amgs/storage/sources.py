@@ -121,7 +121,7 @@ class SourceStorage(StoragePart, ABC):
                 ],
             )
 
-    def held(self, sources: Sequence[str] | None = None) -> tuple[SourcePiece, ...]:
+    def read_pieces(self, sources: Sequence[str] | None = None) -> tuple[SourcePiece, ...]:
         """Return the present pieces of these sources (None: all), by source and position."""
         if sources is None:
             return self._pieces("until IS NULL", [])

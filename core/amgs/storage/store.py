@@ -15,7 +15,7 @@ from amgs.storage.erasure import ErasureStorage
 from amgs.storage.frames import AssemblyStorage, FrameStorage, SearchStorage, WaterfallStorage
 from amgs.storage.journal import JournalStorage
 from amgs.storage.tables import MetaStorage
-from amgs.wing_registry import loaded
+from amgs.wing_registry import load_named
 
 if TYPE_CHECKING:
     from amgs.storage.block_columns import BlockColumnStorage
@@ -41,7 +41,7 @@ class _Lazy(Generic[P]):
         self._name = name
 
     def __get__(self, store: Storage, owner: type) -> P:
-        part: P = loaded(f"amgs.storage.{self._place}")(store)
+        part: P = load_named(f"amgs.storage.{self._place}")(store)
         store.__dict__[self._name] = part
         return part
 

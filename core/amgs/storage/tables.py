@@ -145,7 +145,7 @@ class TableStorage(StoragePart, ABC):
         """Count the rows of a table."""
         return int(self._value(f'SELECT count(*) FROM "{table}"'))
 
-    def untouched(self) -> bool:
+    def is_untouched(self) -> bool:
         """Return whether nothing was ever done in the store: only tables of a new store have rows."""
         return not any(self.count(name) for name in self.schema() if name not in OF_A_NEW_STORE)
 

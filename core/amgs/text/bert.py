@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from amgs.extras import installed
+from amgs.extras import is_installed
 from amgs.types import Vector
 
 _WEIGHTS = "model.safetensors"
@@ -97,7 +97,7 @@ class BertEncoder:
         """Return the encoder of a folder that sentence-transformers wrote; None for an encoder that is built otherwise,
         or where the packages that read it are missing. precision: of its products, as `number_format` takes it.
         """
-        if not (installed("tokenizers") and installed("safetensors")):
+        if not (is_installed("tokenizers") and is_installed("safetensors")):
             return None
         try:
             config, longest = _read(folder)
@@ -339,7 +339,7 @@ def _allow(library: Any, threads: int) -> None:
 @cache
 def _libraries() -> list[Any]:
     """Return what computes numpy's products."""
-    if not installed("threadpoolctl"):
+    if not is_installed("threadpoolctl"):
         return []
     controller = import_module("threadpoolctl").ThreadpoolController()
     return list(controller.select(user_api="blas").lib_controllers)

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from amgs.errors import ModelError
-from amgs.extras import install_line, installed
+from amgs.extras import install_line, is_installed
 from amgs.incoming import make_storable
 from amgs.text.embedding import Embedder, HashingEmbedder, normalise_rows
 from amgs.text.minilm import DIMENSION, NAME, PREFIX, MiniLM, resolve
@@ -138,7 +138,7 @@ class MultilingualE5:
 
 def e5_available() -> bool:
     """Return whether the package is installed; it is not imported."""
-    return installed(_PACKAGE)
+    return is_installed(_PACKAGE)
 
 
 def _missing(why: str) -> ModelError:
@@ -163,7 +163,7 @@ def find_embedder(name: str, dimension: int) -> Embedder:
     model = name.removeprefix(PREFIX)
     if name != NAME and model == name:
         raise _unknown(name, dimension, "which this package does not have")
-    if not installed("sentence_transformers"):
+    if not is_installed("sentence_transformers"):
         raise _unknown(name, dimension, "which needs the package sentence-transformers")
     if name == NAME and dimension != DIMENSION:
         raise _unknown(name, dimension, f"which gives {DIMENSION} today")

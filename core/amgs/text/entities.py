@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Literal, Protocol
 
 from amgs.errors import ModelError
-from amgs.extras import installed
+from amgs.extras import is_installed
 from amgs.text.markdown import links
 from amgs.text.torch_library import IMPORTING, quieten_threads
 from amgs.text.words import COMMON_WORDS
@@ -156,7 +156,7 @@ class SpacyRecogniser:
 
 def available() -> bool:
     """Return whether the small English model can be loaded here; nothing is imported for it."""
-    return installed("spacy") and (installed(_PACKAGE) or installed(_OWN_NAME))
+    return is_installed("spacy") and (is_installed(_PACKAGE) or is_installed(_OWN_NAME))
 
 
 def missing_model(model: str, error: Exception) -> ModelError:

@@ -11,7 +11,7 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import Any, BinaryIO, Protocol
 
-from amgs.extras import installed
+from amgs.extras import is_installed
 
 
 class TextModel(Protocol):
@@ -86,16 +86,16 @@ class TokenCounter:
     @property
     def name(self) -> str:
         """Name of the model whose tokens are counted; empty where counts are approximate."""
-        return self._spec if self._found() is not None or self._loaded() is not None else ""
+        return self._spec if self._load_tokenizer() is not None or self._loaded() is not None else ""
 
-    def _found(self) -> Any:
+    def _load_tokenizer(self) -> Any:
         if not self._looked:
             self._tokenizer = find_tokenizer(self._spec)
             self._looked = True
         return self._tokenizer
 
     def __call__(self, text: str, /) -> int:
-        if self._found() is not None:
+        if self._load_tokenizer() is not None:
             return self._count_encoded(text) if len(text) < _LONG else self._look_up_count(text)
         model = self._loaded()
         return approximate_tokens(text) if model is None else len(model.encode(text))
@@ -127,7 +127,7 @@ def find_tokenizer(spec: str) -> Any:
     Loading a language model takes seconds and much memory; its vocabulary and merges take 0.2 s. Where they cannot be
     had, counts are approximate until the model is loaded.
     """
-    path = _file_of(spec) if installed("tokenizers") else None
+    path = _file_of(spec) if is_installed("tokenizers") else None
     if path is None:
         return None
     if path.suffix == ".gguf":

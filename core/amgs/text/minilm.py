@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 
 from amgs.errors import ModelError
-from amgs.extras import installed
+from amgs.extras import is_installed
 from amgs.incoming import make_storable
 from amgs.text.bert import BertEncoder
 from amgs.text.embedding import normalise_rows
@@ -159,9 +159,9 @@ class MiniLM:
 
 def available() -> bool:
     """Return whether MiniLM can be loaded without a path and a network; imports nothing."""
-    if not (installed("sentence_transformers") and installed("torch")):
+    if not (is_installed("sentence_transformers") and is_installed("torch")):
         return False
-    if installed(_PACKAGE):
+    if is_installed(_PACKAGE):
         return True
     from huggingface_hub import try_to_load_from_cache
 
@@ -191,7 +191,7 @@ def _folder(source: str) -> Path | None:
     """Return the folder of a model from `resolve`; for a hub id that in the local cache, None where it is not there."""
     if source.count("/") != 1 or Path(source).exists():
         return Path(source)
-    if not installed("huggingface_hub"):
+    if not is_installed("huggingface_hub"):
         return None
     from huggingface_hub import try_to_load_from_cache
 

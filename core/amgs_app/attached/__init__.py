@@ -8,7 +8,7 @@ from __future__ import annotations
 from functools import partial
 from pathlib import Path
 
-from amgs.extras import installed
+from amgs.extras import is_installed
 from amgs_app.engine import Engine, Options
 from amgs_app.places.folders import holder_of
 
@@ -30,7 +30,7 @@ def join_process(engine: Engine) -> Engine | None:
     """
     store = engine.store_path
     holder = holder_of(store) if isinstance(store, Path) else None
-    if holder is None or not installed("httpx2"):
+    if holder is None or not is_installed("httpx2"):
         return None
     from amgs_app.attached.remote_engine import JoinedEngine
 

@@ -21,7 +21,7 @@ from urllib.parse import urlsplit
 
 from amgs import extras, wire
 from amgs.bounds import check_address
-from amgs.client.ask import Lost, refused, unreachable
+from amgs.client.ask import Lost, build_refusal, unreachable
 from amgs.client.transport import lost
 from amgs.errors import Cancelled, InputError, NotFoundError, ServiceError, UsageError
 from amgs.incoming import lies_there, real_path
@@ -63,7 +63,7 @@ class AttachedConnection:
             headers["AMGS-Namespace"] = self.namespace
         self._own = threading.local()
         self._listening: Any = None
-        with extras.explained():
+        with extras.explain_missing():
             import httpx2
         timeout = httpx2.Timeout(SILENCE_SECONDS, connect=CONNECT_SECONDS)
         way = None if socket_path is None else httpx2.HTTPTransport(uds=str(socket_path))
@@ -100,7 +100,7 @@ class AttachedConnection:
         with self._reaching(), self._http.stream("POST", path, content=body, headers=headers) as answer:
             if answer.status_code != 200:
                 answer.read()
-                raise refused(answer.status_code, answer.content)
+                raise build_refusal(answer.status_code, answer.content)
             for line in answer.iter_lines():
                 if progress is not None and progress.cancelled:
                     raise Cancelled("Stopped.", way_out="Committed changes are saved.")
@@ -122,7 +122,7 @@ class AttachedConnection:
         with self._reaching(), self._http.stream("GET", "/v1/events", headers=headers) as answer:
             if answer.status_code != 200:
                 answer.read()
-                raise refused(answer.status_code, answer.content)
+                raise build_refusal(answer.status_code, answer.content)
             self._listening = answer.extensions.get("network_stream")
             yield None
             for line in answer.iter_lines():
@@ -269,7 +269,7 @@ class UnpackedFiles:
         instance._before = instance._state()
         return instance
 
-    def written(self) -> dict[str, bytes]:
+    def read_changed(self) -> dict[str, bytes]:
         """Return the files that changed since unpacking, by their place."""
         changed = [name for name, state in self._state().items() if self._before.get(name) != state]
         return {name: (self.folder / name).read_bytes() for name in changed}

@@ -181,7 +181,7 @@ def _gate_plan(
     """
     from dataclasses import replace
 
-    compared = engine.memory.diagnosis.calibrated(plan, cases, progress=progress)
+    compared = engine.memory.diagnosis.compare_calibration(plan, cases, progress=progress)
     failing = compared.failing
     if failing and not dry_run:
         subject = "1 question that holds now" if len(failing) == 1 else f"{len(failing)} questions that hold now"

@@ -12,7 +12,7 @@ from amgs import extras
 from amgs.clock import as_utc
 from amgs.errors import UsageError
 from amgs.incoming import check_storable
-from amgs.storage.signature import signed
+from amgs.storage.signature import sign_commits
 from amgs_app.calls.marks import arguments_as_words
 from amgs_app.places.paths import check_place
 from amgs_app.terminal.line import quote
@@ -91,7 +91,7 @@ class Call(Generic[R_co]):
             arguments.pop("as_json", None)
         if self.operation.wants_progress:
             arguments["progress"] = progress
-        with extras.explained(), signed(operation=self.operation.name):
+        with extras.explain_missing(), sign_commits(operation=self.operation.name):
             secrets = _ingest_settings(on.engine if _is_operator(on) else on)
             arguments |= {n: secrets.mask(value) for n, value in self._texts.items() if n in arguments}
             return secrets.mask(self.operation.function(on, **arguments))

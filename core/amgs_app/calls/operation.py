@@ -143,7 +143,7 @@ class Operation(Generic[P, R]):
         """Full help text: the function's docstring, a line per paragraph."""
         return unwrap(inspect.getdoc(self.function) or self.summary)
 
-    def listed(self, result: R) -> tuple[str, ...] | None:
+    def list_ids(self, result: R) -> tuple[str, ...] | None:
         """Return the block ids that the result lists; None for an operation that leaves the last list alone."""
         ids = None if self.lists is None else self.lists(result)
         return None if ids is None else tuple(ids)

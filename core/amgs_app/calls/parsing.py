@@ -141,7 +141,7 @@ def callback_of(
     own = {
         name: parameter.replace(annotation=for_typer(parameter.annotation))
         for name, parameter in declared.items()
-        if name not in _written_as_pairs(chosen)
+        if name not in _find_pair_names(chosen)
     }
     if chosen.pairs:
         own[_PAIRS] = _pairs_for_typer(chosen)
@@ -203,7 +203,7 @@ def settings_for(chosen: Operation[..., Any]) -> dict[str, Any]:
     return {"ignore_unknown_options": bool(chosen.pairs)}
 
 
-def _written_as_pairs(chosen: Operation[..., Any]) -> set[str]:
+def _find_pair_names(chosen: Operation[..., Any]) -> set[str]:
     """Return the names of the parameters that are read by `pairs`, not by Typer."""
     return {parameter.name for parameter in chosen.pairs.values()}
 

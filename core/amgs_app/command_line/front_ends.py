@@ -222,9 +222,9 @@ def open_demo(*, options: Globals) -> int:
 
     Your own memory and sessions stay as they are.
     """
-    from amgs_app.places.corpus import shipped
+    from amgs_app.places.corpus import find_shipped
 
-    return open_workstation(replace(options, corpus=shipped("sample_corpus")))
+    return open_workstation(replace(options, corpus=find_shipped("sample_corpus")))
 
 
 def open_shell(*, options: Globals) -> int:
@@ -293,7 +293,7 @@ def run_script(
     steps = runner.parse_script(registry, runner.read_script(script), str(script))
     with _operator(options) as operator, progress_on() as progress:
 
-        def written(step: runner.Step, result: Any) -> None:
+        def write_step(step: runner.Step, result: Any) -> None:
             step.pipe.write(result, form)
             advise(operator.engine, result)
 
@@ -305,7 +305,7 @@ def run_script(
             steps,
             str(script),
             before=None if quiet else lambda step: say(f"{script.name}:{step.number}  {step.call.line()}"),
-            after=None if quiet or check else written,
+            after=None if quiet or check else write_step,
             progress=progress,
         )
     if check and not quiet:

@@ -60,7 +60,7 @@ def serve_memory(
     It owns a store in a file until it ends; a store in PostgreSQL may be served by several. On another address than
     this machine's own it asks for tokens.
     """
-    with extras.explained("server"):
+    with extras.explain_missing("server"):
         from amgs_app.server.limits import Limits
         from amgs_app.server.running import serve
 
@@ -110,10 +110,10 @@ def serve_gateway(
 
 def _resolve_options(options: Globals) -> Options:
     """Return the engine options for the user's own memory, and print a line on each ignored setting."""
-    from amgs_app.settings import ignored_settings
+    from amgs_app.settings import find_ignored
 
     engine_options = replace(options, own=True).options()
-    for line in ignored_settings(engine_options.settings):
+    for line in find_ignored(engine_options.settings):
         say(line)
     return engine_options
 
@@ -137,7 +137,7 @@ def speak_mcp(*, options: Globals) -> int:
     Several agents may each run it on a single memory: the first has the store open, the others go through that process.
     Where it is served, give them `amgs mcp --connect URL`, or the address URL/mcp.
     """
-    with extras.explained("server"):
+    with extras.explain_missing("server"):
         from amgs_app.attached.connection import place_of
         from amgs_app.server import mcp_stdio
     engine_options = _resolve_options(options)
@@ -166,7 +166,7 @@ def run_agents(
     """
     import time
 
-    with extras.explained():
+    with extras.explain_missing():
         from amgs.client import MemoryClient
         from amgs.client.transport import ADDRESS
         from amgs_app import agents

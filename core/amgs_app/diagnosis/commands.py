@@ -351,7 +351,7 @@ def _record_questions(engine: Engine, file: Path) -> int:
 
     known = {(known_case.question, known_case.frame) for known_case in read_cases(file)} if file.exists() else set()
     written = 0
-    for case in engine.memory.diagnosis.judged_questions():
+    for case in engine.memory.diagnosis.read_judged_questions():
         holding_case = holding(case, engine.memory) if (case.question, case.frame) not in known else None
         if holding_case is not None:
             append_case(file, holding_case)

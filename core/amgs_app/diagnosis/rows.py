@@ -38,7 +38,7 @@ def _page(result: Diagnosis, canvas: Canvas, now: datetime) -> RenderableType:
     from amgs_app.diagnosis import figure
 
     del now
-    return figure.diagnosis(result, canvas.sized(canvas.width, figure.height(result, canvas)))
+    return figure.diagnosis(result, canvas.with_size(canvas.width, figure.height(result, canvas)))
 
 
 @entry(sentence=_verdict, page=_page)

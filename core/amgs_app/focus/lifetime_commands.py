@@ -111,7 +111,7 @@ def rebuild(engine: Engine, *, progress: Progress | None = None) -> results.Rebu
     """
     runtime = engine.focus
     tree = runtime.tree
-    gone_count = sum(high - low for level in range(1, tree.depth + 1) for low, high in tree.catalogue.gone(level))
+    gone_count = sum(high - low for level in range(1, tree.depth + 1) for low, high in tree.catalogue.find_gone(level))
     total = sum(tree.count(level) for level in range(1, tree.depth + 1))
     tree.rebuild(progress)
     return results.Rebuilt(total - gone_count, gone_count, tree.gist.name, tree.gist.version, runtime.snapshot())
@@ -131,12 +131,12 @@ def _purge(
     engine: Engine, runtime: FocusRuntime, act: int | None, why: str, *, yes: bool, dry_run: bool
 ) -> results.Purged:
     """Overwrite the detail that an act hid; it cannot be restored. Raises UsageError without `yes`."""
-    from amgs_focus.tree.retention import act_of, freed
+    from amgs_focus.tree.retention import act_of, count_freed
 
     tree, span_metadata = runtime.tree, runtime.tree.catalogue.span_metadata
     chosen = (_find_act(runtime, act).nodes & span_metadata.sealed) - span_metadata.purged
     tokens = sum((run.stop - run.first) * tree.block_size for run in chosen.runs if run.level == 1)
-    size = freed(tree, chosen)
+    size = count_freed(tree, chosen)
     if dry_run:
         return results.Purged(len(chosen), tokens, size, None, runtime.snapshot())
     if not yes:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 from amgs.text.words import plural
 from amgs_app.focus.rows import LEAST_SCORE, draw_view
 from amgs_app.render.catalogue import entry
-from amgs_app.render.format import signed
+from amgs_app.render.format import format_signed
 from amgs_app.render.rows import RowList, Rows
 from amgs_app.render.sheet import ResultTable, facts, sheet
 from amgs_app.results.focus import ActRow, SpanRow
@@ -120,7 +120,7 @@ def tabulate_brought_gists(result: Brought) -> ResultTable:
 
 
 @entry(figure=draw_view)
-def purged(result: Purged) -> ResultTable:
+def tabulate_purge(result: Purged) -> ResultTable:
     done = "Would empty" if result.act is None else f"Act {result.act.id} emptied"
     return facts(
         f"{done} what lies below {result.gists:,} gists",
@@ -339,7 +339,7 @@ def trace_diff(result: TraceDiff) -> ResultTable:
         sides = ((result.ours, decided.ours, decided.ours_score), (result.theirs, decided.theirs, decided.theirs_score))
         reasons = [
             f"{name}: {REASON_SENTENCES[reason] if reason else 'not asked for'}"
-            + (f" ({signed(score)})" if abs(score) >= LEAST_SCORE else "")
+            + (f" ({format_signed(score)})" if abs(score) >= LEAST_SCORE else "")
             for name, reason, score in sides
         ]
         more = f", the first of {len(result.changed)}" if len(result.changed) > 1 else ""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 from amgs.text.words import plural
 from amgs_app.focus.figure_window import Names, mark_of
 from amgs_app.render.catalogue import entry
-from amgs_app.render.format import UNTRAINED, WARNING, milliseconds, nothing_alike, signed, unheld
+from amgs_app.render.format import UNTRAINED, WARNING, format_signed, milliseconds, nothing_alike, unheld
 from amgs_app.render.rows import Line, RowList, Rows
 from amgs_app.render.sheet import ResultTable, facts, sheet
 from amgs_focus.records import Decision, NodeProvenance, SpanAbout, with_sign
@@ -217,11 +217,13 @@ def _tell_score(result: EntryExplanation) -> str:
     """Return a score with its parts, largest first, without them where it is inherited; "" for a score near 0."""
     if abs(result.score) < LEAST_SCORE:
         return ""
-    scale = f"{signed(result.score)}, where −1 asks to close it and +1 to open it"
+    scale = f"{format_signed(result.score)}, where −1 asks to close it and +1 to open it"
     if result.entry.inherited:
         return f"{scale}: taken over from what it was part of when that was opened or closed"
     parts = [part for part in sorted(result.parts, key=lambda part: -abs(part[1])) if abs(part[1]) >= LEAST_SCORE]
-    breakdown = " · ".join(f"{PART_WORDS.get(name) or name.replace('_', ' ')} {signed(value)}" for name, value in parts)
+    breakdown = " · ".join(
+        f"{PART_WORDS.get(name) or name.replace('_', ' ')} {format_signed(value)}" for name, value in parts
+    )
     return f"{scale}: {breakdown}" if breakdown else scale
 
 
@@ -297,7 +299,7 @@ def _tell_reading(view: FocusView) -> str:
 
 
 @entry(figure=draw_view, sentence=_tell_opening)
-def opened(result: Opened) -> ResultTable:
+def tabulate_opened(result: Opened) -> ResultTable:
     view = result.view
     pairs = [
         ("from", result.source),
@@ -389,7 +391,7 @@ def tell_worth(measured: Any) -> str:
 
 
 @entry(figure=draw_view, sentence=lambda result: f"{result.measurement.node}: {tell_worth(result.measurement)}")
-def measured(result: Measured) -> ResultTable:
+def tabulate_measured(result: Measured) -> ResultTable:
     measurement = result.measurement
     return facts(
         f"{measurement.node}: {tell_worth(measurement)}",

@@ -31,7 +31,7 @@ from amgs_app.calls.marks import (
     read_weights,
 )
 from amgs_app.calls.operation import operation
-from amgs_app.panes.row_filter import listed
+from amgs_app.panes.row_filter import list_candidates
 
 if TYPE_CHECKING:
     from amgs.frames.compare import CachedFrame, FrameComparison, History
@@ -78,7 +78,7 @@ def frames(
     pane="frame",
     writes=True,
     keeps="frame",
-    lists=lambda frame: [candidate.block.id for candidate in listed(frame)],
+    lists=lambda frame: [candidate.block.id for candidate in list_candidates(frame)],
 )
 def assemble(
     engine: Engine,
@@ -126,7 +126,7 @@ def assemble(
     example="frame last",
     pane="frame",
     keeps="frame",
-    lists=lambda result: result.frame and [candidate.block.id for candidate in listed(result.frame)],
+    lists=lambda result: result.frame and [candidate.block.id for candidate in list_candidates(result.frame)],
 )
 def last(operator: Operator) -> results.LastFrame:
     """Show the frame assembled last, as it was then; it is saved in the store for the next session.
@@ -362,7 +362,7 @@ def delete(engine: Engine, name: Name) -> results.FrameDeletion:
     example='frame cached SESSION --query "what is left to do?"',
     writes=True,
     keeps="frame",
-    lists=lambda result: [candidate.block.id for candidate in listed(result.frame)],
+    lists=lambda result: [candidate.block.id for candidate in list_candidates(result.frame)],
 )
 def cached(
     engine: Engine, name: Name, *, query: FrameQuery = "", budget: FrameBudget = None, weights: WeightsText = None

@@ -85,7 +85,9 @@ def frame_list(result: FrameList) -> ResultTable:
     return sheet("Frames", f"name purpose* budget:n {_WEIGHTS} children origin", rows, notes)
 
 
-def _drawn(operator: Operator, result: Frame, canvas: Canvas, verdicts: Mapping[str, float] | None = None) -> Text:
+def _draw_result(
+    operator: Operator, result: Frame, canvas: Canvas, verdicts: Mapping[str, float] | None = None
+) -> Text:
     from amgs_app.frames.figure import frame
     from amgs_app.render.candidates import list_frame
     from amgs_app.render.catalogue import places
@@ -95,7 +97,7 @@ def _drawn(operator: Operator, result: Frame, canvas: Canvas, verdicts: Mapping[
     return frame(result, canvas, left, left.place_of(operator.selection)).render()
 
 
-@entry(figure=_drawn)
+@entry(figure=_draw_result)
 def frame(result: Frame) -> ResultTable:
     from amgs_app.render.candidates import list_frame
 
@@ -121,7 +123,7 @@ def _draw_last(operator: Operator, result: LastFrame, canvas: Canvas) -> Text:
 
     if result.frame is None:
         return frame(None, canvas).render()
-    return _drawn(operator, result.frame, canvas, result.verdicts)
+    return _draw_result(operator, result.frame, canvas, result.verdicts)
 
 
 def _last(result: LastFrame) -> str:

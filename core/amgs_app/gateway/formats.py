@@ -66,7 +66,7 @@ class Format(Protocol):
         """Return what the model said in a complete answer; empty for another format."""
         ...
 
-    def collected(self, events: Sequence[Body]) -> Sequence[Spoken]:
+    def collect_said(self, events: Sequence[Body]) -> Sequence[Spoken]:
         """Return what the model said in the events of a streamed answer, as far as they came."""
         ...
 
@@ -109,7 +109,7 @@ def string(value: Any) -> str:
 def read_answer(form: Format, content: bytes, *, streamed: bool) -> Sequence[Spoken]:
     """Return the messages of an answer, complete or as server-sent events; empty if it cannot be read."""
     if streamed:
-        return form.collected(_events(content))
+        return form.collect_said(_events(content))
     whole = body_of(content)
     return [] if whole is None else form.answer(whole)
 
@@ -188,8 +188,8 @@ class ChatCompletions:
         message = choices[0].get("message") if choices else None
         return read_spoken({"role": "assistant", **message}, 0) if isinstance(message, dict) else []
 
-    def collected(self, events: Sequence[Body]) -> Sequence[Spoken]:
-        """See `Format.collected`: the deltas of the first choice joined."""
+    def collect_said(self, events: Sequence[Body]) -> Sequence[Spoken]:
+        """See `Format.collect_said`: the deltas of the first choice joined."""
         pieces: list[str] = []
         calls: dict[int, dict[str, str]] = {}
         for event in events:
@@ -256,8 +256,8 @@ class Responses:
         messages = [message for item in items(answer.get("output")) for message in read_spoken(item, 0)]
         return [message for message in messages if message.text or message.calls]
 
-    def collected(self, events: Sequence[Body]) -> Sequence[Spoken]:
-        """See `Format.collected`: the finished items."""
+    def collect_said(self, events: Sequence[Body]) -> Sequence[Spoken]:
+        """See `Format.collect_said`: the finished items."""
         done = [event.get("item") for event in events if event.get("type") == "response.output_item.done"]
         return self.answer({"output": done})
 
@@ -305,8 +305,8 @@ class AnthropicMessages:
         messages = read_spoken({"role": "assistant", "content": answer.get("content")}, 0)
         return [message for message in messages if message.text or message.calls]
 
-    def collected(self, events: Sequence[Body]) -> Sequence[Spoken]:
-        """See `Format.collected`: content blocks with their deltas added."""
+    def collect_said(self, events: Sequence[Body]) -> Sequence[Spoken]:
+        """See `Format.collect_said`: content blocks with their deltas added."""
         blocks: dict[int, dict[str, Any]] = {}
         arguments: dict[int, str] = {}
         for event in events:

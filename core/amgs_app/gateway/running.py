@@ -35,7 +35,7 @@ def serve(
     budget: tokens, 0 to send everything. configuration: how messages are chosen. otlp: address of a collector, "" for
     none. Raises UsageError for an invalid address, and what `server.running.serve` raises.
     """
-    with extras.explained("server"):
+    with extras.explain_missing("server"):
         from amgs_app.gateway.forwarding import routes
         from amgs_app.gateway.upstream import Upstream
         from amgs_app.server import running

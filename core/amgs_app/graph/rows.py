@@ -117,7 +117,7 @@ def centrality_table(region: Region, result: Neighbourhood, numbers: Mapping[str
     listed.draw_under(region, listed.place_of(selected))
 
 
-def _drawn(operator: Operator, result: Neighbourhood, canvas: Canvas) -> Text:
+def _draw_result(operator: Operator, result: Neighbourhood, canvas: Canvas) -> Text:
     from amgs_app.graph import figure as graph
     from amgs_app.panes.row_filter import list_neighbour_ids
 
@@ -126,7 +126,7 @@ def _drawn(operator: Operator, result: Neighbourhood, canvas: Canvas) -> Text:
     return graph.neighbourhood(result, canvas, selected=operator.selection, now=operator.engine.clock.now(), shown=ids)
 
 
-@entry(figure=_drawn)
+@entry(figure=_draw_result)
 def neighbourhood(result: Neighbourhood) -> ResultTable:
     titles = {block.id: block.title for block in result.blocks} | {result.center.id: result.center.title}
     rows = [
@@ -143,7 +143,7 @@ def neighbourhood(result: Neighbourhood) -> ResultTable:
 
 
 def _draw_inspection(operator: Operator, result: Inspection, canvas: Canvas) -> Text:
-    return _drawn(operator, result.neighbourhood, canvas)
+    return _draw_result(operator, result.neighbourhood, canvas)
 
 
 @entry(figure=_draw_inspection)

@@ -337,7 +337,7 @@ def consolidate(
             return results.Untouched(due)
     if dry_run:
         return engine.memory.plan_consolidation(limit=limit, progress=progress)
-    batches = results.consolidated(engine.memory.consolidate_in_batches(limit=limit, progress=progress))
+    batches = results.sum_batches(engine.memory.consolidate_in_batches(limit=limit, progress=progress))
     return batches or results.Untouched(engine.memory.lifecycle.due())
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 from amgs.decay import profile_name
 from amgs.text.words import plural
 from amgs_app.render.catalogue import FigureOf, entry, title_of
-from amgs_app.render.format import age, half_life, ingested, minute, short_id
+from amgs_app.render.format import age, format_ingest, half_life, minute, short_id
 from amgs_app.render.rows import Line, RowList, Rows, join
 from amgs_app.render.sheet import ResultTable, facts, sheet
 
@@ -116,7 +116,7 @@ def ingest_report(result: IngestReport) -> ResultTable:
         ("skipped", f"{group.files:,} {group.ending or 'without an ending'}", f"{_NO_NOTE}: {_list_names(group.names)}")
         for group in result.skipped
     ]
-    return sheet(ingested(result), "what source because*", rows)
+    return sheet(format_ingest(result), "what source because*", rows)
 
 
 @dataclass(frozen=True, slots=True)
@@ -297,7 +297,7 @@ def _due(result: Due) -> ResultTable:
 
 
 @entry(figure=FigureOf("inbox list"), sentence=title_of)
-def untouched(result: Untouched) -> ResultTable:
+def tabulate_untouched(result: Untouched) -> ResultTable:
     if result.due.because == "the inbox is empty":
         return sheet("There is nothing to consolidate: the inbox is empty", "what value*", ())
     return _due(result.due)

@@ -57,7 +57,7 @@ def show(engine: Engine, block: Reference = None) -> results.BlockDetail:
     return results.BlockDetail(
         block=chosen,
         relevance=relevance_at(chosen.decay_lambda, chosen.last_reinforced_at, engine.clock.now()),
-        profile=profile_name(chosen.decay_lambda, engine.settings.memory.decay.profiles.named()),
+        profile=profile_name(chosen.decay_lambda, engine.settings.memory.decay.profiles.by_name()),
         edges_out=sum(edge.source_id == chosen.id for edge in edges),
         edges_in=sum(edge.target_id == chosen.id for edge in edges),
         usefulness=engine.memory.calibration.usefulness([chosen.id]).get(chosen.id),

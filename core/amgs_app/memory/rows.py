@@ -180,7 +180,7 @@ def block_list(result: BlockList) -> ResultTable:
     return sheet(title, _BLOCKS, _block_rows(result.blocks), () if result.blocks else (nothing,))
 
 
-def _drawn(operator: Operator, result: BlockDetail, canvas: Canvas) -> Text:
+def _draw_result(operator: Operator, result: BlockDetail, canvas: Canvas) -> Text:
     from amgs_app.render.catalogue import titles_of_edges
 
     edges = operator.engine.memory.edges(result.block.id)
@@ -202,10 +202,10 @@ def _useful(result: BlockDetail) -> str:
 def _page(result: BlockDetail, canvas: Canvas, now: datetime) -> RenderableType:
 
     lines = content_lines(result.block.content, canvas.width - 2, MOST_LINES)
-    return block(result.block, canvas.sized(canvas.width, len(lines) + CARD_LINES), now=now)
+    return block(result.block, canvas.with_size(canvas.width, len(lines) + CARD_LINES), now=now)
 
 
-@entry(figure=_drawn, sentence=_relevance, page=_page)
+@entry(figure=_draw_result, sentence=_relevance, page=_page)
 def block_detail(result: BlockDetail) -> ResultTable:
     block = result.block
     pairs: list[tuple[str, Any]] = [

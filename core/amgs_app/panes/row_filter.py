@@ -14,7 +14,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Final
 
 from amgs.errors import UsageError
-from amgs.wing_registry import loaded
+from amgs.wing_registry import load_named
 from amgs_app.terminal.line import quote, split
 from amgs_app.wing_views import views
 
@@ -69,7 +69,7 @@ class ListFilter:
         """The filter as typed."""
         return " ".join(quote(term) for term in self.terms)
 
-    def filtered(self, line: str) -> ListFilter:
+    def with_filter(self, line: str) -> ListFilter:
         """Return the same order with another filter; raises LineError for an unclosed quote."""
         return replace(self, terms=tuple(str(word) for word in split(line)))
 
@@ -207,7 +207,7 @@ LISTINGS = {
 def listings() -> Mapping[Pane, Listing]:
     """Return the fields of the rows of each pane that has a list; the modules are imported on first use."""
     modules = LISTINGS | {name: view.listing for name, view in views().items() if view.listing}
-    return _LISTINGS | {name: loaded(place) for name, place in modules.items()}
+    return _LISTINGS | {name: load_named(place) for name, place in modules.items()}
 
 
 def state_of(block: Block) -> str:
@@ -226,7 +226,7 @@ FATES: Mapping[Fate, str] = {
 """Why a candidate was left out, in words."""
 
 
-def listed(frame: Frame) -> tuple[Candidate, ...]:
+def list_candidates(frame: Frame) -> tuple[Candidate, ...]:
     """Return a frame's candidates in display order: part by part, parts chosen for the question first, and selected
     ones first in each.
     """

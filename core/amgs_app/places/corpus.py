@@ -82,7 +82,7 @@ class CorpusClock:
         return self._base.perf()
 
 
-def shipped(folder: str) -> Path:
+def find_shipped(folder: str) -> Path:
     """Return a folder that ships with the program: `sample_corpus`, `sample_store` or `themes`."""
     checkout = _PACKAGE.parents[1] / folder
     return checkout if checkout.is_dir() else _PACKAGE / "_data" / folder
@@ -90,7 +90,7 @@ def shipped(folder: str) -> Path:
 
 def sample_corpus() -> Corpus:
     """Return the corpus that ships with the program."""
-    return _read_corpus(shipped("sample_corpus"), is_sample=True)
+    return _read_corpus(find_shipped("sample_corpus"), is_sample=True)
 
 
 def open_corpus(folder: Path) -> Corpus:
@@ -98,7 +98,7 @@ def open_corpus(folder: Path) -> Corpus:
     if not is_folder(folder):
         fault = "is not a folder" if lies_there(folder) else "does not exist"
         raise InputError(f"{str(folder)[:200]} {fault}.", way_out="Give --corpus a folder of markdown files.")
-    return _read_corpus(folder, is_sample=real_path(folder) == real_path(shipped("sample_corpus")))
+    return _read_corpus(folder, is_sample=real_path(folder) == real_path(find_shipped("sample_corpus")))
 
 
 def _read_corpus(folder: Path, *, is_sample: bool) -> Corpus:
@@ -179,7 +179,7 @@ _PARTS: Final = ("", ".wal", ".counter")
 
 def archive() -> Path:
     """Return the path of the shipped store; it may be missing."""
-    return shipped("sample_store") / ARCHIVE
+    return find_shipped("sample_store") / ARCHIVE
 
 
 def unpack(store: Path) -> bool:

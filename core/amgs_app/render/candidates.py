@@ -12,7 +12,7 @@ from rich.style import Style
 
 from amgs.text.words import plural
 from amgs.types import COMPONENTS, Candidate, Frame, LayerReport, SearchResult, Weights
-from amgs_app.panes.row_filter import fate_of, listed, reason_of, state_of
+from amgs_app.panes.row_filter import fate_of, list_candidates, reason_of, state_of
 from amgs_app.render.canvas import Canvas, Figure, Piece, Region, clean, ink, width_of
 from amgs_app.render.format import mark_title, milliseconds, share, short_id
 from amgs_app.render.glyphs import HOLDS_SIGNS, HeaderPart, apportion, facts_line, notice_in, wrap
@@ -127,7 +127,7 @@ def list_frame(result: Frame, verdicts: Mapping[str, float] = _NOTHING) -> RowLi
     parts = {part.name: part.weights for part in result.parts}
     rows = [
         CandidateRow(number, item, parts.get(item.child, result.weights), verdicts.get(item.block.id))
-        for number, item in enumerate(listed(result), 1)
+        for number, item in enumerate(list_candidates(result), 1)
     ]
     taken = [row for row in rows if row.item.fate == "selected"]
     out = [row for row in rows if row.item.fate != "selected"]

@@ -53,7 +53,7 @@ class Canvas:
     palette: Palette = field(default_factory=Palette)
     symbols: Symbols = "braille"
 
-    def sized(self, width: int, height: int) -> Canvas:
+    def with_size(self, width: int, height: int) -> Canvas:
         """Return the same canvas with another size."""
         return replace(self, width=width, height=height)
 

@@ -115,7 +115,7 @@ def share(value: float, digits: int = 2) -> str:
     return sign + (text[1:] if text.startswith("0.") else text)
 
 
-def signed(value: float, digits: int = 2) -> str:
+def format_signed(value: float, digits: int = 2) -> str:
     """Format like `share`, with a plus sign for positive numbers."""
     text = share(value, digits)
     return text if text.startswith("−") else f"+{text}"
@@ -175,7 +175,7 @@ def mark_title(block: Block) -> str:
     return f"superseded · {block.title}" if block.superseded else block.title
 
 
-def ingested(report: IngestReport) -> str:
+def format_ingest(report: IngestReport) -> str:
     """Return the counts of an ingest: `683 new, 1 holds again, 0 duplicates, 0 rejected, 8 files skipped (.png)`."""
     parts = [f"{len(report.added):,} new"]
     parts += [f"{len(report.replaced):,} replaced"] if report.replaced else []

@@ -128,11 +128,14 @@ class RowList(Generic[T]):
     def fields(self) -> Sequence[Row]:
         """Values by which rows are filtered and sorted, by field."""
         return [
-            {column.field: self._asked(column, value) for column, value in zip(self.kind.fields, row, strict=True)}
+            {
+                column.field: self._to_sortable(column, value)
+                for column, value in zip(self.kind.fields, row, strict=True)
+            }
             for row in map(self._cells, self.items)
         ]
 
-    def _asked(self, column: Column, value: Any) -> Any:
+    def _to_sortable(self, column: Column, value: Any) -> Any:
         """Return a value as it is filtered and sorted: ages as days."""
         if column.kind != "age" or value is None or self.now is None:
             return value

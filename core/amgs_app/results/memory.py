@@ -160,7 +160,7 @@ class Consolidated:
     elsewhere: int = 0
 
 
-def consolidated(batches: Iterable[tuple[ConsolidationPlan, JournalEntry]]) -> Consolidated | None:
+def sum_batches(batches: Iterable[tuple[ConsolidationPlan, JournalEntry]]) -> Consolidated | None:
     """Return the sum of a consolidation in batches, with the plan of the first; None without a batch."""
     first: ConsolidationPlan | None = None
     operations: dict[int, JournalEntry] = {}

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from amgs_app.session import Operator
 
 
-def _drawn(operator: Operator, result: SearchResult, canvas: Canvas) -> Text:
+def _draw_result(operator: Operator, result: SearchResult, canvas: Canvas) -> Text:
     from amgs_app.render.candidates import list_hits, search
     from amgs_app.render.catalogue import places
 
@@ -35,7 +35,7 @@ def _drawn(operator: Operator, result: SearchResult, canvas: Canvas) -> Text:
     return search(result, canvas, left, left.place_of(operator.selection)).render()
 
 
-@entry(figure=_drawn)
+@entry(figure=_draw_result)
 def search_result(result: SearchResult) -> ResultTable:
     from amgs_app.render.candidates import list_hits
 

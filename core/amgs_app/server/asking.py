@@ -24,7 +24,7 @@ from amgs.clock import earlier
 from amgs.errors import RepeatedError, UsageError
 from amgs.incoming import check_storable
 from amgs.memory import Memory
-from amgs.storage.signature import signed
+from amgs.storage.signature import sign_commits
 from amgs.text.words import plural
 from amgs_app.calls.operation import Right
 from amgs_app.render.catalogue import sentence_of
@@ -332,7 +332,7 @@ class Asked:
 
 def _sign_work(work: Callable[[], Any], signing: Mapping[str, str]) -> Any:
     """Run work with this signature on every change that it writes to the store."""
-    with extras.explained(), signed(**signing):
+    with extras.explain_missing(), sign_commits(**signing):
         return work()
 
 

@@ -365,11 +365,11 @@ class Namespaces:
         """Open the only namespace's store, and listen on its socket for other programs of this machine. Raises
         StoreError.
         """
-        from amgs.extras import installed
+        from amgs.extras import is_installed
         from amgs_app.server.running import NEEDED
 
         space = self.get(DEFAULT)
-        if all(map(installed, NEEDED)):
+        if all(map(is_installed, NEEDED)):
             space.engine.share = self._store_socket
         _ = space.engine.settings  # reading them logs a line about ignored ones
         space.engine.warn = say
@@ -421,14 +421,14 @@ class Namespaces:
         path = Engine(self._options).store_path
         return path.parent if isinstance(path, Path) else Path()
 
-    def opened(self) -> tuple[Namespace, ...]:
+    def list_opened(self) -> tuple[Namespace, ...]:
         """Return the namespaces used since the server started."""
         with self._lock:
             return tuple(self._open.values())
 
     def close(self) -> None:
         """Close every store."""
-        for namespace in self.opened():
+        for namespace in self.list_opened():
             namespace.close()
         if self.spans is not None:
             self.spans.close()

@@ -81,11 +81,11 @@ def quote(notes: Sequence[Quoted], budget: int, count: Callable[[str], int], *, 
         return count(compose([*shown, note_text])) <= budget
 
     for quotation in notes:
-        if not fits(_marked(quotation, quotation.text)):
+        if not fits(_format_note(quotation, quotation.text)):
             cut = _cut_to(quotation, fits)
             shown += [cut] if cut else []
             break
-        shown.append(_marked(quotation, quotation.text))
+        shown.append(_format_note(quotation, quotation.text))
     text = compose(shown)
     if count(text) > budget:
         raise BudgetError(f"{budget} tokens hold no answer.", way_out=f"Give a budget of {count(text)} or more.")
@@ -98,14 +98,14 @@ def _cut_to(note: Quoted, fits: Callable[[str], bool]) -> str:
     low, high = 0, len(words) - 1
     while low < high:
         middle = (low + high + 1) // 2
-        if fits(_marked(note, "".join(words[:middle]) + _CUT)):
+        if fits(_format_note(note, "".join(words[:middle]) + _CUT)):
             low = middle
         else:
             high = middle - 1
-    return _marked(note, "".join(words[:low]) + _CUT) if low >= _WORTH_CUTTING else ""
+    return _format_note(note, "".join(words[:low]) + _CUT) if low >= _WORTH_CUTTING else ""
 
 
-def _marked(note: Quoted, text: str) -> str:
+def _format_note(note: Quoted, text: str) -> str:
     """Return a note as an XML-like element with its id, source, date and remark."""
     attributes = [f'id="{note.id}"']
     if note.source:
@@ -159,14 +159,14 @@ class Tools:
     def __init__(self, who_asks: WhoAsks) -> None:
         self._who_asks = who_asks
 
-    async def _asked(self, ctx: Context) -> Asked:
+    async def _read_caller(self, ctx: Context) -> Asked:
         return await self._who_asks(dict(ctx.headers or {}))
 
     async def search(
         self, ctx: Context, query: Query, limit: Annotated[int, Field(ge=1, le=50)] = 5, budget: Budget = 1500
     ) -> str:
         """Return the best passages for a query, quoted."""
-        asked = await self._asked(ctx)
+        asked = await self._read_caller(ctx)
         result = await self._call(asked, "search", query=query, top_k=limit)
         count = asked.namespace.engine.count_tokens
         notes = [Quoted.of(hit.block, _passage(hit)) for hit in result.hits]
@@ -178,7 +178,7 @@ class Tools:
     ) -> str:
         """Return the text of a frame, or of the source that a switch names, quoted."""
         source = next((name for name in _SOURCES if switches.get(name)), "")
-        asked = await self._asked(ctx)
+        asked = await self._read_caller(ctx)
         count = asked.namespace.engine.count_tokens
         if source:
             chosen, bare = _SOURCES[source], Quoted(source, "")
@@ -204,7 +204,7 @@ class Tools:
         ] = None,
     ) -> str:
         """Add a text to the inbox; return which blocks are new, known or may be replaced."""
-        asked = await self._asked(ctx)
+        asked = await self._read_caller(ctx)
         check_right(asked, "write", "`ingest`")
         replaces = replaces or []
         check_storable((text, source, speaker, replaces))
@@ -233,7 +233,7 @@ class Tools:
         self, ctx: Context, id: str = "", useful: bool | None = None, query: str = "", answer: str = ""
     ) -> str:
         """Record a verdict on a note, or which notes an answer used."""
-        asked = await self._asked(ctx)
+        asked = await self._read_caller(ctx)
         if answer:
             report = await self._call(asked, "feedback", verdict="answered", query=query, answer=answer)
             return f"Noted: {plural(sum(bool(use.by) for use in report.uses), 'note')} used."
@@ -244,7 +244,7 @@ class Tools:
 
     async def why(self, ctx: Context, query: Query, id: BlockId) -> str:
         """Explain why a note is or is not found for a query."""
-        asked = await self._asked(ctx)
+        asked = await self._read_caller(ctx)
         explanation = await self._call(asked, "why", query=query, block=id)
         from amgs_app.shell.output import as_text
 
@@ -254,14 +254,14 @@ class Tools:
         self, ctx: Context, ids: Annotated[list[BlockId], Field(min_length=1, max_length=50)], budget: Budget = 4000
     ) -> str:
         """Return whole notes, quoted."""
-        asked = await self._asked(ctx)
+        asked = await self._read_caller(ctx)
         notes = [Quoted.of((await self._call(asked, "block show", block=block_id)).block) for block_id in ids]
         count = asked.namespace.engine.count_tokens
         return await asked.namespace.run("read", lambda: quote(notes, budget, count))
 
     async def status(self, ctx: Context) -> str:
         """Return the memory's counts in a sentence."""
-        asked = await self._asked(ctx)
+        asked = await self._read_caller(ctx)
         store = (await self._call(asked, "status")).store
         blocks = ", ".join(f"{number} {status}" for status, number in store.blocks.items()) or "nothing"
         counts = f"{plural(store.edges, 'edge')}, {plural(store.frames, 'frame')}"

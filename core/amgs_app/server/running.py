@@ -67,7 +67,7 @@ def serve(
             f"Everybody who reaches {host} could read and change the memory.",
             way_out="Listen on 127.0.0.1, or give `--tokens FILE`; `amgs token new` writes a file.",
         )
-    with extras.explained():
+    with extras.explain_missing():
         import uvicorn
 
         from amgs.text.bert import one_thread

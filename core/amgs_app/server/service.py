@@ -26,13 +26,13 @@ from amgs import wire
 from amgs.errors import AmgsError, Cancelled, StaleError, StoreAwayError, StoreLockedError, TooMuchError
 from amgs.lifecycle.consolidate import KIND
 from amgs.problems import MEDIA_TYPE, fault, problem
-from amgs.storage.signature import signed
+from amgs.storage.signature import sign_commits
 from amgs.types import Progress
 from amgs_app import __version__
 from amgs_app.calls.hints import way_out_of
 from amgs_app.calls.registry import standard
 from amgs_app.render.encode import plain
-from amgs_app.results.memory import Consolidated, consolidated
+from amgs_app.results.memory import Consolidated, sum_batches
 from amgs_app.server import front_page, memory_routes, table_routes
 from amgs_app.server.asking import NAMESPACE, Asked, ByCaller, Service, identify
 from amgs_app.server.front_page import Kind
@@ -114,7 +114,7 @@ async def consolidate_when_due(service: Service, every: float = LOOK_SECONDS) ->
     """
     while True:
         await asyncio.sleep(every)
-        for space in service.namespaces.opened():
+        for space in service.namespaces.list_opened():
             try:
                 await _consolidate_if_due(service, space)
                 await _save_vectors(space)
@@ -168,9 +168,9 @@ def _is_due(memory: Memory) -> bool:
 
 def _consolidate(memory: Memory, by: str, progress: Progress) -> Consolidated | None:
     """Consolidate in batches, signed by the server; None if another server is consolidating or this server stops."""
-    with signed(by=by):
+    with sign_commits(by=by):
         try:
-            return consolidated(memory.consolidate_in_batches(progress=progress))
+            return sum_batches(memory.consolidate_in_batches(progress=progress))
         except (Cancelled, StoreLockedError):  # another server is at it
             return None
 
@@ -203,7 +203,7 @@ async def events(
 async def healthz(request: Request) -> dict[str, str | int]:
     """`ok` and how many namespaces are open; asks for no token and says nothing of what is in them."""
     service: Service = request.app.state.service
-    return {"status": "ok", "namespaces": len(service.namespaces.opened())}
+    return {"status": "ok", "namespaces": len(service.namespaces.list_opened())}
 
 
 @watching.get("/metrics", operation_id="get_metrics", summary="Counters for Prometheus.")
@@ -371,7 +371,7 @@ def _say_failure(failure: Any) -> str:
 def _without_paths(request: Request, details: dict[str, Any]) -> dict[str, Any]:
     """Remove the server's folders from a problem's texts."""
     service: Service = request.app.state.service
-    folders = {str(namespace.folder) for namespace in service.namespaces.opened()} - {"", ".", "/"}
+    folders = {str(namespace.folder) for namespace in service.namespaces.list_opened()} - {"", ".", "/"}
     for name in ("detail", "way_out"):
         for folder in folders:
             details[name] = details[name].replace(f"{folder}/", "")

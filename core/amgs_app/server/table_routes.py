@@ -211,7 +211,7 @@ class _Work:
             facts=operator.engine.facts(),
             given=result_names,
             state={name: value for name, value in changed.items() if name not in result_names},
-            written={} if self.unpacked is None else self.unpacked.written(),
+            written={} if self.unpacked is None else self.unpacked.read_changed(),
         )
         return without_place(asked, result)
 

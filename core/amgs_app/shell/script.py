@@ -272,7 +272,7 @@ def _carry_out(operator: Operator, registry: Registry, line: str, form: Format, 
 
 def _read_prompt_lines(operator: Operator, registry: Registry) -> Iterator[str]:
     """Yield lines typed at the terminal, with history in the user's data folder; ctrl-c clears the line."""
-    with extras.explained():
+    with extras.explain_missing():
         from prompt_toolkit import PromptSession
         from prompt_toolkit.completion import Completer, Completion
         from prompt_toolkit.history import FileHistory

@@ -7,7 +7,7 @@ from collections import Counter
 from typing import TYPE_CHECKING, Annotated, Any
 
 from amgs.errors import UsageError
-from amgs.wing_registry import loaded
+from amgs.wing_registry import load_named
 from amgs_app import results
 from amgs_app.calls.call import Call
 from amgs_app.calls.marks import Arg, Limit, Option, Takes
@@ -120,7 +120,7 @@ def _call_of(operator: Operator, pane: Pane) -> Call[Any] | None:
     from amgs_app.calls.registry import standard
 
     if pane not in _LINES:
-        look: Callable[[], Call[Any]] = loaded(views()[pane].look)
+        look: Callable[[], Call[Any]] = load_named(views()[pane].look)
         return look()
     if pane in operator.panes and pane in ("frame", "conversation"):
         return None

@@ -72,7 +72,7 @@ def header(
     read_only: bool = False,
 ) -> Text:
     """Draw a line: store, counts, model, time, Brier score, and whether the screen is live."""
-    sheet = Figure(canvas.sized(canvas.width, 1))
+    sheet = Figure(canvas.with_size(canvas.width, 1))
     palette = sheet.palette
     muted, plain, strong = ink(palette.muted), ink(palette.text), ink(palette.text, bold=True)
     state: tuple[Piece, ...] = (
@@ -184,7 +184,7 @@ def _format_setting(value: object) -> str:
     return json.dumps(value, ensure_ascii=False)
 
 
-def _drawn(operator: Operator, result: Overview, canvas: Canvas) -> Text:
+def _draw_result(operator: Operator, result: Overview, canvas: Canvas) -> Text:
     from amgs_app.render.catalogue import places
     from amgs_app.render.rows import list_journal
     from amgs_app.workplace.figure import overview
@@ -217,7 +217,7 @@ def _portable(result: Overview) -> Overview:
     return replace(result, store=replace(result.store, path=""))
 
 
-@entry(figure=_drawn, sentence=_counts, portable=_portable, stays=True)
+@entry(figure=_draw_result, sentence=_counts, portable=_portable, stays=True)
 def overview(result: Overview) -> ResultTable:
     from amgs_app.workplace.figure import SIGNS
 
@@ -253,7 +253,7 @@ def _silent(result: Shown) -> str:
 
 
 @entry(sentence=_silent, quiet=True)
-def shown(result: Shown) -> ResultTable:
+def tabulate_shown(result: Shown) -> ResultTable:
     return table_of(result.result)
 
 

@@ -65,7 +65,7 @@ class SimilarWords:
             levels[first : first + len(ids)] = np.clip(np.rint(TOP * cosines), 0, TOP)
         return WordMatches(self, levels, weights, tree, blocks)
 
-    def worded(self, tokens: NDArray[np.uint32]) -> NDArray[np.bool_]:
+    def are_words(self, tokens: NDArray[np.uint32]) -> NDArray[np.bool_]:
         """Return whether each token begins with a letter or a digit, and is more than that alone."""
         for token in np.unique(tokens[self._worded[tokens] < 0]).tolist():
             text = self._model.decode([token]).strip()
@@ -105,7 +105,7 @@ class WordMatches:
         share = np.cumsum(seen[:, ::-1], axis=1)[:, ::-1] / len(windows)
         self._worth: Values = -np.log(np.maximum(share, 1 / len(windows))) * weights[:, None]
         around = np.zeros(len(halves) + 1)
-        around[1:-1] = self._summed(windows)
+        around[1:-1] = self._sum_levels(windows)
         worth = np.maximum.reduce([around[:-1:2], around[1::2], around[2::2]])
         self._mean, self._spread = float(worth.mean()), max(float(worth.std()), 1e-6)
         self.blocks: Values = (worth - self._mean) / self._spread
@@ -113,7 +113,7 @@ class WordMatches:
     def span(self, start: int, end: int) -> float:
         """Return the same of tokens [start, end)."""
         best = self._read(start, end).max(axis=0, initial=0)
-        return (float(self._summed(best[None])[0]) - self._mean) / self._spread
+        return (float(self._sum_levels(best[None])[0]) - self._mean) / self._spread
 
     def _halves(self, blocks: int) -> Levels:
         """Return (2 blocks, words) the best match in each half block."""
@@ -129,10 +129,10 @@ class WordMatches:
     def _read(self, start: int, end: int) -> Levels:
         """Return (tokens, words) how well each token matches each word; 0 for what is no word."""
         tokens = self._tree.tokens(start, end)
-        levels: Levels = self._levels[tokens] * self._words.worded(tokens)[:, None]
+        levels: Levels = self._levels[tokens] * self._words.are_words(tokens)[:, None]
         return levels
 
-    def _summed(self, levels: Levels) -> Values:
+    def _sum_levels(self, levels: Levels) -> Values:
         """Return (n, words) -> (n,)"""
         total = np.zeros(len(levels))
         for worth, column in zip(self._worth, levels.T, strict=True):

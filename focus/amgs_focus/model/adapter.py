@@ -109,7 +109,7 @@ class Adapter:
         self._model.carries(f"{name}@{self.version:08x}")
 
     @contextmanager
-    def disabled(self) -> Iterator[None]:
+    def disable(self) -> Iterator[None]:
         """Yield the base alone, as if there were no adapter."""
         self._switch(False)
         try:

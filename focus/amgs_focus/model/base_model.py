@@ -112,7 +112,7 @@ class RotaryModel(GatedModel, Protocol):
         """Return a cache that holds it."""
         ...
 
-    def turned(self, keys: torch.Tensor, by: torch.Tensor) -> torch.Tensor:
+    def rotate_keys(self, keys: torch.Tensor, by: torch.Tensor) -> torch.Tensor:
         """Return (1, heads, n, e) keys as if each had stood so many positions further on; by: (n,) int64."""
         ...
 
@@ -134,7 +134,7 @@ def turns_keys(model: RotaryModel, by: int = 37) -> bool:
                 model.forward_gated(row, cache, torch.zeros(1, 1), torch.tensor([position]))
             pairs = zip(model.layers_of(here), model.layers_of(there), strict=True)
             return all(
-                _near(model.turned(keys, torch.tensor([by])), moved) and _near(values, same)
+                _near(model.rotate_keys(keys, torch.tensor([by])), moved) and _near(values, same)
                 for (keys, values), (moved, same) in pairs
             )
     except ODDITIES:

@@ -198,7 +198,7 @@ class PretrainedModel:
             cache.raw.update(keys, values, number)
         return cache
 
-    def turned(self, keys: torch.Tensor, by: torch.Tensor) -> torch.Tensor:
+    def rotate_keys(self, keys: torch.Tensor, by: torch.Tensor) -> torch.Tensor:
         """Return (1, heads, n, e) rotary keys as if each had stood so many positions further on; by: (n,)."""
         frequencies = self._decoder.rotary_emb.inv_freq.to(keys.device, torch.float32)
         angles = by.to(frequencies)[:, None] * frequencies  # (n, r / 2)

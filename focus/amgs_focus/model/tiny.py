@@ -173,7 +173,7 @@ class TinyModel:
         cache.layers = list(layers)
         return cache
 
-    def turned(self, keys: Tensor, by: Tensor) -> Tensor:
+    def rotate_keys(self, keys: Tensor, by: Tensor) -> Tensor:
         """Return keys as if each had stood so many positions further on."""
         return _rotate(keys, by)
 

@@ -58,7 +58,7 @@ class ReadHistory:
         changes = [common(old, new) for old, new in pairwise(codes)]
         return min([len(codes[-1]), *changes])
 
-    def ended(self) -> ReadHistory:
+    def end(self) -> ReadHistory:
         """Return the same, with a full read next: for text that came in."""
         return replace(self, closed=True)
 
@@ -335,7 +335,7 @@ class PrefixReader:
         by = torch.from_numpy(there) - places
         self._cache = model.cache_of(
             [
-                (model.turned(keys[:, :, places], by), values[:, :, places])
+                (model.rotate_keys(keys[:, :, places], by), values[:, :, places])
                 for keys, values in model.layers_of(self._cache)
             ]
         )

@@ -24,7 +24,7 @@ from amgs_focus.trace.events import (
     outcome,
 )
 from amgs_focus.trace.trace import faulty
-from amgs_focus.tree.span_metadata import plain, rounded
+from amgs_focus.tree.span_metadata import plain, round_floats
 
 if TYPE_CHECKING:
     from amgs_focus.model.base_model import BaseModel
@@ -48,7 +48,7 @@ def header_of(runtime: FocusRuntime, *, created: str = "", folder: str = "") -> 
         kept=folder,
         text_encoder="" if runtime.search is None else runtime.search.encoder.name,
         options=asdict(OPTIONS),
-        search={} if runtime.search is None else runtime.search.options.told(),
+        search={} if runtime.search is None else runtime.search.options.to_header(),
     )
 
 
@@ -67,8 +67,8 @@ def replay(trace: Trace, runtime: FocusRuntime, progress: ProgressCallback | Non
     A model may have another name than it had: its fingerprint tells. Raises TraceError for another model, gist,
     scorer or settings, and for the first line whose outcome differs.
     """
-    ours = rounded(plain(header_of(runtime)))
-    theirs = rounded(plain(trace.header))
+    ours = round_floats(plain(header_of(runtime)))
+    theirs = round_floats(plain(trace.header))
     names = (
         "model",
         "fingerprint",

@@ -157,8 +157,8 @@ class FocusRuntime:
         taken = tuple(segments)
         self._text_came(taken, "", progress)
         if self._trace is not None:
-            self._trace.ingested(taken, self.state_hash())
-            self._trace.keyframed(self._state.keyframe(self._tree.digest()))
+            self._trace.record_segments(taken, self.state_hash())
+            self._trace.record_keyframe(self._state.keyframe(self._tree.digest()))
         return self.snapshot()
 
     def question(self, text: str, progress: ProgressCallback | None = None) -> FocusView:
@@ -171,8 +171,8 @@ class FocusRuntime:
             turn = turn.lstrip("\n")
         self._text_came((Segment(turn, kind="question"),), text, progress)
         if self._trace is not None:
-            self._trace.asked(text, self.state_hash())
-            self._trace.keyframed(self._state.keyframe(self._tree.digest()))
+            self._trace.record_question(text, self.state_hash())
+            self._trace.record_keyframe(self._state.keyframe(self._tree.digest()))
         return self.snapshot()
 
     def refocus(self) -> Refocus:
@@ -180,7 +180,7 @@ class FocusRuntime:
         state, record = self._refocus_state(self._state, forced=True)
         self._take(Move(state))
         if self._trace is not None:
-            self._trace.refocused(record)
+            self._trace.record_refocus(record)
         return record
 
     def step(self, progress: ProgressCallback | None = None) -> StepRecord:
@@ -200,9 +200,9 @@ class FocusRuntime:
             record, after = self._decode(progress)
             self._take(Move(after, record))
         if self._trace is not None:
-            self._trace.stepped(record)
+            self._trace.record_step(record)
             if record.step % KEYFRAMES == 0:
-                self._trace.keyframed(self._state.keyframe(self._tree.digest()))
+                self._trace.record_keyframe(self._state.keyframe(self._tree.digest()))
         return record
 
     def decode(
@@ -229,7 +229,7 @@ class FocusRuntime:
         self._timeline.back_steps(n)
         self._restore()
         if self._trace is not None:
-            self._trace.stepped_back(n, self.state_hash())
+            self._trace.record_step_back(n, self.state_hash())
         return self.snapshot()
 
     def branch(self, name: str | None = None, *, at: int | None = None) -> FocusView:
@@ -247,7 +247,7 @@ class FocusRuntime:
             raise
         self._restore()
         if self._trace is not None:
-            self._trace.branched(fork, True, self.state_hash())
+            self._trace.record_branch(fork, True, self.state_hash())
         return self.snapshot()
 
     def branches(self) -> tuple[BranchView, ...]:
@@ -259,7 +259,7 @@ class FocusRuntime:
         shared = self._timeline.switch(name)
         self._restore(shared)
         if self._trace is not None:
-            self._trace.switched(name, self.state_hash())
+            self._trace.record_switch(name, self.state_hash())
         return self.snapshot()
 
     def override(self, node: NodeRef, override: Override | None) -> FocusView:
@@ -279,7 +279,7 @@ class FocusRuntime:
         """Change a setting from here on. Raises SettingError when it cannot be, WindowBudgetError for a window
         that is too small; nothing has then changed.
         """
-        settings = self._state.settings.changed(key, value)
+        settings = self._state.settings.with_setting(key, value)
         state = replace(self._state, settings=settings)
         context = replace(state.context, window=settings.window)
         if context.free < 0:
@@ -287,7 +287,7 @@ class FocusRuntime:
             context = make_room(context, state.scores, self._tree, settings, allocator).context
         self._take(Move(replace(state, context=context, random=self._random_state(settings))))
         if self._trace is not None:
-            self._trace.configured(key, value, self.state_hash())
+            self._trace.record_setting(key, value, self.state_hash())
         return self.snapshot()
 
     def act(self, act: Act) -> FocusView:
@@ -301,7 +301,7 @@ class FocusRuntime:
         if act.kind == "purge":
             self._timeline = Timeline(self._tree, self._reader, self._state)
         if self._trace is not None:
-            self._trace.acted(act, self.state_hash())
+            self._trace.record_act(act, self.state_hash())
         return self.snapshot()
 
     def measure(self, entry: int | NodeRef, kind: Action | None = None) -> Measurement:
@@ -313,9 +313,9 @@ class FocusRuntime:
         measurement = measure(self._state.context, self._tree, place, self.settings.horizon, self._clock, kind)
         measurement = replace(measurement, step=self._state.step)
         self._measured[self._state.context.entries()[place].node] = measurement
-        self._tree.catalogue.usage.measured(measurement.node, measurement.gain)
+        self._tree.catalogue.usage.record_gain(measurement.node, measurement.gain)
         if self._trace is not None:
-            self._trace.measured(measurement)
+            self._trace.record_measurement(measurement)
         return measurement
 
     def why(self, entry: int | NodeRef) -> EntryExplanation:
@@ -415,7 +415,7 @@ class FocusRuntime:
             answer=(),
             answering=bool(question),
             finished=False,
-            reads=state.reads.ended(),
+            reads=state.reads.end(),
         )
         self._take(Move(after))
 
@@ -424,13 +424,13 @@ class FocusRuntime:
         forked = self._timeline.add(move)
         self._state = move.after
         if forked is not None and self._trace is not None:
-            self._trace.branched(forked, False, "")
+            self._trace.record_branch(forked, False, "")
 
     def _refocus_state(self, state: FocusState, *, forced: bool) -> tuple[FocusState, Refocus]:
         after, record = refocus(
             state, self._tree, self._scorer, state.settings, self._reader, self._clock, forced=forced
         )
-        self._tree.catalogue.usage.refocused(record, after.context.standing(), state.settings.tau_expand)
+        self._tree.catalogue.usage.record_refocus(record, after.context.standing(), state.settings.tau_expand)
         return after, record
 
     def _decode(self, progress: ProgressCallback | None) -> tuple[StepRecord, FocusState]:

@@ -141,7 +141,7 @@ def block_utilities(
     maps = state.history or (state.context.bands(),)
     labels = _labels(state, tree, clock, progress) if measure else ()
     for label in labels:
-        tree.catalogue.usage.measured(label.node, label.gain)
+        tree.catalogue.usage.record_gain(label.node, label.gain)
     utilities = []
     for source, source_spans in spans.items():
         shares = [_share(source_spans, bands) for bands in maps]

@@ -49,7 +49,7 @@ def node_provenance(tree: LifetimeTree, node: NodeRef) -> NodeProvenance:
         tags=catalogue.span_metadata.tags_on(start, end),
         use=catalogue.usage.of(node),
         forgotten=tree.is_sealed(node),
-        purged=sum(high - low for low, high in overlapping(catalogue.gone(0), start, end)),
+        purged=sum(high - low for low, high in overlapping(catalogue.find_gone(0), start, end)),
     )
 
 

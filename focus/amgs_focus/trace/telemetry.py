@@ -21,7 +21,7 @@ from amgs_focus.errors import ConfigurationError
 from amgs_focus.records import NodeRef, Refocus, StepRecord, tail_start
 from amgs_focus.trace.events import Trace
 from amgs_focus.trace.lineage import TraceBranch
-from amgs_focus.tree.span_metadata import plain, rounded
+from amgs_focus.tree.span_metadata import plain, round_floats
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +114,7 @@ def telemetry(trace: Trace, line: TraceBranch) -> Telemetry:
 def to_jsonl(report: Telemetry) -> str:
     """Return a JSON object per line for every iteration, floats at 6 significant digits."""
     rows = ({"branch": report.branch, "horizon": report.horizon, **plain(iteration)} for iteration in report.iterations)
-    return "".join(json.dumps(rounded(row), ensure_ascii=False) + "\n" for row in rows)
+    return "".join(json.dumps(round_floats(row), ensure_ascii=False) + "\n" for row in rows)
 
 
 def stays(refocuses: Sequence[Refocus], settings: Mapping[str, Any]) -> Stays:

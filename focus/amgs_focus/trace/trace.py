@@ -38,7 +38,7 @@ from amgs_focus.trace.events import (
     TraceEvent,
     TraceHeader,
 )
-from amgs_focus.tree.span_metadata import Act, compact, parsed, plain, rounded
+from amgs_focus.tree.span_metadata import Act, compact, parse_value, plain, round_floats
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,49 +93,49 @@ class TraceWriter:
             return self._file.getvalue().encode("utf-8")
         return self._path.read_bytes() if self._path is not None else b""
 
-    def moved(self, path: Path) -> None:
+    def follow_file(self, path: Path) -> None:
         """Say that the file has another name now."""
         self._path = path
 
-    def ingested(self, segments: Sequence[Segment], state_hash: str) -> None:
+    def record_segments(self, segments: Sequence[Segment], state_hash: str) -> None:
         taken = tuple(dataclasses.replace(segment, meta=dict(segment.meta)) for segment in segments)
         self._record(Ingested(taken, state_hash))
 
-    def asked(self, question: str, state_hash: str) -> None:
+    def record_question(self, question: str, state_hash: str) -> None:
         self._record(QuestionRecord(question, state_hash))
 
-    def refocused(self, refocus: Refocus) -> None:
+    def record_refocus(self, refocus: Refocus) -> None:
         self._record(refocus)
 
-    def stepped(self, record: StepRecord) -> None:
+    def record_step(self, record: StepRecord) -> None:
         if record.refocus is not None:
             self._record(record.refocus)
         self._record(dataclasses.replace(record, refocus=None))
 
-    def stepped_back(self, steps: int, state_hash: str) -> None:
+    def record_step_back(self, steps: int, state_hash: str) -> None:
         self._record(SteppedBack(steps, state_hash))
 
     def overridden(self, node: NodeRef, override: Override | None) -> None:
         self._record(Overridden(node, override))
 
-    def configured(self, key: str, value: str, state_hash: str) -> None:
+    def record_setting(self, key: str, value: str, state_hash: str) -> None:
         self._record(Configured(key, value, state_hash))
 
-    def measured(self, measurement: Measurement) -> None:
+    def record_measurement(self, measurement: Measurement) -> None:
         self._record(measurement)
 
-    def branched(self, branch: BranchView, chosen: bool, state_hash: str) -> None:
+    def record_branch(self, branch: BranchView, chosen: bool, state_hash: str) -> None:
         self._record(Branched(branch.name, branch.parent, branch.at, chosen, state_hash))
 
-    def switched(self, name: str, state_hash: str) -> None:
+    def record_switch(self, name: str, state_hash: str) -> None:
         self._record(Switched(name, state_hash))
 
-    def acted(self, act: Act, state_hash: str) -> None:
+    def record_act(self, act: Act, state_hash: str) -> None:
         """Record that spans were forgotten, restored or purged, and the hash of the state after it."""
         fields = act.id, act.kind, act.nodes.runs, act.at, act.by, act.why
         self._record(Acted(*fields, state_hash))
 
-    def keyframed(self, keyframe: Keyframe) -> None:
+    def record_keyframe(self, keyframe: Keyframe) -> None:
         self._record(keyframe)
 
     def close(self) -> None:
@@ -157,7 +157,7 @@ class TraceWriter:
         """Append a line. After a failure, such as a full disk, the trace ends with its last whole line."""
         if self._broken:
             return
-        body = compact({"line": self._line + 1, "kind": kind, "data": rounded(data)})
+        body = compact({"line": self._line + 1, "kind": kind, "data": round_floats(data)})
         total = zlib.crc32(body.encode("utf-8"), self._sum)
         try:
             self._file.write(f"{total:08x} {body}\n")
@@ -220,11 +220,11 @@ def _check_line(line: bytes, number: int, running: int) -> tuple[int, bytes]:
 
 def _header(body: bytes) -> TraceHeader:
     try:
-        record = parsed(_AnyLine, body)
+        record = parse_value(_AnyLine, body)
         form = record.data.get("format", record.kind)
         if record.kind != "header" or form != FORMAT:
             raise faulty(1, f"this program reads {FORMAT}, not {form}")
-        header: TraceHeader = parsed(_HeaderLine, body).data
+        header: TraceHeader = parse_value(_HeaderLine, body).data
     except ValueError as error:
         raise faulty(1, "it is not a header") from error
     return header
@@ -232,7 +232,7 @@ def _header(body: bytes) -> TraceHeader:
 
 def _record(body: bytes, number: int) -> Record:
     try:
-        record: Record = parsed(_line(), body).data
+        record: Record = parse_value(_line(), body).data
     except ValueError as error:
         raise faulty(number, _what_is_wrong(body)) from error
     return record
@@ -241,7 +241,7 @@ def _record(body: bytes, number: int) -> Record:
 def _what_is_wrong(body: bytes) -> str:
     """Return why a line is no event that can be read."""
     try:
-        kind = parsed(_AnyLine, body).kind
+        kind = parse_value(_AnyLine, body).kind
     except ValueError:
         return "it is not an event"
     if kind not in KINDS:

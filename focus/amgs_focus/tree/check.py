@@ -13,7 +13,7 @@ from pathlib import Path
 
 from amgs_focus.errors import CtxError
 from amgs_focus.tree.ctx_file import COPIED, HEADER_BYTES, CtxFile, CtxHeader, is_there, repair
-from amgs_focus.tree.files import VECTORS, locked
+from amgs_focus.tree.files import VECTORS, lock_folder
 from amgs_focus.tree.journal import JOURNAL, SpanJournal
 from amgs_focus.tree.node_set import NodeRun
 from amgs_focus.tree.side_files import RunSums
@@ -63,7 +63,7 @@ def check(
         raise CtxError(
             f"{folder} holds no lifetime.", way_out="Choose the folder of a stored lifetime.", about="lifetime"
         )
-    lock = locked(folder)
+    lock = lock_folder(folder)
     try:
         files: list[FileCheck] = []
         first: CtxHeader | None = None

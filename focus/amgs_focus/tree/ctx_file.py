@@ -76,7 +76,7 @@ class CtxHeader:
 
     def pack(self) -> bytes:
         """Return the 64 bytes, checksum included. The name is cut to 31 bytes of UTF-8 and ends with a zero."""
-        name = clipped(self.model).encode("utf-8")
+        name = clip_name(self.model).encode("utf-8")
         fields = (MAGIC, VERSION, self.level, self.block_size, self.width, self.dtype, name, self.count)
         bare = _LAYOUT.pack(*fields, self.gist_version, 0)
         return _LAYOUT.pack(*fields, self.gist_version, zlib.crc32(bare))
@@ -379,7 +379,7 @@ def repair(path: Path, expected: CtxHeader | None = None) -> CtxHeader:
     return header
 
 
-def clipped(name: str) -> str:
+def clip_name(name: str) -> str:
     """As much of a model's name as a header holds: 31 bytes of UTF-8."""
     return name.encode("utf-8")[:31].decode("utf-8", errors="ignore")
 

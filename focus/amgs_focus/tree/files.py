@@ -29,7 +29,7 @@ from amgs_focus.tree.ctx_file import (
     CtxFile,
     CtxHeader,
     Rows,
-    clipped,
+    clip_name,
     is_there,
     repair,
 )
@@ -229,7 +229,7 @@ class FolderStore:
         except (OSError, ValueError) as error:
             why = getattr(error, "strerror", None) or str(error)
             raise CtxError(f"{folder} cannot be created ({why}).", way_out="Choose another folder.") from error
-        self._lock = locked(folder)
+        self._lock = lock_folder(folder)
         self.usage = GistUsage(folder)
         self._vectors: CtxFile | None = None
         number = 0
@@ -269,7 +269,7 @@ class FolderStore:
         return self._journal.load(len(self._open(0)))
 
     def record(self, span: SpanSource, open_tokens: list[int], about: SpanAbout = BLANK) -> None:
-        self._journal.appended(span, open_tokens, about)
+        self._journal.write_span(span, open_tokens, about)
 
     def record_cut(self, length: int, open_tokens: list[int]) -> None:
         self._journal.cut(length, open_tokens)
@@ -325,7 +325,7 @@ class FolderStore:
                 name = file.header.model
         if (
             not name
-            or (fingerprint is None and name == clipped(base.card.name))
+            or (fingerprint is None and name == clip_name(base.card.name))
             or is_same_model(base, name, fingerprint)
         ):
             return name or base.card.name
@@ -382,7 +382,7 @@ class FolderStore:
         )
 
 
-def locked(folder: Path) -> IO[str]:
+def lock_folder(folder: Path) -> IO[str]:
     """Lock a folder until the file is closed or its holder dies; raises CtxError that names the holder.
 
     Where the system has no such locks (Windows) nobody is excluded.

@@ -185,7 +185,7 @@ class LifetimeTree:
     def text(self, start: int, end: int) -> str:
         """Tokens [start, end) as text; what was purged is only named."""
         pieces, at = [], start
-        for low, high in (*overlapping(self.catalogue.gone(0), start, end), (end, end)):
+        for low, high in (*overlapping(self.catalogue.find_gone(0), start, end), (end, end)):
             pieces.append(self._model.decode([int(token) for token in self.tokens(at, low)]))
             pieces += [f"[{high - low} tokens purged]"] * (low < high)
             at = high
@@ -251,7 +251,7 @@ class LifetimeTree:
             self._cut(start)
             raise
         add_span(self._spans, span)
-        self.catalogue.appended(start, about)
+        self.catalogue.record_span(start, about)
         if len(self._starts) < len(self._spans):
             self._starts.append(start)
 
@@ -270,12 +270,12 @@ class LifetimeTree:
         """Forget, restore or purge what lies below some gists. Raises FocusError when that changes nothing."""
         self.catalogue.act(act)
         if act.kind == "restore":
-            self.catalogue.usage.restored(act.nodes, self.length)
+            self.catalogue.usage.record_restored(act.nodes, self.length)
         if act.kind == "purge":
             whole = len(self._store.level(0))
             self._hash = TokenHash()
             self._hash.cut(whole, self._store.level(0))
-            self._truncations.append(min((low for low, _ in self.catalogue.gone(0)), default=whole))
+            self._truncations.append(min((low for low, _ in self.catalogue.find_gone(0)), default=whole))
 
     def seal(self, sealed: NodeSet) -> None:
         """Have exactly these gists sealed, beside what was purged."""
@@ -299,7 +299,7 @@ class LifetimeTree:
         self._generation += 1
         for level in range(1, self.depth + 1):
             first = 0
-            gone = self.catalogue.gone(level)
+            gone = self.catalogue.find_gone(level)
             for low, high in (*gone, (self.count(level), self.count(level))):
                 for at in range(first, low, BATCH):
                     if progress is not None:

@@ -22,7 +22,7 @@ from amgs_focus.model.checkpoint_file import EmbeddingFingerprint
 from amgs_focus.records import BLANK, SpanAbout, SpanSource, Tag
 from amgs_focus.tree.ctx_file import is_there, unwritten
 from amgs_focus.tree.side_files import RunSums
-from amgs_focus.tree.span_metadata import Act, Nodes, SpanMetadata, parsed, plain
+from amgs_focus.tree.span_metadata import Act, Nodes, SpanMetadata, parse_value, plain
 
 JOURNAL = "spans.jsonl"
 JOURNAL_FORMAT = "amgs-spans-1"
@@ -211,7 +211,7 @@ class SpanJournal:
         self._sums.check(0, len(raw))
         return content
 
-    def appended(self, span: SpanSource, open_tokens: list[int], about: SpanAbout = BLANK) -> None:
+    def write_span(self, span: SpanSource, open_tokens: list[int], about: SpanAbout = BLANK) -> None:
         """Write an appended span and the tokens of the open block after it."""
         self.write(span_line(span, open_tokens, about))
 
@@ -255,7 +255,7 @@ class SpanJournal:
             content.spans = clip(content.spans, line.cut)
         if isinstance(line, SpanLine | CutLine) and line.open is not None:
             content.open = list(line.open)
-        content.span_metadata = changed(content.span_metadata, line, self._block_size)
+        content.span_metadata = apply_line(content.span_metadata, line, self._block_size)
 
     def _begin(self, tokens: int) -> Journalled:
         head = {"format": JOURNAL_FORMAT, "model": self._model, "block_size": self._block_size}
@@ -265,7 +265,7 @@ class SpanJournal:
         content = Journalled()
         add_span(content.spans, SpanSource(0, tokens, None))
         for span in content.spans:
-            self.appended(span, [])
+            self.write_span(span, [])
         return content
 
 
@@ -319,15 +319,15 @@ def clip(spans: list[SpanSource], length: int) -> list[SpanSource]:
 
 def journal_line(raw: bytes) -> JournalLine:
     """Return a line of the journal. Raises ValueError or TypeError for a damaged line."""
-    line: JournalLine = parsed(_any_line(), raw)
+    line: JournalLine = parse_value(_any_line(), raw)
     return line
 
 
-def changed(span_metadata: SpanMetadata, line: JournalLine, block_size: int) -> SpanMetadata:
+def apply_line(span_metadata: SpanMetadata, line: JournalLine, block_size: int) -> SpanMetadata:
     """Return what a line of the journal makes of it. Raises ValueError for a tag or a trust that cannot be."""
     match line:
         case ActLine(act):
-            return span_metadata.acted(act)
+            return span_metadata.apply_act(act)
         case SealedLine(sealed):
             return replace(span_metadata, sealed=sealed | span_metadata.purged)
         case BlankedLine():

@@ -50,7 +50,7 @@ class BlockVectors:
         """Encode every whole block that has no vector of this encoder yet."""
         rows = self._store.begin_vectors(encoder.name, encoder.dimension)
         total, size = tree.count(0), tree.block_size
-        gone = [(low // size, high // size) for low, high in tree.catalogue.gone(0)]
+        gone = [(low // size, high // size) for low, high in tree.catalogue.find_gone(0)]
         for first in range(len(rows), total, BATCH):
             if progress is not None:
                 progress(first, total, "vectors of blocks")
@@ -141,7 +141,7 @@ class Catalogue:
             self._store.note({"about": [[start, description.plain()] for start, description in spans.items()]})
             self.span_metadata = replace(self.span_metadata, about={**self.span_metadata.about, **spans})
 
-    def appended(self, start: int, about: SpanAbout) -> None:
+    def record_span(self, start: int, about: SpanAbout) -> None:
         """Record the metadata of a span appended to the journal."""
         if about != BLANK:
             self.span_metadata.about[start] = about
@@ -161,7 +161,7 @@ class Catalogue:
 
     def act(self, act: Act) -> None:
         """Forget, restore or purge. Raises FocusError for an act that changes nothing."""
-        after = self.span_metadata.acted(act)
+        after = self.span_metadata.apply_act(act)
         before = self.span_metadata
         if (after.sealed, after.purged) == (before.sealed, before.purged):
             raise FocusError(
@@ -187,7 +187,7 @@ class Catalogue:
         self.span_metadata = self.span_metadata.cut(length, self._block_size)
         self.usage.cut(length, self._block_size)
 
-    def gone(self, level: int) -> tuple[Range, ...]:
+    def find_gone(self, level: int) -> tuple[Range, ...]:
         """Return rows of a level under or of purged nodes, in order: they cannot be recomputed. At level 0 tokens."""
         size = self._block_size
         ranges = []
@@ -210,7 +210,7 @@ class Catalogue:
             if ranges:
                 self._store.blank(level, ranges)
         size = self._block_size
-        self._vectors.blank([(low // size, high // size) for low, high in self.gone(0)])
+        self._vectors.blank([(low // size, high // size) for low, high in self.find_gone(0)])
         self._store.note({"blanked": True})
         self.span_metadata = replace(self.span_metadata, blanked=True)
 

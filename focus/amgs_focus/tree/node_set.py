@@ -32,10 +32,10 @@ class NodeSet:
 
     @classmethod
     def of(cls, nodes: Iterable[NodeRef]) -> NodeSet:
-        return cls.joined(NodeRun(node.level, node.index, node.index + 1) for node in nodes)
+        return cls.join(NodeRun(node.level, node.index, node.index + 1) for node in nodes)
 
     @classmethod
-    def joined(cls, runs: Iterable[Sequence[int]]) -> NodeSet:
+    def join(cls, runs: Iterable[Sequence[int]]) -> NodeSet:
         """Runs in any order, overlapping or not. Raises ValueError for an empty run."""
         merged: list[NodeRun] = []
         for run in sorted(NodeRun(*map(int, numbers)) for numbers in runs):
@@ -62,7 +62,7 @@ class NodeSet:
         return sum(run.stop - run.first for run in self.runs)
 
     def __or__(self, other: NodeSet) -> NodeSet:
-        return NodeSet.joined((*self.runs, *other.runs))
+        return NodeSet.join((*self.runs, *other.runs))
 
     def __sub__(self, other: NodeSet) -> NodeSet:
         remainder: list[NodeRun] = []
@@ -74,16 +74,14 @@ class NodeSet:
                 remainder.append(NodeRun(run.level, first, gone.first))
                 first = max(first, gone.stop)
             remainder.append(NodeRun(run.level, first, run.stop))
-        return NodeSet.joined(remainder)
+        return NodeSet.join(remainder)
 
     def __and__(self, other: NodeSet) -> NodeSet:
         return self - (self - other)
 
     def within(self, length: int, block_size: int) -> NodeSet:
         """Return the nodes that lie in the first `length` tokens."""
-        return NodeSet.joined(
-            (run.level, run.first, min(run.stop, length // block_size**run.level)) for run in self.runs
-        )
+        return NodeSet.join((run.level, run.first, min(run.stop, length // block_size**run.level)) for run in self.runs)
 
     def levels(self) -> dict[int, int]:
         """Return how many nodes of each level."""

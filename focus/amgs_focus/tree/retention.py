@@ -122,7 +122,7 @@ def plan(
         ),
         fates=tuple((level, fate, count) for (level, fate), count in sorted(counted.items())),
         tokens=sum((run.stop - run.first) * tree.block_size for run in chosen.runs if run.level == 1),
-        bytes=freed(tree, chosen),
+        bytes=count_freed(tree, chosen),
         lifetime=tree.length,
     )
 
@@ -185,7 +185,7 @@ def by_hand(tree: LifetimeTree, nodes: Iterable[NodeRef], now: RetentionContext)
         for level in range(1, node.level + 1):
             width = tree.block_size ** (node.level - level)
             runs.append(NodeRun(level, node.index * width, (node.index + 1) * width))
-    chosen = NodeSet.joined(runs) - tree.catalogue.sealed
+    chosen = NodeSet.join(runs) - tree.catalogue.sealed
     assessed = {
         run: assess(tree, run.level, run.first, run.stop, rules, now, _RecentQuestions(tree)) for run in chosen.runs
     }
@@ -194,7 +194,7 @@ def by_hand(tree: LifetimeTree, nodes: Iterable[NodeRef], now: RetentionContext)
         record=tuple(_describe_run(tree, run, assessment) for run, assessment in assessed.items()),
         fates=(),
         tokens=sum((run.stop - run.first) * tree.block_size for run in chosen.runs if run.level == 1),
-        bytes=freed(tree, chosen),
+        bytes=count_freed(tree, chosen),
         lifetime=tree.length,
     )
 
@@ -215,7 +215,7 @@ def act_of(
 
 def require_in_reach(tree: LifetimeTree, tail_start: int) -> None:
     """Raise FocusError when tokens that the tail has to show were purged."""
-    gone = tree.catalogue.gone(0)
+    gone = tree.catalogue.find_gone(0)
     if gone and gone[-1][1] > tail_start:
         raise FocusError(
             f"The tail begins at token {tail_start}, and tokens up to {gone[-1][1]} were purged.",
@@ -224,7 +224,7 @@ def require_in_reach(tree: LifetimeTree, tail_start: int) -> None:
         )
 
 
-def freed(tree: LifetimeTree, nodes: NodeSet) -> int:
+def count_freed(tree: LifetimeTree, nodes: NodeSet) -> int:
     """Return bytes of the files that purging would make empty: tokens of 4 bytes, gists of 2 a value."""
     row = tree.model.card.width * 2
     return sum((run.stop - run.first) * tree.block_size * (4 if run.level == 1 else row) for run in nodes.runs)

@@ -296,7 +296,7 @@ class GistUsage:
             self._tables[level] = UseTable(path)
         return self._tables[level]
 
-    def refocused(self, refocus: Refocus, standing: Iterable[NodeRef], tau: float) -> None:
+    def record_refocus(self, refocus: Refocus, standing: Iterable[NodeRef], tau: float) -> None:
         """Take in a refocus: what it opened, what was forgotten and has a score above τ, and the gists whose detail
         stands in the window since.
         """
@@ -308,12 +308,12 @@ class GistUsage:
                 indices = [node.index for node in nodes if node.level == level]
                 self.table(level).add(indices, name, None if name == "wanted" else refocus.lifetime)
 
-    def restored(self, nodes: NodeSet, lifetime: int) -> None:
+    def record_restored(self, nodes: NodeSet, lifetime: int) -> None:
         """Count restored nodes as looked at, so that they are not forgotten again at once."""
         for run in nodes.runs:
             self.table(run.level).look(run.first, run.stop, lifetime)
 
-    def measured(self, node: NodeRef, gain: float) -> None:
+    def record_gain(self, node: NodeRef, gain: float) -> None:
         """Take in a measured ΔNLL of a gist's detail, in nats a token."""
         self.table(node.level).measure(node.index, gain)
 

@@ -190,7 +190,7 @@ class SpanIndex:
             if all(word in words for word in pair):
                 pairs[pair] = sum(words[word] for word in pair) / 2
         ids = np.asarray(tokens, np.int64)
-        summed = self._summed(ids, np.asarray(weights) * self._weights(ids))
+        summed = self._sum_weighted(ids, np.asarray(weights) * self._weights(ids))
         total = math.fsum(words.values()) + math.fsum(pairs.values())
         return Query(words, pairs, total, self._centre_means(summed[None])[0])
 
@@ -344,9 +344,9 @@ class SpanIndex:
     def _bag(self, ids: Numbers) -> Vectors:
         """Return (n,) tokens -> (d + 1,) their weighted sum; equal tokens are looked up once."""
         kinds, counts = np.unique(ids, return_counts=True)
-        return self._summed(kinds, counts * self._weights(kinds))
+        return self._sum_weighted(kinds, counts * self._weights(kinds))
 
-    def _summed(self, tokens: Numbers, weights: Vectors) -> Vectors:
+    def _sum_weighted(self, tokens: Numbers, weights: Vectors) -> Vectors:
         """Return (n,) tokens, (n,) weights -> (d + 1,): the weighted sum of the embeddings, then the sum of weights."""
         with torch.no_grad():
             rows = self.tree.model.embed(torch.from_numpy(tokens)).to("cpu", torch.float64).numpy()

@@ -32,14 +32,14 @@ def plain(value: Any) -> Any:
     return adapter(kind).dump_python(value, mode="json", warnings=False)
 
 
-def rounded(value: Any) -> Any:
+def round_floats(value: Any) -> Any:
     """Return plain data with every float at 6 significant digits and every tuple a list."""
     if isinstance(value, float):
         return float(f"{value:.6g}")
     if isinstance(value, Mapping):
-        return {str(key): rounded(item) for key, item in value.items()}
+        return {str(key): round_floats(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
-        return [rounded(item) for item in value]
+        return [round_floats(item) for item in value]
     return value
 
 
@@ -48,7 +48,7 @@ def compact(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
 
 
-def parsed(kind: Any, raw: bytes) -> Any:
+def parse_value(kind: Any, raw: bytes) -> Any:
     """Return a value of a type from JSON. Raises ValueError, in a sentence, where it does not fit.
 
     Reading is strict: a number in quotes is no number. A field with a default may be missing, as a version that did not
@@ -83,7 +83,7 @@ FATES: Mapping[Fate, str] = {
 
 
 Nodes = Annotated[
-    NodeSet, PlainValidator(NodeSet.joined), PlainSerializer(lambda nodes: [list(run) for run in nodes.runs])
+    NodeSet, PlainValidator(NodeSet.join), PlainSerializer(lambda nodes: [list(run) for run in nodes.runs])
 ]
 """A set of nodes, in JSON its runs [level, first, stop]."""
 
@@ -152,7 +152,7 @@ class SpanMetadata:
                 latest_versions[description.path] = description.version
         return latest_versions
 
-    def acted(self, act: Act) -> SpanMetadata:
+    def apply_act(self, act: Act) -> SpanMetadata:
         """After an act; what is purged stays sealed."""
         after = replace(self, acts=(*self.acts, act))
         if act.kind == "forget":

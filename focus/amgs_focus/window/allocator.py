@@ -225,9 +225,13 @@ class _Pass:
         """Return positions that an opening may take: what a collapse gave for it, and free ones beside those for tokens
         to come; the operator's may take any that are free.
         """
-        return self.now.free if unit.asked else max(self.now.room, min(self.now.free, self.freed)) - self.reserved(unit)
+        return (
+            self.now.free
+            if unit.asked
+            else max(self.now.room, min(self.now.free, self.freed)) - self.count_reserved(unit)
+        )
 
-    def reserved(self, unit: Unit) -> int:
+    def count_reserved(self, unit: Unit) -> int:
         """Return the positions that this opening may not take: what is still to be opened on the way down to blocks of
         a higher score, to which a coarser gist was opened already. A step that two ways share counts once.
         """
@@ -239,7 +243,7 @@ class _Pass:
         """Return what an expansion may take of the free positions, in words."""
         room, reserve = max(0, self.now.room), self.now.context.free - max(0, self.now.room)
         explanation = f"{room} are free" + (f" beside the {reserve} for tokens to come" if reserve > 0 else "")
-        below = 0 if unit.asked else self.reserved(unit)
+        below = 0 if unit.asked else self.count_reserved(unit)
         return explanation + (f", and {below} are reserved for passages of higher score" if below else "")
 
     @property
@@ -302,13 +306,13 @@ class _Pass:
                 legal = parent.index < tree.count(parent.level) and self.now.closable(parent)
                 if not legal or self.now.span(parent)[1] > context.tail_start:
                     continue
-                if spared and (self.now.pinned(parent) or self.now.within(spared, parent)):
+                if spared and (self.now.is_pinned(parent) or self.now.within(spared, parent)):
                     continue
                 wanted = sum(self.scores.get(entry.node, 0.0) for entry in members) / len(members)
                 score = 0.0 if self.pairs else wanted
                 cost = context.collapse_cost(members)
                 unit = Unit(parent, "collapse", score, cost)
-                awkward = (self.now.pinned(parent), self.now.stale(parent), self.now.cooling(unit) is not None)
+                awkward = (self.now.is_pinned(parent), self.now.stale(parent), self.now.cooling(unit) is not None)
                 if cost < 0 and not (gently and any(awkward)):
                     choices.append(((*awkward, score, self.start(unit)), unit))
             if not choices and context.free < 0 and not gently:

@@ -238,7 +238,7 @@ class WindowState:
             unit = Unit(parent, "collapse", max(values), cost)
             wanted = sum(values) / len(values) >= -self.settings.tau_collapse
             legal = parent.index < tree.count(parent.level) and self.span(parent)[1] <= self.context.tail_start
-            must_stay = self.pinned(parent) or self.stale(parent) or self.cooling(unit) is not None
+            must_stay = self.is_pinned(parent) or self.stale(parent) or self.cooling(unit) is not None
             if cost < 0 and wanted and legal and not must_stay and self.closable(parent):
                 units.append(unit)
         return units
@@ -252,7 +252,7 @@ class WindowState:
         if unit.opens:
             shut = self._may_not_open(unit.node) is not None
         else:
-            shut = self.pinned(unit.node) or self.stale(unit.node)
+            shut = self.is_pinned(unit.node) or self.stale(unit.node)
         return not shut and count_remaining_cooldown(self.state, unit.node, unit.kind, REST) < 0
 
     def cooling(self, unit: Unit) -> Refusal | None:
@@ -264,7 +264,7 @@ class WindowState:
         when = "in this refocus" if left == self.settings.cooldown else "lately"
         return "cooldown", f"it was {done} {when} and stays so {say_stay(left)}"
 
-    def pinned(self, node: NodeRef) -> bool:
+    def is_pinned(self, node: NodeRef) -> bool:
         """Return whether the operator pinned the node or any entry below it."""
         return any(override == "pin" and self.within(ref, node) for ref, override in self.state.overrides.items())
 
@@ -340,7 +340,7 @@ class WindowState:
             return "below_threshold", f"{subject}, and only below −{tau:.2f} would it close"
         if not self.closable(node):
             return "mixed_siblings", "not all the passages that its gist would replace are as fine as it is"
-        if self.pinned(node):
+        if self.is_pinned(node):
             return "superseded", "the operator pinned it"
         if self.stale(node):
             return "stale_gist", f"another encoder computed the gist {node}; `focus rebuild` makes it anew"

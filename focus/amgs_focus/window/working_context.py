@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 
 from amgs_focus.errors import FocusError
 from amgs_focus.options import OPTIONS
-from amgs_focus.records import Band, NodeRef, joined, parent_of, span_id, tail_start
+from amgs_focus.records import Band, NodeRef, join_bands, parent_of, span_id, tail_start
 from amgs_focus.tree.gist_tree import LifetimeTree
 
 SINKS = 4
@@ -137,7 +137,7 @@ class WorkingContext:
 
     def bands(self) -> tuple[Band, ...]:
         """Return the level-of-detail map: neighbours of the same level joined. It tiles."""
-        return joined(tuple(Band(entry.start, entry.end, entry.level) for entry in self.items))
+        return join_bands(tuple(Band(entry.start, entry.end, entry.level) for entry in self.items))
 
     def standing(self) -> frozenset[NodeRef]:
         """Return the complete gists whose detail stands in the window, outside the tail."""

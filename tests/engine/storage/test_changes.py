@@ -106,8 +106,8 @@ def test_walks_since_an_instant_are_those_at_or_after_it(storage: Storage) -> No
         storage.edges.insert([edge("a", "b"), edge("b", "a")])
         storage.reinforcements.append_walks([edge("a", "b").key], NOON, "SELF 1")
         storage.reinforcements.append_walks([edge("b", "a").key], later, "SELF 2")
-    assert storage.edges.walked(microseconds_of(later)).source.tolist() == [2]
-    assert storage.edges.walked(microseconds_of(NOON)).reinforced.tolist() == [
+    assert storage.edges.read_walked(microseconds_of(later)).source.tolist() == [2]
+    assert storage.edges.read_walked(microseconds_of(NOON)).reinforced.tolist() == [
         microseconds_of(NOON),
         microseconds_of(later),
     ]

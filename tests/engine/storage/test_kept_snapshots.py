@@ -111,7 +111,7 @@ def test_a_look_that_is_over_hinders_no_checkpoint_and_no_rewriting(
 def test_rows_are_kept_until_their_table_is_written(store: DuckDBStorage) -> None:
     def kept() -> list[tuple[str]]:
         with store.snapshot():
-            return store.cached_rows("meta", "SELECT value FROM meta WHERE key = ?", ["key"])
+            return store.read_cached_rows("meta", "SELECT value FROM meta WHERE key = ?", ["key"])
 
     read = store._reader()
     recorder = read.cursor = Recorder(read.cursor)  # type: ignore[assignment]

@@ -96,7 +96,7 @@ def test_embeddings_changed_since_a_revision_are_only_those(storage: Storage) ->
     assert storage.block_columns.embeddings(since=seen).ids.tolist() == [block_id("b")]
     with storage.transaction():
         storage.blocks.set_embeddings([block_id("b")], None)
-    assert storage.block_columns.embedded().tolist() == [1]
+    assert storage.block_columns.read_embedded().tolist() == [1]
 
 
 def test_a_clock_that_goes_back_never_ages_a_block(storage: Storage) -> None:
@@ -260,10 +260,10 @@ def test_logs_answer_in_their_order(storage: Storage) -> None:
         storage.reinforcements.append([a, b], "explicit", NOON + timedelta(hours=1), "operator")
     used = storage.reinforcements.uses()
     assert len(used[a] & used[b]) == 1 and len(used[a]) == 2
-    assert storage.forecasts.judged() == storage.forecasts.judged([a, b]) == {a: (1, 1)}
-    assert storage.forecasts.judged([b]) == {}
-    assert [o.prediction_id for o in storage.forecasts.decided(by="frame", value="TASK")] == ["p3"]
-    assert storage.forecasts.decided(by="frame", value="SELF") == ()
+    assert storage.forecasts.count_verdicts() == storage.forecasts.count_verdicts([a, b]) == {a: (1, 1)}
+    assert storage.forecasts.count_verdicts([b]) == {}
+    assert [o.prediction_id for o in storage.forecasts.read_decided(by="frame", value="TASK")] == ["p3"]
+    assert storage.forecasts.read_decided(by="frame", value="SELF") == ()
     assert storage.reinforcements.counts() == {a: 3, b: 2}
     assert storage.reinforcements.find_miscounted_blocks() == tuple(sorted([a, b]))
     written = "SELECT block_id, score FROM scores_cache WHERE frame_name = 'SELF'"

@@ -77,7 +77,7 @@ def test_one_who_only_reads_sees_what_is_written_meanwhile(postgres: str) -> Non
         with writer.transaction():
             writer.blocks.reinforce([block("a").id], block("a").created_at)
         assert reader.block_columns.clocks(since=1).numbers.tolist() == [1]
-        assert reader.edges.changed(0) == frozenset() and reader.followed(0)
+        assert reader.edges.find_changed(0) == frozenset() and reader.can_follow(0)
 
 
 @pytest.mark.parametrize(
@@ -172,7 +172,7 @@ def test_a_source_may_have_a_name_of_any_length(postgres: str, tmp_path: Path) -
             assert memory.resolve_source(LONG) and memory.verify().ok
     with open_storage(place) as one, open_storage(file) as other:
         assert one.sources.names() == other.sources.names() and len(one.sources.names()) == 1
-        assert one.sources.held([LONG]) == other.sources.held([LONG]) != ()
+        assert one.sources.read_pieces([LONG]) == other.sources.read_pieces([LONG]) != ()
     copy = namespace(postgres)
     with open_memory(file) as memory, open_memory(copy) as other:
         memory.exchange.export(tmp_path / "m.json")

@@ -127,7 +127,7 @@ def test_processes_that_write_at_the_same_time_lose_nothing(postgres: str) -> No
         assert set(said["applied"]) <= set(entries) and len(said["applied"]) == len(set(said["applied"])) > 2
         assert memory.verify().ok
     with open_storage(place) as storage:
-        assert storage.followed(0)
+        assert storage.can_follow(0)
 
 
 def hold(place: str, told: Any) -> None:

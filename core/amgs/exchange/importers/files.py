@@ -18,7 +18,7 @@ from amgs.exchange.importers.records import (
     Importer,
     LeftOut,
     Records,
-    joined,
+    join_records,
     speaker,
 )
 from amgs.exchange.importers.transcripts import TranscriptImporter
@@ -147,7 +147,7 @@ def read_files(paths: Sequence[Path], format: ForeignFormat | None = None) -> li
     return documents
 
 
-def named(paths: Sequence[Path]) -> str:
+def name_files(paths: Sequence[Path]) -> str:
     """Return a common name for files."""
     return str(paths[0]) if len(paths) == 1 else f"{len(paths):,} files and folders"
 
@@ -165,7 +165,7 @@ def records_of(
         return records[0][1]
     left = [LeftOut("file", document.path, document.left_out) for document in documents if document.left_out]
     files = {"file": len({document.path for document in documents})}
-    return joined([*records, ("", ForeignRecords("", files, {"file": ()}, tuple(left)))])
+    return join_records([*records, ("", ForeignRecords("", files, {"file": ()}, tuple(left)))])
 
 
 def _records(document: ForeignDocument, settings: IngestSettings, format: ForeignFormat | None) -> ForeignRecords:
@@ -191,14 +191,14 @@ def _folder(folder: Path, format: ForeignFormat | None) -> Iterator[ForeignDocum
         raise unreadable(folder, error) from error
     for path in paths:
         if not path.is_dir() or _is_session(path):
-            yield from _found(path, format)
+            yield from _read_documents(path, format)
         elif path.is_symlink():
             yield ForeignDocument(str(path), left_out="it is a link to a folder")
         else:
             yield from _folder(path, format)
 
 
-def _found(path: Path, format: ForeignFormat | None) -> list[ForeignDocument]:
+def _read_documents(path: Path, format: ForeignFormat | None) -> list[ForeignDocument]:
     """Return the documents in a file of a folder, or why it is left out."""
     if not path.is_dir() and path.suffix not in _ENDINGS:
         return [ForeignDocument(str(path), left_out="it is of no known format")]

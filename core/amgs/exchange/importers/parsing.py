@@ -13,7 +13,7 @@ from typing import Any
 from amgs.clock import UNPLACED, parse_instant
 from amgs.errors import InputError
 from amgs.incoming import check_ends, say_json_fault
-from amgs.ingest.raw_blocks import shown
+from amgs.ingest.raw_blocks import format_source
 from amgs.sessions.lines import open_unpacked, seconds_of
 
 _ARCHIVE = b"PK\x03\x04"
@@ -85,7 +85,7 @@ def _object(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
     if len(members) < len(pairs):
         seen: set[str] = set()
         twice = next(key for key, _ in pairs if key in seen or seen.add(key))  # type: ignore[func-returns-value]
-        raise _TwiceError(f"the key {shown(twice)[:40]!r} stands twice in one object")
+        raise _TwiceError(f"the key {format_source(twice)[:40]!r} stands twice in one object")
     return members
 
 

@@ -74,12 +74,12 @@ class ForeignRecords:
     left_out: tuple[LeftOut, ...]
     conversations: tuple[ForeignConversation, ...] = ()
 
-    def taken(self, kind: str) -> int:
+    def count_taken(self, kind: str) -> int:
         """Return the number of records of a kind that became blocks."""
         return self.found[kind] - sum(omission.count for omission in self.left_out if omission.kind == kind)
 
 
-def joined(file_records: Sequence[tuple[str, ForeignRecords]]) -> ForeignRecords:
+def join_records(file_records: Sequence[tuple[str, ForeignRecords]]) -> ForeignRecords:
     """Return the records of several files together, with paths that begin with the file's."""
     counts: Counter[str] = Counter()
     drafts: dict[str, tuple[RawBlock, ...]] = {}

@@ -20,7 +20,7 @@ from threading import Lock, Timer
 from typing import Any, Final, cast
 
 from amgs.errors import MissingExtraError
-from amgs.extras import install_line, installed
+from amgs.extras import install_line, is_installed
 from amgs.ingest.document import ParsedDocument, UnfitError, decode
 from amgs.ingest.readers import notes
 
@@ -34,7 +34,7 @@ _STANDSTILL: Final = 10
 
 def read(raw: bytes, *, ending: str) -> ParsedDocument:
     """See `Reader`. Raises MissingExtraError if markitdown is not installed."""
-    if not installed("markitdown"):
+    if not is_installed("markitdown"):
         raise MissingExtraError(
             f"A {ending} file needs the package markitdown, which is not installed.",
             way_out=f"Install it: {install_line('documents')}.",

@@ -25,7 +25,7 @@ from amgs.sessions.building import (
     read_lines,
 )
 from amgs.sessions.lines import Line, Record, content_text, document_at, fields, instant, items, parse_object, text
-from amgs.sessions.sqlite_file import is_sqlite, names_column, opened, tables_named_in
+from amgs.sessions.sqlite_file import is_sqlite, names_column, open_copy, tables_named_in
 from amgs.sessions.turn import Boundary, Place, Session
 
 _COLUMNS: Final = ("id", "name", "description", "working_dir", "updated_at", "provider_name", "model_config_json")
@@ -100,14 +100,14 @@ def sessions_in(path: Path) -> Sequence[str]:
     """
     if not is_sqlite(path):
         return (read(path).id,)
-    with opened(path) as file:
+    with open_copy(path) as file:
         return tuple(str(id) for id, _ in reversed(file.rows("sessions", ("id", "updated_at"), ("updated_at", "id"))))
 
 
 def read_one(path: Path, id: str) -> Session:
     """Return the session with an id; raises InputError for none, and for a file that cannot be read."""
     if is_sqlite(path):
-        with opened(path) as file:
+        with open_copy(path) as file:
             if rows := file.rows("sessions", _COLUMNS, id=id):
                 reading = _Reading(path, None)
                 reading.about(dict(zip(_COLUMNS, rows[0], strict=True)))

@@ -34,7 +34,7 @@ from amgs.sessions.lines import (
     parse_object,
     text,
 )
-from amgs.sessions.sqlite_file import SqliteFile, is_sqlite, opened, tables_named_in
+from amgs.sessions.sqlite_file import SqliteFile, is_sqlite, open_copy, tables_named_in
 from amgs.sessions.turn import Boundary, Place, Session, Turn, TurnKind
 from amgs.types.conversation import Role, ToolCall
 from amgs.types.gateway import Usage
@@ -279,7 +279,7 @@ def sessions_in(path: Path) -> Sequence[str]:
     """
     if not is_sqlite(path):
         return (read(path).id,)
-    with opened(path) as file:
+    with open_copy(path) as file:
         rows = file.rows("session", ("id", "parent_id", "time_updated"), ("time_updated", "id"))
     return tuple(str(id) for id, parent, _ in reversed(rows) if not parent)
 
@@ -291,7 +291,7 @@ def read_one(path: Path, id: str) -> Session:
         if session.id == id:
             return session
     else:
-        with opened(path) as file:
+        with open_copy(path) as file:
             if rows := file.rows("session", SESSION_COLUMNS, id=id):
                 reading = _Reading(path, dict(zip(SESSION_COLUMNS, rows[0], strict=True)))
                 reading.take([*of_database(file, id)])

@@ -20,7 +20,7 @@ from amgs.sessions.building import RecordReading, SessionFormat, no_session, rea
 from amgs.sessions.formats import opencode
 from amgs.sessions.formats.opencode import milliseconds
 from amgs.sessions.lines import Line, Record, content_text, fields, instant, items, parse_object, text
-from amgs.sessions.sqlite_file import SqliteFile, is_sqlite, opened, tables_named_in
+from amgs.sessions.sqlite_file import SqliteFile, is_sqlite, open_copy, tables_named_in
 from amgs.sessions.turn import Boundary, Place, Session
 
 _COLUMNS: Final = (
@@ -142,7 +142,7 @@ def sessions_in(path: Path) -> Sequence[str]:
     Raises InputError for a file that cannot be read.
     """
     tables = tables_named_in(path)
-    with opened(path) as file:
+    with open_copy(path) as file:
         new = [str(session["id"]) for session in reversed(_about(file, tables)) if not session["parent_id"]]
     old = opencode.sessions_in(path) if tables >= _OLD else ()
     return (*new, *(id for id in old if id not in new))
@@ -152,7 +152,7 @@ def read_one(path: Path, id: str) -> Session:
     """Return the session with an id; raises InputError for none, and for a file that cannot be read."""
     tables = tables_named_in(path)
     new, old = "session_v2" in tables, tables >= _OLD
-    with opened(path) as file:
+    with open_copy(path) as file:
         rows = _about(file, tables, id=id)
         if rows and (new or not old or file.rows("session_message", ("id",), session_id=id, type="user")):
             reading = _Reading(path)

@@ -28,8 +28,8 @@ from amgs.sessions.span_messages import (
     kinds_unread,
     messages_of,
     operation_of,
-    parsed,
-    told_by,
+    parse_value,
+    read_attributes,
     usage_of,
 )
 from amgs.sessions.spans import OtlpContent, RecordedSpan, SpanFormatError, join_contents, parse_otlp
@@ -87,7 +87,7 @@ class _Reading(SessionBuilder):
 
     def span(self, number: int, span: RecordedSpan, *, tools: bool) -> None:
         """Read a span. tools: whether calls of tools are taken from spans, since no message states them."""
-        attributes, operation, place = told_by(span), operation_of(span), Place(number)
+        attributes, operation, place = read_attributes(span), operation_of(span), Place(number)
         id = text(call_of(attributes, "id"))
         alone = id in self._called and id not in self._told and call_of(attributes, "result") is not None
         if operation == "execute_tool" and (tools or alone):
@@ -98,7 +98,7 @@ class _Reading(SessionBuilder):
             self.note(operation or "span of something else")
 
     def _answer(self, place: Place, span: RecordedSpan, agent: str) -> None:
-        attributes, messages = told_by(span), self._said[span.id]
+        attributes, messages = read_attributes(span), self._said[span.id]
         self._answered += 1
         if not messages.read and not messages.written:
             self.note("answer whose messages were not recorded")
@@ -177,7 +177,7 @@ class _Reading(SessionBuilder):
 
     def _tool(self, place: Place, span: RecordedSpan, *, called: bool) -> None:
         """Add a call of a tool and its result. called: whether a message states the call already."""
-        attributes = told_by(span)
+        attributes = read_attributes(span)
         id = text(call_of(attributes, "id")) or span.id
         name = text(call_of(attributes, "name")) or span.name
         common: dict[str, Any] = {"at": span.at, "id": span.id}
@@ -201,7 +201,7 @@ def _turns(item: Item, place: Place) -> tuple[str, list[Turn]]:
 
 def _words(turn: Turn) -> str:
     """Return the words of a turn, with arguments as normalised JSON, since libraries differ in its spaces."""
-    calls = [(call.name, parsed(call.arguments)) for call in turn.calls]
+    calls = [(call.name, parse_value(call.arguments)) for call in turn.calls]
     return f"{turn.text.strip()}{json.dumps(calls, sort_keys=True) if calls else ''}"
 
 
@@ -209,7 +209,7 @@ def session_of(spans: Sequence[RecordedSpan], path: Path, id: str, unread: Seque
     """Return the session in the spans of a conversation, in the order in which they began. unread: lines of the file
     that could not be read.
     """
-    failed = (call_of(told_by(span), "id") for span in spans if span.failed)
+    failed = (call_of(read_attributes(span), "id") for span in spans if span.failed)
     calls = single_calls(spans)
     messages_by_span = {span.id: messages_of(span) for span in calls if operation_of(span) in ANSWERS}
     if not any(messages.written for messages in messages_by_span.values()):  # agents may tell what their models do not

@@ -225,7 +225,7 @@ class Connection(SqlConnection):
         with self._passing(), self._translate():
             return dict(self._cursor().execute(sql, list(parameters)).fetchnumpy())
 
-    def cached_rows(self, table: str, sql: str, parameters: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
+    def read_cached_rows(self, table: str, sql: str, parameters: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
         if self._owned or not self._inside:
             return self.rows(sql, parameters)
         reader, key = self._reader(), f"{sql} {parameters}"
@@ -362,7 +362,7 @@ class Connection(SqlConnection):
         # statement; what was committed is on disk already.
         with suppress(duckdb.Error):
             self._writer.execute("CHECKPOINT")
-            self._ahead.written()
+            self._ahead.record_merge()
 
     def _roll_back(self) -> None:
         self._highest.clear()
@@ -466,7 +466,7 @@ class Connection(SqlConnection):
     def _reader(self) -> ThreadReader:
         """Return this thread's own reader."""
         if self._closed:
-            raise self._gone()
+            raise self._build_closed_error()
         reader: ThreadReader | None = getattr(self._local, "reader", None)
         if reader is None:
             # Not the writers' lock, so that a reader need not wait for a transaction.

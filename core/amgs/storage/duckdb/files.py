@@ -226,7 +226,7 @@ class WriteAhead:
         self.path = Path(f"{store}.wal")
         self._known = WrittenPart()
 
-    def written(self) -> WrittenPart:
+    def measure_written(self) -> WrittenPart:
         """Return size and checksums of the whole file now."""
         try:
             with self.path.open("rb") as file:
@@ -330,7 +330,7 @@ class Note:
 
     def write(self, commit: LastCommit) -> None:
         """Note a commit that is on disk. If that fails, the note lags behind, which is harmless."""
-        body = json.dumps({**asdict(commit), "ahead": astuple(self._write_ahead.written())}).encode()
+        body = json.dumps({**asdict(commit), "ahead": astuple(self._write_ahead.measure_written())}).encode()
         record = (body + b" %08x" % zlib.crc32(body)).ljust(_BYTES - 1) + b"\n"
         with contextlib.suppress(OSError):
             if self._file is None:
@@ -388,7 +388,7 @@ class WriteAheadSize:
         added, self._before = ahead - self._before, ahead
         return due(_size_or_nothing(self._store), ahead, added)
 
-    def written(self) -> None:
+    def record_merge(self) -> None:
         """Record that it was merged."""
         self._before = _size_or_nothing(self._ahead)
 

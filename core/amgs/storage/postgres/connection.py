@@ -184,7 +184,7 @@ class PostgresConnection(SqlConnection):
     def _reader(self) -> Iterator[psycopg.Connection[Any]]:
         """Yield the connection with which this thread reads: the writer, its snapshot's, or any of the pool."""
         if self._closed:
-            raise self._gone()
+            raise self._build_closed_error()
         own = self._writer if self._owned else getattr(self._local, "reader", None)
         if own is not None:
             yield own
@@ -197,7 +197,7 @@ class PostgresConnection(SqlConnection):
 
     def _take_connection(self) -> psycopg.Connection[Any]:
         if self._closed:
-            raise self._gone()
+            raise self._build_closed_error()
         return self._pool.getconn()
 
     # --- writing ----------------------------------------------------------------------------------------
@@ -206,7 +206,7 @@ class PostgresConnection(SqlConnection):
     def shared(self) -> bool:
         return True
 
-    def followed(self, since: int) -> bool:
+    def can_follow(self, since: int) -> bool:
         return self._outbox.follows(since)
 
     def changes(self, since: int, limit: int) -> tuple[StoreChange, ...]:

@@ -200,6 +200,6 @@ class PostgresStorage(PostgresConnection, Storage):
                 raise
             return
         with store, store._translate(), hold_lease(store._writer, store._address):
-            if untouched and (not store.tables.untouched() or store.meta.get(MIGRATION) is not None):
+            if untouched and (not store.tables.is_untouched() or store.meta.get(MIGRATION) is not None):
                 return
             store._writer.execute(SQL("DROP SCHEMA {} CASCADE").format(Identifier(store._address.schema)))

@@ -194,7 +194,7 @@ class DayInterval:
         assert first is not None and last is not None
         return around(first, self.grain)[0], around(last, self.grain)[1]
 
-    def closed(self, written: date) -> tuple[date, date]:
+    def close_ends(self, written: date) -> tuple[date, date]:
         """Return first and last day, with an open end closed by the day of writing: "since May" ends then."""
         if self.first is None:
             assert self.last is not None

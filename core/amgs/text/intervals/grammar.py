@@ -108,7 +108,7 @@ def _english_dates(text: str, written: date | datetime) -> tuple[DateMention, ..
         start, end = reading.starts[i], reading.ends[best.end - 1]
         side = side_of(text, start, end)
         if side:
-            beside = find_longest(reading.turned(side), i, IN_TEXT, sure=True)
+            beside = find_longest(reading.turn_to(side), i, IN_TEXT, sure=True)
             best = beside if beside is not None and beside.end == best.end else best
         mentions.append(DateMention(start, end, text[start:end], best.means))
         i = best.end

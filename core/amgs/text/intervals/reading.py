@@ -115,7 +115,7 @@ class Reading:
         """Return the place behind any of these words, or i itself."""
         return i + 1 if self.at(i) in words else i
 
-    def turned(self, side: int) -> Reading:
+    def turn_to(self, side: int) -> Reading:
         """Return the same tokens for a verb of another tense."""
         if side not in self._turned:
             self._turned[side] = copy(self)

@@ -306,7 +306,7 @@ class Packs:
         versions. Changes nothing.
         """
         with self._context.storage.snapshot():
-            decided, uses = self._packs.decided(), self._packs.uses()
+            decided, uses = self._packs.read_decisions(), self._packs.uses()
             views = self._views(uses)
         known = {(decision.action, decision.packs) for decision in decided}
         sessions = [{use.name for use in chain} for chain in session_chains(uses)]

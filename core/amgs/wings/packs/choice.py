@@ -105,7 +105,7 @@ class PackTask:
         """Return the tokens that a pack takes of the reach."""
         return min(self.tokens(name), self.reach)
 
-    def ranked(self) -> list[str]:
+    def rank_packs(self) -> list[str]:
         """Return the packs with any worth, best first; equal ones by name."""
         return sorted((name for name, worth in self.worth.items() if worth > 0), key=lambda n: (-self.worth[n], n))
 
@@ -216,7 +216,7 @@ def retrieve_by_graphs(task: PackTask) -> str:
 def _seeds(task: PackTask, intent: PackGraph) -> dict[str, float]:
     """Return the packs from which a walk begins, with weights."""
     if intent == "semantic":
-        best = task.ranked()[:_NEAREST]
+        best = task.rank_packs()[:_NEAREST]
         return {name: task.worth[name] / task.worth[best[0]] for name in best}
     if intent == "causal":
         return {name: usage.success for name, usage in task.usages.items() if usage.success}
@@ -260,7 +260,7 @@ share of its members that must be in the larger pack; days in which a reading's 
 """
 
 
-def _smoothed_success(task: PackTask, name: str) -> float:
+def _estimate_success(task: PackTask, name: str) -> float:
     """Return the mean outcome of a pack's readings, with two prior outcomes of .5."""
     usage = task.usages[name]
     return (1.0 + (usage.success or 0.0) * usage.judged) / (2.0 + usage.judged)
@@ -276,7 +276,7 @@ def _keyword_overlap(task: PackTask, name: str) -> float:
 ROLES: Mapping[str, Callable[[PackTask, str], float]] = {
     "relevance": lambda _task, _name: 1.0,
     "efficiency": lambda task, name: 1.0 / max(task.cost(name), 1),
-    "quality": _smoothed_success,
+    "quality": _estimate_success,
     "recency": lambda task, name: exp(-task.usages[name].unread / _RECENCY_DAYS),
     "domain": _keyword_overlap,
 }
@@ -288,7 +288,7 @@ def pick_packs(task: PackTask) -> dict[str, list[str]]:
 
     In each round an agent sees the choices of the others and revises its own.
     """
-    candidates = task.ranked()[:_CANDIDATES]
+    candidates = task.rank_packs()[:_CANDIDATES]
     scores = {who: _scale({n: task.worth[n] * role(task, n) for n in candidates}) for who, role in ROLES.items()}
     picks = {agent: _best(own) for agent, own in scores.items()}
     for _ in range(_ROUNDS):

@@ -100,7 +100,7 @@ def evolve_worth(task: PackTask) -> str:
     forgotten = sorted(value, key=lambda name: (value[name], name))[: int(_FORGOTTEN * len(value))]
     task.worth |= dict.fromkeys(forgotten, 0.0)
     task.because |= dict.fromkeys(forgotten, "forgotten: of the tenth that is worth least")
-    best = next(iter(task.ranked()), "")
+    best = next(iter(task.rank_packs()), "")
     counts = associations(task.uses)
     beside = {other: n for (name, other), n in counts.items() if name == best}
     latest = next((use.name for use in task.uses if task.session and use.session == task.session), "")

@@ -293,7 +293,7 @@ def _measure(task: PackTask, unit: str) -> tuple[int, int]:
 def _choose(task: PackTask) -> str:
     """Choose packs greedily by what they add per token until none fits; a member in several counts once."""
     task.chosen, covered, used = [], set[str](), 0
-    left = task.ranked()
+    left = task.rank_packs()
     while True:
         gains = {name: _gain(task, name, covered) for name in left}
         fitting = [name for name in left if used + task.cost(name) <= task.reach and gains[name] > 0]

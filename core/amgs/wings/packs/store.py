@@ -21,7 +21,7 @@ from amgs.decay import hours_between
 from amgs.errors import UsageError
 from amgs.index.lexical import LexicalIndex
 from amgs.index.terms import idf
-from amgs.storage.connection import StoragePart, stored
+from amgs.storage.connection import StoragePart, to_stored_time
 from amgs.text.words import COMMON_WORDS
 from amgs.types import Block
 from amgs.wings.packs import continuum
@@ -65,7 +65,16 @@ class PackStorage(StoragePart):
         """Store a version."""
         members = json.dumps([[member.block, member.role] for member in pack.members])
         keywords = json.dumps(list(pack.keywords), ensure_ascii=False)
-        row = [pack.name, pack.version, pack.id, pack.title, members, keywords, pack.tokens, stored(pack.created_at)]
+        row = [
+            pack.name,
+            pack.version,
+            pack.id,
+            pack.title,
+            members,
+            keywords,
+            pack.tokens,
+            to_stored_time(pack.created_at),
+        ]
         sql = "INSERT INTO packs VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, NULL)"
         self._execute(sql, [*row, pack.query, pack.frame, operation], structural=False)
 
@@ -93,7 +102,17 @@ class PackStorage(StoragePart):
     def log(self, pack: Pack, at: datetime, query: str, session: str, tokens: int, blocks: Sequence[str]) -> int:
         """Log a reading of a pack; return its number."""
         number = int(self._value("SELECT coalesce(max(number), 0) + 1 FROM pack_uses"))
-        row = [number, pack.name, pack.version, pack.id, stored(at), query, session, tokens, json.dumps(list(blocks))]
+        row = [
+            number,
+            pack.name,
+            pack.version,
+            pack.id,
+            to_stored_time(at),
+            query,
+            session,
+            tokens,
+            json.dumps(list(blocks)),
+        ]
         self._execute("INSERT INTO pack_uses VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, NULL)", row, structural=False)
         return number
 
@@ -123,10 +142,20 @@ class PackStorage(StoragePart):
         ids = [json.dumps(list(blocks)) for blocks in (proposal.come, proposal.gone)]
         state = json.dumps(list(proposal.features))
         sql = "INSERT INTO pack_proposals VALUES (?, ?, ?, 'linear', 0, 1, 1, ?, ?, ?, ?, ?, ?, ?, ?, NULL, 0, ?, ?)"
-        row = [number, operation, stored(at), proposal.action, packs, proposal.name, *ids, proposal.because, state]
+        row = [
+            number,
+            operation,
+            to_stored_time(at),
+            proposal.action,
+            packs,
+            proposal.name,
+            *ids,
+            proposal.because,
+            state,
+        ]
         self._execute(sql, [*row, proposal.sure, verdict, operation], structural=False)
 
-    def decided(self) -> tuple[PackDecision, ...]:
+    def read_decisions(self) -> tuple[PackDecision, ...]:
         """Return the proposals with a valid verdict, in order of the verdicts."""
         rows = self._rows(
             "SELECT p.action, p.packs::VARCHAR, p.name, p.features::VARCHAR, p.verdict = 'accepted', p.found_at "

@@ -282,7 +282,7 @@ def _read_protobuf(body: bytes, *, logs: bool) -> OtlpContent:
     """Convert to OTLP's JSON, so that both are read by the same rules."""
     from amgs import extras
 
-    with extras.explained("recorder"):
+    with extras.explain_missing("recorder"):
         from google.protobuf.json_format import MessageToDict
         from google.protobuf.message import DecodeError
         from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import ExportLogsServiceRequest

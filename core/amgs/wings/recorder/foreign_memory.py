@@ -17,12 +17,12 @@ from amgs.sessions.foreign_spans import single_calls
 from amgs.sessions.lines import fields, text
 from amgs.sessions.span_messages import (
     ANSWERS,
+    collect_list,
     conversation_ids,
-    listed,
     messages_of,
     operation_of,
-    parsed,
-    told_by,
+    parse_value,
+    read_attributes,
     words_of,
 )
 from amgs.sessions.spans import RecordedSpan, number
@@ -217,7 +217,7 @@ def memory_of(spans: Sequence[RecordedSpan]) -> ForeignMemory:
 
 
 def _operation(place: int, act: Act, span: RecordedSpan, conversation: str) -> MemoryOperation:
-    attributes = told_by(span)
+    attributes = read_attributes(span)
     records = _records(attributes, (*_RECORDS, *_GIVEN) if act == "search" else _RECORDS)
     count = attributes.get("gen_ai.memory.record.count")
     store = attributes.get("gen_ai.memory.store.id", attributes.get("gen_ai.data_source.id"))
@@ -242,14 +242,14 @@ def _operation(place: int, act: Act, span: RecordedSpan, conversation: str) -> M
 
 def _query_of(attributes: Mapping[str, Any]) -> str:
     """Return the query of a retriever."""
-    question = next((parsed(attributes[name]) for name in _ASKED if name in attributes), "")
+    question = next((parse_value(attributes[name]) for name in _ASKED if name in attributes), "")
     return text(fields(question).get("query")) if isinstance(question, dict) else text(question)
 
 
 def _records(attributes: Mapping[str, Any], names: Sequence[str]) -> list[RecalledRecord] | None:
     """Return the records under the first of these names that a span has; None if it has none."""
     for name in names:
-        value = listed(attributes, name) or parsed(attributes.get(name))
+        value = collect_list(attributes, name) or parse_value(attributes.get(name))
         if value is None or value == {}:
             continue
         if isinstance(value, dict):
@@ -279,7 +279,7 @@ def _record(entry: Any) -> RecalledRecord:
 def content_of(value: Any) -> str:
     """Return the content of a record as text: the text inside an object that has text, else JSON."""
     if isinstance(value, str):
-        inner = parsed(value)
+        inner = parse_value(value)
         if not isinstance(inner, dict):
             return text(value)
         value = inner

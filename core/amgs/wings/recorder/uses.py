@@ -164,7 +164,7 @@ class WordSearch:
         self._common = {stem for word in COMMON_WORDS for stem in self._analyzer.analyze(word)}
         self._bm25 = TextBm25([self._words(text) for text in texts]) if texts else None
 
-    def ranked(self, query: str) -> list[int]:
+    def rank_texts(self, query: str) -> list[int]:
         """Return the indices of the texts that contain a word of the query, best first."""
         if self._bm25 is None:
             return []
@@ -220,7 +220,7 @@ def records_not_recalled(memory: ForeignMemory, search: MemoryOperation, most: i
         for record in memory.records
         if record.store == search.store and (content := record.content_at(search.at)) is not None
     ]
-    ranked = WordSearch([content for _, content in present]).ranked(search.query)
+    ranked = WordSearch([content for _, content in present]).rank_texts(search.query)
     brought = {id(record) for record, _ in present if any(r.operation == search.number for r in record.recalls)}
     return [LaidBeside(place, *present[n]) for place, n in enumerate(ranked, 1) if id(present[n][0]) not in brought][
         :most

@@ -28,8 +28,8 @@ from amgs.sessions.opening import FORMATS, NOT_READ
 from amgs.sessions.turn import Session
 from amgs.types import Progress
 from amgs.wings.sessions.files import HEAD, format_at, id_of, list_files, read_head
-from amgs.wings.sessions.regrets import counted as caused
 from amgs.wings.sessions.regrets import regrets
+from amgs.wings.sessions.regrets import select_caused as caused
 from amgs.wings.sessions.work import TurnRow, row_of
 
 _TAIL: Final = 256 * 1024

@@ -133,7 +133,7 @@ def regrets_between(
     before, after = steps_of(session, lost), steps_of(session, later)
     all_regrets = [
         *_step_regrets(session, boundary, before, after),
-        *_repeated_sayings(session, boundary, lost, later, window),
+        *_find_repeated_sayings(session, boundary, lost, later, window),
     ]
     return sorted(all_regrets, key=lambda regret: (regret.after, regret.before))
 
@@ -212,7 +212,7 @@ def _classify_need(
     return ("rerun", same[-1].call.number) if step.action.kind == "run" and fresh else (None, 0)
 
 
-def _repeated_sayings(
+def _find_repeated_sayings(
     session: Session, boundary: int, lost: Sequence[Turn], later: Sequence[Turn], window: str
 ) -> Iterable[Regret]:
     """Yield constraints and corrections that the user repeats."""
@@ -409,7 +409,7 @@ def count_dropped_tokens(session: Session) -> int:
     return sum(estimate_dropped_tokens(session, boundary) for boundary in session.boundaries)
 
 
-def counted(regrets: Sequence[Regret]) -> list[Regret]:
+def select_caused(regrets: Sequence[Regret]) -> list[Regret]:
     """Return the regrets of the kinds that compactions cause."""
     return [regret for regret in regrets if regret.kind in CAUSED]
 

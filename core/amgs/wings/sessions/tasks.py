@@ -162,7 +162,7 @@ def use_of(session: Session) -> SessionUse:
         session.parent,
         session.relation,
         session.continued,
-        tuple(_counted(session, request, turns) for (_, request), turns in groups.items()),
+        tuple(_count_request(session, request, turns) for (_, request), turns in groups.items()),
     )
 
 
@@ -174,7 +174,7 @@ def sum_of(name: str, requests: Sequence[CountedRequest]) -> UseSum:
     return total
 
 
-def _counted(session: Session, request: str, turns: Sequence[Turn]) -> CountedRequest:
+def _count_request(session: Session, request: str, turns: Sequence[Turn]) -> CountedRequest:
     usage = max((turn.usage for turn in turns if turn.usage), key=lambda use: (use.window, use.output))
     model = next((turn.model for turn in turns if turn.model), "" if turns[0].agent else session.model)
     at = turns[0].at

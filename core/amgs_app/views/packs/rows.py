@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from amgs_app.views.packs.commands import PackList, PackProposals
 
 
-def named(pack: Pack) -> str:
+def format_name(pack: Pack) -> str:
     """`dome@2`."""
     return f"{pack.name}@{pack.version}"
 
@@ -39,7 +39,7 @@ def named(pack: Pack) -> str:
 PACKS: Final = Rows["PackUsage"](
     "pack*! state~ members:n? tokens:n uses:n useful:score? last:day? needed:score= weight:score? keywords*",
     lambda usage: (
-        named(usage.pack),
+        format_name(usage.pack),
         "retired" if usage.pack.retired else "would go" if usage.forget else None,
         len(usage.pack.members),
         usage.pack.tokens,
@@ -50,7 +50,10 @@ PACKS: Final = Rows["PackUsage"](
         usage.weight,
         " ".join(usage.pack.keywords),
     ),
-    lambda usage: [(named(usage.pack), plural(usage.uses, "reading")), ("keywords", " ".join(usage.pack.keywords))],
+    lambda usage: [
+        (format_name(usage.pack), plural(usage.uses, "reading")),
+        ("keywords", " ".join(usage.pack.keywords)),
+    ],
     tones={"would go": "warn"},
     empty=(
         "A pack keeps what answered a question once, to be read again for the next.",
@@ -70,7 +73,13 @@ ROLES: Final = Rows[tuple[int, str, "Block"]](
 )
 ROUTED: Final = Rows["RoutedPack"](
     "pack*! state tokens:n worth:score= because*",
-    lambda routed: (named(routed.pack), "in" if routed.chosen else "out", routed.tokens, routed.worth, routed.because),
+    lambda routed: (
+        format_name(routed.pack),
+        "in" if routed.chosen else "out",
+        routed.tokens,
+        routed.worth,
+        routed.because,
+    ),
     tones={"in": "good", "out": "warn"},
     empty=("No pack is saved.",),
     pane="packs",
@@ -107,7 +116,7 @@ def pack_content(result: PackContent) -> RowList[tuple[int, str, Block]]:
     role = {member.block: member.role for member in pack.members}
     rows = [(n, role[block.id], block) for n, block in enumerate(result.blocks, 1)]
     suffix = ", retired" if pack.retired else ""
-    title = f"{named(pack)}{suffix}: {plural(len(rows), 'block')}, {pack.tokens:,} tokens"
+    title = f"{format_name(pack)}{suffix}: {plural(len(rows), 'block')}, {pack.tokens:,} tokens"
     about = [f"{label}: {text}" for label, text in about_pack(result)]
     return ROLES.of(f"{title}, {pack.title}" if pack.title else title, rows, about)
 
@@ -157,7 +166,7 @@ def _draw_routed(_: Operator, result: PackAssembly, canvas: Canvas) -> Text:
 def pack_assembly(result: PackAssembly) -> ResultTable:
     columns = "#:n layer did* unit? in:n out:n tokens_in:n tokens_out:n"
     rows = [(n, *astuple(stage)) for n, stage in enumerate(result.stages, 1)]
-    notes = [f"{named(r.pack)} {'in' if r.chosen else 'out'}: {r.because}" for r in result.packs]
+    notes = [f"{format_name(r.pack)} {'in' if r.chosen else 'out'}: {r.because}" for r in result.packs]
     notes += [f"agent {name}: {reason}" for name, reason in result.rationale]
     notes.append("No pack is saved." if not result.packs else result.text or "No pack says anything of it.")
     return sheet(_summarise_assembly(result), columns, rows, notes)
@@ -188,7 +197,7 @@ def tabulate_kept_pack(result: PackKept) -> ResultTable:
     if result.unheld or (chance is not None and chance < UNLIKELY):
         look = f"The members are the nearest blocks there are: look with `pack list {pack.name}`."
         notes.append(f"{look} `undo {result.operation}` takes it back." if result.operation is not None else look)
-    return facts(f"{named(pack)} is {done}", pairs, notes)
+    return facts(f"{format_name(pack)} is {done}", pairs, notes)
 
 
 @entry(sentence=title_of, quiet=True)

@@ -162,7 +162,7 @@ def _sum_told(total: UseSum, prices: str) -> str:
     return summary + (f"; {plural(total.unpriced, 'request')} without a known price" if total.unpriced else "")
 
 
-def _drawn(operator: Operator, result: SessionReview, canvas: Canvas) -> Text:
+def _draw_result(operator: Operator, result: SessionReview, canvas: Canvas) -> Text:
     del operator
     from amgs_app.views.sessions.figure import overview
 
@@ -175,7 +175,7 @@ def _summarise_review(result: SessionReview) -> str:
     return f"{compactions}, {tokens:,} tokens and {seconds:,.0f} s needed again" if tokens else compactions
 
 
-@entry(figure=_drawn, sentence=_summarise_review)
+@entry(figure=_draw_result, sentence=_summarise_review)
 def session_review(result: SessionReview) -> ResultTable:
     rows = rows_of(result)
     notes = [
@@ -474,7 +474,13 @@ def session_rules(result: SessionRules) -> RowList[tuple[Any, ...]]:
         for rule_file in result.rules
     ]
     rows += [
-        ("broken", breach.done, None, breach.command, f"{breach.rule} (turn {breach.said}" + _dropped(breach.dropped))
+        (
+            "broken",
+            breach.done,
+            None,
+            breach.command,
+            f"{breach.rule} (turn {breach.said}" + _describe_dropped(breach.dropped),
+        )
         for breach in result.broken
     ]
     notes = (
@@ -484,7 +490,7 @@ def session_rules(result: SessionRules) -> RowList[tuple[Any, ...]]:
     return RULES.of("Rules", rows, notes)
 
 
-def _dropped(boundary: int | None) -> str:
+def _describe_dropped(boundary: int | None) -> str:
     return ")" if boundary is None else f", dropped at turn {boundary})"
 
 

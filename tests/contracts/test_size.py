@@ -27,7 +27,7 @@ BUDGETS = {
     "amgs/log": 4_400,
     "amgs/memory": 4_700,
     "amgs/retrieval": 20_300,
-    "amgs/sessions": 60_900,
+    "amgs/sessions": 62_200,
     "amgs/storage": 38_000,
     "amgs/text": 39_700,
     "amgs/types": 9_100,

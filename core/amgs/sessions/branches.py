@@ -95,6 +95,8 @@ def _answer_above(nodes: Mapping[str, RecordNode], id: str) -> str:
 
 _UUID: Final = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}")
 """An id that begins with its time, so that later ones are greater."""
+TASK_STARTS: Final = ("task_started", "turn_started")
+"""Types of the event with which Codex begins to work on what was asked."""
 _DEEPEST: Final = 8
 
 
@@ -108,7 +110,7 @@ def thread_above(meta: Record) -> tuple[str, Relation]:
     above = parent or text(meta.get("forked_from_id"))
     if side or parent:
         return above, "subagent"
-    if base:
+    if base and above in ("", text(meta.get("id"))):
         return base, "continues"
     return (above, "fork") if above else ("", "")
 
@@ -139,7 +141,7 @@ class CopiedBeginning:
         self._lines.append((_mark(kind, payload), turns))
         if at is not None and self.began is not None and at < self.began:
             self._earlier = len(self._lines)
-        if payload.get("type") == "task_started":
+        if payload.get("type") in TASK_STARTS:
             self._starts.append((text(payload.get("turn_id")), turns))
 
     def turns(self, all_turns: int) -> int:
@@ -156,11 +158,10 @@ class CopiedBeginning:
         return self._starts[-1][1] if self._foreign and self._starts else 0
 
     def _same_as(self, above: Path) -> int:
-        """Return the number of lines with which another file begins too."""
+        """Return the number of first lines that another file holds in this order, maybe among others."""
         payloads = ((text(record.get("type")), fields(record.get("payload"))) for record in _records(above))
         marks = (_mark(kind, payload) for kind, payload in payloads if kind != "session_meta")
-        pairs = zip(self._lines, marks, strict=False)
-        return sum(1 for _ in itertools.takewhile(lambda pair: pair[0][0] == pair[1], pairs))
+        return sum(1 for _ in itertools.takewhile(lambda line: line[0] in marks, self._lines))
 
 
 def lines_before(path: Path, base: Record, depth: int = 0) -> list[Record] | None:

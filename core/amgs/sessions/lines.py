@@ -29,7 +29,8 @@ from amgs.types.gateway import Usage
 _LONGEST: Final = 64 * 1024 * 1024
 """Longer lines in bytes are counted but not read; no turn is so long, though a picture in it may be."""
 _LONGEST_NAME: Final = 120
-_ZSTD: Final = b"\x28\xb5\x2f\xfd"
+_ZSTD: Final = re.compile(rb"\x28\xb5\x2f\xfd|[\x50-\x5f]\x2a\x4d\x18")
+"""How a frame of zstd begins, or one that is skipped (RFC 8878, 3.1)."""
 _GZIP: Final = b"\x1f\x8b"
 _UTF_16: Final = {codecs.BOM_UTF16_LE: "utf-16-le", codecs.BOM_UTF16_BE: "utf-16-be"}
 Record = Mapping[str, Any]
@@ -79,7 +80,7 @@ def open_unpacked(path: Path) -> Iterator[BinaryIO]:
         utf_16 = _utf_16_of(magic)
         if utf_16:
             yield cast(BinaryIO, io.BufferedReader(_Lenient(_Recoded(file, utf_16).read, UnicodeError)))
-        elif magic == _ZSTD:
+        elif _ZSTD.match(magic):
             from backports import zstd
 
             yield cast(BinaryIO, io.BufferedReader(_Lenient(zstd.ZstdFile(file).read1, zstd.ZstdError)))
@@ -146,7 +147,7 @@ def is_packed(path: Path) -> bool:
             magic = file.read(4)
     except OSError:
         return False
-    return magic == _ZSTD or magic.startswith(_GZIP) or bool(_utf_16_of(magic))
+    return bool(_ZSTD.match(magic)) or magic.startswith(_GZIP) or bool(_utf_16_of(magic))
 
 
 def skip_to(file: BinaryIO, offset: int) -> None:

@@ -197,6 +197,8 @@ def format_of(path: Path) -> SessionFormat:
         raise InputError(
             f"{path} is of {program}, which is not read.", way_out="docs/sessions-formats.md says what is."
         )
+    if path.is_file() and next(lines_of(path), None) is None:
+        raise InputError(f"{path} is empty.", way_out="Give a file with a session.")
     known = "; ".join(dict.fromkeys(known_format.agent for known_format in FORMATS))
     raise InputError(
         f"{path} is no session that is known.",

@@ -66,6 +66,20 @@ def test_of_a_file_of_several_frames_the_whole_ones_are_read_where_a_later_one_i
     assert said(open_session(torn))[:2] == said(open_session(plain))[:2] != []
 
 
+def test_a_frame_that_is_skipped_may_begin_a_packed_file(tmp_path: Path) -> None:
+    content = (FIXTURES / "codex.jsonl").read_bytes()
+    (plain := tmp_path / "plain.jsonl").write_bytes(content)
+    (packed := tmp_path / "packed.jsonl").write_bytes(b"\x50\x2a\x4d\x18\x02\0\0\0ab" + zstd.compress(content))
+    assert said(open_session(packed)) == said(open_session(plain)) != []
+
+
+@pytest.mark.parametrize("content", [b"", b"\n\n", zstd.compress(b"")])
+def test_a_file_without_content_is_empty(content: bytes, tmp_path: Path) -> None:
+    (path := tmp_path / "rollout-a.jsonl").write_bytes(content)
+    with pytest.raises(InputError, match="is empty"):
+        open_session(path)
+
+
 def test_an_export_of_goose_is_read_with_its_conversation(tmp_path: Path) -> None:
     spoken = [
         {"role": role, "created": 1_788_000_000, "content": [{"type": "text", "text": words}]}
@@ -134,6 +148,16 @@ def test_a_preserved_segment_is_found_in_both_spellings_and_not_said_again(tmp_p
         "Base directory for this skill: /x\n\nAlways paint.",
         "<task-notification>done</task-notification>\nRead the output file to retrieve the result: /tmp/x",
         "<cross-session-message from='tide'>No.</cross-session-message>\nIMPORTANT: This is NOT from your user.",
+        "<agent-message from='tide'>No.</agent-message>\n\nThis came from another Claude session, not from your user.",
+        "Another Claude session sent a message:\r\n<agent-message from='tide'>\r\nNo.\r\n</agent-message>\r\n",
+        "A peer session sent a message while you were working:\nNever print.",
+        "The coordinator sent a message while you were working:\nNever print.\n\nAddress this first.",
+        "A message arrived from slack while you were working:\n<channel source='slack'>\nNo.\n</channel>\n\nIMPORTANT",
+        "UserPromptSubmit hook success: Never print.",
+        "PostToolUse:Edit hook blocking error from command: 'lint': never",
+        'Background agent "Count" was stopped by the user.',
+        "[Cross-session idle notice] tide is idle; never wait.",
+        "<task-notification>running</task-notification>\nLast output: Password:",
     ],
 )
 def test_what_the_program_writes_in_the_users_place_is_put_in(words: str, tmp_path: Path) -> None:
@@ -142,9 +166,46 @@ def test_what_the_program_writes_in_the_users_place_is_put_in(words: str, tmp_pa
     assert said(session)[-1] == ("said", "Paint buoy 9.")
 
 
-def test_a_line_that_begins_like_a_program_s_is_the_user_s(tmp_path: Path) -> None:
-    words = "review hook feedback: useEffect is called twice"
+@pytest.mark.parametrize(
+    "words",
+    ["review hook feedback: useEffect is called twice", "Another Claude session sent a message: what does that mean?"],
+)
+def test_a_line_that_begins_like_a_program_s_is_the_user_s(words: str, tmp_path: Path) -> None:
     assert said(opened(tmp_path / "a.jsonl", [claude(1, "user", words)])) == [("said", words)]
+
+
+def test_what_the_user_said_while_the_model_worked_is_said(tmp_path: Path) -> None:
+    before, after = "The user sent a new message while you were working:", "IMPORTANT: After completing your current"
+    words = f"<system-reminder>\n{before}\nPaint.\n\n{after} task, you MUST address it.\n</system-reminder>"
+    assert said(opened(tmp_path / "a.jsonl", [claude(1, "user", words)])) == [("said", "Paint.")]
+
+
+@pytest.mark.parametrize("segment", [{}, {"preservedSegment": {"headUuid": "u3", "tailUuid": "u4"}}])
+def test_what_a_compaction_preserved_is_not_said_again_under_another_id(
+    segment: dict[str, Any], tmp_path: Path
+) -> None:
+    records = [claude(n, ("assistant", "user")[n % 2], f"Words {n}.", timestamp=f"T{n}") for n in range(1, 5)]
+    boundary = claude(5, "system", subtype="compact_boundary", compactMetadata=segment, timestamp="T5")
+    summary = claude(6, "user", "The summary.", isCompactSummary=True, timestamp="T6")
+    again = [{**record, "uuid": f"again{n}", "parentUuid": "u6"} for n, record in enumerate(records[2:])]
+    session = opened(tmp_path / "a.jsonl", [*records, boundary, summary, *again])
+    assert (dropped(session), len(session.turns)) == ([[1, 2]], 6)
+
+
+def test_a_preserved_segment_may_begin_and_end_with_records_without_turns(tmp_path: Path) -> None:
+    marks = {n: claude(n, "system", subtype="turn_duration") for n in (3, 6)}
+    records = [marks.get(n) or claude(n, ("assistant", "user")[n % 2], f"Words {n}.") for n in range(1, 7)]
+    segment = {"preservedSegment": {"headUuid": "u3", "tailUuid": "u6"}}
+    boundary = claude(7, "system", subtype="compact_boundary", compactMetadata=segment)
+    assert dropped(opened(tmp_path / "a.jsonl", [*records, boundary])) == [[1, 2]]
+
+
+def test_a_rewind_before_a_compaction_without_a_parent_is_one(tmp_path: Path) -> None:
+    records = [claude(1, "user", "Plan."), claude(2, "assistant", "Ok."), claude(3, "user", "Green.")]
+    records += [claude(4, "assistant", "G."), claude(5, "user", "Blue.", parentUuid="u2"), claude(6, "assistant", "B.")]
+    boundary = claude(7, "system", subtype="compact_boundary", parentUuid=None)
+    session = opened(tmp_path / "a.jsonl", [*records, boundary, claude(8, "user", "Go on.")])
+    assert [turn.number for turn in session.turns if turn.abandoned] == [3, 4]
 
 
 def test_a_day_and_a_time_without_marks_are_no_seconds() -> None:
@@ -403,6 +464,92 @@ def test_a_subagent_of_codex_that_begins_in_another_file_is_read_from_its_beginn
         ("Scout.", False),
     ]
     assert (session.parent, session.relation, session.turns[-1].kind) == ("a", "subagent", "said")
+
+
+def codex(*lines: tuple[str, Any]) -> list[dict[str, Any]]:
+    """Lines of Codex: ("user", words), ("typed", words), ("assistant", words), ("task_started", id), other events."""
+    records = [{"type": "session_meta", "payload": {"id": "a"}}]
+    for kind, told in lines:
+        payload: dict[str, Any] = {"type": kind, **(told if isinstance(told, dict) else {"turn_id": told})}
+        if kind in ("user", "assistant"):
+            parts = [told] if isinstance(told, str) else told
+            payload = {"type": "message", "role": kind, "content": [{"type": "input_text", "text": t} for t in parts]}
+        elif kind == "typed":
+            item = {"type": "UserMessage", "content": [{"type": "text", "text": told}]}
+            payload = {"type": "item_completed", "item": item}
+        records.append({"type": "response_item" if kind in ("user", "assistant") else "event_msg", "payload": payload})
+    return records
+
+
+IDE = "# Context from my IDE setup:\n\n## Active file: a.py\n\n"
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (f"{IDE}## My request:\nCount.", ["injected", "Count."]),
+        (f"{IDE}## My request for Codex (VS Code):\r\nCount.", ["injected", "Count."]),
+        (f"{IDE}## My request for Codex: Count.", ["injected", "Count."]),
+        (IDE, ["injected"]),
+        ("<environment_context>\n</environment_context>\n\nCount.", ["injected", "Count."]),
+        (
+            f"# AGENTS.md instructions for /x\n\n<INSTRUCTIONS>\n</INSTRUCTIONS>\n{IDE}## My request for me:\nCount.",
+            ["injected", "Count."],
+        ),
+        ("# AGENTS.md instructions for C:\\x\n\n<INSTRUCTIONS>\nNever.\n</INSTRUCTIONS>", ["injected"]),
+        ("The following is the Codex agent history added since your last approval assessment.", ["injected"]),
+        ("# My plan\n\nCount.", ["# My plan\n\nCount."]),
+        (["Count ", "it."], ["Count \nit."]),
+    ],
+)
+@pytest.mark.parametrize("typed", [True, False])
+def test_codex_is_asked_by_what_the_user_wrote(
+    words: str | list[str], told: list[str], typed: bool, tmp_path: Path
+) -> None:
+    also = [("typed", "".join(words))] if typed else []
+    session = opened(tmp_path / "a.jsonl", codex(("user", words), *also, ("assistant", "14.")))
+    assert [turn.text if turn.kind == "said" else turn.kind for turn in session.turns[:-1]] == told
+
+
+def test_codex_tells_by_completed_items_what_the_user_wrote(tmp_path: Path) -> None:
+    session = opened(tmp_path / "a.jsonl", codex(("user", "Count."), ("typed", "Count."), ("user", "Old summary.")))
+    assert said(session) == [("said", "Count."), ("injected", "Old summary.")]
+
+
+def test_what_was_put_in_for_a_turn_is_taken_back_with_it(tmp_path: Path) -> None:
+    context = ("user", "<environment_context>\n</environment_context>")
+    turns: list[tuple[str, Any]] = [("task_started", "t1"), context, ("user", "Plan."), ("assistant", "Ok.")]
+    turns += [("user", "<user_shell_command>ls</user_shell_command>"), ("task_started", "t2"), context]
+    turns += [("user", f"{IDE}## My request for Codex:\nPaint."), ("thread_rolled_back", {"num_turns": 1})]
+    session = opened(tmp_path / "a.jsonl", codex(*turns, ("user", "Sail.")))
+    assert [turn.number for turn in session.turns if turn.abandoned] == [5, 6, 7]
+    session = opened(tmp_path / "b.jsonl", codex(*turns, ("thread_rolled_back", {"num_turns": 9})))
+    assert [turn.number for turn in session.turns if turn.abandoned] == [2, 3, 4, 5, 6, 7]
+
+
+def test_a_subagent_s_copy_may_leave_out_lines_of_its_parent(tmp_path: Path) -> None:
+    above = codex(("task_started", "t1"), ("user", "Plan."), ("assistant", "Ok."), ("task_started", "t2"))
+    above += codex(("user", "Paint."), ("tool_call", {}), ("assistant", "Green."))[1:]
+    opened(tmp_path / "rollout-a.jsonl", above)
+    meta = {"id": "b", "thread_source": "subagent", "parent_thread_id": "a"}
+    own = codex(("task_started", "t3"), ("user", "Count."), ("task_started", "t4"), ("user", "Again."))[1:]
+    copied = [above[4], above[5], above[7]]
+    session = opened(tmp_path / "rollout-b.jsonl", [{"type": "session_meta", "payload": meta}, *copied, *own])
+    assert [(turn.text, turn.copied) for turn in session.turns] == [
+        ("Paint.", True),
+        ("Green.", True),
+        ("Count.", False),
+        ("Again.", False),
+    ]
+
+
+def test_a_fork_that_leaves_its_beginning_in_another_file_is_a_fork(tmp_path: Path) -> None:
+    opened(tmp_path / "rollout-a.jsonl", codex(("user", "Plan."), ("assistant", "Ok.")))
+    meta = {"id": "b", "forked_from_id": "a", "history_base": {"thread_id": "a", "end_ordinal_exclusive": 3}}
+    session = opened(
+        tmp_path / "rollout-b.jsonl", [{"type": "session_meta", "payload": meta}, *codex(("user", "Go."))[1:]]
+    )
+    assert (session.relation, session.parent, len(session.turns)) == ("fork", "a", 3)
 
 
 def test_codex_prints_why_a_turn_failed(tmp_path: Path) -> None:

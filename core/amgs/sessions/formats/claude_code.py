@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any, Final, Literal
@@ -33,6 +34,10 @@ class ClaudeReading(RecordReading):
         """All records of the main conversation that have an id."""
         self._last = ""
         """The id of the last message of the main conversation."""
+        self._times: dict[tuple[str, str], list[str]] = {}
+        """The ids of the messages of the main conversation, by time and type."""
+        self._compacted: tuple[int, str] = (0, "")
+        """The number and time of the last compaction."""
         self._titles: dict[str, str] = {}
         """The title by the field that tells it: by hand the last, by the model the last."""
         self._marked = ""
@@ -47,8 +52,9 @@ class ClaudeReading(RecordReading):
         self._know(record)
         before = len(self.turns)
         kind, id = text(record.get("type")), text(record.get("uuid"))
-        if id and id in self._nodes:
-            kind = f"{kind}, written again"  # what a compaction preserved, by some versions
+        if again := self._find_again(record, kind, id):
+            kind = f"{kind}, written again"
+            self._preserve(again)
         elif kind in ("user", "assistant"):
             self._message(record, line.place, record, text(record.get("agentId")))
         elif kind == "system":
@@ -66,6 +72,27 @@ class ClaudeReading(RecordReading):
             subtype = text(record.get("subtype") or fields(record.get("attachment")).get("type"))
             self.note(f"{kind}: {subtype}" if subtype else kind or "without a type")
 
+    def _find_again(self, record: Record, kind: str, id: str) -> Sequence[str]:
+        """Return the ids of the record that this one repeats, since a compaction preserved it; some versions give it
+        another id, but its time.
+        """
+        if id and id in self._nodes:
+            return (id,)
+        if kind not in ("user", "assistant") or record.get("isSidechain") is True:
+            return ()
+        at = text(record.get("timestamp"))
+        same = self._times.setdefault((at, kind), [])
+        if same and at < self._compacted[1]:
+            return same
+        same.append(id)
+        return ()
+
+    def _preserve(self, ids: Sequence[str]) -> None:
+        if number := self._compacted[0]:
+            turn = self.turns[number - 1]
+            if turn.boundary is not None:
+                self.change(turn, boundary=replace(turn.boundary, preserved=(*turn.boundary.preserved, *ids)))
+
     def _chain(self, record: Record, kind: str, before: int) -> None:
         """Put a record of any kind into the tree."""
         id, own = text(record.get("uuid")), [turn for turn in self.turns[before:] if not turn.agent]
@@ -76,6 +103,7 @@ class ClaudeReading(RecordReading):
         elif kind == "user" and own:
             what = "said" if "said" in kinds else "put in"
         parent = text(record.get("parentUuid") or record.get("logicalParentUuid"))
+        parent = parent or (self._last if "boundary" in kinds else "")
         self._nodes[id] = RecordNode(parent, what, own[0].request if own else "")
         if kind in ("user", "assistant"):
             self._last = id
@@ -144,7 +172,7 @@ class ClaudeReading(RecordReading):
             return
         whole = subtype == "compact_boundary"
         about = _metadata(record, "compactMetadata" if whole else "microcompactMetadata")
-        self.turn(
+        turn = self.turn(
             place,
             "system",
             "boundary",
@@ -159,6 +187,8 @@ class ClaudeReading(RecordReading):
                 whole,
             ),
         )
+        if whole and not turn.agent:
+            self._compacted = turn.number, text(record.get("timestamp"))
 
     def _common(self, record: Record) -> dict[str, Any]:
         """Return the fields common to all turns of a record."""
@@ -178,7 +208,7 @@ class ClaudeReading(RecordReading):
         messages, segment = fields(about.get("preservedMessages")), fields(about.get("preservedSegment"))
         yield from _names(about.get("preservedMessages"), about.get("preservedSegment"), about.get("allUuids"))
         head, tail = text(segment.get("headUuid")), text(segment.get("tailUuid"))
-        ids = [turn.id for turn in self.turns if not turn.agent]
+        ids = [*self._nodes] or [turn.id for turn in self.turns if not turn.agent]
         if "allUuids" in {*messages, *segment, *about} or not {head, tail} & {*ids} - {""}:
             return
         first = ids.index(head) if head in ids else ids.index(tail)

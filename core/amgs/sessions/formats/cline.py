@@ -238,6 +238,9 @@ FORMAT: Final = SessionFormat(
     (
         ".config/*/User/globalStorage/*/tasks/*/api_conversation_history.json",
         "Library/Application Support/*/User/globalStorage/*/tasks/*/api_conversation_history.json",
+        "AppData/Roaming/*/User/globalStorage/*/tasks/*/api_conversation_history.json",
+        ".vscode-server*/data/User/globalStorage/*/tasks/*/api_conversation_history.json",
+        ".cline/data/tasks/*/api_conversation_history.json",
         ".cline/data/sessions/*/*.messages.json",
     ),
     recognises,

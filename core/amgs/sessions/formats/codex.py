@@ -18,7 +18,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
-from amgs.sessions.branches import CopiedBeginning, lines_before, thread_above
+from amgs.sessions.branches import TASK_STARTS, CopiedBeginning, lines_before, thread_above
 from amgs.sessions.building import ListMarks, RecordReading, SessionFormat, read_lines
 from amgs.sessions.lines import (
     Line,
@@ -33,18 +33,25 @@ from amgs.sessions.lines import (
     text,
     usage_with_cache,
 )
-from amgs.sessions.messages import words_of_user
+from amgs.sessions.messages import REQUEST, words_of_user
 from amgs.sessions.turn import Boundary, LoadedRules, Place, Turn
 from amgs.types.conversation import ToolCall
 from amgs.types.gateway import Usage
 
 _PUT_IN: Final = re.compile(
-    r"\s*(?:<(?:environment_context|user_instructions|turn_aborted|permissions|skill|INSTRUCTIONS)\b"
-    r"|# AGENTS\.md instructions|<heartbeat>\s*<automation_id>|Another language model started to solve this problem"
-    r"|Warning: (?:apply_patch was requested via|The maximum number of unified exec|Your account was flagged))"
+    r"\s*(?:# AGENTS\.md instructions|# Context from my IDE setup:|<heartbeat>\s*<automation_id>"
+    r"|<(?:environment_context|user_instructions|turn_aborted|permissions|skill|INSTRUCTIONS)\b"
+    r"|Another language model started to solve this problem|The following is the Codex agent history"
+    r"|\[external_agent_tool_|Warning: (?:apply_patch was requested via|The maximum number of unified exec"
+    r"|Your account was flagged))"
 )
-_REQUEST: Final = re.compile(r"^#+ My request for [\w ]+:[ \t]*$", re.MULTILINE)
-"""What goes before the user's own words, after what his editor shows."""
+_BLOCKS: Final = re.compile(
+    r"(?:\s*(?:# AGENTS\.md instructions[^\n]*\n\s*)?"
+    r"<(environment_context|user_instructions|permissions instructions|skill|INSTRUCTIONS|recommended_plugins"
+    r"|in-app-browser-context)>.*?</\1>)+\s*",
+    re.DOTALL,
+)
+"""What the program puts before the user's words in their message."""
 _EXIT: Final = re.compile(r"^(?:Process exited with code|Exit code:) (\d+)", re.MULTILINE)
 _CALLS: Final = ("function_call", "custom_tool_call", "local_shell_call", "web_search_call", "mcp_tool_call")
 _ITEMS: Final = ("message", "reasoning", "compaction", "compaction_summary", *_CALLS)
@@ -59,12 +66,14 @@ class _Reading(RecordReading):
         self._told = ""
         self._last = Usage()
         self._model = ""
-        self._messages: dict[int, str] = {}
-        """The number of a message's turn, by the hash of its whole text."""
+        self._messages: dict[int, tuple[str, ...]] = {}
+        """The numbers of a message's turns, by the hash of its whole text."""
         self._typed: list[tuple[int, str]] = []
         """After how many turns, and what the program says that the user sent."""
         self._slot: list[tuple[int, tuple[str, ...]]] = []
         """The number of each turn of role user, and the text of its message: whole, and what is asked."""
+        self._starts: list[int] = []
+        """After how many turns a task began."""
         self._taken_back: list[tuple[int, int]] = []
         """After how many turns the user went back, and over how many of his own."""
         self._copy: CopiedBeginning | None = None
@@ -110,20 +119,37 @@ class _Reading(RecordReading):
             turn = self.turns[number - 1]
             put_in = [(spoken, speaker) for spoken, _, speaker in words_of_user(texts[-1])]
             sent_here = typed[number > copied]
-            sent = bool(sent_here & {*texts}) if sent_here else any(spoken for spoken, _ in put_in)
+            sent = (
+                bool(sent_here & {_squeeze(words) for words in texts})
+                if sent_here
+                else any(spoken for spoken, _ in put_in)
+            )
             if turn.kind == "said" and not sent:
                 self.change(turn, kind="injected", speaker=next((speaker for _, speaker in put_in if speaker), ""))
         for end, number in self._taken_back:
             own = [t for t in self.turns[:end] if t.kind == "said" and t.role == "user" and not t.abandoned]
-            for turn in self.turns[own[-number:][0].number - 1 : end] if own and number else ():
+            for turn in self.turns[self._find_beginning(own, number) : end] if own and number else ():
                 self.change(turn, abandoned=True)
         for turn in self.turns[:copied]:
             self.change(turn, copied=True, usage=None, request="")
 
+    def _find_beginning(self, own: Sequence[Turn], number: int) -> int:
+        """Return before which turn the last of the user's turns begin, with what was put in for them; what was put in
+        for the first stays.
+        """
+        first = own[-number:][0]
+        begin = first.number - 1
+        task = max((start for start in self._starts if start <= begin and first is not own[0]), default=begin)
+        for turn in reversed(self.turns[:begin]):
+            if turn.kind != "injected" or (turn.number <= task and turn.place.line != first.place.line):
+                break
+            begin = turn.number - 1
+        return begin
+
     def _meta(self, payload: Record, place: Place) -> None:
         first = "id" not in self.facts
         self.know(
-            id=text(payload.get("id")),
+            id=text(payload.get("id")) or text(payload.get("session_id")),
             project=text(payload.get("cwd")),
             version=text(payload.get("cli_version")),
             branch=text(fields(payload.get("git")).get("branch")),
@@ -164,7 +190,7 @@ class _Reading(RecordReading):
             self.rules.append(LoadedRules("AGENTS.md", instructions, len(self.turns) + 1))
 
     def _item(self, item: Record, place: Place, at: Any) -> None:
-        kind = text(item.get("type"))
+        kind, before = text(item.get("type")), len(self.turns)
         common: dict[str, Any] = {"at": instant(at), "id": text(item.get("id"))}
         if kind == "message":
             role = text(item.get("role"))
@@ -175,7 +201,7 @@ class _Reading(RecordReading):
                 self._user(item, content, place, common)
             else:
                 self.turn(place, "system", "injected", content, **common)
-            self._messages[hash(content)] = str(len(self.turns))
+            self._messages[hash(content)] = tuple(str(turn.number) for turn in self.turns[before:])
         elif kind == "agent_message":
             content, author = content_text(item.get("content")), text(item.get("author"))
             self.turn(place, "user", "injected", content, speaker=author, **common)
@@ -196,18 +222,23 @@ class _Reading(RecordReading):
 
     def _user(self, item: Record, content: str, place: Place, common: dict[str, Any]) -> None:
         """Add a message in the user's role; another line states whether the user sent it."""
-        sent = "\n".join(
+        sent = "".join(
             words
             for part in items(item.get("content"))
             if (words := text(part.get("text"))) and not words.lstrip().startswith(("<image", "</image"))
-        ).strip()
-        request = _REQUEST.search(content)
-        if request:
-            self.turn(place, "user", "injected", content[: request.start()].strip(), **common)
-            content = content[request.end() :].strip()
+        )
+        texts = [sent]
+        blocks = _BLOCKS.match(content)
+        begin = blocks.end() if blocks else 0
+        if request := REQUEST.search(content, begin):
+            texts.append(content[begin:])
+            begin = request.end()
+        if begin < len(content) or request:
+            self.say(place, "user", "injected", content[: request.start() if request else begin].strip(), **common)
+            content = content[begin:].strip() if begin else content
         put_in = _PUT_IN.match(content) is not None
         turn = self.turn(place, "user", "injected" if put_in else "said", content, **common)
-        self._slot.append((turn.number, (sent, content)))
+        self._slot.append((turn.number, (*texts, content)))
 
     def _add_unpaid(self, turn: Turn) -> None:
         self._unpaid.append(turn)
@@ -217,7 +248,12 @@ class _Reading(RecordReading):
         info = fields(payload.get("info"))
         kind = text(payload.get("type"))
         if kind == "user_message":
-            self._typed.append((len(self.turns), text(payload.get("message")).strip()))
+            self._typed.append((len(self.turns), _squeeze(text(payload.get("message")))))
+        elif kind == "item_completed" and fields(payload.get("item")).get("type") == "UserMessage":
+            parts = items(fields(payload.get("item")).get("content"))
+            self._typed.append((len(self.turns), _squeeze("".join(text(part.get("text")) for part in parts))))
+        elif kind in TASK_STARTS:
+            self._starts.append(len(self.turns))
         elif kind == "thread_rolled_back":
             self._taken_back.append((len(self.turns), count(payload.get("num_turns"))))
         elif kind == "thread_name_updated":
@@ -253,7 +289,7 @@ class _Reading(RecordReading):
     def _boundary(self, place: Place, at: Any, summary: str, *, sealed: bool, history: Sequence[Record] = ()) -> None:
         """Add a compaction and the contents of its window; preserved messages are identified by their words."""
         messages = [content_text(item.get("content")) for item in history if item.get("type") == "message"]
-        message_ids = tuple(self._messages[hash(message)] for message in messages if hash(message) in self._messages)
+        message_ids = tuple(number for message in messages for number in self._messages.get(hash(message), ()))
         self.turn(
             place,
             "system",
@@ -266,6 +302,11 @@ class _Reading(RecordReading):
         for words in [summary, *(message for message in new if message != summary)]:
             if words:
                 self.turn(place, "assistant", "summary", words, at=instant(at))
+
+
+def _squeeze(words: str) -> str:
+    """Return words without blanks and line breaks, which the program writes differently in the same message."""
+    return "".join(words.split())
 
 
 def _output(output: Any) -> tuple[str, bool]:
@@ -300,8 +341,9 @@ FORMAT: Final = SessionFormat(
     recognises,
     read,
     ListMarks(
-        re.compile(rb'"type"\s*:\s*"user_message"'),
+        re.compile(rb'"type"\s*:\s*"(?:user_message|UserMessage)"'),
         re.compile(rb'"type"\s*:\s*"compacted"'),
+        re.compile(rb'"type"\s*:\s*"item_started"'),
         id=re.compile(rb'(?<!\\)"id"\s*:\s*"([\w-]+)"'),
         side=re.compile(
             rb'(?<!\\)"(?:parent_thread_id"\s*:\s*"|(?:thread_)?source"\s*:\s*(?:\{\s*)?"(?:subagent|internal"\s*:))'

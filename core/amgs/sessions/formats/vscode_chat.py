@@ -133,6 +133,8 @@ FORMAT: Final = SessionFormat(
         ".config/Code*/User/workspaceStorage/*/chatSessions/*.json*",
         ".config/Code*/User/globalStorage/emptyWindowChatSessions/*.json*",
         "Library/Application Support/Code*/User/workspaceStorage/*/chatSessions/*.json*",
+        "AppData/Roaming/Code*/User/workspaceStorage/*/chatSessions/*.json*",
+        ".vscode-server*/data/User/workspaceStorage/*/chatSessions/*.json*",
     ),
     recognises,
     read,

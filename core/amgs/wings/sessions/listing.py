@@ -23,7 +23,7 @@ from amgs.errors import AmgsError, InputError
 from amgs.masking import mask
 from amgs.sessions.building import ListMarks, SessionFormat
 from amgs.sessions.lines import content_text, fields, instant, is_packed, open_unpacked, parse_object
-from amgs.sessions.messages import words_of_user
+from amgs.sessions.messages import REQUEST, words_of_user
 from amgs.sessions.opening import FORMATS, NOT_READ
 from amgs.sessions.turn import Session
 from amgs.types import Progress
@@ -40,7 +40,6 @@ _USAGE = re.compile(
     rb'"(input_tokens|cache_creation_input_tokens|cache_read_input_tokens|cached_input_tokens)"\s*:\s*(\d+)'
 )
 _AT = re.compile(rb'"(?:timestamp|time|ts)"\s*:\s*("\d{4}-[^"\\]+"|\d{10,13}\b)')
-_REQUEST = re.compile(r"^#+ My request for [\w ]+:[ \t]*$", re.MULTILINE)
 _TAG = re.compile(r"<[^<>]*>")
 _SAID: Final = ("content", "message", "text", "parts", "user_input")
 """Fields with the user's words, the first present field is used."""
@@ -394,8 +393,9 @@ def _read_user_line(line: bytes) -> tuple[bool, str]:
     """
     record = parse_object(line.decode("utf-8", "replace")) or {}
     inner = next((body for key in ("message", "payload", "data") if (body := fields(record.get(key)))), record)
+    inner = fields(inner.get("item")) or inner
     content = next((words for key in _SAID if (words := content_text(inner.get(key)))), "")
-    parts = [*words_of_user(_REQUEST.split(content)[-1])]
+    parts = [*words_of_user(REQUEST.split(content)[-1])]
     typed = next((words for by_user, words, _ in parts if by_user and words.strip()), "")
     if typed or not content:
         return True, typed

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from amgs.errors import InputError
-from amgs.sessions.lines import Line, Record, as_json, is_packed, line_at, lines_of, text
+from amgs.sessions.lines import Line, Record, as_json, is_packed, line_at, lines_of, text, whole_document
 from amgs.sessions.lines import name as name_of
 from amgs.sessions.turn import Boundary, LoadedRules, Place, Session, Turn, TurnKind
 from amgs.types.conversation import Role, ToolCall
@@ -154,12 +154,14 @@ def read_document(path: Path, reading: RecordReading, records: Any) -> Session:
 
 
 def read_lines(begin: Callable[[Path, int | None], RecordReading], path: Path, end: int | None = None) -> Session:
-    """Return the session in a file of lines.
+    """Return the session in a file of lines, or of a list with what lines would hold.
 
     begin: starts a reading that stores at most this number of characters of a turn, None for all. end: number of bytes
     at the end to read, from the beginning of a line; a compressed file is always read in full. Raises InputError for an
     unreadable file.
     """
+    if isinstance(records := whole_document(path), list):
+        return read_document(path, begin(path, None), records)
     reading = begin(path, limit_of(path))
     start = 0 if end is None or is_packed(path) else max(0, path.stat().st_size - end)
     for line in lines_of(path, start):

@@ -314,6 +314,15 @@ def document_at(path: Path) -> Any:
         raise InputError(f"{path} is no whole JSON document.", way_out=_NOT_JSON) from error
 
 
+def whole_document(path: Path) -> Any:
+    """Return the JSON value that a file is as a whole; None if its first line is an object, it is large, or anything
+    else. Raises InputError for an unreadable file.
+    """
+    first = next(lines_of(path), None)
+    is_document = first is not None and first.value is None and path.stat().st_size <= _LONGEST
+    return beside(path) if is_document else None
+
+
 def parse_document(content: str) -> Any:
     """Return the JSON value in a text, or a list of successive objects. Raises ValueError and RecursionError."""
     try:

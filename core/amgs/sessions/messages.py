@@ -234,7 +234,7 @@ _TAGS: Final = (
     "system-reminder|task-notification|ide_[a-z_]+|local-command-[a-z]+|bash-(?:input|stdout|stderr)"
     "|user-prompt-submit-hook|new-diagnostics|session-start-hook|environment_details"
 )
-_INJECTED: Final = re.compile(rf"<({_TAGS})\b[^>]*>.*?</\1>\s*", re.DOTALL)
+_INJECTED: Final = re.compile(rf"<({_TAGS})\b[^>]*>.*?</\1>(?:\s*Last output: .*\Z)?\s*", re.DOTALL)
 _ELEMENT: Final = re.compile(r"\s*<([A-Za-z][\w.:-]*)(\s[^<>]*)?>(.*?)</\1>\s*", re.DOTALL)
 _MESSAGE: Final = re.compile(
     r"^(?:[^\n<]{1,120}:\s*\n)?<((?:[a-z]+[-_])+(?:message|notification|event|prompt|task|hook|alert|update))"
@@ -268,8 +268,8 @@ _COMMAND: Final = re.compile(r"<command-name>(.*?)</command-name>", re.DOTALL)
 _COMMAND_WORDS: Final = re.compile(r"<command-args>(.*?)</command-args>", re.DOTALL)
 _INTERRUPTED: Final = re.compile(r"\[Request interrupted by user[^\]]*\]\s*")
 
-REQUEST: Final = re.compile(r"^#+ My request(?: for [^\n:]{1,60}:|:[ \t\r]*$)(?:[ \t\r]*$)?", re.MULTILINE)
-"""What goes before the user's own words, after what their editor shows."""
+_REQUEST: Final = re.compile(r"^#+ My request(?:( for [^\n:]{1,60}):|:[ \t\r]*$)(?:[ \t\r]*$)?", re.MULTILINE)
+_SHOWN: Final = re.compile(r"\s*# [^\n]*:\s*\n")
 CONTINUED: Final = "This session is being continued from a previous conversation"
 """How Claude Code's summary of a compaction begins."""
 _PROGRAM: Final = re.compile(
@@ -281,8 +281,8 @@ _PROGRAM: Final = re.compile(
     r"|A background agent completed a task)(?: while you were working)?:[ \t\r]*\n"
     r"|(?:Background agent \"[^\n]*\" was|\d+ background agents were) stopped by the user[.:]"
     r"|\[(?:SYSTEM NOTIFICATION|Cross-session [a-z]+ notice)\b"
-    r"|This came from another Claude session|That \"other Claude session\" is an agent"
-    r"|IMPORTANT: This is NOT from your user|Read the output file to retrieve the result:|Last output: "
+    r"|This came from another Claude session\W+not\b|That \"other Claude session\" is an agent"
+    r"|IMPORTANT: This is NOT from your user|Read the output file to retrieve the result:"
 )
 """How words begin that the program writes in the user's place without a mark."""
 
@@ -331,6 +331,12 @@ def turns_of_part(part: Any, who: str, text_kind: TurnKind | None = None, *, hum
     else:
         for spoken, words, speaker in words_of_user(content_text(part_fields), human=human):
             yield role, "said" if spoken else "injected", words, {"speaker": speaker} if speaker else {}
+
+
+def find_request(content: str, begin: int = 0) -> re.Match[str] | None:
+    """Return the heading that separates what the user's editor shows from their own words; None without it."""
+    heading = _REQUEST.search(content, begin)
+    return heading if heading and (heading[1] or _SHOWN.match(content, begin)) else None
 
 
 def words_of_user(content: str, *, human: bool = False) -> Iterator[tuple[bool, str, str]]:

@@ -498,7 +498,7 @@ IDE = "# Context from my IDE setup:\n\n## Active file: a.py\n\n"
         ),
         ("# AGENTS.md instructions for C:\\x\n\n<INSTRUCTIONS>\nNever.\n</INSTRUCTIONS>", ["injected"]),
         ("The following is the Codex agent history added since your last approval assessment.", ["injected"]),
-        ("# My plan\n\nCount.", ["# My plan\n\nCount."]),
+        ("Some words.\n\n## My request:\nCount.", ["Some words.\n\n## My request:\nCount."]),
         (["Count ", "it."], ["Count \nit."]),
     ],
 )
@@ -558,6 +558,40 @@ def test_codex_prints_why_a_turn_failed(tmp_path: Path) -> None:
 
 
 TOOL_USE = {"role": "assistant", "content": [{"type": "tool_use", "id": "t", "name": "ls", "input": {}}]}
+
+
+MESSAGE = {"kind": "MessageEvent", "source": "user", "llm_message": {"content": "Count."}}
+GOOSE = {"role": "user", "content": [{"type": "text", "text": "Count."}]}
+COPILOT = {"responderUsername": "GitHub Copilot", "requests": [{"message": {"text": "Count."}}]}
+
+
+@pytest.mark.parametrize(
+    ("agent", "document"),
+    [
+        ("OpenHands", [MESSAGE]),
+        ("Goose", {"working_dir": "/x", "messages": [GOOSE]}),
+        ("Copilot in VS Code", COPILOT),
+        ("Codex", codex(("user", "Count."))),
+        ("Claude Code", [claude(1, "user", "Count.")]),
+    ],
+)
+@pytest.mark.parametrize("name", ["a.json", "a.jsonl"])
+@pytest.mark.parametrize("indent", [None, 2])
+def test_records_may_stand_in_one_document(
+    agent: str, document: Any, name: str, indent: int | None, tmp_path: Path
+) -> None:
+    (path := tmp_path / name).write_text(json.dumps(document, indent=indent))
+    session = open_session(path)
+    assert (session.agent, said(session)) == (agent, [("said", "Count.")])
+
+
+def test_cursor_is_asked_in_its_query_alone(tmp_path: Path) -> None:
+    words = "[Image]\n<user_query>\nCount <b>it</b>.\n</user_query>\n<system_reminder>Never.</system_reminder>"
+    result = {"type": "tool_result", "tool_use_id": "c", "content": "14"}
+    records = [{"role": "user", "message": {"content": [part]}} for part in ({"type": "text", "text": words}, result)]
+    told = said(opened(tmp_path / "a.jsonl", records))
+    assert [kind for kind, _ in told] == ["injected", "said", "result"]
+    assert told[1][1] == "Count <b>it</b>."
 
 
 # --- whose file it is, where it is not read --------------------------------------------------------------------

@@ -33,7 +33,7 @@ from amgs.sessions.lines import (
     text,
     usage_with_cache,
 )
-from amgs.sessions.messages import REQUEST, words_of_user
+from amgs.sessions.messages import find_request, words_of_user
 from amgs.sessions.turn import Boundary, LoadedRules, Place, Turn
 from amgs.types.conversation import ToolCall
 from amgs.types.gateway import Usage
@@ -230,7 +230,7 @@ class _Reading(RecordReading):
         texts = [sent]
         blocks = _BLOCKS.match(content)
         begin = blocks.end() if blocks else 0
-        if request := REQUEST.search(content, begin):
+        if request := find_request(content, begin):
             texts.append(content[begin:])
             begin = request.end()
         if begin < len(content) or request:

@@ -16,10 +16,12 @@ from typing import Any, Final
 
 from amgs.sessions.building import ListMarks, RecordReading, SessionFormat, read_lines
 from amgs.sessions.lines import Record, content_text, fields, text
-from amgs.sessions.messages import parts_of, turns_of_part
+from amgs.sessions.messages import parts_of, turns_of_part, words_of_user
 from amgs.sessions.turn import Place
 
 _TIME: Final = re.compile(r"\s*<timestamp>.*?</timestamp>\s*", re.DOTALL)
+
+_QUERY: Final = re.compile(r"<user_query>\s*(.*?)\s*</user_query>", re.DOTALL)
 
 
 class _Reading(RecordReading):
@@ -33,11 +35,15 @@ class _Reading(RecordReading):
             return
         more: dict[str, Any] = {"request": f"line {place.line}"} if role == "assistant" else {}
         for part in parts_of(fields(record.get("message")).get("content")):
-            body = part
-            if role == "user" and (content := content_text(part)):
-                body = _TIME.sub("", content)
-            for who, kind, words, about in turns_of_part(body, role):
-                self.turn(place, who, kind, words, **more | about)
+            words = "" if role == "assistant" or fields(part).get("type") == "tool_result" else content_text(part)
+            words = _TIME.sub("", words)
+            if queries := _QUERY.findall(words):
+                for _, content, speaker in words_of_user(_QUERY.sub("", words).strip()):
+                    self.say(place, "user", "injected", content, speaker=speaker, **more)
+                self.turn(place, "user", "said", "\n\n".join(queries), **more)
+                continue
+            for who, kind, content, about in turns_of_part(words or part, role):
+                self.turn(place, who, kind, content, **more | about)
 
 
 read: Final = partial(read_lines, _Reading)

@@ -24,7 +24,18 @@ from amgs.sessions.building import (
     read_latest,
     read_lines,
 )
-from amgs.sessions.lines import Line, Record, content_text, document_at, fields, instant, items, parse_object, text
+from amgs.sessions.lines import (
+    Line,
+    Record,
+    content_text,
+    fields,
+    instant,
+    items,
+    lines_of,
+    parse_object,
+    text,
+    whole_document,
+)
 from amgs.sessions.sqlite_file import is_sqlite, names_column, open_copy, tables_named_in
 from amgs.sessions.turn import Boundary, Place, Session
 
@@ -86,12 +97,14 @@ def read(path: Path) -> Session:
     """Return the session in a file, the latest in a database. Raises InputError for an unreadable file."""
     if is_sqlite(path):
         return read_latest(sessions_in, read_one, path)
-    whole = fields(document_at(path)) if path.suffix == ".json" else {}
-    if "conversation" not in whole:
+    first = next(lines_of(path), None)
+    whole = fields(whole_document(path) or (first.value if first else None))
+    messages = whole.get("conversation", whole.get("messages"))
+    if messages is None:
         return read_lines(_Reading, path)
     reading = _Reading(path, None)
     reading.about(whole)
-    return read_document(path, reading, whole["conversation"])
+    return read_document(path, reading, messages)
 
 
 def sessions_in(path: Path) -> Sequence[str]:

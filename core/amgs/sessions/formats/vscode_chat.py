@@ -109,7 +109,9 @@ def _replay_log(path: Path) -> Record:
 
 def read(path: Path) -> Session:
     """Return the session in a file; see the module. Raises InputError for a file that cannot be read, or is no JSON."""
-    whole = fields(document_at(path)) if path.suffix == ".json" else _replay_log(path)
+    first = next(lines_of(path), None)
+    is_log = first is not None and first.value is not None and "kind" in first.value
+    whole = _replay_log(path) if is_log else fields(document_at(path))
     if not isinstance(whole.get("requests"), list):
         raise InputError(f"{path} has no requests.", way_out="Give a chat of Copilot in VS Code.")
     reading = _Reading(path)

@@ -23,7 +23,7 @@ from amgs.errors import AmgsError, InputError
 from amgs.masking import mask
 from amgs.sessions.building import ListMarks, SessionFormat
 from amgs.sessions.lines import content_text, fields, instant, is_packed, open_unpacked, parse_object
-from amgs.sessions.messages import REQUEST, words_of_user
+from amgs.sessions.messages import find_request, words_of_user
 from amgs.sessions.opening import FORMATS, NOT_READ
 from amgs.sessions.turn import Session
 from amgs.types import Progress
@@ -395,7 +395,8 @@ def _read_user_line(line: bytes) -> tuple[bool, str]:
     inner = next((body for key in ("message", "payload", "data") if (body := fields(record.get(key)))), record)
     inner = fields(inner.get("item")) or inner
     content = next((words for key in _SAID if (words := content_text(inner.get(key)))), "")
-    parts = [*words_of_user(REQUEST.split(content)[-1])]
+    request = find_request(content)
+    parts = [*words_of_user(content[request.end() :] if request else content)]
     typed = next((words for by_user, words, _ in parts if by_user and words.strip()), "")
     if typed or not content:
         return True, typed

@@ -33,7 +33,7 @@ BUDGETS = {
     "amgs/types": 9_100,
     "amgs/wings/packs": 17_000,
     "amgs/wings/recorder": 9_000,
-    "amgs/wings/sessions": 22_400,
+    "amgs/wings/sessions": 22_450,
     "amgs_app": 14_200,
     "amgs_app/attached": 4_700,
     "amgs_app/calibration": 6_100,

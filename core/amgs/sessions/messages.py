@@ -350,7 +350,8 @@ def words_of_user(content: str, *, human: bool = False) -> Iterator[tuple[bool, 
         arguments = words[1].strip() if words else ""
         yield bool(arguments), f"{command[1].strip()} {arguments}".strip(), ""
         return
-    content = _WHILE_WORKING.sub(r"\1", content)
+    if "you MUST address" in content:
+        content = _WHILE_WORKING.sub(r"\1", content)
     put_in = [(match[0].strip(), "") for match in _INJECTED.finditer(content)]
     rest = _INJECTED.sub("", content)
     put_in += [(match[0].strip(), "") for match in _INTERRUPTED.finditer(rest)]

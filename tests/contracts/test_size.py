@@ -12,10 +12,10 @@ from pathlib import Path
 ROOT = Path(__file__).parents[2]
 BUDGETS = {
     "amgs": 12_700,
-    "amgs/api": 26_900,
+    "amgs/api": 27_100,
     "amgs/calibration": 10_600,
     "amgs/client": 5_500,
-    "amgs/conversation": 40_500,
+    "amgs/conversation": 41_000,
     "amgs/derived": 8_500,
     "amgs/diagnosis": 13_600,
     "amgs/exchange": 16_900,
